@@ -219,10 +219,14 @@ module.exports = {
     },
     {
       name: 'only-stores-run-operations',
-      comment: 'An operation is a transaction in parts; outside of store/ there is only the port.',
+      comment:
+        'An operation is a transaction in parts; outside of store/ there is only the port, with the types of its records.',
       severity: 'error',
       from: { path: '^packages/service/src/(?!store/)' },
-      to: { path: '^packages/service/src/store/(?:operations|migrations)/' },
+      to: {
+        path: '^packages/service/src/store/(?:operations|migrations)/',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'http-and-pages-do-not-import-routes',

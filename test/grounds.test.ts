@@ -7,7 +7,9 @@ import { asking, at, knowing, NOW, newParty, type Party, SITE } from '../package
 import { tokenFacts } from '../packages/service/src/access/token-finder.ts'
 import { recheckPresentation } from '../packages/service/src/actions/finish-sign-in.ts'
 import { credentialState } from '../packages/service/src/actions/revocation-status.ts'
-import type { CredentialRow, SignInPresentation, TokenRow } from '../packages/service/src/store/store.ts'
+import type { CredentialRow } from '../packages/service/src/store/operations/credentials.ts'
+import type { SignInPresentation } from '../packages/service/src/store/operations/sign-ins.ts'
+import type { TokenRow } from '../packages/service/src/store/operations/tokens.ts'
 
 let issuer: Party
 let chain: Chain

@@ -7,7 +7,8 @@ import type { SiteId } from '@countersign/core'
 import { readConfig } from '../../packages/service/src/config.ts'
 import { createLogger } from '../../packages/service/src/logger.ts'
 import { openService } from '../../packages/service/src/service.ts'
-import type { Revoked, Store } from '../../packages/service/src/store/store.ts'
+import type { Revoked } from '../../packages/service/src/store/operations/revocations.ts'
+import type { Store } from '../../packages/service/src/store/store.ts'
 import { closeOnSignal } from '../../packages/service/src/until-signal.ts'
 
 /**

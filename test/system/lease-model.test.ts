@@ -5,7 +5,7 @@ import type { GuardClock } from '../../packages/sdk/src/feed/clock.ts'
 import { createGuard, type Guard } from '../../packages/sdk/src/guard/guard.ts'
 import { createTestSite } from '../../packages/sdk/src/testing/test-site.ts'
 import { type CommittedEntry, createReceipt } from '../../packages/service/src/feed/receipt.ts'
-import type { LeaseRow } from '../../packages/service/src/store/store.ts'
+import type { LeaseRow } from '../../packages/service/src/store/operations/leases.ts'
 
 /**
  * Real guards with random bounds and clocks follow a site through networks that are cut, frozen and

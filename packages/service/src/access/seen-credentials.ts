@@ -1,6 +1,7 @@
 import { type AllowCredential, findRoot, listChain, toPermissionId } from '@countersign/core'
 import type { Logger } from 'pino'
-import type { SeenCredential, Store } from '../store/store.ts'
+import type { SeenCredential } from '../store/operations/credentials.ts'
+import type { Store } from '../store/store.ts'
 
 /** Records accepted credentials in the background. A verdict never waits for it. */
 export interface SeenCredentials {

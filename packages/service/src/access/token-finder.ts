@@ -1,7 +1,8 @@
 import { type TokenFacts, toChainGrounds } from '@countersign/core'
 import { BoundedMap } from '../bounded-map.ts'
 import { parseSecretText, secretSha256 } from '../keys/secret-text.ts'
-import type { Store, TokenRow } from '../store/store.ts'
+import type { TokenRow } from '../store/operations/tokens.ts'
+import type { Store } from '../store/store.ts'
 
 /** The facts of a token that this service issued. */
 export interface FoundToken extends TokenFacts {

@@ -4,7 +4,8 @@ import type { Deps } from '../deps.ts'
 import { readOwnKeys, readPinnedKeys } from '../keys/issuer-keys.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
-import type { AuditContext, Issuer, NewIssuer } from '../store/store.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { Issuer, NewIssuer } from '../store/operations/issuers.ts'
 
 export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched'> {
   /** Only for a `did:web`: instead of asking its host. */

@@ -5,7 +5,8 @@ import type { Deps } from '../deps.ts'
 import { createId } from '../keys/ids.ts'
 import { createSecretText, secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import type { ApiKey, AuditContext } from '../store/store.ts'
+import type { ApiKey } from '../store/operations/api-keys.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
 
 export interface ApiKeyOrder {
   /** Null for an operator. */

@@ -4,7 +4,8 @@ import type { Deps } from '../deps.ts'
 import { nextKeyStates, readPinnedKeys } from '../keys/issuer-keys.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
-import type { AuditContext, ChangedIssuer, Issuer, IssuerChanges } from '../store/store.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { ChangedIssuer, Issuer, IssuerChanges } from '../store/operations/issuers.ts'
 import { fetchKeys, isDidWeb, pinnedKeys } from './add-issuer.ts'
 
 export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched'> {

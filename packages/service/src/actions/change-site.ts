@@ -2,7 +2,8 @@ import type { SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
-import type { AuditContext, Site, SiteChanges } from '../store/store.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { Site, SiteChanges } from '../store/operations/sites.ts'
 
 /**
  * Changes what is named. When this returns, this node decides by the new settings. Throws

@@ -2,7 +2,8 @@ import type { SiteId, SiteView } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
-import { type Logged, RowForged } from '../store/store.ts'
+import { RowForged } from '../store/errors.ts'
+import type { Logged } from '../store/logged.ts'
 
 type ViewDeps = Pick<Deps, 'store' | 'views'>
 

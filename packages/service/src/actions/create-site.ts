@@ -1,8 +1,9 @@
 import type { Deps } from '../deps.ts'
 import { createPairwiseSecret } from '../keys/ids.ts'
 import { Problem } from '../problem.ts'
-import { pairwisePurpose } from '../store/sealed-columns.ts'
-import type { AuditContext, NewSite, Site } from '../store/store.ts'
+import { pairwisePurpose } from '../sealing/purposes.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { NewSite, Site } from '../store/operations/sites.ts'
 import { ensureOwnIssuer } from './own-issuer.ts'
 
 /**

@@ -18,7 +18,7 @@ import type { Deps } from '../deps.ts'
 import { createId } from '../keys/ids.ts'
 import { createSecretText, secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import type { NewToken } from '../store/store.ts'
+import type { NewToken } from '../store/operations/tokens.ts'
 
 export interface Exchange {
   readonly signed: SignedCredential

@@ -4,8 +4,8 @@ import { requireFresh } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import { clientStatePurpose } from '../store/sealed-columns.ts'
-import type { SignIn, SignInPresentation } from '../store/store.ts'
+import { clientStatePurpose } from '../sealing/purposes.ts'
+import type { SignIn, SignInPresentation } from '../store/operations/sign-ins.ts'
 import { createOneTimeSecret, requireReturnUrl } from './start-sign-in.ts'
 
 export interface SignInReturn {

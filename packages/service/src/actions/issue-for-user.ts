@@ -16,8 +16,10 @@ import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { createCredentialId, derivePpid } from '../keys/ids.ts'
 import { Problem } from '../problem.ts'
-import { pairwisePurpose } from '../store/sealed-columns.ts'
-import type { AuditContext, SeenCredential, Site } from '../store/store.ts'
+import { pairwisePurpose } from '../sealing/purposes.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { SeenCredential } from '../store/operations/credentials.ts'
+import type { Site } from '../store/operations/sites.ts'
 import { ensureOwnIssuer } from './own-issuer.ts'
 
 /** What a site wants one of its users to have. */

@@ -2,7 +2,8 @@ import type { Deps } from '../deps.ts'
 import { everyMs, type PeriodicJob } from '../every-ms.ts'
 import { KEY_RELOAD_MS, type KeyUse } from '../keys/service-keys.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
-import { type AuditContext, RowForged } from '../store/store.ts'
+import { RowForged } from '../store/errors.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
 import { ensureOwnIssuerEverywhere } from './own-issuer.ts'
 
 type KeyDeps = Pick<Deps, 'store' | 'keys' | 'views' | 'clock' | 'log'>

@@ -4,7 +4,9 @@ import { toProblem } from '../access/guard.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import type { AuditContext, Offer, Site } from '../store/store.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { Offer } from '../store/operations/offers.ts'
+import type { Site } from '../store/operations/sites.ts'
 import {
   checkHolderKey,
   chooseTtl,

@@ -1,7 +1,8 @@
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import type { SignIn, Site } from '../store/store.ts'
+import type { SignIn } from '../store/operations/sign-ins.ts'
+import type { Site } from '../store/operations/sites.ts'
 import { createOneTimeSecret, requireReturnUrl } from './start-sign-in.ts'
 
 export interface OpenedSignIn {

@@ -2,7 +2,11 @@ import type { KeyState, SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import { allRows } from '../all-rows.ts'
 import type { Deps } from '../deps.ts'
-import { type AuditContext, type Issuer, type Logged, RowForged, type Site } from '../store/store.ts'
+import { RowForged } from '../store/errors.ts'
+import type { Logged } from '../store/logged.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { Issuer } from '../store/operations/issuers.ts'
+import type { Site } from '../store/operations/sites.ts'
 
 const LABEL = 'This service'
 

@@ -14,7 +14,7 @@ import { seenCredential } from '../access/seen-credentials.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import type { NewSignInPresentation, SignIn } from '../store/store.ts'
+import type { NewSignInPresentation, SignIn } from '../store/operations/sign-ins.ts'
 import { createOneTimeSecret } from './start-sign-in.ts'
 
 export interface SignInTry {

@@ -3,8 +3,8 @@ import type { Deps } from '../deps.ts'
 import type { Receipt } from '../feed/receipt.ts'
 import type { ReceiptWait } from '../feed/verifiers.ts'
 import { Problem } from '../problem.ts'
-import type { EntryPosition } from '../store/store.ts'
-import { StoreUnavailable } from '../store/store.ts'
+import { StoreUnavailable } from '../store/errors.ts'
+import type { EntryPosition } from '../store/logged.ts'
 
 /**
  * Who has applied the entry of that number. Throws `not_found` for one that does not exist, or not

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import type { SignInPresentation } from '../store/store.ts'
+import type { SignInPresentation } from '../store/operations/sign-ins.ts'
 import { recheckPresentation } from './finish-sign-in.ts'
 
 /**

@@ -7,7 +7,7 @@ import {
 } from '@countersign/core'
 import { requireFresh } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
-import type { CredentialRow } from '../store/store.ts'
+import type { CredentialRow } from '../store/operations/credentials.ts'
 
 export interface StatusQuestion {
   readonly credentialIds: readonly CredentialId[]

@@ -1,7 +1,9 @@
 import type { SiteId, SiteView } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
-import type { AuditContext, Logged, SiteEntryPosition, TokenRevocation } from '../store/store.ts'
+import type { Logged, SiteEntryPosition } from '../store/logged.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { TokenRevocation } from '../store/operations/tokens.ts'
 import { confirmRevocation } from './confirm-revocation.ts'
 
 export interface TokenToRevoke {

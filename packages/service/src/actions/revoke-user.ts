@@ -1,6 +1,8 @@
 import type { Ppid, SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
-import type { AuditContext, Logged, Revoked } from '../store/store.ts'
+import type { Logged } from '../store/logged.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { Revoked } from '../store/operations/revocations.ts'
 import { confirmRevocation } from './confirm-revocation.ts'
 
 export interface UserAtSite {

@@ -4,8 +4,8 @@ import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import { clientStatePurpose } from '../store/sealed-columns.ts'
-import type { Site } from '../store/store.ts'
+import { clientStatePurpose } from '../sealing/purposes.ts'
+import type { Site } from '../store/operations/sites.ts'
 
 export interface SignInOrder {
   readonly siteId: SiteId

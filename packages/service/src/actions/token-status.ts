@@ -2,7 +2,7 @@ import { verify } from '@countersign/core'
 import { staleProblem } from '../access/require-fresh.ts'
 import { tokenFacts } from '../access/token-finder.ts'
 import type { Deps } from '../deps.ts'
-import type { TokenRow } from '../store/store.ts'
+import type { TokenRow } from '../store/operations/tokens.ts'
 
 /**
  * What is to be said of a token in a list: that which introspection says. A token follows its

@@ -4,8 +4,10 @@ import type { Deps } from '../deps.ts'
 import { createId } from '../keys/ids.ts'
 import { mayBeAsked } from '../net/guarded-request.ts'
 import { Problem } from '../problem.ts'
-import { webhookPurpose } from '../store/sealed-columns.ts'
-import type { AuditContext, Delivery, Webhook } from '../store/store.ts'
+import { webhookPurpose } from '../sealing/purposes.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { Delivery } from '../store/operations/deliveries.ts'
+import type { Webhook } from '../store/operations/webhooks.ts'
 import { createWebhookSecret } from '../webhooks/secret.ts'
 
 type WebhookDeps = Pick<Deps, 'store' | 'keys'>

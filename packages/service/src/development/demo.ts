@@ -25,8 +25,9 @@ import { createSite } from '../actions/create-site.ts'
 import type { Deps } from '../deps.ts'
 import { createCredentialId, derivePpid } from '../keys/ids.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
-import { pairwisePurpose } from '../store/sealed-columns.ts'
-import type { AuditContext, SeenCredential } from '../store/store.ts'
+import { pairwisePurpose } from '../sealing/purposes.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { SeenCredential } from '../store/operations/credentials.ts'
 import { readJsonFile, writePrivate } from './private-file.ts'
 
 /** What the development start writes down for tools, as `dev.json`. */

@@ -3,7 +3,9 @@ import { allRows } from '../all-rows.ts'
 import type { Deps } from '../deps.ts'
 import { everyMs } from '../every-ms.ts'
 import { nextKeyStates, sameKeyStates } from '../keys/issuer-keys.ts'
-import { type AuditContext, type Issuer, RowForged } from '../store/store.ts'
+import { RowForged } from '../store/errors.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { Issuer } from '../store/operations/issuers.ts'
 
 type RefreshDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'clock' | 'log'>
 

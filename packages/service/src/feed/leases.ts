@@ -2,15 +2,9 @@ import type { SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import { Problem } from '../problem.ts'
-import type {
-  Acknowledged,
-  LeaseAcks,
-  LeaseEnd,
-  LeaseName,
-  LeaseRow,
-  LeaseTerms,
-  Store,
-} from '../store/store.ts'
+import type { LeaseAcks, LeaseEnd, LeaseName, LeaseRow, LeaseTerms } from '../store/operations/leases.ts'
+import type { Acknowledged } from '../store/operations/shared/acks.ts'
+import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 
 /** The leases of verifier instances, as the store has them and as this node knows better. */

@@ -1,5 +1,6 @@
 import { limits, type VerifierState } from '@countersign/core/contract'
-import type { FeedNodeRow, FeedStreamRow, LeaseRow } from '../store/store.ts'
+import type { FeedNodeRow, FeedStreamRow } from '../store/operations/feed-streams.ts'
+import type { LeaseRow } from '../store/operations/leases.ts'
 
 /** A reader that declares no instance: it holds no lease. */
 export interface StreamReader {

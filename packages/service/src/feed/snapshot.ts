@@ -16,7 +16,8 @@ import {
   toStateLines,
 } from '@countersign/core'
 import { hashEntry } from '../store/entry-hash.ts'
-import type { EntryRecord, Store } from '../store/store.ts'
+import type { EntryRecord } from '../store/operations/log.ts'
+import type { Store } from '../store/store.ts'
 
 export interface SnapshotOrder {
   readonly store: Pick<Store, 'siteRecordsAfter' | 'epochLinks'>

@@ -1,6 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import type { Logger } from 'pino'
-import type { FeedStreamRow, NodeView, RemoteAck, Store } from '../store/store.ts'
+import type { FeedStreamRow, NodeView, RemoteAck } from '../store/operations/feed-streams.ts'
+import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { FeedStream, Verifier } from './feed-stream.ts'
 import { type StreamReader, toReaders } from './receipt.ts'

@@ -1,6 +1,6 @@
 import { formatTime } from '@countersign/core'
 import type { Logger } from 'pino'
-import type { LeaseName } from '../store/store.ts'
+import type { LeaseName } from '../store/operations/leases.ts'
 import type { Clock } from '../time/clock.ts'
 
 /** What verifiers say about the time, beside what this node says. */

@@ -13,7 +13,7 @@ import { problemPage } from '../pages/problem-page.ts'
 import { texts } from '../pages/texts.ts'
 import { Problem } from '../problem.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
-import { StoreUnavailable } from '../store/store.ts'
+import { StoreUnavailable } from '../store/errors.ts'
 
 /** A response, ready to be written. */
 export interface Reply {

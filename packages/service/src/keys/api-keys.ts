@@ -1,5 +1,6 @@
 import { BoundedMap } from '../bounded-map.ts'
-import type { ApiKey, Store } from '../store/store.ts'
+import type { ApiKey } from '../store/operations/api-keys.ts'
+import type { Store } from '../store/store.ts'
 import { parseSecretText, secretSha256 } from './secret-text.ts'
 
 /** The API keys of the store, each cached for a second. */

@@ -1,7 +1,7 @@
 import { checkEntry, type Entry, type SiteId, SiteView } from '@countersign/core'
 import { LogCorrupted } from '../store/log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from '../store/log-digest.ts'
-import type { SiteHead } from '../store/store.ts'
+import type { SiteHead } from '../store/operations/log.ts'
 import type { TailPage } from './tail.ts'
 
 /** Where the log ended before it was read, as the store says besides the log itself. */

@@ -29,7 +29,7 @@ interface Mark {
 }
 
 export interface CommitTimesParts {
-  readonly store: Pick<Store, 'committedBy' | 'recordLogTime'>
+  readonly store: Pick<Store, 'epoch' | 'committedBy' | 'recordLogTime'>
   readonly views: Pick<LiveViews, 'follow' | 'position'>
   readonly clock: Pick<Clock, 'clocks'>
   readonly log: Pick<Logger, 'warn'>
@@ -97,7 +97,7 @@ export function openCommitTimes(
     const { position } = views
     const committedAtMs = wallMs()
     if (position === recordedPosition) return
-    await store.recordLogTime(position, committedAtMs)
+    await store.recordLogTime(store.epoch, position, committedAtMs)
     recordedPosition = position
   }
   const recording = everyMs(recordMs, record, (err) =>

@@ -1,6 +1,8 @@
 import type { Clocks } from '@countersign/core'
+import { RowForged } from '../store/errors.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
-import { type LogEnd, type LoggedEntry, type LogPage, RowForged, type Store } from '../store/store.ts'
+import type { LogEnd, LoggedEntry, LogPage } from '../store/operations/log.ts'
+import type { Store } from '../store/store.ts'
 import type { Wake } from './wake.ts'
 
 /** A piece of the log, in order and without holes. */

@@ -3,7 +3,8 @@ import { allRows } from '../all-rows.ts'
 import { readHeadFile, setHeadFileAside } from '../log/head-file.ts'
 import { compareHeads, type HeadComparison } from '../log/lost-heads.ts'
 import { beginNewEpoch, requireStore } from '../store/maintenance.ts'
-import type { SiteHead, Store } from '../store/store.ts'
+import type { SiteHead } from '../store/operations/log.ts'
+import type { Store } from '../store/store.ts'
 import { type StoreSettings, withStore } from './with-store.ts'
 
 /** At most this many heads go into the audit row, with the number of all. */

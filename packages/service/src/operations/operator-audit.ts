@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { readStore } from '../store/maintenance.ts'
-import type { AuditRow } from '../store/store.ts'
+import type { AuditRow } from '../store/operations/audit.ts'
 
 const PAGE = 200
 

@@ -2,7 +2,7 @@ import { limits } from '@countersign/core/contract'
 import { createApiKey } from '../actions/api-keys.ts'
 import { allRows } from '../all-rows.ts'
 import { readStore } from '../store/maintenance.ts'
-import type { ApiKey } from '../store/store.ts'
+import type { ApiKey } from '../store/operations/api-keys.ts'
 import { InvalidInput } from './invalid-input.ts'
 import { type StoreSettings, withStore } from './with-store.ts'
 

@@ -1,7 +1,8 @@
 import { replaceCompromisedFeedKey, rotateKey } from '../actions/key-upkeep.ts'
 import type { Config } from '../config.ts'
 import { KEY_LEAD_MS, openServiceKeys, type ServiceKeys } from '../keys/service-keys.ts'
-import type { AuditContext, Store } from '../store/store.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { Store } from '../store/store.ts'
 import { type StoreSettings, withStore } from './with-store.ts'
 
 type KeySettings = StoreSettings & Pick<Config, 'baseUrl'>

@@ -1,6 +1,6 @@
+import { MASTER_KEY_SEAL } from '../sealing/purposes.ts'
 import { createSealer } from '../sealing/sealer.ts'
 import { resealStore } from '../store/maintenance.ts'
-import { MASTER_KEY_SEAL } from '../store/sealed-columns.ts'
 import type { StoreSettings } from './with-store.ts'
 
 /** Which master key the store is sealed under now and before, and how many texts were sealed. */

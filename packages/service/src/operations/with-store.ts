@@ -2,7 +2,8 @@ import { destination } from 'pino'
 import type { Config } from '../config.ts'
 import { createLogger } from '../logger.ts'
 import { openStore } from '../store/open.ts'
-import type { AuditContext, Store } from '../store/store.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { Store } from '../store/store.ts'
 
 /** What operations on a store need of the settings. */
 export type StoreSettings = Pick<Config, 'store' | 'masterKey'>

@@ -1,9 +1,12 @@
 import { auditChain, type Entry, GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
 import { allRows } from '../all-rows.ts'
+import { RowForged } from './errors.ts'
 import { type FailedAudit, type LogAudit, LogCorrupted } from './log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from './log-digest.ts'
 import { type MacTableName, macTables } from './mac-tables.ts'
-import { type LoggedEntry, type LogPage, RowForged, type SiteHead, type Store } from './store.ts'
+import { bindOperations, type RunOperation } from './operations/all.ts'
+import type { LoggedEntry, LogPage, SiteHead } from './operations/log.ts'
+import type { Store } from './store.ts'
 
 /**
  * The log row was removed from a store that has rows. An empty log in its place would revoke
@@ -160,4 +163,17 @@ function otherHead(
       return { ok: false, fault: 'other_head', position, siteId, seq }
   }
   return undefined
+}
+
+/** Audits a store that may be empty, over a way of running operations. */
+export async function auditOffline(
+  run: RunOperation,
+  onPage?: OnPage,
+  audit: Audit = auditLog,
+): Promise<LogAudit> {
+  const { logState, tableWithRows } = bindOperations(run, () => '')
+  const state = await logState()
+  if (state === undefined)
+    return (await tableWithRows()) === undefined ? { ok: true, position: 0, sites: 0 } : LOG_MISSING
+  return audit({ ...bindOperations(run, () => state.epoch), epoch: state.epoch }, onPage)
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { LogHead } from '@countersign/core'
 import { auditLog, LOG_MISSING } from './audit-log.ts'
+import { EpochChanged } from './errors.ts'
 import { failedAudit, type LogAudit } from './log-corrupted.ts'
-import { createStoreVerbs, type RunVerb } from './operations/all.ts'
-import { EpochChanged } from './store.ts'
+import { bindOperations, type RunOperation } from './operations/all.ts'
 
 const EPOCH_CHARS = 16
 
@@ -15,38 +15,33 @@ const EPOCH_CHARS = 16
  * throws a `LogCorrupted`.
  */
 export async function resolveEpoch(
-  run: RunVerb,
+  run: RunOperation,
   lineageNow: () => Promise<string>,
   nowMs: number,
   continued?: ReadonlyMap<string, LogHead>,
 ): Promise<string> {
+  const { logState, beginLog, beginEpoch } = bindOperations(run, () => '')
   for (;;) {
     const lineage = await lineageNow()
-    const state = await run('logState')
+    const state = await logState()
     if (state === undefined) {
-      if (!(await run('beginLog', createEpoch(), lineage))) throw failedAudit(LOG_MISSING)
+      if (!(await beginLog(createEpoch(), lineage))) throw failedAudit(LOG_MISSING)
     } else if (state.lineage === lineage) {
       return state.epoch
     } else {
       const audit = await auditUnlessOver(run, state.epoch)
       if (audit === undefined) continue
       if (!audit.ok) throw failedAudit(audit)
-      await run(
-        'beginEpoch',
-        createEpoch(),
-        lineage,
-        state,
-        { actor: 'system', atMs: nowMs, requestId: undefined },
-        continued,
-      )
+      const context = { actor: 'system', atMs: nowMs, requestId: undefined }
+      await beginEpoch(createEpoch(), lineage, state, context, continued)
     }
   }
 }
 
 /** Undefined when another node has begun the new epoch in the meantime. */
-async function auditUnlessOver(run: RunVerb, epoch: string): Promise<LogAudit | undefined> {
+async function auditUnlessOver(run: RunOperation, epoch: string): Promise<LogAudit | undefined> {
   try {
-    return await auditLog({ ...createStoreVerbs(run, () => epoch), epoch })
+    return await auditLog({ ...bindOperations(run, () => epoch), epoch })
   } catch (fault) {
     if (fault instanceof EpochChanged) return undefined
     throw fault

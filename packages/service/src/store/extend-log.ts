@@ -1,8 +1,8 @@
 import { isSameMac } from '../sealing/row-macs.ts'
 import { hashEntry, type UnsealedEntry } from './entry-hash.ts'
+import { RowForged } from './errors.ts'
 import { nextDigest } from './log-digest.ts'
 import type { RowSeal } from './row-seal.ts'
-import { RowForged } from './store.ts'
 import type { SqlValue } from './transaction.ts'
 
 /** The log row and the head of the site before an entry is added, as the store has them. */

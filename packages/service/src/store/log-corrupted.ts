@@ -1,5 +1,4 @@
 import type { ChainFault, SiteId, ViewFault } from '@countersign/core'
-import type { DerivedFault } from './store.ts'
 import type { ForgedRow } from './transaction.ts'
 
 /**
@@ -15,7 +14,8 @@ export type LogFault =
   | 'other_head'
   | 'other_entries'
   | 'forged'
-  | DerivedFault['fault']
+  | 'row_missing'
+  | 'row_differs'
 
 export interface FailedAudit {
   readonly ok: false

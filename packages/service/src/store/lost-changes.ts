@@ -1,36 +1,36 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 
 /** All that the log of a store takes away, by names that are the same in another store. */
-export interface TakenAway {
+export interface StoreRevocations {
   /** Users that are revoked, and users whose earlier credentials are. */
-  readonly users: ReadonlyMap<string, TakenUser>
-  readonly credentials: ReadonlyMap<string, TakenCredential>
-  readonly tokens: ReadonlyMap<string, TakenToken>
+  readonly users: ReadonlyMap<string, RevokedUser>
+  readonly credentials: ReadonlyMap<string, RevokedCredential>
+  readonly tokens: ReadonlyMap<string, RevokedToken>
   /** Issuers that are distrusted. */
-  readonly issuers: ReadonlyMap<string, TakenIssuer>
+  readonly issuers: ReadonlyMap<string, DistrustedIssuer>
   /** Keys of issuers that are compromised or retired. */
-  readonly keys: ReadonlyMap<string, TakenKey>
+  readonly keys: ReadonlyMap<string, EndedKey>
 }
 
-export interface TakenCredential {
+export interface RevokedCredential {
   readonly siteId: SiteId
   readonly credentialId: CredentialId
   readonly atMs: number
 }
 
-export interface TakenToken {
+export interface RevokedToken {
   readonly siteId: SiteId
   readonly sha256: string
   readonly atMs: number
 }
 
-export interface TakenIssuer {
+export interface DistrustedIssuer {
   readonly siteId: SiteId
   readonly issuer: string
   readonly atMs: number
 }
 
-export interface TakenUser {
+export interface RevokedUser {
   readonly siteId: SiteId
   readonly ppid: Ppid
   readonly isRevoked: boolean
@@ -42,7 +42,7 @@ export interface TakenUser {
   readonly cutoffMs: number
 }
 
-export interface TakenKey {
+export interface EndedKey {
   readonly siteId: SiteId
   readonly issuer: string
   readonly keyId: string
@@ -54,7 +54,7 @@ export interface TakenKey {
  * What one store takes away and another does not, and API keys that exist in the other only because
  * they were deleted later.
  */
-export interface LostChanges extends TakenAway {
+export interface LostChanges extends StoreRevocations {
   readonly apiKeys: readonly { readonly keyId: string; readonly siteId: SiteId | null }[]
   /** Sites that the other store does not have. Nothing can be carried over for them. */
   readonly sites: readonly string[]

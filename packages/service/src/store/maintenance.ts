@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { OnPage } from './audit-log.ts'
 import type { LogAudit } from './log-corrupted.ts'
-import type { Reseal } from './operations/master-key.ts'
+import type { Reseal } from './operations/shared/master-key.ts'
 import {
   auditDatabase,
   checkDatabase,

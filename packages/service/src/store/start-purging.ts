@@ -17,7 +17,9 @@ interface PurgeDeps {
 export function startPurging({ store, clock, log }: PurgeDeps, ms: number = EVERY_MS): PeriodicJob {
   return everyMs(
     ms,
-    async () => store.purgeExpired(clock.nowMs()),
+    async () => {
+      while (await store.purgeExpired(clock.nowMs()));
+    },
     (err) => log.warn({ err }, 'what has ended could not be removed'),
   )
 }

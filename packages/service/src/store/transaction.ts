@@ -6,6 +6,39 @@
  */
 export type Transaction<T> = Generator<Step, T, StepAnswer>
 
+/** An operation that only reads. Stores run it without a transaction. */
+type Read<Args extends unknown[], T> = ((...args: Args) => Transaction<T>) & { readonly isRead: true }
+
+/** A read of the log in the epoch that the store follows; the store passes the epoch. */
+export interface LogRead<Args extends unknown[], T> {
+  (epoch: string, ...args: Args): Transaction<T>
+  readonly isLogRead: true
+}
+
+/** Marks an operation that only reads. */
+export function read<Args extends unknown[], T>(operation: (...args: Args) => Transaction<T>): Read<Args, T> {
+  return Object.assign(operation, { isRead: true as const })
+}
+
+/**
+ * Marks a read of the log. It throws an `EpochChanged` when the log is in another epoch: an empty
+ * answer from another log must never look like "nothing new". It is one statement, so that the
+ * epoch and the entries are of the same moment.
+ */
+export function readLog<Args extends unknown[], T>(
+  operation: (epoch: string, ...args: Args) => Transaction<T>,
+): LogRead<Args, T> {
+  return Object.assign(operation, { isRead: true, isLogRead: true as const })
+}
+
+export function isRead(operation: object): boolean {
+  return 'isRead' in operation
+}
+
+export function isLogRead(operation: object): boolean {
+  return 'isLogRead' in operation
+}
+
 export type SqlValue = string | number | null
 export type Row = Readonly<Record<string, SqlValue>>
 

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import { type RunVerb, readingVerbs } from './operations/all.ts'
-import { StoreUnavailable } from './store.ts'
+import { StoreUnavailable } from './errors.ts'
+import { isReadOperation, type RunOperation } from './operations/all.ts'
 
 /** Knows whether a store can be written. */
 export interface WriteWatch {
-  /** Runs verbs, and starts a probe when one that writes fails because of the store. */
-  readonly run: RunVerb
+  /** Runs operations, and starts a probe when a write fails because of the store. */
+  readonly run: RunOperation
   /** Why the store cannot be written; undefined while it can. */
   fault(): string | undefined
   close(): void
@@ -15,12 +15,12 @@ export interface WriteWatch {
 const PROBE_MS = 2000
 
 /**
- * Watches the verbs that write. One failure proves little: the store may have been slow for a
+ * Watches the operations that write. One failure proves little: the store may have been slow for a
  * moment. So a failure starts a probe, which writes more than a change does; only a failed probe
  * marks the store, and only a successful one clears the mark.
  */
 export function watchWrites(
-  run: RunVerb,
+  run: RunOperation,
   log: Pick<Logger, 'error' | 'info'>,
   probeMs = PROBE_MS,
 ): WriteWatch {
@@ -32,7 +32,7 @@ export function watchWrites(
   const probe = async () => {
     isProbing = true
     try {
-      await run('probeWrite')
+      await run('probeWrite', [])
       if (fault !== undefined) log.info('the store can be written again')
       fault = undefined
       isProbing = false
@@ -50,15 +50,15 @@ export function watchWrites(
   }
 
   return {
-    run: (async (name, ...args) => {
+    async run(name, args) {
       try {
-        return await run(name, ...args)
+        return await run(name, args)
       } catch (failure) {
-        const isWrite = !Object.hasOwn(readingVerbs, name)
-        if (isWrite && failure instanceof StoreUnavailable && !isProbing && !isClosed) void probe()
+        if (!isReadOperation(name) && failure instanceof StoreUnavailable && !isProbing && !isClosed)
+          void probe()
         throw failure
       }
-    }) as RunVerb,
+    },
     fault: () => fault,
     close() {
       isClosed = true

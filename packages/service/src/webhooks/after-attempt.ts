@@ -1,5 +1,5 @@
 import { limits } from '@countersign/core/contract'
-import type { DueDelivery, EndedAttempt } from '../store/store.ts'
+import type { DueDelivery, EndedAttempt } from '../store/operations/deliveries.ts'
 
 /** What came of an attempt. */
 export interface Attempted {

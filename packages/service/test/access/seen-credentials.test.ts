@@ -1,7 +1,8 @@
 import type { AllowCredential, Credential } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { createSeenCredentials, type SeenCredentialsOptions } from '../../src/access/seen-credentials.ts'
-import { type SeenCredential, StoreUnavailable } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
+import type { SeenCredential } from '../../src/store/operations/credentials.ts'
 
 class LearningStore {
   learned: SeenCredential[] = []

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createStoreNonces } from '../../src/access/store-nonces.ts'
-import { StoreUnavailable } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
 
 const use = {
   holderKey: 'did:key:z6MkA',

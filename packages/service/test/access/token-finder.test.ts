@@ -3,7 +3,8 @@ import type { CredentialId, PermissionId, Ppid, Scope, SiteId } from '@countersi
 import { describe, expect, it } from 'vitest'
 import { createTokenFinder } from '../../src/access/token-finder.ts'
 import { createSecretText, secretSha256 } from '../../src/keys/secret-text.ts'
-import { StoreUnavailable, type TokenRow } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
+import type { TokenRow } from '../../src/store/operations/tokens.ts'
 
 class TokenStore {
   rows = new Map<string, TokenRow>()

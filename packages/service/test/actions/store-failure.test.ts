@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
+import type { Store } from '../../src/store/store.ts'
 import { begin as beginAt, type TestNode, type Told } from '../node.ts'
 import type { Made } from '../party.ts'
 import { forEachSharedStore } from '../stores.ts'

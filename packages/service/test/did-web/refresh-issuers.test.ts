@@ -2,7 +2,8 @@ import type { DidKey, SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { refreshIssuers } from '../../src/did-web/refresh-issuers.ts'
 import { createLogger } from '../../src/logger.ts'
-import type { Issuer, IssuerChanges, Page } from '../../src/store/store.ts'
+import type { Issuer, IssuerChanges } from '../../src/store/operations/issuers.ts'
+import type { Page } from '../../src/store/page.ts'
 import { newParty } from '../party.ts'
 
 /** The issuers of a store, as the refresh sees them. */

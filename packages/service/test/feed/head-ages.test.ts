@@ -5,7 +5,7 @@ import { openFeeds } from '../../src/feed/feeds.ts'
 import { createHeadAges } from '../../src/feed/head-ages.ts'
 import type { FeedSource } from '../../src/feed/site-feed.ts'
 import { LiveViews } from '../../src/log/live-views.ts'
-import type { Site } from '../../src/store/store.ts'
+import type { Site } from '../../src/store/operations/sites.ts'
 import { ClockDouble, LogDouble, quiet } from '../log/log-double.ts'
 
 const SITE = 'a.example' as SiteId

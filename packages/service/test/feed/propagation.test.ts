@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { StoreUnavailable } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
 import {
   type FeedNode,
   type FeedSite,

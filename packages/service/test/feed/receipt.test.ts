@@ -1,7 +1,8 @@
 import type { SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { type CommittedEntry, createReceipt, type SiteReaders, toReaders } from '../../src/feed/receipt.ts'
-import type { FeedNodeRow, FeedStreamRow, LeaseRow } from '../../src/store/store.ts'
+import type { FeedNodeRow, FeedStreamRow } from '../../src/store/operations/feed-streams.ts'
+import type { LeaseRow } from '../../src/store/operations/leases.ts'
 
 const EPOCH = 'epoch000'
 const AT = 1_800_000_000_000

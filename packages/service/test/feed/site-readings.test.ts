@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { createSiteReadings } from '../../src/feed/site-readings.ts'
-import type { LeaseRow } from '../../src/store/store.ts'
+import type { LeaseRow } from '../../src/store/operations/leases.ts'
 import { ClockDouble } from '../log/log-double.ts'
 
 const SITE = 'a.example' as SiteId

@@ -8,7 +8,9 @@ import {
   type Verifiers,
   type VerifiersOptions,
 } from '../../src/feed/verifiers.ts'
-import { type Site, type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
+import type { Site } from '../../src/store/operations/sites.ts'
+import type { Store } from '../../src/store/store.ts'
 import { ClockDouble, quiet } from '../log/log-double.ts'
 import { forEachSharedStore } from '../stores.ts'
 

@@ -4,7 +4,7 @@ import type { RouteAnswer } from '../../src/answer.ts'
 import { answerOnce } from '../../src/http/idempotency.ts'
 import { Problem } from '../../src/problem.ts'
 import type { Routes } from '../../src/routes/all.ts'
-import { StoreUnavailable } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
 import { issued, newParty } from '../party.ts'
 import { type AppDouble, BASE_URL, createAppDouble, SITE } from './app-double.ts'
 

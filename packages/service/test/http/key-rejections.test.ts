@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../src/answer.ts'
 import { createKeyRejections } from '../../src/http/key-rejections.ts'
 import { createLogger } from '../../src/logger.ts'
-import type { NewAuditRow } from '../../src/store/store.ts'
+import type { NewAuditRow } from '../../src/store/operations/audit.ts'
 
 const keyOf = (siteId: string): Caller => ({
   kind: 'site',

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { Problem } from '../../src/problem.ts'
 import type { RouteRequest } from '../../src/route.ts'
 import type { Routes } from '../../src/routes/all.ts'
-import { StoreUnavailable } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
 import { type AppDouble, createAppDouble, type DoubleOptions, SITE } from './app-double.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createApiKeys } from '../../src/keys/api-keys.ts'
 import { createSecretText, secretSha256 } from '../../src/keys/secret-text.ts'
-import type { ApiKey } from '../../src/store/store.ts'
+import type { ApiKey } from '../../src/store/operations/api-keys.ts'
 
 const now = { ms: 0 }
 const stored = new Map<string, ApiKey>()

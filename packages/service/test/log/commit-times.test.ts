@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { type CommitTimesParts, openCommitTimes } from '../../src/log/commit-times.ts'
-import type { LoggedEntry } from '../../src/store/store.ts'
+import type { LoggedEntry } from '../../src/store/operations/log.ts'
 import { ClockDouble, quiet } from './log-double.ts'
 
 const SITE = 'a.example' as SiteId
@@ -25,6 +25,7 @@ function begin() {
     },
   }
   const store = {
+    epoch: 'epoch1',
     recordLogTime: async () => undefined,
     // The seq of an entry is its position here.
     committedBy: async (_: SiteId, seq: number) => noted.find(({ position }) => position >= seq),

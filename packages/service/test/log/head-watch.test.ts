@@ -14,7 +14,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { readHeadFile, toHeadLine, writeHeadFile } from '../../src/log/head-file.ts'
 import { HeadWatch } from '../../src/log/head-watch.ts'
 import { LiveViews } from '../../src/log/live-views.ts'
-import type { EpochLink } from '../../src/store/store.ts'
+import type { EpochLink } from '../../src/store/operations/log.ts'
 import { ClockDouble, EPOCH, LogDouble, quiet } from './log-double.ts'
 
 const A = 'a.example' as SiteId

@@ -11,8 +11,8 @@ import {
 import { afterEach, describe, expect, it } from 'vitest'
 import { LiveViews, type LiveViewsOptions } from '../../src/log/live-views.ts'
 import { Problem } from '../../src/problem.ts'
+import { RowForged } from '../../src/store/errors.ts'
 import { unreadableEntry } from '../../src/store/log-corrupted.ts'
-import { RowForged } from '../../src/store/store.ts'
 import { ClockDouble, EPOCH, LogDouble, quiet } from './log-double.ts'
 
 const A = 'a.example' as SiteId

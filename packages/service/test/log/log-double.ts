@@ -8,15 +8,10 @@ import {
   type LogHead,
   type SiteId,
 } from '@countersign/core'
+import { StoreUnavailable } from '../../src/store/errors.ts'
 import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
-import {
-  type LogEnd,
-  type LoggedEntry,
-  type LogPage,
-  type Page,
-  type SiteHead,
-  StoreUnavailable,
-} from '../../src/store/store.ts'
+import type { LogEnd, LoggedEntry, LogPage, SiteHead } from '../../src/store/operations/log.ts'
+import type { Page } from '../../src/store/page.ts'
 
 export const EPOCH = 'e0000000'
 

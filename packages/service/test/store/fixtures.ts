@@ -12,7 +12,11 @@ import {
   type SiteId,
 } from '@countersign/core'
 import { expect } from 'vitest'
-import type { AuditContext, NewIssuer, NewSite, NewToken, SeenCredential } from '../../src/store/store.ts'
+import type { AuditContext } from '../../src/store/operations/audit.ts'
+import type { SeenCredential } from '../../src/store/operations/credentials.ts'
+import type { NewIssuer } from '../../src/store/operations/issuers.ts'
+import type { NewSite } from '../../src/store/operations/sites.ts'
+import type { NewToken } from '../../src/store/operations/tokens.ts'
 
 /** A moment in the middle of a second. */
 export const NOW = Date.UTC(2026, 0, 1, 12) + 250

@@ -1,6 +1,7 @@
 import { checkEntry, type Entry, type SiteId, SiteView } from '@countersign/core'
 import { expect } from 'vitest'
-import type { LoggedEntry, Store } from '../../src/store/store.ts'
+import type { LoggedEntry } from '../../src/store/operations/log.ts'
+import type { Store } from '../../src/store/store.ts'
 
 export async function entriesOf(store: Store, siteId: SiteId): Promise<readonly Entry[]> {
   const entries: Entry[] = []

@@ -5,7 +5,7 @@ import { changeIssuer, changeIssuerKey } from '../../src/actions/change-issuer.t
 import { changeSite } from '../../src/actions/change-site.ts'
 import { refreshIssuers } from '../../src/did-web/refresh-issuers.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
-import { RowForged } from '../../src/store/store.ts'
+import { RowForged } from '../../src/store/errors.ts'
 import { inject } from '../inject.ts'
 import { newParty } from '../party.ts'
 import { context, MASTER_KEY, newIssuer, newSite } from './fixtures.ts'

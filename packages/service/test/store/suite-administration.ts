@@ -1,6 +1,7 @@
 import { parseScopeList } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
-import type { NewApiKey, Store } from '../../src/store/store.ts'
+import type { NewApiKey } from '../../src/store/operations/api-keys.ts'
+import type { Store } from '../../src/store/store.ts'
 import { context, failingAct, NOW, newIssuer, newKey, newSite, sha256, siteId } from './fixtures.ts'
 import { kindsOf, lastEntryOf, viewOf } from './log-reading.ts'
 import type { TheStore } from './the-store.ts'

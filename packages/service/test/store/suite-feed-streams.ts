@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { FeedStreamRow, RemoteAck } from '../../src/store/store.ts'
+import type { FeedStreamRow, RemoteAck } from '../../src/store/operations/feed-streams.ts'
 import { NOW, siteId as newSiteId } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 

@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { LeaseAcks, LeaseOrder, LeaseRow } from '../../src/store/store.ts'
+import type { LeaseAcks, LeaseOrder, LeaseRow } from '../../src/store/operations/leases.ts'
 import { NOW, siteId as newSiteId } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 
@@ -331,11 +331,11 @@ export function leaseSuite(store: TheStore): void {
         context,
       )
       if (placed === 'exists') throw new Error('a random name was taken')
-      await store().recordLogTime(placed.position - 1, NOW + 1)
+      await store().recordLogTime(store().epoch, placed.position - 1, NOW + 1)
       expect(await store().committedBy(siteId, 1)).toBeUndefined()
-      await store().recordLogTime(placed.position + 5, NOW + 20)
-      await store().recordLogTime(placed.position, NOW + 10)
-      await store().recordLogTime(placed.position, NOW + 15)
+      await store().recordLogTime(store().epoch, placed.position + 5, NOW + 20)
+      await store().recordLogTime(store().epoch, placed.position, NOW + 10)
+      await store().recordLogTime(store().epoch, placed.position, NOW + 15)
       expect(await store().committedBy(siteId, 1)).toEqual({ position: placed.position, atMs: NOW + 10 })
       expect(await store().committedBy(siteId, 2)).toBeUndefined()
     })

@@ -1,7 +1,7 @@
 import { canonicalJson, createEntry, type Entry, type JsonValue } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { auditLog } from '../../src/store/audit-log.ts'
-import type { LoggedEntry } from '../../src/store/store.ts'
+import type { LoggedEntry } from '../../src/store/operations/log.ts'
 import {
   context,
   credentialId,

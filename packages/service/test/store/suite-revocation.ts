@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { SeenCredential } from '../../src/store/store.ts'
+import type { SeenCredential } from '../../src/store/operations/credentials.ts'
 import {
   context,
   credentialId,

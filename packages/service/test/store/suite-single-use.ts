@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { IdempotencyKey } from '../../src/store/store.ts'
+import type { IdempotencyKey } from '../../src/store/operations/idempotency.ts'
 import { DAY, NOW, sha256 } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
-import type { RunVerb } from '../../src/store/operations/all.ts'
-import { StoreUnavailable } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
+import type { RunOperation } from '../../src/store/operations/all.ts'
 import { watchWrites } from '../../src/store/watch-writes.ts'
 
-/** A store that can be told which verbs fail. */
+/** A store that can be told which operations fail. */
 function watched(failing: Set<string>) {
   const asked: string[] = []
-  const run = (async (name: string) => {
+  const run = async (name: string) => {
     asked.push(name)
     if (failing.has(name)) throw new StoreUnavailable(`no ${name}`)
-  }) as unknown as RunVerb
+  }
   const log = { error: vi.fn(), info: vi.fn() }
   return { asked, log, watch: watchWrites(run, log, 5) }
 }
-const change = (run: RunVerb) => run('putSecret', 'name', 'sealed').catch(() => undefined)
+const change = (run: RunOperation) => run('putSecret', ['name', 'sealed']).catch(() => undefined)
 
 it('B13: a store that cannot be written is marked until a probe succeeds, and says so once each time', async () => {
   const failing = new Set(['putSecret', 'probeWrite'])
@@ -32,7 +32,7 @@ it('B13: a store that cannot be written is marked until a probe succeeds, and sa
 it('a change that fails alone marks nothing, nor does a read that fails, nor a change that the store refuses', async () => {
   const failing = new Set(['putSecret', 'logState'])
   const { watch, asked, log } = watched(failing)
-  await watch.run('logState').catch(() => undefined)
+  await watch.run('logState', []).catch(() => undefined)
   expect(asked).toEqual(['logState'])
   await change(watch.run)
   await expect.poll(() => asked).toEqual(['logState', 'putSecret', 'probeWrite'])

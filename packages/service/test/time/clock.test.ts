@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type ConfirmedTime, StoreUnavailable } from '../../src/store/store.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
+import type { ConfirmedTime } from '../../src/store/operations/time.ts'
 import { type Clock, openClock } from '../../src/time/clock.ts'
 import { ClockDouble, quiet } from '../log/log-double.ts'
 

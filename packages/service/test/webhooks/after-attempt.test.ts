@@ -1,6 +1,6 @@
 import { limits } from '@countersign/core/contract'
 import { describe, expect, it } from 'vitest'
-import type { DueDelivery } from '../../src/store/store.ts'
+import type { DueDelivery } from '../../src/store/operations/deliveries.ts'
 import { afterAttempt } from '../../src/webhooks/after-attempt.ts'
 
 const NOW = Date.UTC(2026, 10, 14, 12)

@@ -3,7 +3,7 @@ import { limits, type Site as SiteBody, type SitePage } from '@countersign/core/
 import { createSite as create } from '../../actions/create-site.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
-import type { Site } from '../../store/store.ts'
+import type { Site } from '../../store/operations/sites.ts'
 import { auditContext } from '../shared/audit-context.ts'
 import { loadPage } from '../shared/paging.ts'
 

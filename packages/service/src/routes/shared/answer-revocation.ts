@@ -3,7 +3,7 @@ import type { Revocation, RevocationType } from '@countersign/core/contract'
 import type { RouteAnswer } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
 import type { RouteRequest } from '../../route.ts'
-import type { Revoked } from '../../store/store.ts'
+import type { Revoked } from '../../store/operations/revocations.ts'
 import { withPropagation } from './with-propagation.ts'
 
 /** The answer to a revocation of any type, after the wait that the caller prefers. */

@@ -1,7 +1,7 @@
 import type { AllowCredential } from '@countersign/core'
 import type { Caller } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
-import type { AuditContext } from '../../store/store.ts'
+import type { AuditContext } from '../../store/operations/audit.ts'
 
 /** The actor and the time for the audit: the owner of the key, or the holder of the credential. */
 export function auditContext(

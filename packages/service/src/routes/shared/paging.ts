@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { limits } from '@countersign/core/contract'
 import { Problem } from '../../problem.ts'
 import type { Sealer } from '../../sealing/sealer.ts'
-import type { Page } from '../../store/store.ts'
+import type { Page } from '../../store/page.ts'
 
 /**
  * A request for a page of a list. `list` names the list, such as `issuers shop.example`. A cursor

@@ -3,7 +3,7 @@ import { guard } from '../../access/guard.ts'
 import type { Deps } from '../../deps.ts'
 import { Problem } from '../../problem.ts'
 import type { RouteRequest } from '../../route.ts'
-import type { AuditContext } from '../../store/store.ts'
+import type { AuditContext } from '../../store/operations/audit.ts'
 import { auditContext } from './audit-context.ts'
 
 type RevokerRequest = Pick<

@@ -2,7 +2,7 @@ import type { SiteId } from '@countersign/core'
 import type { Caller } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
 import { Problem } from '../../problem.ts'
-import type { Site } from '../../store/store.ts'
+import type { Site } from '../../store/operations/sites.ts'
 
 /**
  * The site in the path. Throws `not_found` when it does not exist and when it is not the caller's,

@@ -3,7 +3,7 @@ import { waitForVerifiers } from '../../actions/propagation.ts'
 import type { RouteAnswer } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
 import type { RouteRequest } from '../../route.ts'
-import type { EntryPosition } from '../../store/store.ts'
+import type { EntryPosition } from '../../store/logged.ts'
 import { toPropagationBody } from './propagation-body.ts'
 
 /**

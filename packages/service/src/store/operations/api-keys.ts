@@ -1,10 +1,27 @@
 import type { SiteId } from '@countersign/core'
+import type { Permission } from '@countersign/core/contract'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import type { ApiKey, AuditContext, NewApiKey, Page } from '../store.ts'
-import { exec, lock, type Row, row, rows, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
-import { joinedLog } from './log.ts'
-import { createRowMac, intactPage, isIntact, requireIntact, updateRow } from './macs.ts'
+import type { Page } from '../page.ts'
+import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { joinedLog } from './shared/log-rows.ts'
+import { createRowMac, intactPage, isIntact, requireIntact, updateRow } from './shared/mac-rows.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+export interface NewApiKey {
+  readonly keyId: string
+  /** Null for an operator. */
+  readonly siteId: SiteId | null
+  readonly sha256: string
+  readonly last4: string
+  readonly permissions: readonly Permission[]
+  readonly label: string | undefined
+  readonly expiresAtMs: number | undefined
+}
+
+export interface ApiKey extends NewApiKey {
+  readonly createdAtMs: number
+}
 
 /**
  * The MAC of every API key covers how many keys have been deleted. A deletion gives all others a
@@ -15,7 +32,7 @@ const LOCK = 'api_keys'
 const KEY_AND_LOG = `SELECT k.*, log.keys_deleted, log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest,
     log.keys_deleted AS log_keys_deleted, log.mac AS log_mac FROM api_keys k JOIN log ON log.one = 1`
 
-/** Throws when there is no such site, or a key of that name or secret already. */
+/** Throws when there is no such site, or a key with that id or secret already. */
 export function* createApiKey(key: NewApiKey, context: AuditContext): Transaction<ApiKey> {
   yield* lock(LOCK)
   const log = yield* logRow('SELECT * FROM log WHERE one = 1')
@@ -37,7 +54,7 @@ export function* createApiKey(key: NewApiKey, context: AuditContext): Transactio
     mac,
   )
   const detail = { permissions: key.permissions }
-  yield* auditDone({
+  yield* recordAudit({
     siteId: key.siteId,
     action: 'api_key.create',
     target: key.keyId,
@@ -48,6 +65,7 @@ export function* createApiKey(key: NewApiKey, context: AuditContext): Transactio
   return { ...key, createdAtMs: context.atMs }
 }
 
+/** False when there is no such key. */
 export function* deleteApiKey(
   siteId: SiteId | null,
   keyId: string,
@@ -60,7 +78,7 @@ export function* deleteApiKey(
       : yield* row('DELETE FROM api_keys WHERE key_id = $1 AND site_id = $2 RETURNING key_id', keyId, siteId)
   if (gone === undefined) return false
   yield* renewMacs()
-  yield* auditDone({ siteId, action: 'api_key.delete', target: keyId, outcome: 'done', context })
+  yield* recordAudit({ siteId, action: 'api_key.delete', target: keyId, outcome: 'done', context })
   return true
 }
 
@@ -97,11 +115,11 @@ function* logRow(sql: string): Transaction<Row> {
   return yield* requireIntact('log', log)
 }
 
-/** A key that the service did not exec, or has deleted, does not exist, here and below. */
-export function* apiKeyBySha256(sha256: string): Transaction<ApiKey | undefined> {
+/** Undefined for a key that the service did not write, or has deleted; the lists skip such keys. */
+export const apiKeyBySha256 = read(function* (sha256: string): Transaction<ApiKey | undefined> {
   const found = yield* row(`${KEY_AND_LOG} WHERE k.sha256 = $1`, sha256)
   return found && (yield* isLive(found)) ? toApiKey(found) : undefined
-}
+})
 
 /**
  * Throws a `RowForged` for a log row that the service did not write: the number of deletions is
@@ -112,7 +130,8 @@ function* isLive(found: Row): Transaction<boolean> {
   return yield* isIntact('api_keys', found)
 }
 
-export function* apiKeysById(keyIds: readonly string[]): Transaction<readonly ApiKey[]> {
+/** Those of these keys that exist. */
+export const apiKeysById = read(function* (keyIds: readonly string[]): Transaction<readonly ApiKey[]> {
   const last = keyIds.at(-1)
   if (last === undefined) return []
   // Few different statements, so that each is prepared once: the last one is asked for as often as
@@ -128,11 +147,11 @@ export function* apiKeysById(keyIds: readonly string[]): Transaction<readonly Ap
   const keys: ApiKey[] = []
   for (const each of found) if (yield* isLive(each)) keys.push(toApiKey(each))
   return keys
-}
+})
 
-/** By name, which is the order in which they were made. */
-export function* apiKeys(siteId: SiteId | null, page: Page): Transaction<readonly ApiKey[]> {
-  const read = (after: string, limit: number) =>
+/** By id, which is the order in which they were created. */
+export const apiKeys = read(function* (siteId: SiteId | null, page: Page): Transaction<readonly ApiKey[]> {
+  const loadPage = (after: string, limit: number) =>
     siteId === null
       ? rows(
           `${KEY_AND_LOG} WHERE k.site_id IS NULL AND k.key_id > $1 ORDER BY k.key_id LIMIT $2`,
@@ -145,8 +164,8 @@ export function* apiKeys(siteId: SiteId | null, page: Page): Transaction<readonl
           limit,
           siteId,
         )
-  return (yield* intactPage('api_keys', page, read, (found) => text(found, 'key_id'))).map(toApiKey)
-}
+  return (yield* intactPage('api_keys', page, loadPage, (found) => text(found, 'key_id'))).map(toApiKey)
+})
 
 function toApiKey(row: Row): ApiKey {
   return {

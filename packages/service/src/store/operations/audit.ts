@@ -1,8 +1,36 @@
 import { randomBytes } from 'node:crypto'
 import type { SiteId } from '@countersign/core'
 import { json, number, optionalText, text } from '../columns.ts'
-import type { AuditContext, AuditRow, NewAuditRow, Page } from '../store.ts'
-import { exec, type Row, rows, type Transaction } from '../transaction.ts'
+import type { Page } from '../page.ts'
+import { exec, type Row, read, rows, type Transaction } from '../transaction.ts'
+
+/** Who does something, and when. */
+export interface AuditContext {
+  /**
+   * `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>` or `system`; an operator at the
+   * command line is `operator`.
+   */
+  readonly actor: string
+  readonly atMs: number
+  readonly requestId: string | undefined
+}
+
+export interface NewAuditRow {
+  /** Null for what concerns no site. */
+  readonly siteId: SiteId | null
+  readonly action: string
+  /** What was acted on: an id, never a secret. */
+  readonly target: string | undefined
+  /**
+   * Lists show `outcome` (`done` when absent, `unchanged`, `refused`), `reason` and `seq` of it.
+   */
+  readonly detail: Readonly<Record<string, string | number | boolean | readonly string[] | null>>
+  readonly context: AuditContext
+}
+
+export interface AuditRow extends NewAuditRow {
+  readonly id: string
+}
 
 const TIME_DIGITS = 9
 const COUNT_DIGITS = 4
@@ -31,40 +59,11 @@ export function* audit({ siteId, action, target, detail, context }: NewAuditRow)
   )
 }
 
-export interface Done {
-  readonly siteId: SiteId | null
-  readonly action: string
-  readonly target: string
-  readonly outcome: 'done' | 'unchanged' | 'refused'
-  readonly reason?: string | undefined
-  /** Of the entry that it made. */
-  readonly seq?: number | undefined
-  readonly detail?: NewAuditRow['detail']
-  readonly context: AuditContext
-}
-
-/** The row of a verb of this store: `detail` always has `outcome`, `reason` and `seq`. */
-export function* auditDone({
-  siteId,
-  action,
-  target,
-  outcome,
-  reason,
-  seq,
-  detail,
-  context,
-}: Done): Transaction<void> {
-  yield* audit({
-    siteId,
-    action,
-    target,
-    detail: { ...detail, outcome, reason: reason ?? null, seq: seq ?? null },
-    context,
-  })
-}
-
 /** The newest first. */
-export function* auditRows(siteId: SiteId | null, { after, limit }: Page): Transaction<readonly AuditRow[]> {
+export const auditRows = read(function* (
+  siteId: SiteId | null,
+  { after, limit }: Page,
+): Transaction<readonly AuditRow[]> {
   // No `OR` over the two cases of `after`: an index would then be read from its beginning for every
   // page.
   const found = yield* rows(
@@ -75,7 +74,7 @@ export function* auditRows(siteId: SiteId | null, { after, limit }: Page): Trans
     limit,
   )
   return found.map(auditRow)
-}
+})
 
 function auditRow(row: Row): AuditRow {
   return {

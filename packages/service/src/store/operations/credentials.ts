@@ -1,9 +1,40 @@
-import type { CredentialId, PermissionId, Ppid, SiteId } from '@countersign/core'
+import type { ChainLink, CredentialId, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import type { AuditContext, CredentialRow, Page, SeenCredential } from '../store.ts'
-import { exec, type Row, row, rows, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
+import type { Page } from '../page.ts'
+import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { recordAudit } from './shared/record-audit.ts'
 
+export interface SeenCredential {
+  readonly siteId: SiteId
+  readonly credentialId: CredentialId
+  readonly ppid: Ppid
+  readonly issuer: string
+  readonly scope: readonly Scope[]
+  readonly permissionId: PermissionId
+  /**
+   * The credential itself first: a delegated one is revoked with any of its parents, so its status
+   * depends on them.
+   */
+  readonly chain: readonly ChainLink[]
+  readonly validFromMs: number
+  readonly validUntilMs: number
+  readonly holderBound: boolean
+  readonly source: 'issued' | 'exchanged' | 'presented' | 'sign_in'
+}
+
+export interface CredentialRow extends SeenCredential {
+  readonly knownAtMs: number
+  readonly revocation:
+    | { readonly type: 'user' | 'credential'; readonly atMs: number; readonly reason: string | undefined }
+    | undefined
+}
+
+/**
+ * Records credentials that have been seen. Skips known ones, and those of sites that do not exist.
+ * With a context, the actor has issued them here, and each new one gets its audit row,
+ * `credential.issue`.
+ */
 export function* recordCredentials(
   seen: readonly SeenCredential[],
   atMs: number,
@@ -51,7 +82,7 @@ function* recordCredential(
   }
   if (context === undefined) return
   const detail = { ppid: seen.ppid }
-  yield* auditDone({
+  yield* recordAudit({
     siteId,
     action: 'credential.issue',
     target: credentialId,
@@ -74,8 +105,8 @@ const COLUMNS = `c.*, u.revoked, u.first_at, u.first_reason, u.revoked_at, u.rea
   (SELECT r.type ${BY_ID} ORDER BY r.at LIMIT 1) AS id_type`
 const TABLES = 'credentials c LEFT JOIN users u ON u.site_id = c.site_id AND u.ppid = c.ppid'
 
-/** The newest known first. */
-export function* credentials(
+/** The newest first. */
+export const credentials = read(function* (
   siteId: SiteId,
   { ppid }: { ppid?: Ppid },
   { after, limit }: Page,
@@ -95,13 +126,13 @@ export function* credentials(
     limit,
   )
   return found.map(toCredential)
-}
+})
 
 /**
- * An id may be known at several sites, and then has several rows. What a site has merely named is
- * known to no site.
+ * What is known of each id; with a site, only what that site knows. An id that several sites know
+ * has several rows; one that was never presented or issued has none.
  */
-export function* statuses(
+export const statuses = read(function* (
   ids: readonly CredentialId[],
   siteId: SiteId | undefined,
 ): Transaction<readonly CredentialRow[]> {
@@ -114,7 +145,7 @@ export function* statuses(
     ...ids,
   )
   return found.map(toCredential)
-}
+})
 
 function toCredential(row: Row): CredentialRow {
   return {

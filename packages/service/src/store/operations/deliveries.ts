@@ -1,19 +1,69 @@
 import { randomBytes } from 'node:crypto'
-import type { EntryKind, SiteId } from '@countersign/core'
+import type { Entry, EntryKind, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import type {
-  AuditContext,
-  Delivery,
-  DueDelivery,
-  EndedAttempt,
-  Page,
-  WebhookLoad,
-  WebhookTurn,
-} from '../store.ts'
-import { exec, type Row, row, rows, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
-import { toEntry } from './log.ts'
+import type { Page } from '../page.ts'
+import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { toEntry } from './shared/log-rows.ts'
+import { recordAudit } from './shared/record-audit.ts'
 import type { KeptSecret } from './webhooks.ts'
+
+export interface Delivery {
+  readonly deliveryId: string
+  readonly webhookId: string
+  readonly siteId: SiteId
+  readonly kind: EntryKind
+  readonly epoch: string
+  readonly seq: number
+  readonly status: 'pending' | 'delivered' | 'failed'
+  readonly attempts: number
+  readonly createdAtMs: number
+  /** Undefined when it has ended. */
+  readonly nextAttemptAtMs: number | undefined
+  readonly deliveredAtMs: number | undefined
+  /** What the receiver last answered; undefined when it did not. */
+  readonly lastStatus: number | undefined
+}
+
+/** A node's turn at sending to a webhook. No other node sends to it until the lease ends. */
+export interface WebhookTurn {
+  readonly webhookId: string
+  readonly owner: string
+  readonly nowMs: number
+  readonly leaseMs: number
+  /** Only writes down how it ended, and gives the lease back. */
+  readonly leave?: boolean
+}
+
+export interface DueDelivery extends Delivery {
+  readonly url: string
+  /** The newest first, then those that still sign beside it. */
+  readonly secretsSealed: readonly string[]
+  /** When the first of the failures was that no success has followed. */
+  readonly failingSinceMs: number | undefined
+  /** Undefined when the log does not have it any more. */
+  readonly entry: Entry | undefined
+}
+
+export interface EndedAttempt {
+  readonly deliveryId: string
+  /** `untold`: it was cut short by us, counts for nothing and is made again. */
+  readonly end: 'delivered' | 'failed' | 'untold' | { readonly againAtMs: number }
+  readonly lastStatus: number | undefined
+  /**
+   * Why nothing more is to be sent to this webhook. What waits has failed then; an audit row says
+   * so.
+   */
+  readonly disable?: string | undefined
+}
+
+export interface WebhookLoad {
+  readonly pending: number
+  readonly oldestPendingAtMs: number | undefined
+  readonly failed: number
+  /** Webhooks that nothing is sent to any more. */
+  readonly disabled: number
+}
 
 /** How many deliveries of one webhook wait at most; what comes after them is safe in the log. */
 const WAITING_MAX = 200
@@ -30,7 +80,7 @@ const LEASE_MS_BELIEVED = 120_000
 const PAUSE_MS_BELIEVED = 86_400_000
 
 /** The newest first. */
-export function* deliveries(
+export const deliveries = read(function* (
   siteId: SiteId,
   webhookId: string,
   { after, limit }: Page,
@@ -43,8 +93,13 @@ export function* deliveries(
     limit,
   )
   return found.map(toDelivery)
-}
+})
 
+/**
+ * Makes a delivery pending that has ended: it is sent beside the others, which do not wait for it.
+ * One that is pending already is due at once, in its order. Undefined when the site has no such
+ * delivery; `too_many` when a thousand replays of the webhook are waiting.
+ */
 export function* replayDelivery(
   siteId: SiteId,
   deliveryId: string,
@@ -74,12 +129,22 @@ export function* replayDelivery(
   if (pending === undefined) return undefined
   const delivery = toDelivery(pending)
   const detail = { webhook_id: delivery.webhookId, entry: delivery.seq }
-  yield* auditDone({ siteId, action: 'webhook.replay', target: deliveryId, outcome: 'done', detail, context })
+  yield* recordAudit({
+    siteId,
+    action: 'webhook.replay',
+    target: deliveryId,
+    outcome: 'done',
+    detail,
+    context,
+  })
   return delivery
 }
 
-/** Those that have waited longest for their turn first. */
-export function* dueWebhooks(nowMs: number, limit: number): Transaction<readonly string[]> {
+/**
+ * Webhooks that have something to be sent now and that no node is sending to, the longest waiting
+ * first. Two nodes that ask at once get the same answer.
+ */
+export const dueWebhooks = read(function* (nowMs: number, limit: number): Transaction<readonly string[]> {
   const found = yield* rows(
     `SELECT w.webhook_id FROM webhooks w JOIN heads h ON h.site_id = w.site_id
      WHERE w.deleted_at IS NULL AND ${isFree('$1')}
@@ -90,7 +155,7 @@ export function* dueWebhooks(nowMs: number, limit: number): Transaction<readonly
     WAITING_MAX,
   )
   return found.map((row) => text(row, 'webhook_id'))
-}
+})
 
 function isFree(now: string): string {
   return `(lease_until IS NULL OR lease_until <= ${now} OR lease_until > ${now} + ${LEASE_MS_BELIEVED})`
@@ -106,6 +171,13 @@ interface Turning {
   failingSinceMs: number | undefined
 }
 
+/**
+ * Takes the lease of a webhook, records how the last attempt of the lease's holder ended, makes new
+ * log entries into deliveries, and returns the one that is due, for which the lease is kept.
+ * Undefined when nothing is due, which releases the lease; or when another node holds it, and then
+ * nothing is written. Deliveries come in the order of the log: none before those in front of it
+ * have ended.
+ */
 export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Transaction<DueDelivery | undefined> {
   const { webhookId, nowMs } = turn
   const held = yield* hold(turn, ended !== undefined)
@@ -196,7 +268,7 @@ function* writeDown(
   )
   const context: AuditContext = { actor: 'system', atMs: nowMs, requestId: undefined }
   const { siteId } = turning
-  yield* auditDone({
+  yield* recordAudit({
     siteId,
     action: 'webhook.disable',
     target: webhookId,
@@ -262,7 +334,7 @@ function* frontsOf(webhookId: string): Transaction<readonly Row[]> {
   )
 }
 
-export function* webhookLoad(): Transaction<WebhookLoad> {
+export const webhookLoad = read(function* (): Transaction<WebhookLoad> {
   const found = yield* row(
     `SELECT (SELECT COUNT(*) FROM deliveries WHERE status = 'pending') AS pending,
        (SELECT MIN(created_at) FROM deliveries WHERE status = 'pending') AS oldest,
@@ -276,7 +348,7 @@ export function* webhookLoad(): Transaction<WebhookLoad> {
     failed: number(found, 'failed'),
     disabled: number(found, 'disabled'),
   }
-}
+})
 
 function deliveryId(): string {
   return `dlv_${randomBytes(18).toString('base64url')}`

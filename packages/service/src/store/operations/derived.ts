@@ -1,9 +1,17 @@
 import { type Entry, type KeyState, parseTime, type SettingsState } from '@countersign/core'
 import { json, number, optionalNumber, text } from '../columns.ts'
-import { type DerivedFault, type NewToken, RowForged } from '../store.ts'
-import { type Row, row, rows, type Transaction } from '../transaction.ts'
-import { toEntry } from './log.ts'
-import { requireIntact } from './macs.ts'
+import { RowForged } from '../errors.ts'
+import { type Row, readLog, row, rows, type Transaction } from '../transaction.ts'
+import { toEntry } from './shared/log-rows.ts'
+import { requireIntact } from './shared/mac-rows.ts'
+import type { NewToken } from './tokens.ts'
+
+/** A row of a table that is made from the log is missing, or does not say what the log says. */
+export interface DerivedFault {
+  readonly table: string
+  readonly key: string
+  readonly fault: 'row_missing' | 'row_differs'
+}
 
 const PAGE = 1000
 
@@ -32,7 +40,7 @@ interface Expected {
  * missing or differs. Entries that are appended meanwhile are not compared: rows that they changed
  * are passed over.
  */
-export function* derivedFault(epoch: string): Transaction<DerivedFault | undefined> {
+export const derivedFault = readLog(function* (epoch: string): Transaction<DerivedFault | undefined> {
   const { expected, position } = yield* replay(epoch)
   return (
     (yield* usersFault(expected, position)) ??
@@ -41,7 +49,7 @@ export function* derivedFault(epoch: string): Transaction<DerivedFault | undefin
     (yield* issuersFault(expected, position)) ??
     (yield* sitesFault(expected, position))
   )
-}
+})
 
 function* replay(epoch: string): Transaction<{ readonly expected: Expected; readonly position: number }> {
   const expected: Expected = {

@@ -4,11 +4,11 @@ import { hashEntry } from '../entry-hash.ts'
 import { unreadableEntry } from '../log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from '../log-digest.ts'
 import { macTables } from '../mac-tables.ts'
-import type { AuditContext, EpochLink } from '../store.ts'
-import { exec, lock, type Row, row, rows, type SqlValue, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
+import { exec, lock, type Row, read, row, rows, type SqlValue, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
 import { recordHeadReaders } from './leases.ts'
-import { insertNewRow, insertRow, isIntact, requireIntact, updateRow } from './macs.ts'
+import { insertNewRow, insertRow, isIntact, requireIntact, updateRow } from './shared/mac-rows.ts'
+import { recordAudit } from './shared/record-audit.ts'
 
 /** Where the log is, and which incarnation of the database wrote it. */
 export interface LogState {
@@ -19,10 +19,10 @@ export interface LogState {
 }
 
 /** Undefined in a database that has never had a log. */
-export function* logState(): Transaction<LogState | undefined> {
+export const logState = read(function* (): Transaction<LogState | undefined> {
   const found = yield* row('SELECT * FROM log WHERE one = 1')
   return found && toState(found)
-}
+})
 
 function toState(found: Row): LogState {
   return {
@@ -36,12 +36,12 @@ function toState(found: Row): LogState {
 /**
  * The first table with rows that only a store with a log can have; undefined for an empty store.
  */
-export function* tableWithRows(): Transaction<string | undefined> {
+export const tableWithRows = read(function* (): Transaction<string | undefined> {
   for (const table of ['entries', ...Object.keys(macTables)]) {
     if ((yield* row(`SELECT 1 AS one FROM ${table} LIMIT 1`)) !== undefined) return table
   }
   return undefined
-}
+})
 
 /**
  * Makes the log unless there is one. False, and nothing is written, where the log row is missing
@@ -106,7 +106,7 @@ export function* beginEpoch(
   }
   yield* updateRow('log', log, { epoch, digest, lineage })
   const detail = { from: audited.epoch, entries: audited.position }
-  yield* auditDone({
+  yield* recordAudit({
     siteId: null,
     action: 'log.begin_epoch',
     target: epoch,
@@ -180,32 +180,6 @@ function toInsertion(count: number): string {
     `(${Array.from({ length: 9 }, (_, column) => `$${i * 9 + column + 1}`).join(', ')})`
   const all = Array.from({ length: count }, (_, i) => row(i)).join(', ')
   return `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) VALUES ${all}`
-}
-
-/**
- * Walks back from the current epoch, so that the order does not depend on clocks. The bound ends
- * the walk if links form a circle. Throws a `RowForged` for a link that the service did not write.
- */
-export function* epochLinks(siteId: SiteId, limit: number): Transaction<readonly EpochLink[]> {
-  const found = yield* rows(
-    `WITH RECURSIVE links AS (
-       SELECT e.*, CAST(1 AS BIGINT) AS back FROM epochs e JOIN log ON log.epoch = e.epoch WHERE log.one = 1 AND e.site_id = $1
-       UNION ALL
-       SELECT e.*, links.back + 1 FROM epochs e JOIN links ON e.epoch = links.previous_epoch WHERE e.site_id = $1 AND links.back < $2
-     ) SELECT * FROM links ORDER BY back DESC`,
-    siteId,
-    limit,
-  )
-  for (const link of found) yield* requireIntact('epochs', link)
-  return found.map((link) => ({
-    epoch: text(link, 'epoch'),
-    previous: {
-      epoch: text(link, 'previous_epoch'),
-      seq: number(link, 'previous_seq'),
-      hash: text(link, 'previous_hash'),
-    },
-    atMs: number(link, 'at'),
-  }))
 }
 
 /**

@@ -1,16 +1,67 @@
 import type { SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
-import type { Acknowledged, FeedNodeRow, FeedStreamRow, Page, RemoteAck, StreamReport } from '../store.ts'
-import { exec, type Row, row, rows, type Transaction } from '../transaction.ts'
+import type { Page } from '../page.ts'
+import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import { type Acknowledged, toAcks, toAcksText } from './shared/acks.ts'
 
-/**
- * How many acknowledgements of a stream are kept: enough to tell of the last few entries when they
- * were applied.
- */
-export const ACKS_KEPT = 16
+/** A connection that follows the feed of a site. */
+export interface FeedStreamRow {
+  readonly streamId: string
+  readonly nodeId: string
+  readonly siteId: SiteId
+  readonly keyId: string
+  readonly verifierId: string
+  /** Whether it chose that name itself. */
+  readonly isNamed: boolean
+  readonly connectedAtMs: number
+  readonly epoch: string
+  /** How far it has applied the log, as it says. */
+  readonly seq: number
+  /** The last few, oldest first. */
+  readonly acks: readonly Acknowledged[]
+}
+
+/** What a node knows of the log and how long it may decide with it. */
+export interface NodeView {
+  readonly ageMsMax: number
+  readonly epoch: string
+  /** The last positions that it has applied, with their times, oldest first. */
+  readonly marks: readonly { readonly position: number; readonly atMs: number }[]
+}
+
+export interface FeedNodeRow {
+  readonly nodeId: string
+  readonly expiresAtMs: number
+  readonly view: NodeView
+}
+
+export interface StreamReport {
+  readonly nodeId: string
+  readonly nowMs: number
+  readonly view: NodeView
+  /** Until when the node counts as there. */
+  readonly expiresAtMs: number
+  readonly streams: readonly FeedStreamRow[]
+  /** Ids of streams that are over. */
+  readonly ended: readonly string[]
+}
+
+/** An acknowledgement, by a client with that key. */
+export interface RemoteAck extends Acknowledged {
+  readonly siteId: SiteId
+  readonly keyId: string
+  /** Undefined: by a reader without a name. */
+  readonly verifierId: string | undefined
+  readonly epoch: string
+}
+
 /** Few different statements, so that each is prepared once. */
 const CLAIMS_ASKED = 64
 
+/**
+ * Renews the lease of a node, writes its streams and removes those that have ended. `begun`: the
+ * node had no lease any more, so its streams may have been removed and must all be reported again.
+ */
 export function* reportStreams({
   nodeId,
   nowMs,
@@ -44,7 +95,7 @@ export function* reportStreams({
       stream.connectedAtMs,
       stream.epoch,
       stream.seq,
-      acksText(stream.acks),
+      toAcksText(stream.acks),
     )
   }
   for (const streamId of [...ended].sort())
@@ -52,6 +103,7 @@ export function* reportStreams({
   return before !== undefined && number(before, 'expires_at') > nowMs ? 'kept' : 'begun'
 }
 
+/** The node has ended, and its streams with it. */
 export function* endFeedNode(nodeId: string, nowMs: number): Transaction<void> {
   yield* exec(
     `UPDATE leases SET node_id = '', stream_id = '', served_at = $2 WHERE node_id = $1`,
@@ -62,6 +114,10 @@ export function* endFeedNode(nodeId: string, nowMs: number): Transaction<void> {
   yield* exec('DELETE FROM feed_nodes WHERE node_id = $1', nodeId)
 }
 
+/**
+ * Applies acknowledgements to the streams they are for, on any node; none moves back. Returns those
+ * that matched no stream here.
+ */
 export function* applyAcks(claims: readonly RemoteAck[], nowMs: number): Transaction<readonly RemoteAck[]> {
   const met = new Map<RemoteAck, readonly FeedStreamRow[]>()
   const named = claims.filter(({ verifierId }) => verifierId !== undefined)
@@ -80,7 +136,7 @@ export function* applyAcks(claims: readonly RemoteAck[], nowMs: number): Transac
       'UPDATE feed_streams SET seq = $2, acks = $3 WHERE stream_id = $1 AND seq < $2',
       stream.streamId,
       claim.seq,
-      acksText([...stream.acks, { seq: claim.seq, atMs: claim.atMs }]),
+      toAcksText([...stream.acks, { seq: claim.seq, atMs: claim.atMs }]),
     )
   }
   return claims.filter((claim) => met.get(claim)?.length === 0)
@@ -124,8 +180,8 @@ function toName({ siteId, keyId, verifierId }: RemoteAck | FeedStreamRow): strin
   return `${siteId} ${keyId} ${verifierId}`
 }
 
-/** By stream id. */
-export function* feedStreams(
+/** The streams of a site on all live nodes, by stream id. */
+export const feedStreams = read(function* (
   siteId: SiteId,
   nowMs: number,
   { after, limit }: Page,
@@ -139,10 +195,10 @@ export function* feedStreams(
     limit,
   )
   return found.map(toStream)
-}
+})
 
-/** All nodes that are there, and those that vanished a short time ago. */
-export function* feedNodes(): Transaction<readonly FeedNodeRow[]> {
+/** All live nodes, and those that vanished within the last hour. */
+export const feedNodes = read(function* (): Transaction<readonly FeedNodeRow[]> {
   const found = yield* rows('SELECT * FROM feed_nodes ORDER BY node_id')
   return found.map((node) => ({
     nodeId: text(node, 'node_id'),
@@ -153,7 +209,7 @@ export function* feedNodes(): Transaction<readonly FeedNodeRow[]> {
       marks: json<[number, number][]>(node, 'marks').map(([position, atMs]) => ({ position, atMs })),
     },
   }))
-}
+})
 
 function toStream(found: Row): FeedStreamRow {
   return {
@@ -166,13 +222,8 @@ function toStream(found: Row): FeedStreamRow {
     connectedAtMs: number(found, 'connected_at'),
     epoch: text(found, 'epoch'),
     seq: number(found, 'seq'),
-    acks: json<[number, number][]>(found, 'acks').map(([seq, atMs]) => ({ seq, atMs })),
+    acks: toAcks(found),
   }
-}
-
-/** Pairs of seq and time, oldest first, as a column holds them. */
-export function acksText(acks: readonly Acknowledged[]): string {
-  return JSON.stringify(acks.slice(-ACKS_KEPT).map(({ seq, atMs }) => [seq, Math.floor(atMs)]))
 }
 
 function byId(one: { readonly streamId: string }, other: { readonly streamId: string }): number {

@@ -1,22 +1,57 @@
-import { formatTime, type IssuerState, type KeyState, type SiteId } from '@countersign/core'
+import { formatTime, type IssuerState, type KeyState, type Scope, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import type {
-  AuditContext,
-  ChangedIssuer,
-  Issuer,
-  IssuerChanges,
-  Logged,
-  NewIssuer,
-  Page,
-  SiteEntryPosition,
-} from '../store.ts'
-import { type Appended, lock, type Row, row, rows, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
-import { markCompromisedKeys } from './compromised-keys.ts'
-import { appendEntry } from './entries.ts'
-import { insertNewRow, requireIntact, updateRow } from './macs.ts'
-import { requireCurrentIssuer, requireNewIssuer } from './stated-rows.ts'
+import type { Logged, SiteEntryPosition } from '../logged.ts'
+import type { Page } from '../page.ts'
+import { type Appended, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { appendEntry } from './shared/append-entry.ts'
+import { markCompromisedKeys } from './shared/compromised-keys.ts'
+import { requireCurrentIssuer, requireNewIssuer } from './shared/current-rows.ts'
+import { insertNewRow, requireIntact, updateRow } from './shared/mac-rows.ts'
+import { recordAudit } from './shared/record-audit.ts'
 
+export interface NewIssuer {
+  readonly siteId: SiteId
+  readonly issuer: string
+  readonly keys: readonly KeyState[]
+  /** Undefined: no cap. */
+  readonly scope: readonly Scope[] | undefined
+  readonly credentialTtlSecondsMax: number | undefined
+  readonly label: string | undefined
+  /**
+   * Whether its keys come from a document that is fetched again and again, rather than from its
+   * name or by hand.
+   */
+  readonly fetched: boolean
+}
+
+export interface Issuer extends NewIssuer {
+  readonly status: 'trusted' | 'distrusted'
+  readonly createdAtMs: number
+}
+
+export interface ChangedIssuer extends Issuer {
+  /** What the log says of it; undefined when verifiers need not hear of the change. */
+  readonly entry: SiteEntryPosition | undefined
+}
+
+export interface IssuerChanges {
+  readonly status?: 'trusted' | 'distrusted'
+  /**
+   * One that is there already keeps its status: the author of the list may not have heard what the
+   * site has said of the key since.
+   */
+  readonly keys?: readonly KeyState[]
+  /** Changes nothing once the keys have been pinned by hand: for what a document said. */
+  readonly whileFetched?: true
+  /** False once its keys have been pinned by hand. */
+  readonly fetched?: boolean
+  readonly scope?: readonly Scope[] | null
+  readonly credentialTtlSecondsMax?: number | null
+  readonly label?: string | null
+}
+
+/** `too_many`: the site has `issuersMax` issuers already, trusted or not. */
 export function* addIssuer(
   issuer: NewIssuer,
   context: AuditContext,
@@ -44,10 +79,14 @@ export function* addIssuer(
   const added = toIssuer(addedRow)
   const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', toState(added), context.atMs)
   yield* updateRow('issuers', addedRow, { entry_seq: seq })
-  yield* auditDone({ siteId, action: 'issuer.add', target: issuer.issuer, outcome: 'done', seq, context })
+  yield* recordAudit({ siteId, action: 'issuer.add', target: issuer.issuer, outcome: 'done', seq, context })
   return { ...added, position }
 }
 
+/**
+ * Replaces what is given. A change of status appends `issuer.trusted` or `issuer.distrusted`. A
+ * compromised key stays compromised.
+ */
 export function* changeIssuer(
   siteId: SiteId,
   name: string,
@@ -97,7 +136,7 @@ export function* changeIssuer(
   if (isChanged || context.actor !== 'system') {
     const detail = { changed: Object.keys(named) }
     const outcome = isChanged ? 'done' : 'unchanged'
-    yield* auditDone({
+    yield* recordAudit({
       siteId,
       action: 'issuer.change',
       target: name,
@@ -114,6 +153,7 @@ export function* changeIssuer(
   }
 }
 
+/** `final`: the key is compromised, which is permanent. */
 export function* changeIssuerKey(
   siteId: SiteId,
   name: string,
@@ -146,7 +186,7 @@ export function* changeIssuerKey(
   if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
   const detail = { key_id: keyId, status }
   const outcome = isChanged ? 'done' : 'unchanged'
-  yield* auditDone({
+  yield* recordAudit({
     siteId,
     action: 'issuer_key.change',
     target: name,
@@ -195,13 +235,13 @@ function* tellKey(
 }
 
 /**
- * A row that the service did not write is a `RowForged`, here and below: what it says would be
- * appended to the log at the next change.
+ * Throws a `RowForged` for a row that the service did not write, as the lists do: the next change
+ * would append what it says to the log.
  */
-export function* issuer(siteId: SiteId, name: string): Transaction<Issuer | undefined> {
+export const issuer = read(function* (siteId: SiteId, name: string): Transaction<Issuer | undefined> {
   const found = yield* issuerRow(siteId, name)
   return found && toIssuer(found)
-}
+})
 
 function* issuerRow(siteId: SiteId, name: string): Transaction<Row | undefined> {
   const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', siteId, name)
@@ -209,7 +249,10 @@ function* issuerRow(siteId: SiteId, name: string): Transaction<Row | undefined> 
 }
 
 /** By name. */
-export function* issuers(siteId: SiteId, { after, limit }: Page): Transaction<readonly Issuer[]> {
+export const issuers = read(function* (
+  siteId: SiteId,
+  { after, limit }: Page,
+): Transaction<readonly Issuer[]> {
   const found = yield* rows(
     'SELECT * FROM issuers WHERE site_id = $1 AND issuer > $2 ORDER BY issuer LIMIT $3',
     siteId,
@@ -218,10 +261,13 @@ export function* issuers(siteId: SiteId, { after, limit }: Page): Transaction<re
   )
   for (const each of found) yield* requireIntact('issuers', each)
   return found.map(toIssuer)
-}
+})
 
-/** By site and name; `after` is both, with a space between. */
-export function* fetchedIssuers({ after = ' ', limit }: Page): Transaction<readonly Issuer[]> {
+/**
+ * Issuers of all sites whose documents are fetched again, by site and name; `after` is both, with a
+ * space between.
+ */
+export const fetchedIssuers = read(function* ({ after = ' ', limit }: Page): Transaction<readonly Issuer[]> {
   const space = after.indexOf(' ')
   const found = yield* rows(
     `SELECT * FROM issuers WHERE fetched = 1 AND (site_id, issuer) > ($1, $2) ORDER BY site_id, issuer LIMIT $3`,
@@ -231,7 +277,7 @@ export function* fetchedIssuers({ after = ' ', limit }: Page): Transaction<reado
   )
   for (const each of found) yield* requireIntact('issuers', each)
   return found.map(toIssuer)
-}
+})
 
 function entryPosition(siteId: SiteId, { epoch, seq }: Appended, { atMs }: AuditContext): SiteEntryPosition {
   return { siteId, epoch, seq, atMs }

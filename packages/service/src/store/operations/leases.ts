@@ -1,9 +1,79 @@
 import type { SiteId } from '@countersign/core'
-import { json, number, optionalNumber, text } from '../columns.ts'
-import type { AuditContext, LeaseAcks, LeaseEnd, LeaseOrder, LeasePage, LeaseRow } from '../store.ts'
-import { exec, lock, type Row, row, rows, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
-import { ACKS_KEPT, acksText } from './feed-streams.ts'
+import { number, optionalNumber, text } from '../columns.ts'
+import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { ACKS_KEPT, type Acknowledged, toAcks, toAcksText } from './shared/acks.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+/** One verifier instance at one site under one key. */
+export interface LeaseName {
+  readonly siteId: SiteId
+  readonly keyId: string
+  readonly instanceId: string
+}
+
+/** What a verifier declares when it asks for a signed head. */
+export interface LeaseTerms extends LeaseName {
+  readonly verifierId: string
+  /** Whether that is a configured name. */
+  readonly isNamed: boolean
+  /** It rejects everything when its last signed head is older. */
+  readonly boundMs: number
+  /** It goes on accepting all the same. */
+  readonly failsOpen: boolean
+}
+
+export interface LeaseOrder extends LeaseTerms {
+  readonly nodeId: string
+  /** Undefined for a snapshot. */
+  readonly streamId: string | undefined
+  readonly epoch: string
+  readonly nowMs: number
+  readonly liveMax: number
+}
+
+export interface LeaseEnd extends LeaseName {
+  readonly streamId: string
+  readonly atMs: number
+}
+
+export interface LeaseRow extends LeaseTerms {
+  /** Before it was given its first signed head. */
+  readonly openedAtMs: number
+  /** When it last asked for a stream or a snapshot. */
+  readonly declaredAtMs: number
+  /** Empty while it has no stream. */
+  readonly nodeId: string
+  readonly streamId: string
+  /** Until when that node counts as there; 0 for a store with one node. */
+  readonly nodeUntilMs: number
+  readonly connectedAtMs: number
+  /** When it was last given a signed head, while it has no stream. */
+  readonly servedAtMs: number
+  readonly epoch: string
+  readonly seq: number
+  readonly acks: readonly Acknowledged[]
+  /** Of its last acknowledgement; 0 before the first. */
+  readonly heardAtMs: number
+  /**
+   * When it declared that it rejects everything from then on. Without effect while it has a stream.
+   */
+  readonly closedAtMs: number | undefined
+}
+
+/** What an instance has acknowledged, oldest first. */
+export interface LeaseAcks extends LeaseName {
+  readonly epoch: string
+  readonly acks: readonly Acknowledged[]
+  readonly heardAtMs: number
+  /** Set when the instance has closed. */
+  readonly closedAtMs: number | undefined
+}
+
+export interface LeasePage {
+  readonly after: Pick<LeaseName, 'keyId' | 'instanceId'> | undefined
+  readonly limit: number
+}
 
 /** Rows of ended leases kept for one key. Receipts of the last day use them. */
 const ENDED_PER_KEY_MAX = 1000
@@ -16,7 +86,10 @@ const IS_LIVE = `(node_id <> '' OR (closed_at IS NULL AND (fails_open = 1 OR ser
 /** Few different statements, so that each is prepared once. */
 const CLAIMS_ASKED = 64
 
-/** Writes a lease. `full`: the key has as many live leases as it may, and nothing was written. */
+/**
+ * Writes or renews the lease of an instance before it is given a signed head. `full`: the key has
+ * `liveMax` live leases, and nothing was written.
+ */
 export function* openLease(order: LeaseOrder): Transaction<'open' | 'full'> {
   const { siteId, keyId, instanceId, nowMs, nodeId, streamId } = order
   const before = yield* row(
@@ -93,7 +166,7 @@ function* forgetOldest(keyId: string, nowMs: number): Transaction<void> {
   }
 }
 
-/** Their streams have ended. A lease that has another stream by now is left alone. */
+/** These streams have ended. A lease whose instance has another stream stays as it is. */
 export function* endLeaseStreams(ends: readonly LeaseEnd[]): Transaction<void> {
   for (const { siteId, keyId, instanceId, streamId, atMs } of [...ends].sort(byName)) {
     yield* exec(
@@ -108,10 +181,7 @@ export function* endLeaseStreams(ends: readonly LeaseEnd[]): Transaction<void> {
   }
 }
 
-/**
- * The streams of all nodes but this one have ended: for a store that only one process can have
- * open.
- */
+/** The streams of all other nodes have ended: for a store that only one process can have open. */
 export function* endLeaseStreamsOfOthers(nodeId: string, nowMs: number): Transaction<void> {
   yield* exec(
     `UPDATE leases SET node_id = '', stream_id = '', served_at = $2 WHERE node_id <> '' AND node_id <> $1`,
@@ -121,8 +191,8 @@ export function* endLeaseStreamsOfOthers(nodeId: string, nowMs: number): Transac
 }
 
 /**
- * Writes acknowledgements to the leases they are for. None moves back, and none makes a lease. An
- * instance that acknowledges after it has closed is not closed, and neither is one that was opened
+ * Applies acknowledgements to the leases they are for. None moves back, and none creates a lease.
+ * An instance that acknowledges after it has closed is open again, and so is one that was opened
  * again since.
  */
 export function* applyLeaseAcks(claims: readonly LeaseAcks[]): Transaction<void> {
@@ -154,7 +224,7 @@ function* applyLeaseAck(
     instanceId,
     epoch,
     seq,
-    acksText(kept),
+    toAcksText(kept),
     heardAtMs,
   )
   if (closedAtMs === undefined) return
@@ -167,7 +237,7 @@ function* applyLeaseAck(
   )
 }
 
-/** Closes the leases of an instance that fails open. False when it has none that is not closed. */
+/** Closes the leases of an instance that fails open. False when it has none that is open. */
 export function* dismissLease(
   siteId: SiteId,
   instanceId: string,
@@ -182,7 +252,7 @@ export function* dismissLease(
   )
   if (dismissed.length === 0) return false
   const detail = { verifiers: dismissed.map((each) => text(each, 'verifier_id')).sort() }
-  yield* auditDone({
+  yield* recordAudit({
     siteId,
     action: 'verifier.dismiss',
     target: instanceId,
@@ -205,10 +275,13 @@ function* leasesNamed(claims: readonly LeaseAcks[]): Transaction<ReadonlyMap<str
 }
 
 /**
- * By key and instance. `nodeUntilMs` of a lease: until when the node counts as there that has its
- * stream; 0 without one.
+ * The leases of a site by key and instance: all live ones, and those that ended within the last
+ * day.
  */
-export function* leases(siteId: SiteId, { after, limit }: LeasePage): Transaction<readonly LeaseRow[]> {
+export const leases = read(function* (
+  siteId: SiteId,
+  { after, limit }: LeasePage,
+): Transaction<readonly LeaseRow[]> {
   const found = yield* rows(
     `SELECT l.*, COALESCE(n.expires_at, 0) AS node_until FROM leases l LEFT JOIN feed_nodes n ON n.node_id = l.node_id
      WHERE l.site_id = $1 AND (l.key_id, l.instance_id) > ($2, $3) ORDER BY l.key_id, l.instance_id LIMIT $4`,
@@ -218,9 +291,9 @@ export function* leases(siteId: SiteId, { after, limit }: LeasePage): Transactio
     limit,
   )
   return found.map(toLease)
-}
+})
 
-/** Readers that hold no lease may be given heads of these sites until then. Never moves back. */
+/** Readers without a lease may be given heads of these sites until then. Never moves back. */
 export function* recordHeadReaders(siteIds: readonly SiteId[], untilMs: number): Transaction<void> {
   for (const siteId of [...siteIds].sort()) {
     yield* exec(
@@ -233,12 +306,13 @@ export function* recordHeadReaders(siteIds: readonly SiteId[], untilMs: number):
 }
 
 /**
- * Until when readers without a lease may have been given heads of the site; 0 when there were none.
+ * Until when readers without a lease may have been given heads of the site; 0 when there were none
+ * lately.
  */
-export function* headReadersUntil(siteId: SiteId): Transaction<number> {
+export const headReadersUntil = read(function* (siteId: SiteId): Transaction<number> {
   const found = yield* row('SELECT until FROM head_readers WHERE site_id = $1', siteId)
   return found === undefined ? 0 : number(found, 'until')
-}
+})
 
 function toLease(found: Row): LeaseRow {
   return {
@@ -258,7 +332,7 @@ function toLease(found: Row): LeaseRow {
     servedAtMs: number(found, 'served_at'),
     epoch: text(found, 'epoch'),
     seq: number(found, 'seq'),
-    acks: json<[number, number][]>(found, 'acks').map(([seq, atMs]) => ({ seq, atMs })),
+    acks: toAcks(found),
     heardAtMs: number(found, 'heard_at'),
     closedAtMs: optionalNumber(found, 'closed_at'),
   }

@@ -1,8 +1,11 @@
 import type { SiteId } from '@countersign/core'
 import { number } from '../columns.ts'
-import { exec, row, type Transaction } from '../transaction.ts'
+import { exec, readLog, row, type Transaction } from '../transaction.ts'
 
-/** The log was committed up to this position by that time. The first time for a position stays. */
+/**
+ * The log of this epoch was committed up to `position` by that time. The first time for a position
+ * stays.
+ */
 export function* recordLogTime(epoch: string, position: number, atMs: number): Transaction<void> {
   yield* exec(
     'INSERT INTO log_times (epoch, position, at) VALUES ($1, $2, $3) ON CONFLICT (epoch, position) DO NOTHING',
@@ -13,10 +16,10 @@ export function* recordLogTime(epoch: string, position: number, atMs: number): T
 }
 
 /**
- * By when an entry had been committed, and its position. Undefined when no time was noted since;
- * then nothing is known.
+ * The position of an entry and a recorded time by which it had been committed. Undefined when no
+ * time has been recorded since.
  */
-export function* committedBy(
+export const committedBy = readLog(function* (
   epoch: string,
   siteId: SiteId,
   seq: number,
@@ -29,4 +32,4 @@ export function* committedBy(
     seq,
   )
   return found && { position: number(found, 'position'), atMs: number(found, 'at') }
-}
+})

@@ -1,17 +1,66 @@
-import { type Entry, parseEntry, type SiteId } from '@countersign/core'
-import { json, number, text } from '../columns.ts'
-import { unreadableEntry } from '../log-corrupted.ts'
-import { type EntryRecord, EpochChanged, type LogPage, type Page, type SiteHead } from '../store.ts'
-import { type Row, row, rows, type Transaction } from '../transaction.ts'
-import { requireIntact } from './macs.ts'
+import type { Entry, LogHead, SiteId } from '@countersign/core'
+import { number, text } from '../columns.ts'
+import { EpochChanged } from '../errors.ts'
+import type { Page } from '../page.ts'
+import { type Row, read, readLog, row, rows, type Transaction } from '../transaction.ts'
+import { joinedLog, toEntry } from './shared/log-rows.ts'
+import { requireIntact } from './shared/mac-rows.ts'
+
+export interface SiteHead extends LogHead {
+  readonly siteId: SiteId
+}
 
 /**
- * Reads of the log name the epoch that the reader has followed so far, and throw an `EpochChanged`
- * in any other: an empty answer from another log must never look like "nothing new". One statement
- * each, so that both come from the same moment. They throw a `RowForged` for an end of the log or a
- * head that the service did not write.
+ * States that the log of a site in `epoch` continues the log of `previous.epoch` from that head,
+ * and from no later one.
  */
-export function* entriesAfter(epoch: string, position: number, limit: number): Transaction<LogPage> {
+export interface EpochLink {
+  readonly epoch: string
+  readonly previous: LogHead
+  readonly atMs: number
+}
+
+export interface LoggedEntry {
+  readonly position: number
+  readonly entry: Entry
+}
+
+/** Entries of all sites, and where the log ended when they were read. */
+export interface LogPage {
+  readonly entries: readonly LoggedEntry[]
+  readonly end: LogEnd
+}
+
+/**
+ * The last position, and the digest of all entries up to it: see `nextDigest`. The service has
+ * written all of it.
+ */
+export interface LogEnd {
+  readonly position: number
+  readonly digest: string
+  /** How many API keys have ever been deleted; never less than before. */
+  readonly keysDeleted: number
+}
+
+/** What stands in the store of an entry, besides the hashes that follow from it. */
+export interface EntryRecord {
+  readonly seq: number
+  readonly kind: string
+  /** Canonical JSON. */
+  readonly body: string
+  readonly at: string
+}
+
+/**
+ * Entries of all sites after `position`, in order, and the end of the log at the same moment.
+ * Throws a `LogCorrupted` for a row that is no entry, and a `RowForged` for an end with a wrong
+ * MAC.
+ */
+export const entriesAfter = readLog(function* (
+  epoch: string,
+  position: number,
+  limit: number,
+): Transaction<LogPage> {
   const found = yield* rows(
     `SELECT log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest,
        log.keys_deleted AS log_keys_deleted, log.mac AS log_mac, e.* FROM log
@@ -31,28 +80,10 @@ export function* entriesAfter(epoch: string, position: number, limit: number): T
       keysDeleted: number(end, 'keys_deleted'),
     },
   }
-}
+})
 
-/** The log row from a statement that joins it to others, with `log_` before its columns. */
-export function joinedLog(found: Row): Row {
-  const {
-    log_epoch = null,
-    log_position = null,
-    log_digest = null,
-    log_keys_deleted = null,
-    log_mac = null,
-  } = found
-  return {
-    one: 1,
-    epoch: log_epoch,
-    position: log_position,
-    digest: log_digest,
-    keys_deleted: log_keys_deleted,
-    mac: log_mac,
-  }
-}
-
-export function* siteEntriesAfter(
+/** Entries of one site after `seq`, in order. */
+export const siteEntriesAfter = readLog(function* (
   epoch: string,
   siteId: SiteId,
   seq: number,
@@ -68,10 +99,13 @@ export function* siteEntriesAfter(
     siteId,
   )
   return inEpoch(found, epoch).map(toEntry)
-}
+})
 
-/** Nothing of a row is looked at here: the reader recomputes the chain over the records. */
-export function* siteRecordsAfter(
+/**
+ * The same as they are stored, neither parsed nor checked, for callers that read very many of them
+ * and recompute the chain.
+ */
+export const siteRecordsAfter = readLog(function* (
   epoch: string,
   siteId: SiteId,
   seq: number,
@@ -87,16 +121,20 @@ export function* siteRecordsAfter(
     siteId,
   )
   return inEpoch(found, epoch) as unknown as readonly EntryRecord[]
-}
+})
 
-export function* logPosition(epoch: string): Transaction<number> {
+export const logPosition = readLog(function* (epoch: string): Transaction<number> {
   const found = yield* row('SELECT epoch, position FROM log WHERE one = 1')
   if (found === undefined || text(found, 'epoch') !== epoch)
     throw new EpochChanged('the log is in another epoch')
   return number(found, 'position')
-}
+})
 
-export function* siteHeads(epoch: string, { after, limit }: Page): Transaction<readonly SiteHead[]> {
+/** Where the log of each site ends, by site. Throws a `RowForged` for a head with a wrong MAC. */
+export const siteHeads = readLog(function* (
+  epoch: string,
+  { after, limit }: Page,
+): Transaction<readonly SiteHead[]> {
   const found = yield* rows(
     `SELECT log.epoch AS log_epoch, log.epoch, h.* FROM heads h, log
      WHERE log.one = 1 AND h.site_id > $1 ORDER BY h.site_id LIMIT $2`,
@@ -112,7 +150,7 @@ export function* siteHeads(epoch: string, { after, limit }: Page): Transaction<r
     seq: number(row, 'seq'),
     hash: text(row, 'hash'),
   }))
-}
+})
 
 /** Without the row that is there only to tell the epoch when there are no entries. */
 function inEpoch(found: readonly Row[], epoch: string): readonly Row[] {
@@ -121,26 +159,29 @@ function inEpoch(found: readonly Row[], epoch: string): readonly Row[] {
   return first.epoch === null ? [] : found
 }
 
-/** An entry from its columns. Throws a `LogCorrupted` for a row that is none. */
-export function toEntry(row: Row): Entry {
-  const entry = parseEntry({
-    epoch: row.epoch,
-    seq: row.seq,
-    site_id: row.site_id,
-    kind: row.kind,
-    body: toBody(row),
-    at: row.at,
-    prev_hash: row.prev_hash,
-    hash: row.hash,
-  })
-  if (entry === undefined) throw unreadableEntry(number(row, 'position'))
-  return entry
-}
-
-function toBody(row: Row): unknown {
-  try {
-    return json(row, 'body')
-  } catch {
-    throw unreadableEntry(number(row, 'position'))
-  }
-}
+/**
+ * The links between epochs that lead to the current one: the newest `limit`, oldest first. A site
+ * that was created in the current epoch has none. Throws a `RowForged` for a link that the service
+ * did not write.
+ */
+export const epochLinks = read(function* (siteId: SiteId, limit: number): Transaction<readonly EpochLink[]> {
+  const found = yield* rows(
+    `WITH RECURSIVE links AS (
+       SELECT e.*, CAST(1 AS BIGINT) AS back FROM epochs e JOIN log ON log.epoch = e.epoch WHERE log.one = 1 AND e.site_id = $1
+       UNION ALL
+       SELECT e.*, links.back + 1 FROM epochs e JOIN links ON e.epoch = links.previous_epoch WHERE e.site_id = $1 AND links.back < $2
+     ) SELECT * FROM links ORDER BY back DESC`,
+    siteId,
+    limit,
+  )
+  for (const link of found) yield* requireIntact('epochs', link)
+  return found.map((link) => ({
+    epoch: text(link, 'epoch'),
+    previous: {
+      epoch: text(link, 'previous_epoch'),
+      seq: number(link, 'previous_seq'),
+      hash: text(link, 'previous_hash'),
+    },
+    atMs: number(link, 'at'),
+  }))
+})

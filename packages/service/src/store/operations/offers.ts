@@ -1,11 +1,37 @@
-import type { JsonObject, PermissionId, Ppid, SiteId } from '@countersign/core'
+import type { JsonObject, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import type { AuditContext, NewOffer, Offer, OfferClaim, SeenCredential } from '../store.ts'
-import { lock, type Row, row, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
-import { recordCredentials } from './credentials.ts'
-import { insertRow, intact, updateRow } from './macs.ts'
-import { userLock } from './tokens.ts'
+import { lock, type Row, read, row, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { recordCredentials, type SeenCredential } from './credentials.ts'
+import { userLock } from './shared/chain-locks.ts'
+import { insertRow, intact, updateRow } from './shared/mac-rows.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+/** A credential that a user may claim once, with a key of their own. */
+export interface NewOffer {
+  readonly sha256: string
+  readonly siteId: SiteId
+  readonly ppid: Ppid
+  readonly scope: readonly Scope[]
+  readonly permissionId: PermissionId | undefined
+  readonly ttlSeconds: number | undefined
+  readonly expiresAtMs: number
+}
+
+export interface Offer extends NewOffer {
+  /** On whose word it was made. */
+  readonly actor: string
+  /** The user was revoked since. */
+  readonly isCancelled: boolean
+  /** Kept until the offer expires, so that a claim whose answer was lost can be repeated. */
+  readonly claim: OfferClaim | undefined
+}
+
+export interface OfferClaim {
+  readonly holderKey: string
+  /** Signed, and bound to that key. */
+  readonly credential: JsonObject
+}
 
 export function* createOffer(offer: NewOffer, context: AuditContext): Transaction<void> {
   const { siteId, ppid } = offer
@@ -19,11 +45,14 @@ export function* createOffer(offer: NewOffer, context: AuditContext): Transactio
     actor: context.actor,
     expires_at: offer.expiresAtMs,
   })
-  yield* auditDone({ siteId, action: 'offer.create', target: ppid, outcome: 'done', context })
+  yield* recordAudit({ siteId, action: 'offer.create', target: ppid, outcome: 'done', context })
 }
 
-/** An offer that the service did not write does not exist, here and below. */
-export function* offer(sha256: string): Transaction<Offer | undefined> {
+/**
+ * The caller checks whether the offer has expired, was cancelled or is claimed. Undefined for an
+ * offer that the service did not write.
+ */
+export const offer = read(function* (sha256: string): Transaction<Offer | undefined> {
   const found = yield* intact('offers', yield* row('SELECT * FROM offers WHERE sha256 = $1', sha256))
   if (found === undefined) return undefined
   return {
@@ -38,12 +67,14 @@ export function* offer(sha256: string): Transaction<Offer | undefined> {
     expiresAtMs: number(found, 'expires_at'),
     claim: toClaim(found),
   }
-}
+})
 
 /**
- * A revocation of the user takes the same lock: either the claim comes first and is revoked with
- * the rest, or it comes later and finds the offer killed. Of several claims with the same key the
- * first one counts, and the others are answered with its credential.
+ * Claims an offer for a holder key and records what was issued for it, once. Returns the credential
+ * that the offer was claimed for: the given one, or that of an earlier claim with the same key.
+ * Undefined when another key has claimed the offer, and when it has expired or was cancelled. A
+ * revocation of the user takes the same lock: either it revokes the claimed credential, or the
+ * claim finds the offer cancelled.
  */
 export function* claimOffer(
   sha256: string,

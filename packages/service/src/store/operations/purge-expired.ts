@@ -5,19 +5,22 @@ import { rows, type Transaction } from '../transaction.ts'
  */
 const PURGED_ROWS_MAX = 2000
 /** As the contract says; not read from there, because the writer's thread need not load it. */
-export const DELIVERIES_KEPT_MS = 30 * 86_400_000
+const DELIVERIES_KEPT_MS = 30 * 86_400_000
 
 /**
  * A person who comes too late is shown the way back to the site. Only for sign-ins that a browser
  * has opened: a flood of new ones is gone at once.
  */
-export const SIGN_INS_KEPT_MS = 3_600_000
+const SIGN_INS_KEPT_MS = 3_600_000
 /** A node that vanished may decide for a short time still, so receipts count it. */
 const NODES_KEPT_MS = 3_600_000
 /** Receipts state early instants for entries of the last day. */
 const LEASES_KEPT_MS = 86_400_000
 
-/** True when there may be more to remove. */
+/**
+ * Removes a batch of expired rows: tokens, sign-ins, offers, used-once names, idempotency keys, old
+ * deliveries, streams of vanished nodes. Never anything of the log. True when there may be more.
+ */
 export function* purgeExpired(nowMs: number): Transaction<boolean> {
   const statements = [
     'DELETE FROM tokens WHERE sha256 IN (SELECT sha256 FROM tokens WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one',

@@ -1,20 +1,28 @@
-import { type CredentialId, formatTime, type Ppid, type SiteId } from '@countersign/core'
+import { type CredentialId, formatTime, type LogPosition, type Ppid, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import type {
-  AuditContext,
-  Logged,
-  Reinstated,
-  Revoked,
-  Store,
-  TokenRevocation,
-  Unconfirmed,
-} from '../store.ts'
+import type { Logged } from '../logged.ts'
 import { exec, lock, type Row, reportForged, row, rows, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
-import { appendEntry } from './entries.ts'
-import { requireIntact } from './macs.ts'
-import { cancelPending } from './sign-ins.ts'
-import { credentialLock, toToken, userLock } from './tokens.ts'
+import type { AuditContext } from './audit.ts'
+import { appendEntry } from './shared/append-entry.ts'
+import { credentialLock, userLock } from './shared/chain-locks.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+export interface Revoked extends LogPosition {
+  /** The newest known one; null when none was ever seen. */
+  readonly credentialId: CredentialId | null
+  readonly credentialIds: readonly CredentialId[]
+  readonly alreadyRevoked: boolean
+  readonly revokedAtMs: number
+  readonly tokensRevoked: number
+}
+
+/** The answer of a table that the log does not confirm, by the seq that it named. */
+export type Unconfirmed = Pick<Revoked, 'seq'>
+
+export interface Reinstated extends LogPosition {
+  readonly reinstatedAtMs: number
+  readonly alreadyActive: boolean
+}
 
 /** How many credentials an answer lists at most, the newest. All are revoked, listed or not. */
 const CREDENTIALS_LISTED_MAX = 1000
@@ -22,13 +30,22 @@ const CREDENTIALS_LISTED_MAX = 1000
 /** A node whose clock is further from the time on record is not ready. */
 const CLOCKS_APART_MS_MAX = 60_000
 
-type UserAtSite = Parameters<Store['revokeUser']>[0]
-type CredentialAtSite = Parameters<Store['revokeCredential']>[0]
-type TokenAtSite = Parameters<Store['revokeToken']>[0]
+interface UserAtSite {
+  readonly siteId: SiteId
+  readonly ppid: Ppid
+  readonly reason: string | undefined
+}
+
+interface CredentialAtSite {
+  readonly siteId: SiteId
+  readonly credentialId: CredentialId
+  readonly reason: string | undefined
+}
 
 /**
- * An entry is appended in spite of a row that the log does not confirm: such a row must not prevent
- * a revocation.
+ * `alreadyRevoked` comes from a table without a MAC, so the caller confirms it with its view of the
+ * log. If the view does not confirm it, the caller asks again and passes the seq of that answer:
+ * then the revocation is appended all the same, and the row is reported as forged.
  */
 export function* revokeUser(
   { siteId, ppid, reason }: UserAtSite,
@@ -41,7 +58,7 @@ export function* revokeUser(
   if (isRevoked && number(known, 'revoked_seq') === unconfirmed?.seq)
     yield* reportForged({ table: 'users', key: `${siteId} ${ppid}` })
   else if (isRevoked) {
-    yield* auditDone({ siteId, action: 'user.revoke', target: ppid, outcome: 'unchanged', reason, context })
+    yield* recordAudit({ siteId, action: 'user.revoke', target: ppid, outcome: 'unchanged', reason, context })
     return userAnswer(known)
   }
   const credentialIds = yield* credentialsOfUser(siteId, ppid)
@@ -70,7 +87,7 @@ export function* revokeUser(
     seq,
     position,
   )
-  yield* auditDone({
+  yield* recordAudit({
     siteId,
     action: 'user.revoke',
     target: ppid,
@@ -129,6 +146,7 @@ function userAnswer(row: Row): Logged<Revoked> {
   }
 }
 
+/** The same as `revokeUser`, for one credential. */
 export function* revokeCredential(
   { siteId, credentialId, reason }: CredentialAtSite,
   context: AuditContext,
@@ -153,7 +171,7 @@ export function* revokeCredential(
   if (before !== undefined && number(before, 'seq') === unconfirmed?.seq)
     yield* reportForged({ table: 'credential_revocations', key: `${siteId} ${credentialId}` })
   else if (before !== undefined) {
-    yield* auditDone({
+    yield* recordAudit({
       siteId,
       action: 'credential.revoke',
       target: credentialId,
@@ -173,7 +191,7 @@ export function* revokeCredential(
   const revoked = { siteId, credentialId, type: 'credential', reason, tokensRevoked: killed.length } as const
   const answer = yield* writeCredentialRevocation(revoked, context.atMs)
   const detail = { tokens_revoked: killed.length }
-  yield* auditDone({
+  yield* recordAudit({
     siteId,
     action: 'credential.revoke',
     target: credentialId,
@@ -240,55 +258,6 @@ function credentialAnswer(row: Row, credentialId: CredentialId): Logged<Revoked>
   }
 }
 
-export function* revokeToken(
-  { sha256, siteId, reason }: TokenAtSite,
-  context: AuditContext,
-  isUnconfirmed = false,
-): Transaction<Logged<TokenRevocation> | undefined> {
-  yield* lock(`token ${sha256}`)
-  const found = yield* row('SELECT * FROM tokens WHERE sha256 = $1', sha256)
-  // Otherwise a changed row would send the entry to another site, or say that the token has ended.
-  if (found !== undefined) yield* requireIntact('tokens', found)
-  const isForeign = found === undefined || (siteId !== undefined && siteId !== found.site_id)
-  // An ended token may have been swept away already, and the answer must not depend on that.
-  if (isForeign || number(found, 'expires_at') <= context.atMs) {
-    yield* auditDone({
-      siteId: siteId ?? null,
-      action: 'token.revoke',
-      target: sha256,
-      outcome: 'refused',
-      reason,
-      context,
-    })
-    return undefined
-  }
-  const token = toToken(found)
-  const done = { siteId: token.siteId, action: 'token.revoke', target: token.jti, reason, context } as const
-  // A revocation of its user or credential may be killing it at this moment; the update waits for
-  // that and then finds nothing to do.
-  const killed = yield* row(
-    'UPDATE tokens SET revoked_at = $2 WHERE sha256 = $1 AND revoked_at IS NULL RETURNING sha256',
-    sha256,
-    context.atMs,
-  )
-  if (killed === undefined) {
-    if (!isUnconfirmed) {
-      yield* auditDone({ ...done, outcome: 'unchanged' })
-      return { alreadyRevoked: true, token, entry: undefined, position: 0 }
-    }
-    yield* reportForged({ table: 'tokens', key: sha256 })
-  }
-  const body = { token_sha256: sha256, revoked_at: formatTime(context.atMs) }
-  const { epoch, seq, position } = yield* appendEntry(token.siteId, 'token.revoked', body, context.atMs)
-  yield* auditDone({ ...done, outcome: 'done', seq })
-  return {
-    alreadyRevoked: false,
-    token,
-    entry: { siteId: token.siteId, epoch, seq, atMs: context.atMs },
-    position,
-  }
-}
-
 /**
  * What was signed up to the reinstatement stays revoked for every verifier by that very moment. A
  * credential whose clock ran ahead is signed after it and yet known before: only such ones are
@@ -308,7 +277,7 @@ export function* reinstateUser(
   // past.
   const reinstatedAtMs = Math.ceil(notBefore(user, context.atMs) / 1000) * 1000
   if ((user === undefined || number(user, 'revoked') === 0) && !(yield* mayBeCarried(siteId, user))) {
-    yield* auditDone({
+    yield* recordAudit({
       siteId,
       action: 'user.reinstate',
       target: ppid,
@@ -334,7 +303,15 @@ export function* reinstateUser(
     seq,
     position,
   )
-  yield* auditDone({ siteId, action: 'user.reinstate', target: ppid, outcome: 'done', reason, seq, context })
+  yield* recordAudit({
+    siteId,
+    action: 'user.reinstate',
+    target: ppid,
+    outcome: 'done',
+    reason,
+    seq,
+    context,
+  })
   return { reinstatedAtMs, alreadyActive: false, epoch, seq, position }
 }
 
@@ -419,6 +396,21 @@ function* revokeSignedAhead(
     yield* writeCredentialRevocation(
       { siteId, credentialId, type: 'user', reason, tokensRevoked: 0 },
       context.atMs,
+    )
+  }
+}
+
+/**
+ * What a revocation of the user takes along: sign-ins on their way, and credentials that were
+ * offered and not yet claimed.
+ */
+function* cancelPending(siteId: SiteId, ppid: Ppid, atMs: number): Transaction<void> {
+  for (const table of ['sign_in_presentations', 'offers']) {
+    yield* exec(
+      `UPDATE ${table} SET killed_at = $3 WHERE site_id = $1 AND ppid = $2 AND killed_at IS NULL`,
+      siteId,
+      ppid,
+      atMs,
     )
   }
 }

@@ -1,7 +1,12 @@
 import { text } from '../columns.ts'
-import { row, rows, type Transaction } from '../transaction.ts'
-import { requireMasterKey } from './master-key.ts'
+import { read, row, rows, type Transaction } from '../transaction.ts'
+import { requireMasterKey } from './shared/master-key.ts'
 
+/**
+ * Stores text that the caller has sealed. The first value under a name stays unless `replace` is
+ * set. Throws a `StoreUnavailable`, as every operation that writes sealed text does, when the
+ * master key of the store has changed since.
+ */
 export function* putSecret(
   name: string,
   sealed: string,
@@ -17,7 +22,7 @@ export function* putSecret(
   return (yield* secret(name)) ?? sealed
 }
 
-export function* secret(name: string): Transaction<string | undefined> {
+export const secret = read(function* (name: string): Transaction<string | undefined> {
   const found = yield* row('SELECT sealed FROM secrets WHERE name = $1', name)
   return found && text(found, 'sealed')
-}
+})

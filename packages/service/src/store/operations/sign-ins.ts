@@ -1,19 +1,60 @@
-import type { PermissionId, Ppid, SiteId } from '@countersign/core'
+import type { ChainLink, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import type {
-  NewSignIn,
-  NewSignInPresentation,
-  SeenCredential,
-  SignIn,
-  SignInEnd,
-  SignInPresentation,
-  Store,
-} from '../store.ts'
-import { exec, type Row, row, type Transaction } from '../transaction.ts'
-import { recordCredentials } from './credentials.ts'
-import { insertRow, intact, updateRow } from './macs.ts'
-import { requireMasterKey } from './master-key.ts'
-import { isRevoked, lockChain } from './tokens.ts'
+import { type Row, read, row, type Transaction } from '../transaction.ts'
+import { recordCredentials, type SeenCredential } from './credentials.ts'
+import { isRevoked, lockChain } from './shared/chain-locks.ts'
+import { insertRow, intact, updateRow } from './shared/mac-rows.ts'
+import { requireMasterKey } from './shared/master-key.ts'
+
+export interface NewSignIn {
+  readonly stateSha256: string
+  readonly siteId: SiteId
+  readonly returnUrl: string
+  /** Undefined: whatever the credential gives. */
+  readonly requestedScope: readonly Scope[] | undefined
+  /** The integration's own state; sealed by the caller. */
+  readonly clientStateSealed: string | undefined
+  readonly codeChallenge: string
+  readonly expiresAtMs: number
+}
+
+export interface SignIn extends NewSignIn {
+  /** Undefined until a browser has opened it. */
+  readonly browserSha256: string | undefined
+  /** How often a credential has been presented. */
+  readonly tries: number
+}
+
+/** A credential that was accepted for a sign-in. */
+export interface NewSignInPresentation {
+  readonly payloadSha256: string
+  readonly stateSha256: string
+  readonly siteId: SiteId
+  readonly ppid: Ppid
+  /** What the site is told. */
+  readonly scope: readonly Scope[]
+  readonly permissionId: PermissionId
+  /** As in a token. */
+  readonly chain: readonly ChainLink[]
+  readonly issuer: string
+  readonly issuerKey: string
+  readonly verifiedAtMs: number
+  readonly credentialEndsAtMs: number
+  /** Of the payload; later of the code. */
+  readonly expiresAtMs: number
+}
+
+export interface SignInPresentation extends NewSignInPresentation {
+  /** The user was revoked since. */
+  readonly isCancelled: boolean
+}
+
+export interface SignInEnd {
+  readonly stateSha256: string
+  readonly browserSha256: string
+  readonly payloadSha256: string | undefined
+  readonly as: 'consumed' | 'cancelled'
+}
 
 /**
  * Each step is one statement whose condition is everything that must still be true: the second
@@ -21,9 +62,13 @@ import { isRevoked, lockChain } from './tokens.ts'
  */
 const GOES_ON = `status IN ('open', 'presented')`
 
+/**
+ * False, and nothing is written, when the site has `openMax` sign-ins that have not expired. The
+ * limit is not exact among concurrent requests.
+ */
 export function* createSignIn(
   signIn: NewSignIn,
-  limit?: Parameters<Store['createSignIn']>[1],
+  limit?: { readonly nowMs: number; readonly openMax: number },
 ): Transaction<boolean> {
   if (limit !== undefined && (yield* hasOpenSignIns(signIn.siteId, limit))) return false
   yield* insertRow('sign_ins', {
@@ -54,9 +99,13 @@ function* hasOpenSignIns(
   return last !== undefined
 }
 
+/**
+ * Binds the sign-in to the browser `newSha256` unless it is bound. Undefined when it is bound to
+ * another browser than `heldSha256`.
+ */
 export function* openSignIn(
   stateSha256: string,
-  { heldSha256, newSha256 }: Parameters<Store['openSignIn']>[1],
+  { heldSha256, newSha256 }: { readonly heldSha256: string | undefined; readonly newSha256: string },
   nowMs: number,
 ): Transaction<SignIn | undefined> {
   const found = yield* row(
@@ -75,14 +124,19 @@ export function* openSignIn(
   return toSignIn(found)
 }
 
-export function* signIn(stateSha256: string): Transaction<SignIn | undefined> {
+/**
+ * A sign-in in any state. Rows are kept for a while after their end, so that users can be shown the
+ * way back to the site.
+ */
+export const signIn = read(function* (stateSha256: string): Transaction<SignIn | undefined> {
   const found = yield* intact(
     'sign_ins',
     yield* row('SELECT * FROM sign_ins WHERE state_sha256 = $1', stateSha256),
   )
   return found && toSignIn(found)
-}
+})
 
+/** Counts an attempt to present a credential. Undefined after `triesMax` of them. */
 export function* trySignIn(
   stateSha256: string,
   browserSha256: string,
@@ -102,8 +156,9 @@ export function* trySignIn(
 }
 
 /**
- * A revocation of the user or of a credential of the chain holds the same lock: either the
- * presentation is there to be killed, or the revocation is there to be seen.
+ * Adds a presentation to a sign-in unless its credential, a parent of it or its user is revoked, at
+ * whatever moment that happens: a revocation takes the same locks. Records the credential in any
+ * case. A sign-in may have several presentations; the first that comes back is used.
  */
 export function* presentSignIn(
   presentation: NewSignInPresentation,
@@ -136,6 +191,10 @@ export function* presentSignIn(
   return 'presented'
 }
 
+/**
+ * Ends a sign-in, for exactly one of all concurrent requests. The presentation is that of the
+ * payload, if it belongs to this sign-in and has not expired.
+ */
 export function* endSignIn(
   { stateSha256, browserSha256, payloadSha256, as }: SignInEnd,
   nowMs: number,
@@ -164,9 +223,14 @@ export function* endSignIn(
   return { signIn: toSignIn(signIn), presentation: presented && toPresentation(presented) }
 }
 
+/** Gives a presentation its code, once, unless it is revoked by now. */
 export function* createSignInCode(
   presentation: SignInPresentation,
-  { codeSha256, codeChallenge, expiresAtMs }: Parameters<Store['createSignInCode']>[1],
+  {
+    codeSha256,
+    codeChallenge,
+    expiresAtMs,
+  }: { readonly codeSha256: string; readonly codeChallenge: string; readonly expiresAtMs: number },
 ): Transaction<'created' | 'revoked'> {
   yield* lockChain(presentation)
   if (yield* isRevoked(presentation)) return 'revoked'
@@ -194,6 +258,10 @@ export function* createSignInCode(
   return 'created'
 }
 
+/**
+ * Consumes a code, for exactly one of all requests with the right challenge, before it expires, and
+ * never for a user who is revoked by now.
+ */
 export function* redeemSignIn(
   codeSha256: string,
   codeChallenge: string,
@@ -215,21 +283,6 @@ export function* redeemSignIn(
     nowMs,
   )
   return used === undefined || (yield* isRevoked(presentation)) ? undefined : presentation
-}
-
-/**
- * What a revocation of the user takes along: sign-ins on their way, and credentials that were
- * offered and not yet claimed.
- */
-export function* cancelPending(siteId: SiteId, ppid: Ppid, atMs: number): Transaction<void> {
-  for (const table of ['sign_in_presentations', 'offers']) {
-    yield* exec(
-      `UPDATE ${table} SET killed_at = $3 WHERE site_id = $1 AND ppid = $2 AND killed_at IS NULL`,
-      siteId,
-      ppid,
-      atMs,
-    )
-  }
 }
 
 function toSignIn(row: Row): SignIn {

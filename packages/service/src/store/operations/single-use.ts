@@ -1,16 +1,8 @@
-import { optionalText, text } from '../columns.ts'
-import type { IdempotencyKey, IdempotencyState, KeptAnswer, Store } from '../store.ts'
-import { row, rows, type Transaction } from '../transaction.ts'
-import { requireMasterKey } from './master-key.ts'
+import { row, type Transaction } from '../transaction.ts'
 
-/**
- * A request must end long before this; one that has not was cut off with its process, and its key
- * must not stay taken for a day.
- */
-const RUNNING_MS_MAX = 60_000
-
+/** True for exactly one of all requests for this kind and name before `expiresAtMs`. */
 export function* consumeOnce(
-  kind: Parameters<Store['consumeOnce']>[0],
+  kind: 'nonce' | 'state' | 'code' | 'payload' | 'offer',
   sha256: string,
   expiresAtMs: number,
 ): Transaction<boolean> {
@@ -21,65 +13,4 @@ export function* consumeOnce(
     expiresAtMs,
   )
   return used !== undefined
-}
-
-/**
- * One statement decides: it takes the key if it is free, or if its last holder is past its end. The
- * loser reads what the winner left, and when that was given up in between, tries again.
- */
-export function* beginIdempotent(
-  key: IdempotencyKey,
-  expiresAtMs: number,
-  nowMs: number,
-): Transaction<IdempotencyState> {
-  for (;;) {
-    const taken = yield* row(
-      `INSERT INTO idempotency_keys (owner, sha256, request_sha256, state, sealed, began_at, expires_at)
-       VALUES ($1, $2, $3, 'running', NULL, $4, $5)
-       ON CONFLICT (owner, sha256) DO UPDATE
-         SET request_sha256 = excluded.request_sha256, state = 'running', sealed = NULL, began_at = excluded.began_at, expires_at = excluded.expires_at
-         WHERE idempotency_keys.expires_at <= $4 OR (idempotency_keys.state = 'running' AND idempotency_keys.began_at <= $6)
-       RETURNING owner`,
-      key.owner,
-      key.sha256,
-      key.requestSha256,
-      nowMs,
-      expiresAtMs,
-      nowMs - RUNNING_MS_MAX,
-    )
-    if (taken !== undefined) return 'begun'
-    const kept = yield* row(
-      'SELECT request_sha256, state, sealed, began_at FROM idempotency_keys WHERE owner = $1 AND sha256 = $2',
-      key.owner,
-      key.sha256,
-    )
-    if (kept === undefined) continue
-    if (text(kept, 'request_sha256') !== key.requestSha256) return 'other_request'
-    const state = text(kept, 'state')
-    if (state === 'running') return 'running'
-    return state === 'answer'
-      ? { kind: 'answer', sealed: optionalText(kept, 'sealed') ?? '' }
-      : { kind: 'secret' }
-  }
-}
-
-export function* finishIdempotent(key: IdempotencyKey, answer: KeptAnswer): Transaction<void> {
-  yield* rows(
-    `UPDATE idempotency_keys SET state = $4, sealed = $5 WHERE owner = $1 AND sha256 = $2 AND request_sha256 = $3`,
-    key.owner,
-    key.sha256,
-    key.requestSha256,
-    answer.kind,
-    answer.kind === 'answer' ? answer.sealed : null,
-  )
-  if (answer.kind === 'answer') yield* requireMasterKey(answer.sealed)
-}
-
-export function* abandonIdempotent(key: IdempotencyKey): Transaction<void> {
-  yield* rows(
-    `DELETE FROM idempotency_keys WHERE owner = $1 AND sha256 = $2 AND request_sha256 = $3 AND state = 'running'`,
-    key.owner,
-    key.sha256,
-    key.requestSha256,
-  )
 }

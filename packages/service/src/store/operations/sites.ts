@@ -1,16 +1,51 @@
 import { GENESIS_HASH, type SettingsState, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import type { AuditContext, Logged, NewSite, Page, Site, SiteChanges } from '../store.ts'
-import { exec, lock, type Row, row, rows, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
-import { appendEntry } from './entries.ts'
-import { createRowMac, insertNewRow, requireIntact, updateRow } from './macs.ts'
-import { requireMasterKey } from './master-key.ts'
-import { requireCurrentSite } from './stated-rows.ts'
+import type { Logged } from '../logged.ts'
+import type { Page } from '../page.ts'
+import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { appendEntry } from './shared/append-entry.ts'
+import { requireCurrentSite } from './shared/current-rows.ts'
+import { createRowMac, insertNewRow, requireIntact, updateRow } from './shared/mac-rows.ts'
+import { requireMasterKey } from './shared/master-key.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+export interface NewSite {
+  readonly siteId: SiteId
+  readonly name: string | undefined
+  readonly returnUrls: readonly string[]
+  /** For which hosts forward-auth accepts holder proofs; undefined: the name of the site only. */
+  readonly hosts?: readonly string[] | undefined
+  readonly bearer: 'on' | 'off'
+  readonly holderProof: 'optional' | 'required'
+  readonly credentialTtlSecondsMax: number | undefined
+  /** How long signed heads of the site are valid. Default 60. */
+  readonly maxStalenessSecondsMax?: number
+  /** From which the ppids of its users are made; sealed by the caller. */
+  readonly pairwiseSecretSealed: string
+}
+
+export interface Site extends NewSite {
+  readonly maxStalenessSecondsMax: number
+  /**
+   * Heads before that entry were valid for so long; undefined when the setting was never lowered.
+   */
+  readonly stalenessBefore: { readonly seconds: number; readonly seq: number } | undefined
+  readonly createdAtMs: number
+}
+
+export type SiteChanges = Partial<
+  Pick<NewSite, 'returnUrls' | 'bearer' | 'holderProof' | 'maxStalenessSecondsMax'>
+> & {
+  readonly name?: string | null
+  readonly hosts?: readonly string[] | null
+  readonly credentialTtlSecondsMax?: number | null
+}
 
 /** As the contract says; not read from there, because the writer's thread need not load it. */
 const STALENESS_SECONDS_DEFAULT = 60
 
+/** Creates a site with the first entry of its log. */
 export function* createSite(site: NewSite, context: AuditContext): Transaction<Logged<Site> | 'exists'> {
   const { siteId } = site
   const created: Row = {
@@ -25,10 +60,15 @@ export function* createSite(site: NewSite, context: AuditContext): Transaction<L
   yield* requireMasterKey(site.pairwiseSecretSealed)
   yield* insertHead(siteId)
   const { seq, position } = yield* appendEntry(siteId, 'site.changed', toState(site), context.atMs)
-  yield* auditDone({ siteId, action: 'site.create', target: siteId, outcome: 'done', seq, context })
+  yield* recordAudit({ siteId, action: 'site.create', target: siteId, outcome: 'done', seq, context })
   return { ...toSite(created), position }
 }
 
+/**
+ * `knownSeq`, here and in other operations: the last entry about this row that the caller's view of
+ * the log has, see `LiveViews.lastEntryAbout`. Throws a `RowForged` for a row that is older than
+ * that, or than the entries in the store: another program has put it back.
+ */
 export function* changeSite(
   siteId: SiteId,
   changes: SiteChanges,
@@ -63,7 +103,7 @@ export function* changeSite(
     ...toSettings({ ...after, stalenessBefore }),
     ...(appended && { entry_seq: appended.seq }),
   })
-  yield* auditDone({
+  yield* recordAudit({
     siteId,
     action: 'site.change',
     target: siteId,
@@ -85,21 +125,21 @@ function toStalenessBefore(before: Site, after: Site, seq: number): Site['stalen
 }
 
 /**
- * A row that the service did not write is a `RowForged`, here and below: a site must not be served
- * with settings of unknown origin.
+ * Throws a `RowForged` for a row that the service did not write, as `sites` does: a site must not
+ * be served with settings of unknown origin.
  */
-export function* site(siteId: SiteId): Transaction<Site | undefined> {
+export const site = read(function* (siteId: SiteId): Transaction<Site | undefined> {
   const found = yield* siteRow(siteId)
   return found && toSite(found)
-}
+})
 
 function* siteRow(siteId: SiteId): Transaction<Row | undefined> {
   const found = yield* row('SELECT * FROM sites WHERE site_id = $1', siteId)
   return found && (yield* requireIntact('sites', found))
 }
 
-/** By name. */
-export function* sites({ after, limit }: Page): Transaction<readonly Site[]> {
+/** By id. */
+export const sites = read(function* ({ after, limit }: Page): Transaction<readonly Site[]> {
   const found = yield* rows(
     'SELECT * FROM sites WHERE site_id > $1 ORDER BY site_id LIMIT $2',
     after ?? '',
@@ -107,7 +147,7 @@ export function* sites({ after, limit }: Page): Transaction<readonly Site[]> {
   )
   for (const each of found) yield* requireIntact('sites', each)
   return found.map(toSite)
-}
+})
 
 /** In the current epoch, before the first entry. */
 function* insertHead(siteId: SiteId): Transaction<void> {

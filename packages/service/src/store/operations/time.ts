@@ -1,11 +1,17 @@
 import { number } from '../columns.ts'
-import type { AuditContext, ConfirmedTime } from '../store.ts'
-import { type Row, row, rows, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
+import { type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+/** A time on record, and how often an operator has set it by hand. */
+export interface ConfirmedTime {
+  readonly atMs: number
+  readonly resets: number
+}
 
 /**
- * The highest time that was ever told, this one included, unless the node that reports it has not
- * heard of the last reset.
+ * Moves the confirmed time to `atMs` if that is later and the node knows of the last reset, and
+ * returns it.
  */
 export function* confirmTime(atMs: number, resets: number): Transaction<ConfirmedTime> {
   const moved = yield* row(
@@ -16,12 +22,17 @@ export function* confirmTime(atMs: number, resets: number): Transaction<Confirme
   return moved === undefined ? yield* confirmedTime() : toTime(moved)
 }
 
-export function* confirmedTime(): Transaction<ConfirmedTime> {
+/** The highest time that this store has confirmed since the last reset. */
+export const confirmedTime = read(function* (): Transaction<ConfirmedTime> {
   const kept = yield* row('SELECT at, resets FROM confirmed_time WHERE one = 1')
   if (kept === undefined) throw new Error('the store has lost its time')
   return toTime(kept)
-}
+})
 
+/**
+ * Sets the confirmed time, also to an earlier one, and returns what it was. For an operator who has
+ * checked the clocks.
+ */
 export function* resetTime(atMs: number, context: AuditContext): Transaction<{ readonly fromMs: number }> {
   // First the count, which blocks transactions that would move the time until this is over: what is
   // read with it is what is left behind.
@@ -30,7 +41,7 @@ export function* resetTime(atMs: number, context: AuditContext): Transaction<{ r
   const fromMs = number(left, 'at')
   yield* rows('UPDATE confirmed_time SET at = $1 WHERE one = 1', Math.floor(atMs))
   const detail = { from: rfc3339(fromMs) }
-  yield* auditDone({
+  yield* recordAudit({
     siteId: null,
     action: 'time.reset',
     target: rfc3339(atMs),

@@ -1,13 +1,55 @@
-import type { CredentialId, PermissionId, Ppid, SiteId } from '@countersign/core'
+import {
+  type ChainLink,
+  formatTime,
+  type PermissionId,
+  type Ppid,
+  type Scope,
+  type SiteId,
+} from '@countersign/core'
 import { json, number, optionalNumber, text } from '../columns.ts'
-import type { NewToken, Page, SeenCredential, TokenRow } from '../store.ts'
-import { exec, lock, type Row, row, rows, type Transaction } from '../transaction.ts'
-import { recordCredentials } from './credentials.ts'
-import { insertRow, intact, intactPage } from './macs.ts'
+import type { Logged, SiteEntryPosition } from '../logged.ts'
+import type { Page } from '../page.ts'
+import { exec, lock, type Row, read, reportForged, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { recordCredentials, type SeenCredential } from './credentials.ts'
+import { appendEntry } from './shared/append-entry.ts'
+import { isRevoked, lockChain, toLinkIds } from './shared/chain-locks.ts'
+import { insertRow, intact, intactPage, requireIntact } from './shared/mac-rows.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+export interface NewToken {
+  readonly sha256: string
+  readonly jti: string
+  readonly siteId: SiteId
+  readonly ppid: Ppid
+  readonly scope: readonly Scope[]
+  readonly permissionId: PermissionId
+  /**
+   * The credential itself first, then its parents up to the root, with the moment each was signed.
+   */
+  readonly chain: readonly ChainLink[]
+  readonly issuer: string
+  /** The verificationMethod that signed the root. */
+  readonly issuerKey: string
+  readonly issuedAtMs: number
+  readonly expiresAtMs: number
+}
+
+export interface TokenRow extends NewToken {
+  readonly revokedAtMs: number | undefined
+}
+
+export interface TokenRevocation {
+  readonly alreadyRevoked: boolean
+  readonly token: TokenRow
+  /** Undefined when it was revoked before. */
+  readonly entry: SiteEntryPosition | undefined
+}
 
 /**
- * A revocation of the user or of a credential of the chain holds the same lock: either the token is
- * there to be killed, or the revocation is there to be seen.
+ * Creates a token unless its credential, a parent of it or its user is revoked, at whatever moment
+ * that happens: a revocation takes the same locks. `too_many`: the credential has as many live
+ * tokens as it may have. In every case, records the credential if `seen` is given.
  */
 export function* createToken(
   token: NewToken,
@@ -57,60 +99,19 @@ export function* createToken(
   return 'created'
 }
 
-/** Something that stands on credentials and dies with any of them. */
-type Standing = Pick<NewToken, 'siteId' | 'ppid' | 'chain'>
-
-function toLinkIds(chain: NewToken['chain']): readonly CredentialId[] {
-  return [...new Set(chain.map(({ credentialId }) => credentialId))]
-}
-
-/**
- * Holds off revocations of the user or of a credential of the chain, until the transaction has
- * ended.
- */
-export function* lockChain({ siteId, ppid, chain }: Standing): Transaction<void> {
-  yield* lock(userLock(siteId, ppid), ...toLinkIds(chain).map((id) => credentialLock(siteId, id)))
-}
-
-/** What the store says, under the locks of the chain. */
-export function* isRevoked({ siteId, ppid, chain }: Standing): Transaction<boolean> {
-  const linkIds = toLinkIds(chain)
-  const list = linkIds.map((_, i) => `$${i + 2}`).join(', ')
-  const byId = yield* row(
-    `SELECT 1 AS one FROM credential_revocations WHERE site_id = $1 AND credential_id IN (${list}) LIMIT 1`,
-    siteId,
-    ...linkIds,
-  )
-  if (byId !== undefined) return true
-  const user = yield* row('SELECT revoked, cutoff FROM users WHERE site_id = $1 AND ppid = $2', siteId, ppid)
-  if (user === undefined) return false
-  const cutoffMs = optionalNumber(user, 'cutoff')
-  if (number(user, 'revoked') === 1 || cutoffMs === undefined) return true
-  // Written so that a time that is not a number counts as old.
-  return !chain.every(({ createdMs }) => createdMs > cutoffMs)
-}
-
-export function userLock(siteId: SiteId, ppid: Ppid): string {
-  return `user ${siteId} ${ppid}`
-}
-
-export function credentialLock(siteId: SiteId, credentialId: CredentialId): string {
-  return `credential ${siteId} ${credentialId}`
-}
-
-/** A token that the service did not write does not exist, here and below. */
-export function* token(sha256: string): Transaction<TokenRow | undefined> {
+/** Undefined for a token that the service did not write; `tokens` skips such tokens. */
+export const token = read(function* (sha256: string): Transaction<TokenRow | undefined> {
   const found = yield* intact('tokens', yield* row('SELECT * FROM tokens WHERE sha256 = $1', sha256))
   return found && toToken(found)
-}
+})
 
-/** By `jti`, the last first: ids that sort by time give the newest first. */
-export function* tokens(
+/** By `jti`, the last first: ids sort by time, so the newest comes first. */
+export const tokens = read(function* (
   siteId: SiteId,
   { ppid }: { ppid?: Ppid },
   page: Page,
 ): Transaction<readonly TokenRow[]> {
-  const read = (after: string, limit: number) =>
+  const loadPage = (after: string, limit: number) =>
     rows(
       `SELECT * FROM tokens WHERE site_id = $1 AND ${ppid === undefined ? 'CAST($2 AS TEXT) IS NULL' : 'ppid = $2'}
          AND ${after === '' ? 'CAST($3 AS TEXT) IS NOT NULL' : 'jti < $3'} ORDER BY jti DESC LIMIT $4`,
@@ -119,10 +120,10 @@ export function* tokens(
       after,
       limit,
     )
-  return (yield* intactPage('tokens', page, read, (found) => text(found, 'jti'))).map(toToken)
-}
+  return (yield* intactPage('tokens', page, loadPage, (found) => text(found, 'jti'))).map(toToken)
+})
 
-export function toToken(row: Row): TokenRow {
+function toToken(row: Row): TokenRow {
   return {
     sha256: text(row, 'sha256'),
     jti: text(row, 'jti'),
@@ -136,5 +137,59 @@ export function toToken(row: Row): TokenRow {
     issuedAtMs: number(row, 'issued_at'),
     expiresAtMs: number(row, 'expires_at'),
     revokedAtMs: optionalNumber(row, 'revoked_at'),
+  }
+}
+
+/**
+ * Undefined when there is no such token, or not at that site (`siteId` undefined looks at all
+ * sites); that leaves an audit row, too. The caller confirms `alreadyRevoked` as for `revokeUser`,
+ * and asks again with `isUnconfirmed`. Throws a `RowForged` for a token with a wrong MAC.
+ */
+export function* revokeToken(
+  { sha256, siteId, reason }: { sha256: string; siteId: SiteId | undefined; reason: string | undefined },
+  context: AuditContext,
+  isUnconfirmed = false,
+): Transaction<Logged<TokenRevocation> | undefined> {
+  yield* lock(`token ${sha256}`)
+  const found = yield* row('SELECT * FROM tokens WHERE sha256 = $1', sha256)
+  // Otherwise a changed row would send the entry to another site, or say that the token has ended.
+  if (found !== undefined) yield* requireIntact('tokens', found)
+  const isForeign = found === undefined || (siteId !== undefined && siteId !== found.site_id)
+  // An ended token may have been swept away already, and the answer must not depend on that.
+  if (isForeign || number(found, 'expires_at') <= context.atMs) {
+    yield* recordAudit({
+      siteId: siteId ?? null,
+      action: 'token.revoke',
+      target: sha256,
+      outcome: 'refused',
+      reason,
+      context,
+    })
+    return undefined
+  }
+  const token = toToken(found)
+  const done = { siteId: token.siteId, action: 'token.revoke', target: token.jti, reason, context } as const
+  // A revocation of its user or credential may be killing it at this moment; the update waits for
+  // that and then finds nothing to do.
+  const killed = yield* row(
+    'UPDATE tokens SET revoked_at = $2 WHERE sha256 = $1 AND revoked_at IS NULL RETURNING sha256',
+    sha256,
+    context.atMs,
+  )
+  if (killed === undefined) {
+    if (!isUnconfirmed) {
+      yield* recordAudit({ ...done, outcome: 'unchanged' })
+      return { alreadyRevoked: true, token, entry: undefined, position: 0 }
+    }
+    yield* reportForged({ table: 'tokens', key: sha256 })
+  }
+  const body = { token_sha256: sha256, revoked_at: formatTime(context.atMs) }
+  const { epoch, seq, position } = yield* appendEntry(token.siteId, 'token.revoked', body, context.atMs)
+  yield* recordAudit({ ...done, outcome: 'done', seq })
+  return {
+    alreadyRevoked: false,
+    token,
+    entry: { siteId: token.siteId, epoch, seq, atMs: context.atMs },
+    position,
   }
 }

@@ -1,9 +1,25 @@
 import type { EntryKind, SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
-import type { AuditContext, NewWebhook, Page, Webhook } from '../store.ts'
-import { exec, lock, type Row, row, rows, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
-import { requireMasterKey } from './master-key.ts'
+import type { Page } from '../page.ts'
+import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { requireMasterKey } from './shared/master-key.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+export interface NewWebhook {
+  readonly webhookId: string
+  readonly siteId: SiteId
+  readonly url: string
+  /** Undefined: all. */
+  readonly kinds: readonly EntryKind[] | undefined
+  /** Sealed by the caller, for this very webhook. */
+  readonly secretSealed: string
+}
+
+export interface Webhook extends Omit<NewWebhook, 'secretSealed'> {
+  readonly status: 'on' | 'disabled'
+  readonly createdAtMs: number
+}
 
 /** A secret and until when it signs; the newest has no end. */
 export interface KeptSecret {
@@ -14,6 +30,10 @@ export interface KeptSecret {
 /** Signatures a delivery carries at most, however often they are rotated. */
 const SECRETS_MAX = 3
 
+/**
+ * Entries appended from now on will be sent to it. `too_many`: the site has as many as it may have.
+ * Undefined: there is no such site.
+ */
 export function* createWebhook(
   webhook: NewWebhook,
   perSiteMax: number,
@@ -39,11 +59,14 @@ export function* createWebhook(
   )
   if (made === undefined) return undefined
   yield* requireMasterKey(secretSealed)
-  yield* auditDone({ siteId, action: 'webhook.create', target: webhookId, outcome: 'done', context })
+  yield* recordAudit({ siteId, action: 'webhook.create', target: webhookId, outcome: 'done', context })
   return toWebhook(made)
 }
 
-/** Its deliveries are swept away later, some at a time: there may be very many of them. */
+/**
+ * Nothing more is sent to it, except what is being sent at this moment. Its deliveries are purged
+ * later, in batches, because there may be very many of them.
+ */
 export function* deleteWebhook(
   siteId: SiteId,
   webhookId: string,
@@ -57,10 +80,14 @@ export function* deleteWebhook(
     context.atMs,
   )
   if (gone === undefined) return false
-  yield* auditDone({ siteId, action: 'webhook.delete', target: webhookId, outcome: 'done', context })
+  yield* recordAudit({ siteId, action: 'webhook.delete', target: webhookId, outcome: 'done', context })
   return true
 }
 
+/**
+ * The earlier secrets sign until `previousUntilMs`, or until their own end. False when there is no
+ * such webhook.
+ */
 export function* rotateWebhookSecret(
   siteId: SiteId,
   webhookId: string,
@@ -88,21 +115,24 @@ export function* rotateWebhookSecret(
     JSON.stringify(secrets.slice(0, SECRETS_MAX)),
   )
   yield* requireMasterKey(secretSealed)
-  yield* auditDone({ siteId, action: 'webhook.rotate_secret', target: webhookId, outcome: 'done', context })
+  yield* recordAudit({ siteId, action: 'webhook.rotate_secret', target: webhookId, outcome: 'done', context })
   return true
 }
 
-export function* webhook(siteId: SiteId, webhookId: string): Transaction<Webhook | undefined> {
+export const webhook = read(function* (siteId: SiteId, webhookId: string): Transaction<Webhook | undefined> {
   const found = yield* row(
     'SELECT * FROM webhooks WHERE webhook_id = $1 AND site_id = $2 AND deleted_at IS NULL',
     webhookId,
     siteId,
   )
   return found && toWebhook(found)
-}
+})
 
-/** By name, which is the order in which they were made. */
-export function* webhooks(siteId: SiteId, { after, limit }: Page): Transaction<readonly Webhook[]> {
+/** By id, which is the order in which they were created. */
+export const webhooks = read(function* (
+  siteId: SiteId,
+  { after, limit }: Page,
+): Transaction<readonly Webhook[]> {
   const found = yield* rows(
     'SELECT * FROM webhooks WHERE site_id = $3 AND webhook_id > $1 AND deleted_at IS NULL ORDER BY webhook_id LIMIT $2',
     after ?? '',
@@ -110,7 +140,7 @@ export function* webhooks(siteId: SiteId, { after, limit }: Page): Transaction<r
     siteId,
   )
   return found.map(toWebhook)
-}
+})
 
 function toWebhook(row: Row): Webhook {
   return {

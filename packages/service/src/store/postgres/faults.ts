@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { EpochChanged, StoreUnavailable } from '../store.ts'
+import { EpochChanged, StoreUnavailable } from '../errors.ts'
 
 /** Raised by `append_entry`, see the migrations. */
 const EPOCH_CHANGED = 'CS001'

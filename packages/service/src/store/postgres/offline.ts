@@ -1,21 +1,20 @@
 import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer } from '../../sealing/sealer.ts'
-import { type Audit, auditLog, auditWhole, LOG_MISSING, type OnPage } from '../audit-log.ts'
+import { auditOffline, auditWhole, type OnPage } from '../audit-log.ts'
 import { text } from '../columns.ts'
 import { createEpoch } from '../epoch.ts'
 import { failedAudit, type LogAudit } from '../log-corrupted.ts'
 import {
-  createStoreVerbs,
-  type RunVerb,
-  readingVerbs,
-  type StoreVerbs,
-  writingVerbs,
+  bindOperations,
+  createTransaction,
+  isReadOperation,
+  type PortOperations,
+  type RunOperation,
 } from '../operations/all.ts'
-import { readMacKey } from '../operations/macs.ts'
-import { type Reseal, resealAll } from '../operations/master-key.ts'
+import { readMacKey } from '../operations/shared/mac-key.ts'
+import { type Reseal, resealAll } from '../operations/shared/master-key.ts'
 import type { RowSeal } from '../row-seal.ts'
 import { sealedColumns } from '../sealed-columns.ts'
-import type { Transaction } from '../transaction.ts'
 import { openMacKeyIn, prepareDatabase } from './postgres-store.ts'
 import { ReaderPool } from './reader-pool.ts'
 import { runReading, runTransaction } from './run-transaction.ts'
@@ -26,16 +25,16 @@ import { WriterPool } from './writer-pool.ts'
  * Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing.
  */
 export function auditDatabase(url: string, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
-  return withVerbs(url, masterKey, (run) => auditWith(run, onPage, auditWhole))
+  return withRun(url, masterKey, (run) => auditOffline(run, onPage, auditWhole))
 }
 
 /** Lets `work` read a database, in use or not; without the master key only what carries no MAC. */
 export function readFromDatabase<T>(
   url: string,
   masterKey: Uint8Array | undefined,
-  work: (verbs: StoreVerbs) => Promise<T>,
+  work: (operations: PortOperations) => Promise<T>,
 ): Promise<T> {
-  return withVerbs(url, masterKey, (run) => work(createStoreVerbs(run, () => '')))
+  return withRun(url, masterKey, (run) => work(bindOperations(run, () => '')))
 }
 
 /**
@@ -65,20 +64,21 @@ export async function newEpochOfDatabase(
   nowMs: number,
 ): Promise<{ epoch: string; position: number }> {
   await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))
-  return withVerbs(url, masterKey, async (run, readers) => {
+  return withRun(url, masterKey, async (run, readers) => {
+    const { logState, beginEpoch } = bindOperations(run, () => '')
     for (let left = TRIES; left > 0; left--) {
       const [row] = await readers.read((query) => query('SELECT log_lineage() AS lineage'))
-      const state = await run('logState')
+      const state = await logState()
       if (row === undefined || state === undefined) throw new Error('there is no log in this database')
-      const audit = await auditWith(run)
+      const audit = await auditOffline(run)
       if (!audit.ok) throw failedAudit(audit)
       const epoch = createEpoch()
-      await run('beginEpoch', epoch, text(row, 'lineage'), state, {
+      await beginEpoch(epoch, text(row, 'lineage'), state, {
         actor: 'operator',
         atMs: nowMs,
         requestId: undefined,
       })
-      if ((await run('logState'))?.epoch === epoch) return { epoch, position: state.position }
+      if ((await logState())?.epoch === epoch) return { epoch, position: state.position }
     }
     throw new Error('entries are being added all the time: stop the nodes first')
   })
@@ -116,33 +116,23 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
   }
 }
 
-async function auditWith(run: RunVerb, onPage?: OnPage, audit: Audit = auditLog): Promise<LogAudit> {
-  const state = await run('logState')
-  if (state === undefined)
-    return (await run('tableWithRows')) === undefined ? { ok: true, position: 0, sites: 0 } : LOG_MISSING
-  return audit({ ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }, onPage)
-}
-
-async function withVerbs<T>(
+async function withRun<T>(
   url: string,
   masterKey: Uint8Array | undefined,
-  work: (run: RunVerb, readers: ReaderPool) => Promise<T>,
+  work: (run: RunOperation, readers: ReaderPool) => Promise<T>,
 ): Promise<T> {
   const readers = new ReaderPool({ url, max: 1 })
   const sessions = new WriterPool({ url, max: 1 })
   try {
     const seal = masterKey && (await readSeal(readers, masterKey))
-    const run = (async (name: string, ...args: readonly unknown[]) => {
-      const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (
-        ...args: readonly unknown[]
-      ) => Transaction<unknown>
-      if (Object.hasOwn(readingVerbs, name))
-        return readers.read((query) => runReading(verb(...args), query, seal))
+    const run: RunOperation = async (name, args) => {
+      if (isReadOperation(name))
+        return readers.read((query) => runReading(createTransaction(name, args), query, seal))
       return sessions.transaction(
-        (transaction) => runTransaction(verb(...args), transaction, { epoch: '', seal }),
+        (transaction) => runTransaction(createTransaction(name, args), transaction, { epoch: '', seal }),
         { patient: true },
       )
-    }) as RunVerb
+    }
     return await work(run, readers)
   } finally {
     await Promise.all([readers.end(), sessions.end()])

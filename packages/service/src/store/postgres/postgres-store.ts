@@ -3,18 +3,12 @@ import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer } from '../../sealing/sealer.ts'
 import { text } from '../columns.ts'
 import { resolveEpoch } from '../epoch.ts'
+import { EpochChanged, StoreUnavailable } from '../errors.ts'
 import { LogCorrupted } from '../log-corrupted.ts'
-import {
-  createStoreVerbs,
-  type RunVerb,
-  readingVerbs,
-  type VerbName,
-  writingVerbs,
-} from '../operations/all.ts'
-import { openMacKey } from '../operations/macs.ts'
+import { bindOperations, createTransaction, isReadOperation, type RunOperation } from '../operations/all.ts'
+import { openMacKey } from '../operations/shared/mac-key.ts'
 import type { RowSeal } from '../row-seal.ts'
-import { EpochChanged, type Store, StoreUnavailable } from '../store.ts'
-import type { Transaction } from '../transaction.ts'
+import type { Store } from '../store.ts'
 import { watchWrites } from '../watch-writes.ts'
 import { isForbidden } from './faults.ts'
 import { type Listener, openListener } from './listener.ts'
@@ -66,18 +60,13 @@ export async function openPostgresStore({
   let epoch = ''
   let isClosed = false
 
-  const runOnce = async (name: VerbName, args: readonly unknown[]): Promise<unknown> => {
+  const runOnce: RunOperation = async (name, args) => {
     if (isClosed) throw new StoreUnavailable('the store is closed')
-    if (Object.hasOwn(readingVerbs, name)) {
-      const verb = readingVerbs[name as keyof typeof readingVerbs] as Verb
-      return readers.read((query) => runReading(verb(...args), query, seal))
-    }
-    const verb = writingVerbs[name as keyof typeof writingVerbs] as Verb
+    if (isReadOperation(name))
+      return readers.read((query) => runReading(createTransaction(name, args), query, seal))
     return sessions.transaction(
-      (transaction) => runTransaction(verb(...args), transaction, { epoch, seal }),
-      {
-        patient: name === 'beginEpoch',
-      },
+      (transaction) => runTransaction(createTransaction(name, args), transaction, { epoch, seal }),
+      { patient: name === 'beginEpoch' },
     )
   }
 
@@ -90,11 +79,7 @@ export async function openPostgresStore({
   let settling: Promise<void> | undefined
   const settle = () => {
     settling ??= (async () => {
-      const found = await resolveEpoch(
-        ((name, ...args) => runOnce(name, args)) as RunVerb,
-        lineageNow,
-        Date.now(),
-      )
+      const found = await resolveEpoch(runOnce, lineageNow, Date.now())
       if (found === epoch) return
       if (epoch !== '')
         log.warn(
@@ -115,7 +100,7 @@ export async function openPostgresStore({
     })
   }
 
-  const runOrSettle = (async (name: VerbName, ...args: readonly unknown[]) => {
+  const runOrSettle: RunOperation = async (name, args) => {
     try {
       return await runOnce(name, args)
     } catch (fault) {
@@ -123,10 +108,10 @@ export async function openPostgresStore({
       settleLater()
       throw new StoreUnavailable('the log is beginning a new epoch', { cause: fault })
     }
-  }) as RunVerb
+  }
 
   const writes = watchWrites(runOrSettle, log)
-  const { run } = writes
+  const operations = bindOperations(writes.run, () => epoch)
 
   let listener: Listener | undefined
   let closing: Promise<void> | undefined
@@ -151,7 +136,7 @@ export async function openPostgresStore({
     wake()
   })
   return {
-    ...createStoreVerbs(run, () => epoch),
+    ...operations,
     kind: 'postgres',
     isShared: true,
     get epoch() {
@@ -163,13 +148,11 @@ export async function openPostgresStore({
     },
     writeFault: writes.fault,
     async ping() {
-      await run('logState')
+      await operations.logState()
     },
     close,
   }
 }
-
-type Verb = (...args: readonly unknown[]) => Transaction<unknown>
 
 /** Opens the MAC key of a database, or creates that of an empty one. */
 export function openMacKeyIn(transaction: OpenTransaction, masterKey: Uint8Array): Promise<string> {

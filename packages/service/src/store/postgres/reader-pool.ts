@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../store.ts'
+import { StoreUnavailable } from '../errors.ts'
 import { connect, type Query, queryWith, type Sql } from './connect.ts'
 import { isDisconnection, toStoreError } from './faults.ts'
 

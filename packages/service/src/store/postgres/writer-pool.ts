@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../store.ts'
+import { StoreUnavailable } from '../errors.ts'
 import type { Row, SqlValue } from '../transaction.ts'
 import { ask, type ConnectOptions, connect, type Query, type Sql } from './connect.ts'
 import { isRefusal, isRetryable, toStoreError } from './faults.ts'

@@ -5,15 +5,16 @@ import type { OnPage } from '../audit-log.ts'
 import { resolveEpoch } from '../epoch.ts'
 import { failedAudit } from '../log-corrupted.ts'
 import type { LostChanges } from '../lost-changes.ts'
+import { bindOperations } from '../operations/all.ts'
 import { adoptLink } from '../operations/epoch.ts'
 import { openForReading, openForWriting } from './connection.ts'
 import { createPrivateFile, prepareDirectory, syncDirectory, syncFile } from './file.ts'
+import { keepRevocationsOf } from './lost-changes.ts'
 import { migrate } from './migrate.ts'
 import { auditSession, openSealedSession, runOffline } from './offline.ts'
 import { lockOwner } from './owner-lock.ts'
 import { readReplaced } from './replaced-store.ts'
 import { LIVE } from './sqlite-store.ts'
-import { keepTakenAway } from './taken-away.ts'
 
 /**
  * In the place of `LIVE`: such a file is not served. Only `restore` and `new-epoch` begin a new
@@ -57,7 +58,7 @@ export async function backupSqlite(
       if (!audit.ok) throw failedAudit(audit)
       return { position: audit.position, sites: audit.sites }
     } finally {
-      settleFile(db, path)
+      closeAndSync(db, path)
     }
   } catch (fault) {
     rmSync(path, { force: true })
@@ -110,7 +111,7 @@ export async function restoreSqlite(copy: string, file: string, order: RestoreOr
       db.close()
       throw fault
     }
-    settleFile(db, restoring)
+    closeAndSync(db, restoring)
     if (prepared.epoch === undefined) return { ...prepared, before: undefined }
     const before = moveAside(path, prepared.epoch)
     renameSync(restoring, path)
@@ -145,7 +146,11 @@ async function prepareCopy(
     session.rows('UPDATE log SET lineage = $1', COPY)
     epoch = await resolveEpoch(run, async () => LIVE, nowMs, replaced.heads)
     if (keepRevocations && typeof lost === 'object')
-      await keepTakenAway(run, lost, { actor: 'operator', atMs: nowMs, requestId: undefined })
+      await keepRevocationsOf(
+        bindOperations(run, () => ''),
+        lost,
+        { actor: 'operator', atMs: nowMs, requestId: undefined },
+      )
   }
   const audit = await auditSession(session, onPage)
   if (!audit.ok) throw failedAudit(audit)
@@ -162,7 +167,7 @@ function requireIntegrity(db: Database.Database): void {
 }
 
 /** Leaves one file, with all in it, on disk. */
-function settleFile(db: Database.Database, path: string): void {
+function closeAndSync(db: Database.Database, path: string): void {
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   syncFile(path)

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { StoreUnavailable } from '../store.ts'
+import { StoreUnavailable } from '../errors.ts'
 
 const BUSY_MS = 5000
 /** FULL. With NORMAL, a commit that was acknowledged can be gone after a power cut. */

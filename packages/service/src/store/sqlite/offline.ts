@@ -1,31 +1,25 @@
 import type Database from 'better-sqlite3'
 import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer, type Sealer } from '../../sealing/sealer.ts'
-import { type Audit, auditLog, auditWhole, LOG_MISSING, type OnPage } from '../audit-log.ts'
+import { type Audit, auditOffline, auditWhole, type OnPage } from '../audit-log.ts'
 import type { LogAudit } from '../log-corrupted.ts'
 import {
-  createStoreVerbs,
-  type RunVerb,
-  readingVerbs,
-  type StoreVerbs,
-  writingVerbs,
+  bindOperations,
+  createTransaction,
+  isReadOperation,
+  type PortOperations,
+  type RunOperation,
 } from '../operations/all.ts'
-import { openMacKey, readMacKey } from '../operations/macs.ts'
-import type { Transaction } from '../transaction.ts'
+import { openMacKey, readMacKey } from '../operations/shared/mac-key.ts'
 import { openForReading } from './connection.ts'
 import { SqliteSession } from './session.ts'
 
-/** Runs verbs on one connection, in this thread: for files that no service has open. */
-export function runOffline(session: SqliteSession): RunVerb {
-  return (async (name: string, ...args: readonly unknown[]) => {
-    const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (
-      ...args: readonly unknown[]
-    ) => Transaction<unknown>
-    const isReading = Object.hasOwn(readingVerbs, name)
-    return isReading
-      ? session.run(verb(...args))
-      : session.db.transaction(() => session.run(verb(...args))).immediate()
-  }) as RunVerb
+/** Runs operations on one connection, in this thread: for files that no service has open. */
+export function runOffline(session: SqliteSession): RunOperation {
+  return async (name, args) => {
+    const run = () => session.run(createTransaction(name, args))
+    return isReadOperation(name) ? run() : session.db.transaction(run).immediate()
+  }
 }
 
 /** Opens the MAC key of a file, or creates that of an empty one. */
@@ -58,11 +52,11 @@ export async function auditFile(file: string, masterKey: Uint8Array, onPage?: On
 export async function readFromFile<T>(
   file: string,
   masterKey: Uint8Array | undefined,
-  work: (verbs: StoreVerbs) => Promise<T>,
+  work: (operations: PortOperations) => Promise<T>,
 ): Promise<T> {
   const session = openReading(file, masterKey)
   try {
-    return await work(createStoreVerbs(runOffline(session), () => ''))
+    return await work(bindOperations(runOffline(session), () => ''))
   } finally {
     session.db.close()
   }
@@ -82,14 +76,6 @@ export function openReading(file: string, masterKey: Uint8Array | undefined): Sq
   }
 }
 
-export async function auditSession(
-  session: SqliteSession,
-  onPage?: OnPage,
-  audit: Audit = auditLog,
-): Promise<LogAudit> {
-  const run = runOffline(session)
-  const state = await run('logState')
-  if (state === undefined)
-    return (await run('tableWithRows')) === undefined ? { ok: true, position: 0, sites: 0 } : LOG_MISSING
-  return audit({ ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }, onPage)
+export function auditSession(session: SqliteSession, onPage?: OnPage, audit?: Audit): Promise<LogAudit> {
+  return auditOffline(runOffline(session), onPage, audit)
 }

@@ -3,9 +3,9 @@ import { GENESIS_HASH, type LogHead } from '@countersign/core'
 import { number, text } from '../columns.ts'
 import type { LostChanges } from '../lost-changes.ts'
 import type { Row } from '../transaction.ts'
+import { findLostChanges } from './lost-changes.ts'
 import { auditSession, openReading } from './offline.ts'
 import type { SqliteSession } from './session.ts'
-import { findLostChanges } from './taken-away.ts'
 
 /** What a restore must know of the store that it replaces. */
 export interface ReplacedStore {

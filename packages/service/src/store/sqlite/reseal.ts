@@ -1,5 +1,5 @@
 import { text } from '../columns.ts'
-import { type Reseal, resealAll, type TextColumn } from '../operations/master-key.ts'
+import { type Reseal, resealAll, type TextColumn } from '../operations/shared/master-key.ts'
 import { openForWriting } from './connection.ts'
 import { prepareStoreFile } from './file.ts'
 import { migrate } from './migrate.ts'

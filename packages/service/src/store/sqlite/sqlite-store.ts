@@ -1,10 +1,11 @@
 import type { Logger } from 'pino'
 import { createRowMacs } from '../../sealing/row-macs.ts'
 import { resolveEpoch } from '../epoch.ts'
-import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName } from '../operations/all.ts'
+import { StoreUnavailable } from '../errors.ts'
+import { bindOperations, createTransaction, isReadOperation, type RunOperation } from '../operations/all.ts'
+import type { LogState } from '../operations/epoch.ts'
 import type { RowSeal } from '../row-seal.ts'
-import { type Store, StoreUnavailable } from '../store.ts'
-import type { Transaction } from '../transaction.ts'
+import type { Store } from '../store.ts'
 import { watchWrites } from '../watch-writes.ts'
 import { asUnavailable, isFatal, openForReading } from './connection.ts'
 import { prepareStoreFile, requireStoreFile } from './file.ts'
@@ -63,14 +64,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   })
   let reader: SqliteSession | undefined
 
-  const runOnce: RunVerb = async (name, ...args) => {
+  const runOnce: RunOperation = async (name, args) => {
     if (fatal !== undefined) throw new StoreUnavailable('the store has failed', { cause: fatal })
-    if (!isReading(name)) return writer.run(name, args) as never
+    if (!isReadOperation(name)) return writer.run(name, args)
     if (reader === undefined) throw new StoreUnavailable('the store is closed')
     try {
-      return reader.run(
-        (readingVerbs[name] as (...args: readonly unknown[]) => Transaction<unknown>)(...args),
-      ) as never
+      return reader.run(createTransaction(name, args))
     } catch (fault) {
       if (isFatal(fault)) end(fault as Error)
       throw asUnavailable(fault)
@@ -104,14 +103,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
   try {
     reader = new SqliteSession(openForReading(path), { macs: createRowMacs(writer.macKey), onForged })
-    await requireLive(run, path)
+    const { logState } = bindOperations(run, () => '')
+    requireLive(await logState(), path)
     const epoch = await resolveEpoch(run, async () => LIVE, Date.now())
     unwatch = watchFile(path, (fault) => {
       if (fatal === undefined) void endWithoutFile(fault)
     })
     let closing: Promise<void> | undefined
     return {
-      ...createStoreVerbs(run, () => epoch),
+      ...bindOperations(run, () => epoch),
       kind: 'sqlite',
       isShared: false,
       epoch,
@@ -121,7 +121,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       },
       writeFault: writes.fault,
       async ping() {
-        await run('logState')
+        await logState()
       },
       close: () => (closing ??= close()),
     }
@@ -131,16 +131,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-function isReading(name: VerbName): name is keyof typeof readingVerbs {
-  return Object.hasOwn(readingVerbs, name)
-}
-
 /**
  * A copy is never taken for the store by itself: what was done after the copy was made is missing
  * there, and an operator must know that.
  */
-async function requireLive(run: RunVerb, path: string): Promise<void> {
-  const state = await run('logState')
+function requireLive(state: LogState | undefined, path: string): void {
   if (state === undefined || state.lineage === LIVE) return
   throw new Error(
     `${path} is a copy that was made with countersign backup. Put it in place with countersign restore <file>, or, if it was copied there by hand, run countersign new-epoch.`,

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { OtherMasterKey } from '../../sealing/sealer.ts'
-import type { VerbName } from '../operations/all.ts'
+import { RowForged, StoreUnavailable } from '../errors.ts'
+import type { OperationName } from '../operations/all.ts'
 import type { RowSeal } from '../row-seal.ts'
-import { RowForged, StoreUnavailable } from '../store.ts'
 import type { WriterOptions } from './writer.ts'
 import type { FromWriter, ToWriter, TransportedFault } from './writer-messages.ts'
 
@@ -13,7 +13,7 @@ export interface Writer {
    * Resolves when the verb is on disk. Rejects with a StoreUnavailable when that cannot be said, or
    * takes too long.
    */
-  run(name: VerbName, args: readonly unknown[]): Promise<unknown>
+  run(name: OperationName, args: readonly unknown[]): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ interface Waiting {
 const ANSWER_MS_MAX = 5000
 const WAITING_MAX = 20_000
 /** A whole log is copied, which takes as long as it takes. */
-const NO_TIMEOUT: ReadonlySet<VerbName> = new Set(['beginEpoch'])
+const NO_TIMEOUT: ReadonlySet<OperationName> = new Set(['beginEpoch'])
 
 /** Starts the writer thread. Rejects when it will not have the file. */
 export async function openWriter(options: WriterClientOptions): Promise<Writer> {
@@ -125,7 +125,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
           reject,
           sinceMs: NO_TIMEOUT.has(name) ? Number.NEGATIVE_INFINITY : performance.now(),
         })
-        post({ kind: 'verb', id, name, args })
+        post({ kind: 'operation', id, name, args })
       })
     },
     async close() {

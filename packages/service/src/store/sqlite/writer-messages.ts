@@ -1,13 +1,13 @@
-import type { VerbName } from '../operations/all.ts'
+import type { OperationName } from '../operations/all.ts'
 import type { ForgedRow } from '../transaction.ts'
 
 /** To the writer. `close` is the last. */
 export type ToWriter = Asked | { readonly kind: 'close' }
 
 export interface Asked {
-  readonly kind: 'verb'
+  readonly kind: 'operation'
   readonly id: number
-  readonly name: VerbName
+  readonly name: OperationName
   readonly args: readonly unknown[]
 }
 

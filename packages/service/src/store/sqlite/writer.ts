@@ -2,9 +2,8 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer } from '../../sealing/sealer.ts'
 import { number } from '../columns.ts'
-import { writingVerbs } from '../operations/all.ts'
-import { RowForged } from '../store.ts'
-import type { Transaction } from '../transaction.ts'
+import { RowForged } from '../errors.ts'
+import { createTransaction } from '../operations/all.ts'
 import { isFatal, isUnavailable, openForWriting } from './connection.ts'
 import { noStoreAt } from './file.ts'
 import { migrate, schemaVersion } from './migrate.ts'
@@ -117,18 +116,15 @@ function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter
  * takes all of them.
  */
 function writeOne(session: SqliteSession, { id, name, args }: Asked): Outcome {
-  session.rows('SAVEPOINT program')
+  session.rows('SAVEPOINT operation')
   try {
-    const program = (
-      writingVerbs[name as keyof typeof writingVerbs] as (...args: readonly unknown[]) => Transaction<unknown>
-    )(...args)
-    const answer = session.run(program)
-    session.rows('RELEASE program')
+    const answer = session.run(createTransaction(name, args))
+    session.rows('RELEASE operation')
     return { id, ok: true, answer }
   } catch (fault) {
     if (isUnavailable(fault) || !session.db.inTransaction) throw fault
-    session.rows('ROLLBACK TO program')
-    session.rows('RELEASE program')
+    session.rows('ROLLBACK TO operation')
+    session.rows('RELEASE operation')
     return { id, ok: false, fault: transported(fault) }
   }
 }

@@ -1,7 +1,7 @@
 import { formatTime } from '@countersign/core'
 import type { AuditRow as AuditBody, AuditPage } from '@countersign/core/contract'
 import type { Route } from '../../../route.ts'
-import type { AuditRow } from '../../../store/store.ts'
+import type { AuditRow } from '../../../store/operations/audit.ts'
 import { loadPage } from '../../shared/paging.ts'
 import { requireSiteInPath } from '../../shared/site-access.ts'
 

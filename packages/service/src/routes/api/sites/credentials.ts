@@ -4,7 +4,7 @@ import { requireFresh } from '../../../access/require-fresh.ts'
 import { credentialState } from '../../../actions/revocation-status.ts'
 import type { Deps } from '../../../deps.ts'
 import type { Route } from '../../../route.ts'
-import type { CredentialRow } from '../../../store/store.ts'
+import type { CredentialRow } from '../../../store/operations/credentials.ts'
 import { loadPage } from '../../shared/paging.ts'
 import { requireSiteInPath } from '../../shared/site-access.ts'
 

@@ -3,7 +3,7 @@ import type { Delivery as DeliveryBody, DeliveryPage } from '@countersign/core/c
 import { replayDelivery as replay } from '../../../actions/webhooks.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
-import type { Delivery } from '../../../store/store.ts'
+import type { Delivery } from '../../../store/operations/deliveries.ts'
 import { auditContext } from '../../shared/audit-context.ts'
 import { loadPage } from '../../shared/paging.ts'
 import { requireOwnPath } from '../../shared/site-access.ts'

@@ -1,6 +1,6 @@
 import { changeSite as change } from '../../../actions/change-site.ts'
 import type { Route } from '../../../route.ts'
-import type { SiteChanges } from '../../../store/store.ts'
+import type { SiteChanges } from '../../../store/operations/sites.ts'
 import { auditContext } from '../../shared/audit-context.ts'
 import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
 import { toSiteBody } from '../sites.ts'

@@ -2,7 +2,7 @@ import { formatTime } from '@countersign/core'
 import type { IssuedToken, TokenPage } from '@countersign/core/contract'
 import { tokenStatus } from '../../../actions/token-status.ts'
 import type { Route } from '../../../route.ts'
-import type { TokenRow } from '../../../store/store.ts'
+import type { TokenRow } from '../../../store/operations/tokens.ts'
 import { loadPage } from '../../shared/paging.ts'
 import { requireSiteInPath } from '../../shared/site-access.ts'
 

@@ -11,7 +11,7 @@ import {
   rotateWebhookSecret as rotate,
 } from '../../../actions/webhooks.ts'
 import type { Route } from '../../../route.ts'
-import type { Webhook } from '../../../store/store.ts'
+import type { Webhook } from '../../../store/operations/webhooks.ts'
 import { auditContext } from '../../shared/audit-context.ts'
 import { loadPage } from '../../shared/paging.ts'
 import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'

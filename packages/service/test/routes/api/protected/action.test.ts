@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { StoreUnavailable } from '../../../../src/store/store.ts'
+import { StoreUnavailable } from '../../../../src/store/errors.ts'
 import { begin as beginAt, keyOf, openNode, trust } from '../../../node.ts'
 import { delegated, NOW, newParty } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'

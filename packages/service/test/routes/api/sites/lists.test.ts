@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
+import { StoreUnavailable } from '../../../../src/store/errors.ts'
 import { unreadableEntry } from '../../../../src/store/log-corrupted.ts'
-import { StoreUnavailable } from '../../../../src/store/store.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
 import { keyOf, NOWHERE, trust } from '../../../node.ts'
 import { delegated, issued, type Made, newParty, newPpid, type Party } from '../../../party.ts'

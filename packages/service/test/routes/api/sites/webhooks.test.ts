@@ -1,7 +1,7 @@
 import { entryKinds, limits } from '@countersign/core/contract'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { webhookPurpose } from '../../../../src/sealing/purposes.ts'
 import { SealBroken } from '../../../../src/sealing/sealer.ts'
-import { webhookPurpose } from '../../../../src/store/sealed-columns.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
 import { keyOf, NOWHERE } from '../../../node.ts'
 import { NOW } from '../../../party.ts'

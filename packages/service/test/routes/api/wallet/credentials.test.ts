@@ -334,7 +334,7 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
   describe('503', () => {
     it('shows no credential that could not be written down', async () => {
       const node = await begin()
-      const { StoreUnavailable } = await import('../../../../src/store/store.ts')
+      const { StoreUnavailable } = await import('../../../../src/store/errors.ts')
       node.deps.store.recordCredentials = async () => {
         throw new StoreUnavailable('down')
       }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { StoreUnavailable } from '../../../../src/store/store.ts'
+import { StoreUnavailable } from '../../../../src/store/errors.ts'
 import { anonymous, begin as beginAt, createSite, keyOf, NOWHERE, openNode, operator } from '../../../node.ts'
 import { delegated, NOW, newParty, newPpid } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'

@@ -7,7 +7,7 @@ import {
   type JsonValue,
   parseEntry,
 } from '@countersign/core'
-import { type Appended, append, type Transaction } from '../transaction.ts'
+import { type Appended, append, type Transaction } from '../../transaction.ts'
 
 /**
  * Adds an entry to a site's log. Throws a TypeError for one that no reader could take: it must

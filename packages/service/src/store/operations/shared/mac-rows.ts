@@ -1,61 +1,16 @@
-import { createMacKey, isSameMac } from '../../sealing/row-macs.ts'
-import type { Sealer } from '../../sealing/sealer.ts'
-import { text } from '../columns.ts'
-import { type MacTable, type MacTableName, macTables } from '../mac-tables.ts'
-import { type CheckedTable, type Page, RowForged } from '../store.ts'
+import { isSameMac } from '../../../sealing/row-macs.ts'
+import { RowForged } from '../../errors.ts'
+import { type MacTable, type MacTableName, macTables } from '../../mac-tables.ts'
+import type { Page } from '../../page.ts'
 import {
   createMac,
   exec,
-  lock,
   type Row,
   reportForged,
   row,
-  rows,
   type SqlValue,
   type Transaction,
-} from '../transaction.ts'
-
-/** The name of the secret that holds the MAC key. */
-const MAC_KEY = 'mac-key'
-
-/**
- * The MAC key of the store, opened with the master key. It is created only in a store that has no
- * row which can grant: deleting it must not make the service accept rows without a MAC. Throws in
- * every other store that has none, and a `SealBroken` under another master key.
- */
-export function* openMacKey(sealer: Sealer): Transaction<string> {
-  yield* lock(MAC_KEY)
-  const kept = yield* findMacKey(sealer)
-  if (kept !== undefined) return kept
-  for (const table of Object.keys(macTables)) {
-    if ((yield* row(`SELECT 1 AS one FROM ${table} LIMIT 1`)) !== undefined) throw new MacKeyMissing(table)
-  }
-  const key = createMacKey()
-  yield* rows('INSERT INTO secrets (name, sealed) VALUES ($1, $2)', MAC_KEY, sealer.seal(MAC_KEY, key))
-  return key
-}
-
-/** The same, for those who only read: throws when there is none. */
-export function* readMacKey(sealer: Sealer): Transaction<string> {
-  const kept = yield* findMacKey(sealer)
-  if (kept === undefined) throw new MacKeyMissing('it')
-  return kept
-}
-
-function* findMacKey(sealer: Sealer): Transaction<string | undefined> {
-  const kept = yield* row('SELECT sealed FROM secrets WHERE name = $1', MAC_KEY)
-  return kept && sealer.open(MAC_KEY, text(kept, 'sealed'))
-}
-
-class MacKeyMissing extends Error {
-  override readonly name = 'MacKeyMissing'
-
-  constructor(table: string) {
-    super(
-      `The store has rows in ${table}, but no MAC key: the secret ${MAC_KEY} was removed, or an earlier version created the store. Restore a backup, or start with an empty store.`,
-    )
-  }
-}
+} from '../../transaction.ts'
 
 /** The MAC that a row should have. */
 export function* createRowMac(name: MacTableName, found: Row): Transaction<string> {
@@ -98,17 +53,17 @@ export function* requireIntact(name: MacTableName, found: Row): Transaction<Row>
 export function* intactPage(
   name: MacTableName,
   { after, limit }: Page,
-  read: (after: string, limit: number) => Transaction<readonly Row[]>,
-  nameOf: (row: Row) => string,
+  loadPage: (after: string, limit: number) => Transaction<readonly Row[]>,
+  toName: (row: Row) => string,
 ): Transaction<readonly Row[]> {
   const good: Row[] = []
   for (let from = after ?? ''; ; ) {
     const wanted = limit - good.length
-    const found = yield* read(from, wanted)
+    const found = yield* loadPage(from, wanted)
     for (const each of found) if (yield* isIntact(name, each)) good.push(each)
     const last = found.at(-1)
     if (last === undefined || found.length < wanted || good.length === limit) return good
-    from = nameOf(last)
+    from = toName(last)
   }
 }
 
@@ -156,30 +111,4 @@ export function* updateRow(name: MacTableName, before: Row, changes: Row): Trans
 function toKey(name: MacTableName, found: Row): string {
   const { key }: MacTable = macTables[name]
   return key.map((column) => String(found[column])).join(' ')
-}
-
-const CHECK_PAGE = 500
-/** For the MACs of API keys. */
-const KEYS_DELETED = '(SELECT keys_deleted FROM log WHERE one = 1) AS keys_deleted'
-
-/**
- * Reads whole tables, and throws a `RowForged` for the first row that the service did not write.
- * Heads and the log are checked where they are read.
- */
-export function* requireIntactRows(tables: readonly CheckedTable[]): Transaction<void> {
-  for (const name of tables) {
-    const { key }: MacTable = macTables[name]
-    const keys = key.join(', ')
-    for (let last: readonly SqlValue[] = []; ; ) {
-      const after =
-        last.length === 0 ? '' : `WHERE (${keys}) > (${last.map((_, i) => `$${i + 1}`).join(', ')})`
-      const page = yield* rows(
-        `SELECT t.*, ${KEYS_DELETED} FROM ${name} t ${after} ORDER BY ${keys} LIMIT ${CHECK_PAGE}`,
-        ...last,
-      )
-      for (const found of page) yield* requireIntact(name, found)
-      if (page.length < CHECK_PAGE) break
-      last = key.map((column) => page.at(-1)?.[column] as SqlValue)
-    }
-  }
 }

@@ -1,9 +1,11 @@
-import { sealedUnder } from '../../sealing/sealer.ts'
-import { text } from '../columns.ts'
-import { MASTER_KEY_SEAL, type SealedColumn, sealedColumns } from '../sealed-columns.ts'
-import { type AuditContext, StoreUnavailable } from '../store.ts'
-import { exec, type Row, row, rows, type Transaction } from '../transaction.ts'
-import { auditDone } from './audit.ts'
+import { MASTER_KEY_SEAL } from '../../../sealing/purposes.ts'
+import { sealedUnder } from '../../../sealing/sealer.ts'
+import { text } from '../../columns.ts'
+import { StoreUnavailable } from '../../errors.ts'
+import { type SealedColumn, sealedColumns } from '../../sealed-columns.ts'
+import { exec, type Row, row, rows, type Transaction } from '../../transaction.ts'
+import type { AuditContext } from '../audit.ts'
+import { recordAudit } from './record-audit.ts'
 
 const PAGE = 500
 
@@ -69,7 +71,7 @@ export function* resealAll(
       )
   }
   const target = sealedUnder(masterKeySeal) ?? ''
-  yield* auditDone({
+  yield* recordAudit({
     siteId: null,
     action: 'master_key.rotate',
     target,

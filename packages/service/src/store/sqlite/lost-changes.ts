@@ -2,17 +2,17 @@ import { type Entry, parseTime, type SiteId } from '@countersign/core'
 import { number, text } from '../columns.ts'
 import {
   countLost,
+  type DistrustedIssuer,
+  type EndedKey,
   type LostChanges,
-  type TakenAway,
-  type TakenCredential,
-  type TakenIssuer,
-  type TakenKey,
-  type TakenToken,
-  type TakenUser,
+  type RevokedCredential,
+  type RevokedToken,
+  type RevokedUser,
+  type StoreRevocations,
 } from '../lost-changes.ts'
-import type { RunVerb } from '../operations/all.ts'
-import { toEntry } from '../operations/log.ts'
-import type { AuditContext } from '../store.ts'
+import type { PortOperations } from '../operations/all.ts'
+import type { AuditContext } from '../operations/audit.ts'
+import { toEntry } from '../operations/shared/log-rows.ts'
 import type { Row } from '../transaction.ts'
 import type { SqliteSession } from './session.ts'
 
@@ -23,13 +23,13 @@ const PAGE = 1000
  * is passed over, and no hash is checked. A damaged store is the usual reason for a restore, and
  * what is read here can only take away.
  */
-function readTakenAway(session: SqliteSession): TakenAway {
-  const users = new Map<string, TakenUser>()
-  const credentials = new Map<string, TakenCredential>()
-  const tokens = new Map<string, TakenToken>()
-  const issuers = new Map<string, TakenIssuer>()
-  const keys = new Map<string, TakenKey>()
-  const takeKey = (key: TakenKey) => {
+function readRevocations(session: SqliteSession): StoreRevocations {
+  const users = new Map<string, RevokedUser>()
+  const credentials = new Map<string, RevokedCredential>()
+  const tokens = new Map<string, RevokedToken>()
+  const issuers = new Map<string, DistrustedIssuer>()
+  const keys = new Map<string, EndedKey>()
+  const endKey = (key: EndedKey) => {
     const name = `${key.siteId} ${key.issuer} ${key.keyId}`
     if (keys.get(name)?.status !== 'compromised') keys.set(name, key)
   }
@@ -73,13 +73,13 @@ function readTakenAway(session: SqliteSession): TakenAway {
         issuers.delete(`${siteId} ${body.issuer}`)
         for (const { id: keyId, status } of body.keys) {
           const name = `${siteId} ${body.issuer} ${keyId}`
-          if (status !== 'active') takeKey({ siteId, issuer: body.issuer, keyId, status, atMs })
+          if (status !== 'active') endKey({ siteId, issuer: body.issuer, keyId, status, atMs })
           else if (keys.get(name)?.status === 'retired') keys.delete(name)
         }
         break
       case 'key.compromised':
       case 'key.retired':
-        takeKey({
+        endKey({
           siteId,
           issuer: body.issuer,
           keyId: body.key_id,
@@ -122,7 +122,7 @@ function readableEntry(row: Row): Entry | undefined {
 
 /** What `replaced` takes away and `restored` does not. */
 export function findLostChanges(replaced: SqliteSession, restored: SqliteSession): LostChanges {
-  const [before, after] = [readTakenAway(replaced), readTakenAway(restored)]
+  const [before, after] = [readRevocations(replaced), readRevocations(restored)]
   const sites = new Set(restored.rows('SELECT site_id FROM sites').map((row) => text(row, 'site_id')))
   const lost = <T extends { readonly siteId: SiteId }>(
     all: ReadonlyMap<string, T>,
@@ -155,30 +155,34 @@ export function findLostChanges(replaced: SqliteSession, restored: SqliteSession
  * Takes away in a store what another one had taken away, at the original times, so that newer
  * credentials stay valid.
  */
-export async function keepTakenAway(run: RunVerb, lost: LostChanges, context: AuditContext): Promise<void> {
+export async function keepRevocationsOf(
+  operations: PortOperations,
+  lost: LostChanges,
+  context: AuditContext,
+): Promise<void> {
   const at = (atMs: number): AuditContext => ({ ...context, atMs: Math.min(atMs, context.atMs) })
   const reason = 'kept when a backup was restored'
   // The log of the backup has none of these, so a row that calls one of them revoked is wrong and
   // must not prevent the revocation.
   for (const { siteId, credentialId, atMs } of lost.credentials.values()) {
-    const answer = await run('revokeCredential', { siteId, credentialId, reason }, at(atMs))
+    const answer = await operations.revokeCredential({ siteId, credentialId, reason }, at(atMs))
     if (answer.alreadyRevoked)
-      await run('revokeCredential', { siteId, credentialId, reason }, at(atMs), answer)
+      await operations.revokeCredential({ siteId, credentialId, reason }, at(atMs), answer)
   }
   for (const { siteId, ppid, isRevoked, revokedAtMs, cutoffMs } of lost.users.values()) {
-    const answer = await run('revokeUser', { siteId, ppid, reason }, at(revokedAtMs))
-    if (answer.alreadyRevoked) await run('revokeUser', { siteId, ppid, reason }, at(revokedAtMs), answer)
-    if (!isRevoked) await run('reinstateUser', { siteId, ppid, reason }, at(cutoffMs))
+    const answer = await operations.revokeUser({ siteId, ppid, reason }, at(revokedAtMs))
+    if (answer.alreadyRevoked) await operations.revokeUser({ siteId, ppid, reason }, at(revokedAtMs), answer)
+    if (!isRevoked) await operations.reinstateUser({ siteId, ppid, reason }, at(cutoffMs))
   }
   // A token that the backup does not have is unknown, and needs no revocation.
   for (const { siteId, sha256, atMs } of lost.tokens.values())
-    await run('revokeToken', { siteId, sha256, reason }, at(atMs))
+    await operations.revokeToken({ siteId, sha256, reason }, at(atMs))
   for (const { siteId, issuer, atMs } of lost.issuers.values())
-    await run('changeIssuer', siteId, issuer, { status: 'distrusted' }, at(atMs))
+    await operations.changeIssuer(siteId, issuer, { status: 'distrusted' }, at(atMs))
   for (const { siteId, issuer, keyId, status, atMs } of lost.keys.values())
-    await run('changeIssuerKey', siteId, issuer, keyId, status, at(atMs))
-  for (const { keyId, siteId } of lost.apiKeys) await run('deleteApiKey', siteId, keyId, context)
-  await run('audit', {
+    await operations.changeIssuerKey(siteId, issuer, keyId, status, at(atMs))
+  for (const { keyId, siteId } of lost.apiKeys) await operations.deleteApiKey(siteId, keyId, context)
+  await operations.audit({
     siteId: null,
     action: 'log.keep_revocations',
     target: undefined,

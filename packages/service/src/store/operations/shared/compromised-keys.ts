@@ -1,7 +1,7 @@
 import type { KeyState, SiteId } from '@countersign/core'
-import { json, number, text } from '../columns.ts'
-import { rows, type Transaction } from '../transaction.ts'
-import { requireIntact, updateRow } from './macs.ts'
+import { json, number, text } from '../../columns.ts'
+import { rows, type Transaction } from '../../transaction.ts'
+import { requireIntact, updateRow } from './mac-rows.ts'
 
 /**
  * Works into the issuers of a site what is known to be compromised there, as every view of the log

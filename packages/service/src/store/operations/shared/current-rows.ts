@@ -1,8 +1,8 @@
 import type { SiteId } from '@countersign/core'
-import { number, optionalNumber, text } from '../columns.ts'
-import { KIND_STATES_ROW } from '../migrations/0013-rows-put-back.ts'
-import { RowForged } from '../store.ts'
-import { type Row, reportForged, row, type Transaction } from '../transaction.ts'
+import { number, optionalNumber, text } from '../../columns.ts'
+import { RowForged } from '../../errors.ts'
+import { KIND_STATES_ROW } from '../../migrations/0013-rows-put-back.ts'
+import { type Row, reportForged, row, type Transaction } from '../../transaction.ts'
 
 /**
  * The seq of the last entry about an issuer, or about the settings of the site itself; 0 when there

@@ -1,0 +1,35 @@
+import type { SiteId } from '@countersign/core'
+import type { Transaction } from '../../transaction.ts'
+import { type AuditContext, audit, type NewAuditRow } from '../audit.ts'
+
+interface Done {
+  readonly siteId: SiteId | null
+  readonly action: string
+  readonly target: string
+  readonly outcome: 'done' | 'unchanged' | 'refused'
+  readonly reason?: string | undefined
+  /** Of the entry that it made. */
+  readonly seq?: number | undefined
+  readonly detail?: NewAuditRow['detail']
+  readonly context: AuditContext
+}
+
+/** The row of a verb of this store: `detail` always has `outcome`, `reason` and `seq`. */
+export function* recordAudit({
+  siteId,
+  action,
+  target,
+  outcome,
+  reason,
+  seq,
+  detail,
+  context,
+}: Done): Transaction<void> {
+  yield* audit({
+    siteId,
+    action,
+    target,
+    detail: { ...detail, outcome, reason: reason ?? null, seq: seq ?? null },
+    context,
+  })
+}
