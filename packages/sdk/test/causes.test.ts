@@ -125,7 +125,7 @@ describe('an error of the client', () => {
   test('names the members that are wrong', async () => {
     const errors = [
       { path: 'ppid', message: 'must be a string' },
-      { path: 'user_ref', message: 'is not known here' },
+      { path: 'user_ref', message: 'is unknown' },
     ]
     const body = JSON.stringify({
       code: 'validation_failed',
@@ -140,7 +140,7 @@ describe('an error of the client', () => {
     })
     const client = createClient({ baseUrl: 'https://auth.example', fetch: async () => answer })
     await expect(client.listSites()).rejects.toThrow(
-      'validation_failed: Correct what errors names. (ppid must be a string; user_ref is not known here)',
+      'validation_failed: Correct what errors names. (ppid must be a string; user_ref is unknown)',
     )
   })
 })

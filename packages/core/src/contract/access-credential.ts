@@ -22,12 +22,12 @@ const proof = z
 
 const credentialSubject = z.looseObject({
   id: ppid,
-  site_id: z.string().meta({ description: 'The site the credential is for; compared byte for byte.' }),
+  site_id: z.string().meta({ description: 'The site of the credential; compared byte by byte.' }),
   scope: scopeList,
   permission_id: permissionId.optional(),
   holder_key: holderKey
     .optional()
-    .meta({ description: 'With it, every request must be signed by this key (RFC 9421).' }),
+    .meta({ description: 'If present, every request must be signed with this key (RFC 9421).' }),
   delegable: z
     .boolean()
     .optional()
@@ -35,9 +35,9 @@ const credentialSubject = z.looseObject({
 })
 
 /**
- * The signed credential for readers of the documentation: a W3C Verifiable Credential 2.0 with a
- * Data Integrity proof. It is never the judge of one; the core's own reader is. Unknown members are
- * allowed where the signature covers them, and never acted on.
+ * Documents the signed credential: a W3C Verifiable Credential 2.0 with a Data Integrity proof.
+ * Credentials are never validated with this schema but with the parser of the core. Unknown members
+ * are allowed if the signature covers them, and ignored.
  */
 export const accessCredentialSchema = z
   .looseObject({
@@ -50,13 +50,13 @@ export const accessCredentialSchema = z
       description: 'The DID of the issuer; of a delegated credential, the holder_key of its parent.',
     }),
     validFrom: time,
-    validUntil: time.meta({ description: 'The first moment at which the credential is no longer valid.' }),
+    validUntil: time.meta({ description: 'The credential is invalid from this time.' }),
     credentialSubject,
     proof,
     get parent(): z.ZodOptional<z.ZodType> {
       return z
         .optional(accessCredentialSchema)
-        .meta({ description: 'The credential this one was delegated from, in full.' })
+        .meta({ description: 'The complete credential that this one was delegated from.' })
     },
   })
   .meta({ id: 'AccessCredential', description: 'A signed access credential.' })
@@ -65,8 +65,8 @@ export const accessCredentialSchema = z
 export type AccessCredential = z.input<typeof accessCredentialSchema>
 
 /**
- * The `credential` member of a request: an object, and nothing is said here about what is in it.
- * Anything else is `credential_malformed`; the core's reader goes on from there.
+ * The `credential` member of a request: any object. Anything else is `credential_malformed`. The
+ * parser of the core checks the members.
  */
 export const presentedCredentialSchema = coded<Record<string, unknown>>(
   'credential_malformed',

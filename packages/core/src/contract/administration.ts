@@ -1,6 +1,6 @@
 import { siteId } from './fields.ts'
 
-/** What all endpoints of administration have in common. */
+/** Common to all administration endpoints. */
 export const administration = {
   tag: 'administration',
   auth: 'api_key',
@@ -9,5 +9,4 @@ export const administration = {
   noStore: true,
 } as const
 
-/** The path of everything under a site. */
 export const siteParams = { site_id: siteId }

@@ -12,7 +12,7 @@ const somePermissions = z
   .array(z.enum(permissions))
   .min(1)
   .max(permissions.length)
-  .refine((list) => new Set(list).size === list.length, 'must not name a permission twice')
+  .refine((list) => new Set(list).size === list.length, 'must not contain duplicates')
   .meta({ uniqueItems: true })
 
 export const createKeyRequestSchema = z.strictObject({
@@ -23,14 +23,14 @@ export const createKeyRequestSchema = z.strictObject({
     .min(1)
     .max(limits.api_key_lifetime_seconds_max)
     .optional()
-    .meta({ description: 'Absent: until deleted.' }),
+    .meta({ description: 'Default: valid until deleted.' }),
 })
 export type CreateKeyRequest = z.input<typeof createKeyRequestSchema>
 
 export const createdKeySchema = z
   .strictObject({
     key_id: madeId,
-    api_key: z.string().regex(new RegExp(API_KEY_PATTERN)).meta({ description: 'Shown this once.' }),
+    api_key: z.string().regex(new RegExp(API_KEY_PATTERN)).meta({ description: 'Shown only once.' }),
     permissions: somePermissions,
   })
   .meta({ id: 'CreatedKey' })
@@ -58,10 +58,10 @@ export const apiKeyEndpoints = {
     ...administration,
     method: 'POST',
     path: '/api/sites/{site_id}/keys',
-    summary: 'Make an API key',
+    summary: 'Create an API key',
     idempotency: 'secret',
     request: { params, body: createKeyRequestSchema, headers: z.object(idempotencyHeaders) },
-    answers: { 201: { description: 'The key, shown this once.', body: createdKeySchema } },
+    answers: { 201: { description: 'The key. It is shown only once.', body: createdKeySchema } },
     problems: ['store_unavailable'],
   }),
   list_keys: endpoint({
@@ -78,7 +78,7 @@ export const apiKeyEndpoints = {
     method: 'DELETE',
     path: '/api/sites/{site_id}/keys/{key_id}',
     summary: 'Delete an API key',
-    description: 'It stops working at once, and its streams are closed.',
+    description: 'The key becomes invalid immediately, and its streams are closed.',
     idempotency: 'replayed',
     request: {
       params: z.strictObject({ ...siteParams, key_id: madeId }),

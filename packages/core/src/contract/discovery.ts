@@ -20,32 +20,30 @@ export const feedKeySchema = z.strictObject({ kid: feedKid, public_key_multibase
 export const feedKeyStatementSchema = feedKeySchema
   .extend({
     next_sha256: sha256Hex.meta({
-      description: 'The commitment to the next key: SHA-256 of its Multikey. Only that key may follow.',
+      description: 'The commitment to the next key: SHA-256 of its Multikey. Only that key can be the next.',
     }),
-    previous_kid: feedKid
-      .nullable()
-      .meta({ description: 'The key that this one follows; null for the first.' }),
+    previous_kid: feedKid.nullable().meta({ description: 'The previous key; null for the first key.' }),
     previous_compromised: z.boolean().meta({
       description:
-        'True: the previous key and all keys before it are withdrawn at once. False: one hour after at.',
+        'True: the previous key and all keys before it are withdrawn immediately. False: one hour after at.',
     }),
-    at: time.meta({ description: 'When the key begins to sign.' }),
+    at: time.meta({ description: 'When the service starts to sign with the key.' }),
     previous_signature: feedSignature
       .nullable()
-      .meta({ description: 'By the previous key, over the same text; null for the first key.' }),
+      .meta({ description: 'Made with the previous key over the same text; null for the first key.' }),
     signature: feedSignature.meta({
       description:
-        'By the key itself, over "countersign-feed-key\\n" and the canonical JSON (RFC 8785) of all members but the two signatures.',
+        'Made with the key itself over "countersign-feed-key\\n" and the canonical JSON (RFC 8785) of all members except the two signatures.',
     }),
   })
   .meta({ id: 'FeedKeyStatement' })
 
-/** What a client can learn of a service before it calls anything else. */
+/** Everything that a client needs to know before it calls other endpoints. */
 export const discoverySchema = z
   .strictObject({
-    base_url: z.string().meta({ format: 'uri', description: 'Without a slash at its end.' }),
+    base_url: z.string().meta({ format: 'uri', description: 'Without a trailing slash.' }),
     service_version: z.string(),
-    did: z.string().meta({ description: 'The service as an issuer.' }),
+    did: z.string().meta({ description: 'The DID of the service as an issuer.' }),
     endpoints: z.record(z.string(), z.string()).meta({ description: 'URL, or URL template, by name.' }),
     limits: z.record(z.enum(Object.keys(limits) as [LimitName, ...LimitName[]]), z.number()),
     rate_limits: z.record(z.enum(Object.keys(rateLimits) as [RateLimitName, ...RateLimitName[]]), rateLimit),
@@ -56,10 +54,10 @@ export const discoverySchema = z
       keys: z
         .array(feedKeySchema)
         .min(1)
-        .meta({ description: 'The keys that sign now or did within the last hour, oldest first.' }),
+        .meta({ description: 'The keys that sign now or signed within the last hour, oldest first.' }),
       chain: z.array(feedKeyStatementSchema).min(1).max(FEED_KEY_STATEMENTS_MAX).meta({
         description:
-          'How the keys followed each other, oldest first. A verifier accepts a new key only along this chain.',
+          'The chain of keys, oldest first. A verifier accepts a new key only if this chain leads to it.',
       }),
     }),
   })
@@ -102,13 +100,13 @@ export const discoveryEndpoints = {
   discovery: endpoint({
     ...published,
     path: '/.well-known/countersign',
-    summary: 'Endpoints, limits, suites and feed keys',
+    summary: 'Get endpoints, limits, suites and feed keys',
     answers: { 200: { description: 'Discovery.', body: discoverySchema } },
   }),
   did_document: endpoint({
     ...published,
     path: '/.well-known/did.json',
-    summary: 'The service’s own keys as a DID document',
+    summary: 'Get the keys of the service as a DID document',
     answers: {
       200: { description: 'The document.', body: didDocumentSchema, mediaType: 'application/did+json' },
     },
@@ -116,51 +114,51 @@ export const discoveryEndpoints = {
   jwks: endpoint({
     ...published,
     path: '/.well-known/jwks.json',
-    summary: 'The service’s own keys as a JWK set',
+    summary: 'Get the keys of the service as a JWK set',
     answers: { 200: { description: 'The keys.', body: jwksSchema, mediaType: 'application/jwk-set+json' } },
   }),
   context: endpoint({
     ...published,
     path: '/ns/access/v1',
-    summary: 'The JSON-LD context of access credentials',
+    summary: 'Get the JSON-LD context of access credentials',
     answers: { 200: { description: 'The context.', body: anyObject, mediaType: 'application/ld+json' } },
   }),
   openapi: endpoint({
     ...published,
     path: '/openapi.json',
-    summary: 'This interface as OpenAPI 3.1',
+    summary: 'Get this interface as OpenAPI 3.1',
     answers: { 200: { description: 'The description.', body: anyObject } },
   }),
   docs: endpoint({
     ...published,
     path: '/docs',
-    summary: 'This interface for people',
+    summary: 'Show the documentation of this interface',
     answers: { 200: { description: 'A page.', mediaType: 'text/html' } },
   }),
   problem_page: endpoint({
     ...published,
     path: '/problems/{code}',
-    summary: 'What a code means and what to do',
+    summary: 'Show the meaning and remedy of a problem code',
     request: { params: z.strictObject({ code: z.enum(problemCodes as [ProblemCode, ...ProblemCode[]]) }) },
     answers: { 200: { description: 'A page.', mediaType: 'text/html' } },
   }),
   alive: endpoint({
     ...watched,
     path: '/healthz',
-    summary: 'Whether the process is alive',
+    summary: 'Check whether the process is alive',
     answers: { 200: { description: 'Alive.', body: healthSchema } },
   }),
   ready: endpoint({
     ...watched,
     path: '/readyz',
-    summary: 'Whether the node may be sent requests: store reachable, view fresh',
+    summary: 'Check whether the node is ready: store reachable, view fresh',
     answers: { 200: { description: 'Ready.', body: healthSchema } },
     problems: ['store_unavailable', 'revocation_view_stale'],
   }),
   metrics: endpoint({
     ...watched,
     path: '/metrics',
-    summary: 'Prometheus metrics, on the admin listener only',
+    summary: 'Get Prometheus metrics (admin listener only)',
     answers: { 200: { description: 'Metrics.', mediaType: 'text/plain; version=0.0.4' } },
   }),
 }

@@ -4,11 +4,11 @@ import { type ProblemCode, problemCodes } from './problems.ts'
 import type { Permission } from './vocabulary.ts'
 
 /**
- * Who may call. `credential`: a credential or, for compatibility, a bearer token in its header.
- * `credential_in_body`: a credential in the member of that name. `api_key_or_credential`: one of
- * them, never both. `api_key_and_credential`: the key is the proxy's, the credential its caller's.
- * `page`: the service's own page, in the browser that the flow is bound to. `operator_key`: an API
- * key without a site.
+ * How callers authenticate. `credential`: a credential or, for compatibility, a bearer token in its
+ * header. `credential_in_body`: a credential in the member of that name. `api_key_or_credential`:
+ * exactly one of them. `api_key_and_credential`: the key of a proxy and the credential of its
+ * caller. `page`: a page of the service, in the browser that the flow is bound to. `operator_key`:
+ * an API key without a site.
  */
 export type Auth =
   | 'none'
@@ -33,18 +33,18 @@ export const tags = [
 ] as const
 
 export interface RequestParts {
-  /** What does not fit is `not_found`. */
+  /** Invalid parameters are `not_found`. */
   readonly params?: z.ZodType
-  /** Unknown parameters are refused, like unknown members of a body. */
+  /** Unknown parameters are rejected, like unknown members of a body. */
   readonly query?: z.ZodType
   /** Query parameters that may be repeated; any other repetition is `request_malformed`. */
   readonly queryLists?: readonly string[]
-  /** By lower-case name; only those that matter here. */
+  /** By lower-case name; only those that the endpoint uses. */
   readonly headers?: z.ZodType
   /** A body of application/json. */
   readonly body?: z.ZodType
   readonly bodyOptional?: true
-  /** The same as application/x-www-form-urlencoded, where that is taken too. */
+  /** The body as application/x-www-form-urlencoded, if the endpoint accepts forms too. */
   readonly form?: z.ZodType
 }
 
@@ -53,11 +53,11 @@ export interface Answer {
   readonly body?: z.ZodType
   /** Default: application/json when there is a body. */
   readonly mediaType?: string
-  /** Headers of the answer besides those of every answer, each with its meaning. */
+  /** Descriptions of headers in addition to those of every response. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What an area says of an endpoint. */
+/** The definition of an endpoint. */
 export interface EndpointFacts {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
@@ -65,41 +65,45 @@ export interface EndpointFacts {
   readonly description?: string
   readonly tag: (typeof tags)[number]
   readonly auth: Auth
-  /** Any one of these will do. */
+  /** One of these is required. */
   readonly permissions?: readonly Permission[]
   readonly rateLimit: RateClass
   /**
-   * Takes `Idempotency-Key`. `secret`: the answer holds a secret, so a repetition is refused and
-   * not answered again.
+   * Accepts `Idempotency-Key`. `secret`: the response contains a secret, so a repeated request is
+   * rejected and gets no second response.
    */
   readonly idempotency?: 'replayed' | 'secret'
   readonly request: RequestParts
-  /** Default: `request_body_bytes_usual_max`. Most of a body is read before its caller is known. */
+  /**
+   * Default: `request_body_bytes_usual_max`. The limit is small because most bodies are read before
+   * the caller is authenticated.
+   */
   readonly bodyBytesMax?: number
   readonly answers: Readonly<Record<number, Answer>>
-  /** Besides those that follow from `auth` and `idempotency` and those of every endpoint. */
+  /** Codes in addition to `generalProblems` and to those that `auth` and `idempotency` imply. */
   readonly problems: readonly ProblemCode[]
-  /** Whether the answer must not be cached. */
+  /** Whether the response must not be cached. */
   readonly noStore: boolean
   /**
-   * `proxy`: refusals have the status that `forwardAuthStatus` gives. `page`: a browser, which
-   * accepts text/html, is shown a page in place of JSON.
+   * `proxy`: problems have the status of `forwardAuthStatus`. `page`: browsers, which accept
+   * text/html, get a page instead of JSON.
    */
   readonly errorFormat?: 'proxy' | 'page'
 }
 
 /**
- * One endpoint of the contract: the service mounts it, OpenAPI and the documentation describe it.
+ * One endpoint of the contract. The service mounts it, and OpenAPI and the documentation describe
+ * it.
  */
 export type Endpoint<Facts extends EndpointFacts = EndpointFacts> = Facts & {
-  /** The media types of a body; none where no body is taken. */
+  /** The media types of the body; empty if the endpoint has none. */
   readonly bodyTypes: readonly string[]
   readonly bodyBytesMax: number
-  /** Every code it may answer with, except `generalProblems`. */
+  /** All codes that it may return, except `generalProblems`. */
   readonly problems: readonly ProblemCode[]
 }
 
-/** Codes that any endpoint, or the server before it, may answer with. */
+/** Codes that every endpoint, or the server before it, may return. */
 export const generalProblems = [
   'request_malformed',
   'not_found',
@@ -114,14 +118,14 @@ export const generalProblems = [
   'overloaded',
 ] as const satisfies readonly ProblemCode[]
 
-/** Codes of the web console, whose pages are no part of this contract. */
+/** Codes of the web console, whose pages are not part of this contract. */
 export const consoleProblems = [
   'session_required',
   'csrf_invalid',
   'origin_forbidden',
 ] as const satisfies readonly ProblemCode[]
 
-/** Codes with which a presented credential may be refused, wherever it travels. */
+/** Codes that deny a presented credential, in a header or a body. */
 export const presentationProblems = [
   'credential_malformed',
   'credential_unsupported',
@@ -166,7 +170,7 @@ const authProblems: Record<Auth, readonly ProblemCode[]> = {
   operator_key: keyProblems,
 }
 
-/** Completes the facts of an endpoint with what follows from them. */
+/** Completes the definition of an endpoint with derived values. */
 export function endpoint<const Facts extends EndpointFacts>(facts: Facts): Endpoint<Facts> {
   const given = new Set<ProblemCode>([
     ...facts.problems,

@@ -13,8 +13,8 @@ import { tokenEndpoints } from './tokens.ts'
 import { webhookEndpoints } from './webhooks.ts'
 
 /**
- * Every endpoint of the contract by its id. The service mounts it, validates with it and answers
- * with it; OpenAPI, discovery and the documentation are made from it.
+ * All endpoints by id. The service mounts and validates with this table; OpenAPI, discovery and the
+ * documentation are generated from it.
  */
 export const endpoints = Object.freeze({
   ...protectedEndpoints,
@@ -33,7 +33,6 @@ export const endpoints = Object.freeze({
 
 export type EndpointId = keyof typeof endpoints
 
-/** The same as a list, for those who walk over all of them. */
 export const endpointList: readonly (Endpoint & { readonly id: EndpointId })[] = Object.freeze(
   Object.entries(endpoints).map(([id, facts]: [string, Endpoint]) => ({ ...facts, id: id as EndpointId })),
 )

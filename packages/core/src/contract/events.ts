@@ -18,7 +18,7 @@ import { limits } from './limits.ts'
 import { bearerModes, holderProofModes, issuerKeyStatuses, issuerStatuses } from './vocabulary.ts'
 
 /**
- * Every kind of log entry; the `event` of the feed and the `type` of a webhook are one of these.
+ * All kinds of log entries. The `event` of the feed and the `type` of a webhook are one of these.
  */
 export const entryKinds = [
   'user.revoked',
@@ -40,18 +40,18 @@ const issuer = z
   .string()
   .max(limits.did_chars_max)
   .regex(/^did:(?:key|jwk|web):[A-Za-z0-9._:%-]+$/, 'must be a did:key, did:jwk or did:web')
-const ttlMax = z.int().min(1).nullable().meta({ description: 'Null: no maximum of its own.' })
+const ttlMax = z.int().min(1).nullable().meta({ description: 'Null: no limit of its own.' })
 
 const keyState = z
   .strictObject({
     id: issuerKeyId,
     key: multikey,
     status: z.enum(issuerKeyStatuses),
-    retired_at: time.optional().meta({ description: 'There when the status is retired, and only then.' }),
+    retired_at: time.optional().meta({ description: 'Present only if the status is retired.' }),
   })
   .refine((key) => (key.status === 'retired') === (key.retired_at !== undefined), {
     path: ['retired_at'],
-    message: 'goes with status retired',
+    message: 'must be present only if status is retired',
   })
 
 const issuerState = {
@@ -59,14 +59,14 @@ const issuerState = {
   keys: z
     .array(keyState)
     .max(limits.issuer_keys_max)
-    .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, 'must not name a key twice'),
+    .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, 'must not contain duplicates'),
   scope: z
     .array(scope)
     .min(1)
     .max(limits.scope_list_max)
-    .refine((list) => new Set(list).size === list.length, 'must not name a scope twice')
+    .refine((list) => new Set(list).size === list.length, 'must not contain duplicates')
     .nullable()
-    .meta({ description: 'What the issuer may grant. Null: anything.' }),
+    .meta({ description: 'The scopes that the issuer may grant. Null: all.' }),
   credential_ttl_seconds_max: ttlMax,
 }
 
@@ -80,7 +80,9 @@ const credentialRevoked = { credential_id: credentialId, revoked_at: time }
 const tokenRevoked = { token_sha256: sha256Hex, revoked_at: time }
 const keyChange = z.strictObject({ issuer, key_id: issuerKeyId, at: time })
 
-/** What each kind of entry says. Reasons, user references and labels never enter the feed. */
+/**
+ * The body of each kind of entry. Reasons, user references and labels are never sent on the feed.
+ */
 export const entryBodySchemas = {
   'user.revoked': z.strictObject(userRevoked),
   'user.reinstated': z.strictObject({ ppid, reinstated_at: time }),
@@ -93,7 +95,7 @@ export const entryBodySchemas = {
   'site.changed': z.strictObject(siteState),
 } satisfies Record<EntryKind, z.ZodType>
 
-function entryOf<const Kind extends EntryKind>(kind: Kind) {
+function entrySchema<const Kind extends EntryKind>(kind: Kind) {
   return z.strictObject({
     epoch,
     seq: z.int().min(1),
@@ -101,7 +103,9 @@ function entryOf<const Kind extends EntryKind>(kind: Kind) {
     kind: z.literal(kind),
     body: entryBodySchemas[kind],
     at: time,
-    prev_hash: sha256Hex.meta({ description: 'The hash of the entry before; 64 zeros in the first.' }),
+    prev_hash: sha256Hex.meta({
+      description: 'The hash of the previous entry; 64 zeros in the first entry.',
+    }),
     hash: sha256Hex.meta({
       description: 'SHA-256 of the canonical JSON (RFC 8785) of the entry without this member.',
     }),
@@ -109,20 +113,20 @@ function entryOf<const Kind extends EntryKind>(kind: Kind) {
 }
 
 /**
- * One entry of a site's log, for documentation and for checks of answers. A verifier reads entries
- * with the core's `parseEntry`, which also checks the keys in them.
+ * One entry of a site's log, for documentation and response checks. A verifier parses entries with
+ * `parseEntry` of the core, which also checks their keys.
  */
 export const logEntrySchema = z
   .discriminatedUnion('kind', [
-    entryOf('user.revoked'),
-    entryOf('user.reinstated'),
-    entryOf('credential.revoked'),
-    entryOf('token.revoked'),
-    entryOf('issuer.trusted'),
-    entryOf('issuer.distrusted'),
-    entryOf('key.retired'),
-    entryOf('key.compromised'),
-    entryOf('site.changed'),
+    entrySchema('user.revoked'),
+    entrySchema('user.reinstated'),
+    entrySchema('credential.revoked'),
+    entrySchema('token.revoked'),
+    entrySchema('issuer.trusted'),
+    entrySchema('issuer.distrusted'),
+    entrySchema('key.retired'),
+    entrySchema('key.compromised'),
+    entrySchema('site.changed'),
   ])
   .meta({ id: 'LogEntry' })
 export type LogEntry = Entry
@@ -135,12 +139,12 @@ const head = {
   as_of: time,
   max_age_seconds: z.int().min(1).max(limits.max_age_seconds_max).meta({
     description:
-      'A verifier rejects everything once its last proven head is older than this, or than its own setting.',
+      'A verifier rejects everything when its last proven head is older than this or than its own setting.',
   }),
 }
 
 /**
- * Proof of the head of the log, signed over `"countersign-heartbeat\n"` and the canonical JSON of
+ * A proof of the head of the log, signed over `"countersign-heartbeat\n"` and the canonical JSON of
  * the other members.
  */
 export const heartbeatSchema = z.strictObject({ ...head, kid, signature }).meta({ id: 'Heartbeat' })
@@ -149,7 +153,7 @@ export type Heartbeat = z.input<typeof heartbeatSchema>
 /** The `data` of one event of the feed. */
 export const feedEventDataSchema = z.union([logEntrySchema, heartbeatSchema]).meta({
   description:
-    'data of one event: a log entry, whose kind is the name of the event and whose epoch.seq is its id, or a heartbeat.',
+    'data of one event: a log entry (its kind is the event name, its epoch.seq is the id) or a heartbeat.',
 })
 
 /**
@@ -161,7 +165,7 @@ const epochStatement = {
   epoch,
   previous: z
     .strictObject({ epoch, seq, hash: sha256Hex })
-    .meta({ description: 'The last entry of the previous epoch that this epoch takes over.' }),
+    .meta({ description: 'The last entry of the previous epoch that this epoch continues from.' }),
   at: time,
   kid,
   signature,
@@ -173,11 +177,13 @@ const epochLine = z
     path: ['previous', 'epoch'],
     message: 'must be another epoch',
   })
-  .meta({ description: 'How an epoch of the log began. At most 16, right after the head, oldest first.' })
+  .meta({
+    description: 'How an epoch of the log began. At most 16 of these lines follow the head, oldest first.',
+  })
 
 const compromisedKey = z.strictObject({
   key_id: issuerKeyId,
-  key: multikey.nullable().meta({ description: 'Null when the key was never listed.' }),
+  key: multikey.nullable().meta({ description: 'Null if the key was never listed.' }),
   at: time,
 })
 
@@ -189,15 +195,17 @@ const issuerLine = z
     distrusted_at: time
       .nullable()
       .optional()
-      .meta({ description: 'There when the status is distrusted, and only then.' }),
+      .meta({ description: 'Present only if the status is distrusted.' }),
     compromised: z
       .array(compromisedKey)
       .max(limits.compromised_keys_max)
-      .meta({ description: 'Every key ever found compromised under this issuer, listed still or not.' }),
+      .meta({
+        description: 'All compromised keys of this issuer, including keys that are not listed any more.',
+      }),
   })
   .refine((line) => (line.status === 'distrusted') === (line.distrusted_at !== undefined), {
     path: ['distrusted_at'],
-    message: 'goes with status distrusted',
+    message: 'must be present only if status is distrusted',
   })
 
 const userLine = z
@@ -212,12 +220,10 @@ const userLine = z
   })
   .refine((line) => line.revoked_again_at === undefined || line.reinstated_at !== undefined, {
     path: ['revoked_again_at'],
-    message: 'goes with reinstated_at',
+    message: 'requires reinstated_at',
   })
 
-/**
- * One line of a snapshot. The first is `head`, the last `end`; the state of the site lies between.
- */
+/** One line of a snapshot. The first line is `head`, the last one `end`. */
 export const snapshotLineSchema = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('head'), ...head }),
@@ -229,8 +235,8 @@ export const snapshotLineSchema = z
     z.strictObject({ type: z.literal('token'), ...tokenRevoked }),
     z.strictObject({
       type: z.literal('end'),
-      lines: z.int().min(0).meta({ description: 'How many lines came before this one.' }),
-      sha256: sha256Hex.meta({ description: 'Of all bytes before this line.' }),
+      lines: z.int().min(0).meta({ description: 'The number of lines before this one.' }),
+      sha256: sha256Hex.meta({ description: 'SHA-256 of all bytes before this line.' }),
       kid,
       signature: signature.meta({
         description: 'Over "countersign-snapshot\\n" and the canonical JSON of head and digest.',
@@ -240,7 +246,7 @@ export const snapshotLineSchema = z
   .meta({ id: 'SnapshotLine' })
 export type SnapshotLine = z.input<typeof snapshotLineSchema>
 
-/** What is posted to a webhook, in the way of Standard Webhooks. */
+/** The body of a webhook request, as in Standard Webhooks. */
 export const webhookBodySchema = z
   .strictObject({
     type: z.enum(entryKinds),
@@ -255,7 +261,7 @@ export const webhookBodySchema = z
 export type WebhookBody = z.input<typeof webhookBodySchema>
 
 /**
- * The headers a webhook comes with. During a change of secret there are two signatures, separated
+ * The headers of a webhook request. While a secret is rotated there are two signatures, separated
  * by a space.
  */
 export const webhookHeadersSchema = z.object({

@@ -15,13 +15,13 @@ const params = z.strictObject({ site_id: siteId })
 
 const observe = z.literal('1').optional().meta({
   description:
-    'The caller decides nothing by what it reads, so receipts do not count it. At most 20 streams per key.',
+    'The caller makes no access decisions with this data, so receipts do not count it. At most 20 streams per key.',
 })
 
 export const feedQuerySchema = z.strictObject({
   after: feedCursor
     .optional()
-    .meta({ description: 'epoch.seq of the last entry applied. Default: the head.' }),
+    .meta({ description: 'epoch.seq of the last applied entry. Default: the head.' }),
   observe,
 })
 
@@ -29,20 +29,20 @@ export const snapshotQuerySchema = z.strictObject({ observe })
 
 export const feedAckRequestSchema = z.strictObject({
   epoch,
-  seq: seq.meta({ description: 'The last head that the verifier has proven.' }),
+  seq: seq.meta({ description: 'The last proven head of the verifier.' }),
   sent_at: time
     .optional()
-    .meta({ description: 'The wall clock of the verifier. The service reports clocks that disagree.' }),
+    .meta({ description: 'The wall clock of the verifier. The service reports clocks that differ.' }),
   closed: z
     .literal(true)
     .optional()
-    .meta({ description: 'The instance rejects everything from now on: its lease ends.' }),
+    .meta({ description: 'The instance rejects everything from now on, so its lease ends.' }),
 })
 export type FeedAckRequest = z.input<typeof feedAckRequestSchema>
 
 export const propagationQuerySchema = z.strictObject({ seq: integerParameter(1, Number.MAX_SAFE_INTEGER) })
 
-/** Who has applied an entry, and how soon. */
+/** Which verifiers have applied an entry, and when. */
 export const propagationReceiptSchema = z
   .strictObject({ epoch, seq, ...propagationSchema.shape })
   .meta({ id: 'PropagationReceipt' })
@@ -52,8 +52,8 @@ export const feedEndpoints = {
   snapshot: endpoint({
     method: 'GET',
     path: '/api/sites/{site_id}/snapshot',
-    summary: 'All that a verifier of the site must know, now',
-    description: 'Newline-delimited JSON, each line as the schema says, signed as a whole by the last.',
+    summary: 'Get the current state of a site, for verifiers',
+    description: 'Newline-delimited JSON. The last line contains the signature of the whole snapshot.',
     tag: 'feed',
     auth: 'api_key',
     permissions: ['feed:read'],
@@ -72,9 +72,9 @@ export const feedEndpoints = {
   feed: endpoint({
     method: 'GET',
     path: '/api/sites/{site_id}/feed',
-    summary: 'Follow the site’s log',
+    summary: 'Follow the log of a site',
     description:
-      'Server-sent events: id is epoch.seq, event the kind, data the entry. A heartbeat comes every five seconds and after each burst.',
+      'Server-sent events: id is epoch.seq, event is the kind, data is the entry. The service sends a heartbeat every five seconds and after each burst.',
     tag: 'feed',
     auth: 'api_key',
     permissions: ['feed:read'],
@@ -92,12 +92,12 @@ export const feedEndpoints = {
     },
     answers: {
       200: {
-        description: 'The stream. It stays open until one side closes it; retry says when to connect again.',
+        description: 'The stream. It stays open until one side closes it; retry states when to reconnect.',
         body: feedEventDataSchema,
         mediaType: 'text/event-stream',
         headers: {
           'X-Verifier-Id':
-            'The name of the connection: its X-Verifier-Id, else its instance, else one that was made for it to acknowledge with.',
+            'The name of the connection, for acknowledgements: its X-Verifier-Id, else its instance, else a generated name.',
         },
       },
     },
@@ -115,20 +115,20 @@ export const feedEndpoints = {
     path: '/api/sites/{site_id}/feed/ack',
     summary: 'Acknowledge the log up to a proven head',
     description:
-      'A verifier acknowledges every five seconds. An acknowledgement counts for the instance in X-Verifier-Instance under the same API key, without one for the reader of that name.',
+      'A verifier acknowledges every five seconds. An acknowledgement applies to the instance in X-Verifier-Instance with the same API key; without an instance, to the reader with that name.',
     tag: 'feed',
     auth: 'api_key',
     permissions: ['feed:read'],
     rateLimit: 'caller',
     request: { params, body: feedAckRequestSchema, headers: z.object(verifierHeaders) },
-    answers: { 204: { description: 'Noted.' } },
+    answers: { 204: { description: 'Acknowledged.' } },
     problems: ['cursor_ahead', 'revocation_view_stale', 'store_unavailable'],
     noStore: true,
   }),
   propagation_receipt: endpoint({
     method: 'GET',
     path: '/api/sites/{site_id}/propagation',
-    summary: 'Who has applied an entry',
+    summary: 'Get the receipt of an entry',
     tag: 'feed',
     auth: 'api_key',
     permissions: ['feed:read', 'credentials:revoke'],

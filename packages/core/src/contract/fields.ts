@@ -18,8 +18,8 @@ import { isLine } from './text.ts'
 import { coded, codedText } from './validation.ts'
 
 /**
- * A text that its own parser accepts. The pattern is for readers of the documentation; a test keeps
- * it equal to the parser.
+ * A text that `parse` accepts. The pattern is for documentation; a test keeps it equal to the
+ * parser.
  */
 function parsed<T extends string>(
   parse: (value: unknown) => unknown,
@@ -37,12 +37,12 @@ const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 
 export const siteHost = parsed<string>(
   parseSiteHost,
-  'must be a lower-case host name, with a port if it has another than 80 and 443',
+  'must be a lower-case host name, with its port unless it is 80 or 443',
   {
     pattern: `^(?:${LABEL}\\.)*${LABEL}(?::${PORT})?$`,
     maxLength: 253,
     description:
-      'A host that holders sign in their requests, with its port. The ports 80 and 443 may be left out.',
+      'A host that holders sign in their requests, with its port. The ports 80 and 443 can be omitted.',
     examples: ['api.shop.example', 'api.shop.example:8443'],
   },
 )
@@ -50,7 +50,7 @@ export const siteHost = parsed<string>(
 export const siteId = parsed<SiteId>(parseSiteId, 'must be a lower-case host name such as shop.example', {
   pattern: `^(?:${LABEL}\\.)*${LABEL}$`,
   maxLength: 253,
-  description: 'A site: a canonical lower-case host name, compared byte for byte.',
+  description: 'A site: a canonical lower-case host name, compared byte by byte.',
   examples: ['shop.example'],
 })
 
@@ -72,32 +72,32 @@ export const permissionId = parsed<PermissionId>(
   {
     pattern: '^[A-Za-z0-9_.:-]{1,64}$',
     description:
-      'The permission behind a credential, in the words of the site; perm_default where a credential names none.',
+      'The site’s name for the permission behind a credential; perm_default if a credential names none.',
     examples: ['perm_orders'],
   },
 )
 
 export const scope = parsed<Scope>(parseScope, 'must be 1 to 128 of a-z 0-9 _ . : / -', {
   pattern: '^[a-z0-9_.:/-]{1,128}$',
-  description: 'One scope value. There are no wildcards: it equals itself and nothing else.',
+  description: 'One scope value. Scopes match exactly; there are no wildcards.',
   examples: ['orders:read'],
 })
 
 const unique = (list: readonly unknown[]) => new Set(list).size === list.length
 
-/** Any list of scopes, as answers have it. */
+/** A list of scopes in a response. May be empty. */
 export const scopeList = z
   .array(scope)
   .max(limits.scope_list_max)
-  .refine(unique, 'must not name a scope twice')
+  .refine(unique, 'must not contain duplicates')
   .meta({ uniqueItems: true, examples: [['orders:read', 'orders:write']] })
 
-/** A list of scopes as a request may ask for it: asking for none is a mistake, not a wish. */
+/** A list of scopes in a request, with at least one. */
 export const someScopes = z
   .array(scope)
   .min(1)
   .max(limits.scope_list_max)
-  .refine(unique, 'must not name a scope twice')
+  .refine(unique, 'must not contain duplicates')
   .meta({ uniqueItems: true, examples: [['orders:read']] })
 
 export const time = parsed<string>(parseTime, 'must be an RFC 3339 time in UTC with Z', {
@@ -107,8 +107,8 @@ export const time = parsed<string>(parseTime, 'must be an RFC 3339 time in UTC w
 })
 
 /**
- * One printable line: no control characters, line separators, lone surrogates or bidirectional
- * overrides. Counted in code points.
+ * One printable line, without control characters, line separators, lone surrogates or bidirectional
+ * overrides. The length is in code points.
  */
 export function line(charsMax: number, description: string, charsMin = 0) {
   return z
@@ -122,17 +122,17 @@ export function line(charsMax: number, description: string, charsMin = 0) {
 
 export const reason = line(
   limits.reason_chars_max,
-  'Why, in the words of the caller. Kept and shown to the site, never sent on the feed.',
+  'The reason given by the caller. Stored and shown to the site, never sent on the feed.',
 )
 export const userRef = line(
   limits.user_ref_chars_max,
-  'The site’s own name of the user; the ppid is derived from it. It is not kept.',
+  'The site’s own id of the user. The ppid is derived from it; the id itself is not stored.',
   1,
 )
 export const siteName = line(limits.name_chars_max, 'A name for people.')
 export const label = line(limits.label_chars_max, 'A name for people.')
 
-/** A lifetime in seconds. Whatever is wrong with it, its type included, is `ttl_out_of_range`. */
+/** A lifetime in seconds. Every invalid value, also of another type, is `ttl_out_of_range`. */
 export function ttlSeconds(min: number, max: number, standard: number) {
   return coded<number>(
     'ttl_out_of_range',
@@ -142,7 +142,7 @@ export function ttlSeconds(min: number, max: number, standard: number) {
       type: 'integer',
       minimum: min,
       maximum: max,
-      description: `Lifetime in seconds; ${standard} when absent.`,
+      description: `Lifetime in seconds. Default: ${standard}.`,
     },
   )
 }
@@ -151,14 +151,11 @@ export const credentialTtlSecondsMax = z
   .int()
   .min(limits.credential_lifetime_seconds_min)
   .max(limits.credential_lifetime_seconds_max)
-  .meta({ description: 'The longest life, in seconds, that a credential may have.' })
+  .meta({ description: 'The maximum lifetime of a credential in seconds.' })
 
 const DID = /^did:(?:key:z[1-9A-HJ-NP-Za-km-z]+|jwk:[A-Za-z0-9_-]+|web:[A-Za-z0-9.%:_-]+)$/
 
-/**
- * A DID of a method that can issue: did:key, did:jwk or did:web. Whether its key is any good is for
- * the core to say.
- */
+/** A did:key, did:jwk or did:web. Its key is checked later. */
 export const issuerDid = z
   .string()
   .max(limits.did_chars_max)
@@ -191,13 +188,13 @@ export const issuerKeyId = z
   .regex(/^[A-Za-z0-9._~:=+-]{1,128}$/, 'must be the fragment of a verificationMethod')
   .meta({ description: 'A key of an issuer: the fragment of its verificationMethod.', examples: ['key-1'] })
 
-/** Identifiers that the service makes up itself: keys, webhooks, deliveries, tokens, audit rows. */
+/** Ids created by the service: keys, webhooks, deliveries, tokens, audit rows. */
 export const madeId = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be an identifier given by this service')
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be an id from this service')
   .meta({ examples: ['key_01k9x3v0h2e8y6q4b7d5m1n8ra'] })
 
-/** 256 random bits in base64url, as states, codes and offers are written. */
+/** 256 random bits in base64url: states, codes and offers. */
 export const RANDOM_256 = '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$'
 export const isRandom256 = (value: string) => new RegExp(RANDOM_256).test(value)
 
@@ -205,7 +202,7 @@ export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 i
 export const feedKid = z
   .string()
   .regex(/^[A-Za-z0-9._~:=+#%-]{1,256}$/)
-  .meta({ description: 'Which feed key of discovery has signed.' })
+  .meta({ description: 'The feed key (see discovery) that signed.' })
 export const feedSignature = z
   .string()
   .regex(/^[A-Za-z0-9_-]{86}$/)
@@ -213,13 +210,19 @@ export const feedSignature = z
 export const epoch = z
   .string()
   .regex(/^[0-9a-z]{8,32}$/, 'must be 8 to 32 of 0-9 a-z')
-  .meta({ description: 'Which log; a restored store begins another.', examples: ['m3x9q2k7v5t1'] })
-export const seq = z.int().min(0).meta({ description: 'How many entries the site’s log has up to here.' })
+  .meta({
+    description: 'The epoch of the log. A restored store starts a new one.',
+    examples: ['m3x9q2k7v5t1'],
+  })
+export const seq = z
+  .int()
+  .min(0)
+  .meta({ description: 'The number of entries in the log of the site up to this position.' })
 
 const SEQ = '(?:0|[1-9][0-9]{0,15})'
 const POSITION = new RegExp(`^([0-9a-z]{8,32})\\.(${SEQ})$`)
 
-/** A place in a site’s log, written `epoch.seq`. Undefined for anything else. */
+/** A log position, written as `epoch.seq`. */
 export function parseFeedCursor(
   value: unknown,
 ): { readonly epoch: string; readonly seq: number } | undefined {
@@ -238,7 +241,7 @@ export const feedCursor = codedText(
   },
 )
 
-/** A query parameter that is a whole number. In: its digits. Out: the number. */
+/** A query parameter with an integer. Parses digits to a number. */
 export function integerParameter(min: number, max: number) {
   return z
     .string()

@@ -3,9 +3,7 @@ import { HEAD_HEADER_CHARS_MAX } from '../log/head-header.ts'
 import { feedCursor } from './fields.ts'
 import { limits } from './limits.ts'
 
-/**
- * Every header of the contract by what it carries, as Node and fetch spell names: in lower case.
- */
+/** All headers of the contract, with lower-case names as in Node and fetch. */
 export const headerNames = Object.freeze({
   credential: 'x-service-credential',
   apiKey: 'x-api-key',
@@ -28,21 +26,20 @@ export const headerNames = Object.freeze({
 })
 
 /**
- * Headers that any request may have. The three that authenticate are judged by the guard, not by a
- * schema: a bad one is 401, not 422.
+ * Headers that every request may have. The three headers for authentication are checked by the
+ * guard, not by a schema: an invalid one is 401, not 422.
  */
 export const commonRequestHeaders: Readonly<Record<string, string>> = Object.freeze({
   'X-Request-Id': `1 to ${limits.request_id_chars_max} of A-Z a-z 0-9 . _ -, echoed; anything else is replaced.`,
-  'X-API-Key': 'An API key, svc_sk_…, where the endpoint takes one. Never in the URL.',
-  'X-Service-Credential':
-    'The whole signed credential in base64url without padding, where the endpoint takes one.',
-  Authorization: 'Bearer svc_at_…, for compatibility, where the endpoint takes one.',
+  'X-API-Key': 'An API key, svc_sk_…, if the endpoint accepts one. Never send it in the URL.',
+  'X-Service-Credential': 'The signed credential in base64url without padding, if the endpoint accepts one.',
+  Authorization: 'Bearer svc_at_…, for compatibility, if the endpoint accepts one.',
 })
 
-/** Headers that every answer has. */
+/** Headers of every response. */
 export const commonAnswerHeaders: Readonly<Record<string, string>> = Object.freeze({
-  'X-Request-Id': 'Names this request in logs and problems.',
-  'Service-Version': 'The released version that answered.',
+  'X-Request-Id': 'Identifies this request in logs and problems.',
+  'Service-Version': 'The version of the service.',
 })
 
 /** For endpoints that change something. */
@@ -56,27 +53,27 @@ export const idempotencyHeaders = {
     .optional()
     .meta({
       description:
-        'The same key again within a day gets the same answer; with another body 409 idempotency_conflict.',
+        'A repeated key gets the same response for a day; with another body, 409 idempotency_conflict.',
     }),
 }
 
-/** For revocations. What cannot be read or exceeds the limit is not applied, and no error. */
+/** For revocations. A malformed value or one over the limit is ignored. */
 export const preferHeaders = {
   prefer: z
     .string()
     .optional()
     .meta({
-      description: `wait=N (RFC 7240), N up to ${limits.wait_seconds_max}: hold the answer until every connected verifier that is not silent has acknowledged it. With denied-everywhere as well: until denied_everywhere_at has passed.`,
+      description: `wait=N (RFC 7240), N up to ${limits.wait_seconds_max}: wait with the response until every connected verifier that is not silent has acknowledged the entry; with denied-everywhere, until denied_everywhere_at has passed.`,
     }),
 }
 
-/** Of the answer to a revocation. */
+/** Headers of the response to a revocation. */
 export const preferenceHeaders = {
   'Preference-Applied':
-    'wait=N, when a preference was applied; followed by denied-everywhere when that was awaited.',
+    'wait=N if the preference was applied, followed by denied-everywhere if that was applied too.',
 }
 
-/** A name or an instance id. */
+/** The name or instance id of a verifier. */
 export const verifierName = z
   .string()
   .regex(
@@ -84,20 +81,20 @@ export const verifierName = z
     `must be 1 to ${limits.verifier_id_chars_max} of A-Z a-z 0-9 _ -`,
   )
 
-/** Which verifier is calling. */
+/** Identify the calling verifier. */
 export const verifierHeaders = {
   'x-verifier-id': verifierName
     .optional()
     .meta({ description: 'The configured name of the verifier. Several processes may share it.' }),
   'x-verifier-instance': verifierName.optional().meta({
     description:
-      'A random id of this verifier process. Receipts count each instance, and an acknowledgement is for its own instance only.',
+      'A random id of this verifier process. Receipts count each instance, and an acknowledgement applies to its own instance only.',
   }),
 }
 
 /**
- * What a verifier promises when it asks for a signed head. Both need X-Verifier-Instance, and an
- * instance needs the first.
+ * Declared by a verifier when it requests a signed head. Both require X-Verifier-Instance, and an
+ * instance must send the first.
  */
 export const verifierPromiseHeaders = {
   'x-verifier-max-staleness': z
@@ -113,15 +110,15 @@ export const verifierPromiseHeaders = {
     }),
   'x-verifier-fail-open': z.literal('1').optional().meta({
     description:
-      'The verifier goes on accepting with stale revocation data. Receipts then state no denied_everywhere_at.',
+      'The verifier accepts requests even with stale revocation data. Receipts then have no denied_everywhere_at.',
   }),
 }
 
-/** What cannot be read or proven has no effect. */
+/** Invalid values are ignored. */
 export const verifierHeadHeaders = {
   'x-verifier-head': z.string().max(HEAD_HEADER_CHARS_MAX).optional().meta({
     description:
-      'The last signed heartbeat that the verifier has proven, base64url of its JSON. If the service signed it and its store does not have that entry, the log has lost entries: the node reports it and is not ready.',
+      'The last heartbeat that the verifier has verified, base64url of its JSON. If the service signed it and its store does not have that entry, the log has lost entries: the node reports it and is not ready.',
   }),
 }
 
@@ -129,20 +126,19 @@ export const feedVersionHeaders = {
   'feed-version': z
     .literal('1')
     .optional()
-    .meta({ description: 'The version of the feed that the verifier speaks. Default: 1.' }),
+    .meta({ description: 'The version of the feed that the verifier supports. Default: 1.' }),
 }
 
 export const lastEventHeaders = {
   'last-event-id': feedCursor
     .optional()
-    .meta({ description: 'epoch.seq of the last entry applied. Wins over the parameter after.' }),
+    .meta({ description: 'epoch.seq of the last applied entry. Overrides the parameter after.' }),
 }
 
 const forwarded = z.string().max(limits.url_bytes_max).optional()
 
 /**
- * What a reverse proxy says of the request it asks about. Believed only because its API key comes
- * along.
+ * Describe the original request. They are trusted because the proxy authenticates with an API key.
  */
 export const proxyHeaders = {
   'x-original-method': forwarded,

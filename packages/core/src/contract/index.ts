@@ -1,7 +1,7 @@
 /**
- * The wire contract: what requests and answers look like, which codes refuse them, which limits
- * hold. Schemas of answers are strict so that the service cannot say more than it promises; a
- * client should read what it knows and pass over the rest.
+ * The HTTP contract: requests, responses, problem codes and limits. Response schemas are strict, so
+ * that the service cannot return undocumented members; clients should ignore members they do not
+ * know.
  */
 export * from './access-credential.ts'
 export * from './api-keys.ts'

@@ -21,35 +21,35 @@ const keys = z
   .array(multikey)
   .min(1)
   .max(limits.issuer_keys_max)
-  .refine((list) => new Set(list).size === list.length, 'must not name a key twice')
+  .refine((list) => new Set(list).size === list.length, 'must not contain duplicates')
   .meta({
     uniqueItems: true,
     description:
-      'Pins the keys of a did:web: nothing is fetched. Other DIDs carry theirs, and naming keys is refused.',
+      'Pins the keys of a did:web, which is then never fetched. Not allowed for other DIDs, which contain their keys.',
   })
 
 export const addIssuerRequestSchema = z
   .strictObject({
     issuer: issuerDid,
     keys: keys.optional(),
-    scope: someScopes.optional().meta({ description: 'The most that it may grant. Absent: no cap.' }),
+    scope: someScopes.optional().meta({ description: 'The scopes that the issuer may grant. Default: all.' }),
     credential_ttl_seconds_max: credentialTtlSecondsMax.optional(),
     label: label.optional(),
   })
   .refine(({ issuer, keys: pinned }) => pinned === undefined || issuer.startsWith('did:web:'), {
     path: ['keys'],
-    message: 'are for did:web only',
+    message: 'is allowed for did:web only',
   })
 export type AddIssuerRequest = z.input<typeof addIssuerRequestSchema>
 
 export const changeIssuerRequestSchema = z.strictObject({
   status: z.enum(issuerStatuses).optional(),
   keys: keys.optional(),
-  scope: someScopes.nullable().optional().meta({ description: 'Null lifts the cap.' }),
+  scope: someScopes.nullable().optional().meta({ description: 'Null removes the limit.' }),
   credential_ttl_seconds_max: credentialTtlSecondsMax
     .nullable()
     .optional()
-    .meta({ description: 'Null lifts the issuer’s own maximum.' }),
+    .meta({ description: 'Null removes the limit of this issuer.' }),
   label: label.nullable().optional(),
 })
 export type ChangeIssuerRequest = z.input<typeof changeIssuerRequestSchema>
@@ -69,12 +69,12 @@ export const issuerSchema = z
   .meta({ id: 'Issuer' })
 export type Issuer = z.input<typeof issuerSchema>
 
-/** The answer to a change, which may have taken something away. */
+/** The response to a change, which may revoke access. */
 export const changedIssuerSchema = issuerSchema
   .extend({
     propagation: propagationSchema
       .optional()
-      .meta({ description: 'With Prefer: wait only, when verifiers were told something new.' }),
+      .meta({ description: 'Only with Prefer: wait, if an entry was appended.' }),
   })
   .meta({ id: 'ChangedIssuer' })
 export type ChangedIssuer = z.input<typeof changedIssuerSchema>
@@ -91,7 +91,7 @@ export const issuerEndpoints = {
     path: '/api/sites/{site_id}/issuers',
     summary: 'Trust an issuer',
     description:
-      'A did:web without keys is fetched now and refreshed in the background; if it cannot be fetched, nothing is stored.',
+      'The service fetches a did:web without keys now and refreshes it in the background. If it cannot be fetched, nothing is stored.',
     idempotency: 'replayed',
     request: { params, body: addIssuerRequestSchema, headers: z.object(idempotencyHeaders) },
     bodyBytesMax: limits.request_body_bytes_max,
@@ -112,7 +112,8 @@ export const issuerEndpoints = {
     method: 'PATCH',
     path: '/api/sites/{site_id}/issuers/{issuer}',
     summary: 'Change or distrust an issuer',
-    description: 'What is not named stays. keys with an issuer other than a did:web is validation_failed.',
+    description:
+      'Members that are not sent do not change. keys is validation_failed unless the issuer is a did:web.',
     idempotency: 'replayed',
     bodyBytesMax: limits.request_body_bytes_max,
     request: {
@@ -130,7 +131,7 @@ export const issuerEndpoints = {
     method: 'PATCH',
     path: '/api/sites/{site_id}/issuers/{issuer}/keys/{key}',
     summary: 'Retire or reactivate a key of an issuer, or mark it as compromised',
-    description: 'A change of a compromised key is validation_failed.',
+    description: 'Changing a compromised key is validation_failed.',
     idempotency: 'replayed',
     request: {
       params: z.strictObject({ ...siteParams, issuer: issuerDid, key: issuerKeyId }),

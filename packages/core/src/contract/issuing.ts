@@ -39,7 +39,7 @@ const namesOneUser = ({
   user_ref?: string | undefined
   ppid?: string | undefined
 }) => (user_ref === undefined) !== (given === undefined)
-const oneUser = { path: ['user_ref'], message: 'must be given, or ppid, and not both' }
+const oneUser = { path: ['user_ref'], message: 'must be sent, or ppid, but not both' }
 const documentedOneUser = { oneOf: [{ required: ['user_ref'] }, { required: ['ppid'] }] }
 
 export const issueRequestSchema = z
@@ -56,7 +56,7 @@ export const issuedCredentialSchema = z
     expires_at: time,
     user_revoked: z.literal(true).optional().meta({
       description:
-        'Present when the user is revoked at this site: the credential is rejected everywhere. Reinstate the user, then issue another one.',
+        'Present if the user is revoked at this site, so that every verifier rejects the credential. Reinstate the user, then issue another one.',
     }),
   })
   .meta({ id: 'IssuedCredential' })
@@ -75,7 +75,7 @@ export type Offer = z.input<typeof offerSchema>
 
 const offerCode = codedText('code_invalid', isRandom256, 'must be the code of an offer', {
   pattern: RANDOM_256,
-  description: 'The code in the offer’s link.',
+  description: 'The code in the link of the offer.',
 })
 
 export const offerQuestionSchema = z.strictObject({ offer: offerCode })
@@ -84,14 +84,11 @@ export type OfferQuestion = z.input<typeof offerQuestionSchema>
 export const offerDetailsSchema = z
   .strictObject({
     site_id: siteId,
-    name: z.string().nullable().meta({ description: 'The name that the site has chosen for itself.' }),
+    name: z.string().nullable().meta({ description: 'The name of the site.' }),
     scope: scopeList,
-    ttl_seconds: z
-      .int()
-      .positive()
-      .meta({ description: 'How long the credential will be valid, from the claim on.' }),
+    ttl_seconds: z.int().positive().meta({ description: 'The lifetime of the credential after the claim.' }),
     issuer: z.string().meta({ description: 'The DID of the issuer that will sign the credential.' }),
-    expires_at: time.meta({ description: 'Until when the offer can be claimed.' }),
+    expires_at: time.meta({ description: 'When the offer expires.' }),
   })
   .meta({ id: 'OfferDetails' })
 export type OfferDetails = z.input<typeof offerDetailsSchema>
@@ -122,7 +119,7 @@ export const issuingEndpoints = {
   create_offer: endpoint({
     method: 'POST',
     path: '/api/wallet/offers',
-    summary: 'Make a one-time link with which a browser wallet claims a credential',
+    summary: 'Create a one-time link to claim a credential in a browser wallet',
     tag: 'wallet',
     auth: 'api_key',
     permissions: ['credentials:issue'],
@@ -136,7 +133,7 @@ export const issuingEndpoints = {
   wallet_page: endpoint({
     method: 'GET',
     path: '/wallet',
-    summary: 'The wallet page: the credentials that this browser keeps',
+    summary: 'Show the wallet page with the credentials in this browser',
     tag: 'wallet',
     auth: 'none',
     rateLimit: 'caller',
@@ -149,24 +146,24 @@ export const issuingEndpoints = {
   read_offer: endpoint({
     method: 'POST',
     path: '/wallet/offer',
-    summary: 'The wallet page shows what is offered, before the user accepts it',
-    description: 'Does not use the offer up. An offer that is unknown, expired or claimed is code_invalid.',
+    summary: 'Get the details of an offer, for the wallet page',
+    description: 'Does not consume the offer. An unknown, expired or claimed offer is code_invalid.',
     tag: 'wallet',
     auth: 'page',
     rateLimit: 'caller',
     request: { body: offerQuestionSchema },
     bodyBytesMax: limits.request_body_bytes_small_max,
-    answers: { 200: { description: 'What is offered.', body: offerDetailsSchema } },
+    answers: { 200: { description: 'The details of the offer.', body: offerDetailsSchema } },
     problems: ['code_invalid', 'credential_revoked', 'store_unavailable'],
     noStore: true,
   }),
   claim_offer: endpoint({
     method: 'POST',
     path: '/wallet/claim',
-    summary: 'The wallet page claims an offer',
+    summary: 'Claim an offer, from the wallet page',
     description:
-      'The request is signed by holder_key (RFC 9421), so that no credential is bound to a key that is not the claimer’s. Until the offer expires, the ' +
-      'same key can repeat the claim and gets the same credential; for any other key a claimed offer is code_invalid.',
+      'The request must be signed with holder_key (RFC 9421), which proves that the claimer has the key. Until the offer expires, the ' +
+      'same key can repeat the claim and gets the same credential. For other keys, a claimed offer is code_invalid.',
     tag: 'wallet',
     auth: 'page',
     rateLimit: 'caller',

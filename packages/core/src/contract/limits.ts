@@ -18,9 +18,8 @@ const DAY = 86_400
 const KIB = 1024
 
 /**
- * Every limit of the wire, in one place: schemas are made from it, the service obeys it, discovery
- * prints it as it stands. `chars` are Unicode code points for text and characters for ASCII
- * grammars.
+ * All limits of the HTTP interface. Schemas are built from them, the service enforces them, and
+ * discovery lists them. `chars` are Unicode code points in text, and characters in ASCII grammars.
  */
 export const limits = Object.freeze({
   credential_header_chars_max: CREDENTIAL_HEADER_CHARS_MAX,
@@ -110,7 +109,7 @@ export const limits = Object.freeze({
   webhook_deliveries_kept_seconds: 30 * DAY,
 })
 
-/** What is counted, and against whom. `failures`: only refused attempts count. */
+/** `counts: 'failures'`: only rejected attempts count. */
 export interface RateLimit {
   readonly requests: number
   readonly window_seconds: number
@@ -120,7 +119,9 @@ export interface RateLimit {
 
 const perAddress = { window_seconds: 10, per: 'address' } as const
 
-/** The limits on pace, the same in development and production unless the operator sets others. */
+/**
+ * The default rate limits, the same in development and production. The operator can change them.
+ */
 export const rateLimits = Object.freeze({
   keyless: { ...perAddress, requests: 600, counts: 'requests' },
   wrong_key: { ...perAddress, requests: 60, counts: 'failures' },
@@ -130,7 +131,7 @@ export const rateLimits = Object.freeze({
 } as const satisfies Record<string, RateLimit>)
 
 /**
- * How an endpoint is paced. `caller`: `key` with an API key, else `keyless`. `sign_in_start` and
- * `failed_presentation`: the limit of that name. `none`: not limited.
+ * The rate limit of an endpoint. `caller`: `key` with an API key, else `keyless`. `sign_in_start`
+ * and `failed_presentation`: the limit of that name. `none`: no limit.
  */
 export type RateClass = 'caller' | 'sign_in_start' | 'failed_presentation' | 'none'

@@ -10,7 +10,7 @@ export const pageParameters = {
   limit: integerParameter(1, limits.page_items_max).default(limits.page_items_default),
   cursor: codedText('cursor_malformed', (value) => CURSOR.test(value), 'must be a next_cursor of this list', {
     pattern: CURSOR.source,
-    description: 'Where to go on: next_cursor of the page before.',
+    description: 'next_cursor of the previous page.',
   }).optional(),
 }
 

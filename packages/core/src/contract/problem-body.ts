@@ -2,27 +2,26 @@ import { bearerChallenge, credentialChallenge, problemType } from '../credential
 import { type Challenge, type ProblemCode, problems } from './problems.ts'
 
 /**
- * One thing that is wrong with a request: where, and what should stand there. Never what stood
- * there.
+ * One fault of a request: its path, and what is expected there. The value itself is never included.
  */
 export interface FieldError {
   readonly path: string
   readonly message: string
 }
 
-/** What a problem may say besides its code. */
+/** The members of a problem in addition to its code. */
 export interface ProblemMembers {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
   readonly requestId: string
-  /** What is wrong and what to do next, in words for the caller. Default: the table's. */
+  /** What is wrong and what to do, for the caller. Default: meaning and remedy from the table. */
   readonly detail?: string | undefined
   readonly errors?: readonly FieldError[] | undefined
   readonly requiredScope?: readonly string[] | undefined
   readonly retryAfterSeconds?: number | undefined
-  /** How often another credential can still be presented for a sign-in. */
+  /** The number of remaining tries for a sign-in. */
   readonly triesLeft?: number | undefined
-  /** Only where the answer must have another status than the table's, as in forward-auth. */
+  /** Only if the status differs from the table, as in forward-auth. */
   readonly status?: number | undefined
 }
 
@@ -40,7 +39,7 @@ export interface ProblemBody {
   tries_left?: number
 }
 
-/** The body of a refusal. Members that were not given are left out, not null. */
+/** The body of an error. Undefined members are left out. */
 export function problemBody(code: ProblemCode, members: ProblemMembers): ProblemBody {
   const { status, title, meaning, remedy } = problems[code]
   const body: ProblemBody = {
@@ -71,8 +70,8 @@ const challenges: Record<Challenge, (code: ProblemCode) => string> = {
 }
 
 /**
- * The `WWW-Authenticate` of an answer, or undefined where none belongs. Every 401 has one, also a
- * refusal that became 401 for a proxy; pass the status that is really sent.
+ * `WWW-Authenticate` of a response: set for every 401, also for a status that became 401 for a
+ * proxy, so pass the status that is sent.
  */
 export function challengeFor(code: ProblemCode, status: number = problems[code].status): string | undefined {
   return status === 401 ? challenges[problems[code].challenge ?? 'credential'](code) : undefined

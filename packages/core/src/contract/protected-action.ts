@@ -5,11 +5,11 @@ import { limits } from './limits.ts'
 import { presentations } from './vocabulary.ts'
 
 export const protectedActionRequestSchema = z.strictObject({
-  action: line(limits.action_chars_max, 'Comes back in the answer.').nullable().optional(),
+  action: line(limits.action_chars_max, 'Returned in the response.').nullable().optional(),
 })
 export type ProtectedActionRequest = z.input<typeof protectedActionRequestSchema>
 
-/** Who was accepted, and with what. */
+/** The accepted user and what the credential grants. */
 export const subjectSchema = z
   .strictObject({
     ppid,
@@ -22,7 +22,7 @@ export const subjectSchema = z
   .meta({ id: 'Subject' })
 export type SubjectBody = z.input<typeof subjectSchema>
 
-/** How fresh the revocation data behind a decision was. */
+/** The log position and age of the revocation data behind a decision. */
 export const viewStampSchema = z
   .strictObject({ epoch, seq, age_ms: z.number().min(0) })
   .meta({ id: 'ViewStamp' })
@@ -44,7 +44,7 @@ export const protectedEndpoints = {
     path: '/api/protected/action',
     summary: 'The reference protected route',
     description:
-      'Takes the decision that the SDK takes for an integrator. Site and required scope come from the configuration of the service, never from the request. ' +
+      'Decides like a guard of the SDK. Site and required scope come from the configuration of the service, never from the request. ' +
       'Faults of the credential header are credential_malformed; faults of the body are request_malformed.',
     tag: 'protected',
     auth: 'credential',

@@ -27,22 +27,22 @@ const verifierStateSchema = z
     verifier_id: z.string(),
     instance_id,
     state: z.enum(verifierStates),
-    seq: seq.meta({ description: 'What it has acknowledged.' }),
+    seq: seq.meta({ description: 'The last position that it has acknowledged.' }),
     acknowledged_at: time
       .nullable()
       .meta({ description: 'When it first acknowledged this entry or a later one.' }),
     rejects_from: time.nullable().meta({
       description:
-        'While it has not acknowledged the entry: from when on it rejects everything unless it has received the entry. Null when that is unknown: it fails open or declares no instance.',
+        'If it has not acknowledged the entry: the time from which it rejects everything unless it has received the entry. Null if unknown, because it fails open or declares no instance.',
     }),
   })
-  .meta({ description: 'One verifier and what is known of it.' })
+  .meta({ description: 'The state of one verifier.' })
 
-/** How far an entry has got among the verifiers that follow the feed. */
+/** Which verifiers have applied an entry. */
 export const propagationSchema = z
   .strictObject({
-    connected: z.int().min(0).meta({ description: 'Verifiers that have a stream now, without observers.' }),
-    acknowledged: z.int().min(0).meta({ description: 'Those of them that have acknowledged the entry.' }),
+    connected: z.int().min(0).meta({ description: 'Verifiers with an open stream, without observers.' }),
+    acknowledged: z.int().min(0).meta({ description: 'How many of them have acknowledged the entry.' }),
     expected: z.int().min(0).meta({
       description:
         'Instances that may still accept with the data they have, and named instances that vanished within 24 hours without closing.',
@@ -50,21 +50,20 @@ export const propagationSchema = z
     committed_at: time.meta({ description: 'A time read after the entry was committed.' }),
     denied_everywhere_at: time.nullable().meta({
       description:
-        'From this instant on no guard of the site accepts what the entry revoked, given clocks within 10 seconds. Null when a verifier fails open.',
+        'From this time, no guard of the site accepts what the entry revoked, if clocks differ by at most 10 seconds. Null if a verifier fails open.',
     }),
     denied_at_latest: time.meta({
       description:
-        'The bound for every guard that does not fail open: it is true even if declarations or acknowledgements of verifiers were forged. denied_everywhere_at relies on them when it is earlier.',
+        'An upper bound for every guard that does not fail open. It relies on signed heads only. An earlier denied_everywhere_at also relies on declarations and acknowledgements of verifiers.',
     }),
     elapsed_ms: z.number().min(0).meta({
-      description:
-        'From at of the entry until the last of them acknowledged it; while some have not, until now.',
+      description: 'From at of the entry until the last of them acknowledged it, or until now.',
     }),
     laggards: z
       .array(
         z
           .strictObject({ verifier_id: z.string(), instance_id, seq })
-          .meta({ description: 'A verifier and what it has acknowledged.' }),
+          .meta({ description: 'A verifier and the last position that it has acknowledged.' }),
       )
       .max(limits.laggards_listed_max)
       .meta({
@@ -73,11 +72,11 @@ export const propagationSchema = z
     verifiers: z
       .array(verifierStateSchema)
       .max(limits.laggards_listed_max)
-      .meta({ description: 'All of them with their states, those that have not acknowledged first.' }),
+      .meta({ description: 'All verifiers with their states, those that have not acknowledged first.' }),
     exceptions: z
       .array(z.strictObject({ verifier_id: z.string(), instance_id, reason: z.literal('fails_open') }))
       .max(limits.laggards_listed_max)
-      .meta({ description: 'Verifiers for which no instant can be stated.' }),
+      .meta({ description: 'Verifiers without a known time.' }),
   })
   .meta({ id: 'Propagation' })
 export type Propagation = z.input<typeof propagationSchema>
@@ -87,17 +86,17 @@ export const revocationSchema = z
     success: z.literal(true),
     credential_id: credentialId
       .nullable()
-      .meta({ description: 'The newest known credential; null when none has ever been seen.' }),
+      .meta({ description: 'The newest known credential; null if the service knows none.' }),
     revocation_type: z.enum(revocationTypes),
-    credential_ids: z.array(credentialId).meta({ description: 'All credentials known to be touched.' }),
+    credential_ids: z.array(credentialId).meta({ description: 'All known credentials that this revokes.' }),
     already_revoked: z
       .boolean()
-      .meta({ description: 'True: nothing new was written, and this is the first answer again.' }),
+      .meta({ description: 'True: it was revoked before, and this is the first response again.' }),
     revoked_at: time,
     tokens_revoked: z.int().min(0),
     epoch,
     seq,
-    propagation: propagationSchema.optional().meta({ description: 'With Prefer: wait only.' }),
+    propagation: propagationSchema.optional().meta({ description: 'Only with Prefer: wait.' }),
   })
   .meta({ id: 'Revocation' })
 export type Revocation = z.input<typeof revocationSchema>
@@ -110,10 +109,10 @@ export const reinstatementSchema = z
     success: z.literal(true),
     ppid,
     site_id: siteId,
-    reinstated_at: time.meta({ description: 'Credentials signed later count again; older ones never.' }),
+    reinstated_at: time.meta({ description: 'Credentials signed later are valid; older ones stay revoked.' }),
     already_active: z.boolean().meta({
       description:
-        'True: the user was not revoked, and nothing was written. False: an entry was appended. After a restore or fail-over, the first reinstatement of a user is always appended, because verifiers may still know of a revocation that this log does not have.',
+        'True: the user was not revoked, and nothing changed. False: an entry was appended. After a restore or fail-over, the first reinstatement of a user is always appended, because verifiers may have a revocation that this log has lost.',
     }),
     epoch,
     seq,
@@ -131,7 +130,7 @@ export const revocationStatusQuerySchema = z
     site_id: siteId.optional(),
     min_seq: feedCursor
       .optional()
-      .meta({ description: 'Answer from a view of site_id at least this new, or 503.' }),
+      .meta({ description: 'Returns 503 unless the view of site_id has reached this position.' }),
   })
   .refine(({ site_id, min_seq }) => min_seq === undefined || site_id !== undefined, {
     path: ['site_id'],
@@ -145,7 +144,7 @@ export const revocationStateSchema = z
     revoked: z
       .boolean()
       .nullable()
-      .meta({ description: 'Null when the credential is unknown, which is not the same as not revoked.' }),
+      .meta({ description: 'Null if the credential is unknown. An unknown credential may be revoked.' }),
     revoked_at: time.optional(),
     revocation_type: z.enum(revocationTypes).optional().meta({ description: 'For a key of the site only.' }),
     reason: z.string().optional().meta({ description: 'For a key of the site only.' }),
@@ -163,7 +162,7 @@ export const revocationStatusSchema = z
     as_of: z.strictObject({
       epoch,
       time,
-      seq: seq.optional().meta({ description: 'Of the site asked for with site_id.' }),
+      seq: seq.optional().meta({ description: 'The position of the site named by site_id.' }),
     }),
     statuses: z.record(credentialId, revocationStateSchema),
   })
@@ -174,10 +173,10 @@ export const revocationEndpoints = {
   revoke_user: endpoint({
     method: 'POST',
     path: '/api/wallet/revoke-user',
-    summary: 'Take a user’s access to a site away',
+    summary: 'Revoke a user at a site',
     description:
-      'Revokes all credentials of the user at the site: known ones, those never seen, and new ones until the user is reinstated. The answering node denies ' +
-      'before it answers. With a key of the site, or with the user’s own root credential in X-Service-Credential.',
+      'Revokes all credentials of the user at the site: known ones, those never seen, and new ones until the user is reinstated. The node that answers denies ' +
+      'before it answers. Requires a key of the site, or the user’s own root credential in X-Service-Credential.',
     tag: 'wallet',
     auth: 'api_key_or_credential',
     permissions: ['credentials:revoke'],
@@ -185,7 +184,11 @@ export const revocationEndpoints = {
     idempotency: 'replayed',
     request: { body: revokeUserRequestSchema, headers: revocationHeaders },
     answers: {
-      200: { description: 'Revoked, on disk.', body: revocationSchema, headers: preferenceHeaders },
+      200: {
+        description: 'Revoked, and committed durably.',
+        body: revocationSchema,
+        headers: preferenceHeaders,
+      },
     },
     problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
     noStore: true,
@@ -195,7 +198,7 @@ export const revocationEndpoints = {
     path: '/api/wallet/revoke',
     summary: 'Revoke one credential',
     description:
-      'Also one that was never seen. With a key of the site, or with that very credential in X-Service-Credential, delegated or not.',
+      'The service need not know the credential. Requires a key of the site, or the credential itself in X-Service-Credential, delegated or not.',
     tag: 'wallet',
     auth: 'api_key_or_credential',
     permissions: ['credentials:revoke'],
@@ -203,7 +206,11 @@ export const revocationEndpoints = {
     idempotency: 'replayed',
     request: { body: revokeCredentialRequestSchema, headers: revocationHeaders },
     answers: {
-      200: { description: 'Revoked, on disk.', body: revocationSchema, headers: preferenceHeaders },
+      200: {
+        description: 'Revoked, and committed durably.',
+        body: revocationSchema,
+        headers: preferenceHeaders,
+      },
     },
     problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
     noStore: true,
@@ -211,7 +218,7 @@ export const revocationEndpoints = {
   reinstate_user: endpoint({
     method: 'POST',
     path: '/api/wallet/reinstate-user',
-    summary: 'Let newer credentials of a revoked user count',
+    summary: 'Reinstate a revoked user',
     description:
       'Credentials signed after the reinstatement are valid again. Older ones stay revoked permanently.',
     tag: 'wallet',
@@ -227,9 +234,9 @@ export const revocationEndpoints = {
   revocation_status: endpoint({
     method: 'GET',
     path: '/api/wallet/revocation-status',
-    summary: 'Ask for the status of credentials',
+    summary: 'Get the status of credentials',
     description:
-      'A repeated id is answered once. With a key of the site the answer also has reason and revocation_type, and knows that site only.',
+      'A repeated id gets one status. With a key of a site, the response covers that site only and includes reason and revocation_type.',
     tag: 'wallet',
     auth: 'api_key_optional',
     rateLimit: 'caller',

@@ -20,7 +20,7 @@ import { codedText } from './validation.ts'
 export const returnUrlSchema = codedText(
   'redirect_not_allowed',
   (value) => parseReturnUrl(value) !== undefined,
-  'must be https, or http on loopback, without user name or fragment, in its canonical spelling',
+  'must be a canonical https URL, or http on loopback, without user name or fragment',
   { format: 'uri', maxLength: limits.return_url_chars_max, examples: ['https://app.example/callback'] },
 )
 
@@ -30,8 +30,8 @@ const state = codedText('state_invalid', isRandom256, 'must be the state of a si
 
 const signInMembers = {
   site_id: siteId,
-  return_url: returnUrlSchema.meta({ description: 'One that is registered for the site, byte for byte.' }),
-  client_state: line(limits.client_state_chars_max, 'Comes back as state.').optional(),
+  return_url: returnUrlSchema.meta({ description: 'A registered URL of the site, byte by byte.' }),
+  client_state: line(limits.client_state_chars_max, 'Returned as state.').optional(),
   code_challenge: z.string().regex(new RegExp(RANDOM_256), 'must be a SHA-256 in base64url (RFC 7636)'),
   code_challenge_method: z.literal('S256'),
 }
@@ -64,30 +64,33 @@ export type SignInStarted = z.input<typeof signInStartedSchema>
 export const presentRequestSchema = z.strictObject({ state, credential: presentedCredentialSchema })
 export type PresentRequest = z.input<typeof presentRequestSchema>
 
-/** The same from a page without JavaScript: the credential as the text that the user has. */
+/** For a page without JavaScript: the credential as text from the user. */
 export const presentFormSchema = z.strictObject({
   state,
-  credential: z.string().meta({ description: 'The signed credential as JSON or as the header has it.' }),
+  credential: z.string().meta({ description: 'The signed credential as JSON or as in the header.' }),
   csrf_token: z.string().optional(),
 })
 
 export const presentedSchema = z
   .strictObject({
-    callback_url: z.string().meta({ format: 'uri', description: 'Where the page goes next.' }),
+    callback_url: z.string().meta({ format: 'uri', description: 'The next URL for the page.' }),
   })
   .meta({ id: 'Presented' })
 export type Presented = z.input<typeof presentedSchema>
 
-/** Either the payload of a presentation or the word that the user has cancelled. */
+/** Either the payload of a presentation, or an error because the user cancelled. */
 export const callbackParametersSchema = z
   .strictObject({
     state,
-    payload: z.string().optional().meta({ description: 'Opaque, once. Judged after the state is consumed.' }),
-    error: z.literal('access_denied').optional().meta({ description: 'The user has cancelled.' }),
+    payload: z
+      .string()
+      .optional()
+      .meta({ description: 'Opaque and valid once. Checked after the state is consumed.' }),
+    error: z.literal('access_denied').optional().meta({ description: 'The user cancelled the sign-in.' }),
   })
   .refine(({ payload, error }) => (payload === undefined) !== (error === undefined), {
     path: ['payload'],
-    message: 'must be given, or error, and not both',
+    message: 'must be sent, or error, but not both',
   })
   .meta({ oneOf: [{ required: ['payload'] }, { required: ['error'] }] })
 
@@ -108,7 +111,9 @@ export const signInResultSchema = z
   .strictObject({
     ppid,
     site_id: siteId,
-    scope: scopeList.meta({ description: 'What was asked for; all of the credential’s when nothing was.' }),
+    scope: scopeList.meta({
+      description: 'The requested scopes; if none were requested, all scopes of the credential.',
+    }),
     permission_id: permissionId,
     credential_id: credentialId,
     verified_at: time,
@@ -117,20 +122,20 @@ export const signInResultSchema = z
   .meta({ id: 'SignInResult' })
 export type SignInResult = z.input<typeof signInResultSchema>
 
-/** What the sign-in page is opened with. */
 export const signInPageQuerySchema = z.strictObject({ state })
 
 const callback = {
   path: '/auth/sdk-callback',
-  summary: 'Consume the state and return to the integration',
+  summary: 'Finish a sign-in and return to the integration',
   tag: 'sign-in',
   auth: 'none',
   rateLimit: 'caller',
   answers: {
     303: {
-      description: 'To return_url with code, state and iss; or with error, error_description, state and iss.',
+      description:
+        'Redirects to return_url with code, state and iss, or with error, error_description, state and iss.',
       headers: {
-        Location: 'The way back.',
+        Location: 'The return URL.',
         'Referrer-Policy': 'no-referrer',
         'Content-Security-Policy': 'With frame-ancestors none.',
       },
@@ -163,13 +168,16 @@ export const signInEndpoints = {
   start_sign_in_by_link: endpoint({
     method: 'GET',
     path: '/auth/sdk-request',
-    summary: 'Start a hosted sign-in from a plain link',
-    description: 'A return_url that is not registered is never redirected to: a browser is shown a page.',
+    summary: 'Start a hosted sign-in from a link',
+    description:
+      'The service never redirects to a return_url that is not registered. It shows a page instead.',
     tag: 'sign-in',
     auth: 'none',
     rateLimit: 'sign_in_start',
     request: { query: signInQuerySchema },
-    answers: { 303: { description: 'To the sign-in page.', headers: { Location: 'The sign-in page.' } } },
+    answers: {
+      303: { description: 'Redirects to the sign-in page.', headers: { Location: 'The sign-in page.' } },
+    },
     problems: ['redirect_not_allowed', 'site_unknown', 'store_unavailable'],
     noStore: true,
     errorFormat: 'page',
@@ -177,9 +185,9 @@ export const signInEndpoints = {
   sign_in_page: endpoint({
     method: 'GET',
     path: '/auth/sign-in',
-    summary: 'The sign-in page, to which auth_url leads',
+    summary: 'Show the sign-in page (auth_url)',
     description:
-      'The first browser that opens it is bound to the sign-in by a cookie; for any other it is state_invalid.',
+      'A cookie binds the sign-in to the first browser that opens the page. For other browsers the state is state_invalid.',
     tag: 'sign-in',
     auth: 'none',
     rateLimit: 'caller',
@@ -202,17 +210,20 @@ export const signInEndpoints = {
   present: endpoint({
     method: 'POST',
     path: '/auth/present',
-    summary: 'The sign-in page presents a credential',
+    summary: 'Present a credential, from the sign-in page',
     description:
-      'A refusal does not use the state up; there are ten tries, and tries_left says how many remain. A form without a credential is not counted. JSON faults inside the member credential are credential_malformed, elsewhere ' +
-      'request_malformed. A bound credential is proven by an RFC 9421 signature of this request.',
+      'A rejected credential does not consume the state. There are ten tries; tries_left is the number of remaining ones. A form without a credential is not counted. JSON faults inside the member credential are credential_malformed, elsewhere ' +
+      'request_malformed. A holder-bound credential needs an RFC 9421 signature of this request.',
     tag: 'sign-in',
     auth: 'page',
     rateLimit: 'caller',
     request: { body: presentRequestSchema, form: presentFormSchema },
     answers: {
       200: { description: 'Accepted.', body: presentedSchema },
-      303: { description: 'Accepted, for a form: to the callback.', headers: { Location: 'The callback.' } },
+      303: {
+        description: 'Accepted, for a form. Redirects to the callback.',
+        headers: { Location: 'The callback.' },
+      },
     },
     problems: [...presentationProblems, 'state_invalid', 'store_unavailable'],
     noStore: true,
@@ -234,7 +245,7 @@ export const signInEndpoints = {
     rateLimit: 'caller',
     request: { body: signInResultRequestSchema },
     bodyBytesMax: limits.request_body_bytes_small_max,
-    answers: { 200: { description: 'Who has signed in. Once.', body: signInResultSchema } },
+    answers: { 200: { description: 'The signed-in user. A code works once.', body: signInResultSchema } },
     problems: ['code_invalid', 'store_unavailable'],
     noStore: true,
   }),

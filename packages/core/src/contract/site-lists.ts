@@ -6,7 +6,7 @@ import { idempotencyHeaders, verifierName } from './headers.ts'
 import { page, pageParameters } from './paging.ts'
 import { credentialStatuses, revocationTypes, tokenStatuses } from './vocabulary.ts'
 
-/** `unknown` is no state of what is in a list. */
+/** Listed credentials are never `unknown`. */
 const knownStatuses = credentialStatuses.filter((status) => status !== 'unknown')
 
 export const knownCredentialSchema = z
@@ -31,7 +31,7 @@ export type KnownCredential = z.input<typeof knownCredentialSchema>
 export const issuedTokenSchema = z
   .strictObject({
     token_id: madeId.meta({
-      description: 'jti of the introspection. The token itself is never shown again.',
+      description: 'jti in the introspection. The token itself is never shown again.',
     }),
     ppid,
     credential_id: credentialId,
@@ -57,10 +57,10 @@ export const auditRowSchema = z
     target: z
       .string()
       .nullable()
-      .meta({ description: 'What it was done to: a ppid, credential_id, issuer, key_id.' }),
+      .meta({ description: 'The target of the action: a ppid, credential_id, issuer or key_id.' }),
     outcome: z.enum(['done', 'unchanged', 'refused']),
     reason: z.string().nullable(),
-    seq: seq.nullable().meta({ description: 'The log entry it made.' }),
+    seq: seq.nullable().meta({ description: 'The log entry that the action appended.' }),
     request_id: z.string().nullable(),
   })
   .meta({ id: 'AuditRow' })
@@ -72,17 +72,17 @@ export const verifierSchema = z
     instance_id: z.string().nullable().meta({ description: 'Null for a reader that declares no instance.' }),
     state: z.enum(['connected', 'silent', 'not_connected']).meta({
       description:
-        'silent: it has not acknowledged anything for 15 seconds. not_connected: it fails open and has neither a stream nor closed, so it may still accept.',
+        'silent: it has not acknowledged anything for 15 seconds. not_connected: it fails open, has no stream and has not closed, so it may still accept requests.',
     }),
-    max_staleness_seconds: z.int().nullable().meta({ description: 'Its own bound, as it declared it.' }),
+    max_staleness_seconds: z.int().nullable().meta({ description: 'The bound that it declared.' }),
     fails_open: z.boolean(),
-    connected_at: time.meta({ description: 'Of its last stream, when it is not connected.' }),
-    seq: seq.meta({ description: 'Applied so far.' }),
-    lag: z.int().min(0).meta({ description: 'Entries behind the head.' }),
+    connected_at: time.meta({ description: 'If it is not connected: the time of its last stream.' }),
+    seq: seq.meta({ description: 'The last applied position.' }),
+    lag: z.int().min(0).meta({ description: 'The number of entries behind the head.' }),
     acknowledged_at: time.nullable(),
     clock_difference_ms: z.int().optional().meta({
       description:
-        'The clock of the node that answers minus that of the verifier, if the verifier has acknowledged to this node lately.',
+        'The clock of the answering node minus that of the verifier, if the verifier has recently acknowledged to this node.',
     }),
   })
   .meta({ id: 'Verifier' })
@@ -117,7 +117,7 @@ export const siteListEndpoints = {
     path: '/api/sites/{site_id}/credentials',
     summary: 'List known credentials',
     description:
-      'The newest first. With status a page may hold fewer than asked for, even none, while next_cursor says that there are more to look at.',
+      'Newest first. With status, a page may have fewer items than requested, even none, although next_cursor is not null.',
     request: { params, query: credentialListQuerySchema },
     answers: { 200: { description: 'A page of credentials.', body: credentialPageSchema } },
   }),
@@ -131,27 +131,28 @@ export const siteListEndpoints = {
   list_audit: endpoint({
     ...list,
     path: '/api/sites/{site_id}/audit',
-    summary: 'List what was done, and by whom',
+    summary: 'List the audit log',
     request: { params, query: z.strictObject(pageParameters) },
-    answers: { 200: { description: 'A page of audit rows, the newest first.', body: auditPageSchema } },
+    answers: { 200: { description: 'A page of audit rows, newest first.', body: auditPageSchema } },
   }),
   list_verifiers: endpoint({
     ...list,
     path: '/api/sites/{site_id}/verifiers',
     summary: 'List connected verifiers',
-    description: 'With those that fail open and are gone without having closed. At most about 100 ms old.',
+    description:
+      'Includes verifiers that fail open and disappeared without closing. At most about 100 ms old.',
     request: { params, query: z.strictObject(pageParameters) },
     answers: {
-      200: { description: 'A page of verifiers with what they have applied.', body: verifierPageSchema },
+      200: { description: 'A page of verifiers.', body: verifierPageSchema },
     },
   }),
   dismiss_verifier: endpoint({
     ...administration,
     method: 'DELETE',
     path: '/api/sites/{site_id}/verifiers/{instance_id}',
-    summary: 'Dismiss a verifier that fails open and is gone',
+    summary: 'Dismiss a verifier that fails open and has disappeared',
     description:
-      'Receipts state no denied_everywhere_at while a verifier that fails open may accept. Dismiss it when its process has ended: receipts trust you in that. One that is connected, or does not fail open, is not_found. A verifier that comes back counts again.',
+      'Receipts have no denied_everywhere_at while a verifier that fails open may accept requests. Dismiss it after its process has ended; the service cannot check that. A verifier that is connected or does not fail open is not_found. A verifier that reconnects is counted again.',
     idempotency: 'replayed',
     request: {
       params: z.strictObject({ ...siteParams, instance_id: verifierName }),

@@ -11,22 +11,22 @@ import { bearerModes, holderProofModes } from './vocabulary.ts'
 const returnUrls = z
   .array(returnUrlSchema)
   .max(limits.return_urls_max)
-  .refine((urls) => new Set(urls).size === urls.length, 'must not name a URL twice')
+  .refine((urls) => new Set(urls).size === urls.length, 'must not contain duplicates')
   .meta({
     uniqueItems: true,
-    description: 'Where hosted sign-ins may return to. All of them: a change replaces the list.',
+    description: 'The URLs that hosted sign-ins may return to. A change replaces the whole list.',
   })
 const hosts = z
   .array(siteHost)
   .min(1)
   .max(limits.site_hosts_max)
-  .refine((list) => new Set(list).size === list.length, 'must not name a host twice')
+  .refine((list) => new Set(list).size === list.length, 'must not contain duplicates')
   .meta({
     uniqueItems: true,
     description:
-      'The hosts that callers use for what forward-auth protects. A holder proof for any other host is rejected. All of them: a change replaces the list. Default: the name of the site.',
+      'The hosts that are protected by forward-auth. A holder proof for any other host is rejected. A change replaces the whole list. Default: the name of the site.',
   })
-const bearer = z.enum(bearerModes).meta({ description: 'Whether bearer tokens are taken. Default: on.' })
+const bearer = z.enum(bearerModes).meta({ description: 'Whether bearer tokens are accepted. Default: on.' })
 const holderProof = z.enum(holderProofModes).meta({
   description:
     'required: every request needs a holder proof, so credentials without a holder key and bearer tokens are rejected. Default: optional.',
@@ -37,7 +37,7 @@ const maxStalenessSecondsMax = z
   .min(limits.max_age_seconds_min)
   .max(limits.max_age_seconds_max)
   .meta({
-    description: `The longest that any guard of the site accepts without a newer signed head, in seconds. Default: ${limits.max_age_seconds_default}.`,
+    description: `The longest time in seconds that a guard of the site accepts requests without a newer signed head. Default: ${limits.max_age_seconds_default}.`,
   })
 
 export const createSiteRequestSchema = z.strictObject({
@@ -53,7 +53,7 @@ export const createSiteRequestSchema = z.strictObject({
 export type CreateSiteRequest = z.input<typeof createSiteRequestSchema>
 
 export const changeSiteRequestSchema = z.strictObject({
-  name: siteName.nullable().optional().meta({ description: 'Null takes the name away.' }),
+  name: siteName.nullable().optional().meta({ description: 'Null removes the name.' }),
   return_urls: returnUrls.optional(),
   hosts: hosts.nullable().optional().meta({ description: 'Null: the name of the site only.' }),
   bearer: bearer.optional(),
@@ -61,7 +61,7 @@ export const changeSiteRequestSchema = z.strictObject({
   credential_ttl_seconds_max: credentialTtlSecondsMax
     .nullable()
     .optional()
-    .meta({ description: 'Null lifts the site’s own maximum.' }),
+    .meta({ description: 'Null removes the limit of this site.' }),
   max_staleness_seconds_max: maxStalenessSecondsMax.optional(),
 })
 export type ChangeSiteRequest = z.input<typeof changeSiteRequestSchema>
@@ -105,7 +105,7 @@ export const siteEndpoints = {
     method: 'GET',
     path: '/api/sites',
     summary: 'List sites',
-    description: 'A key of a site sees that site only.',
+    description: 'A key of a site lists only that site.',
     request: { query: z.strictObject(pageParameters) },
     answers: { 200: { description: 'A page of sites.', body: sitePageSchema } },
     problems: ['cursor_malformed', 'store_unavailable'],
@@ -114,7 +114,7 @@ export const siteEndpoints = {
     ...administration,
     method: 'GET',
     path: '/api/sites/{site_id}',
-    summary: 'Read a site',
+    summary: 'Get a site',
     request: { params: z.strictObject(siteParams) },
     answers: { 200: { description: 'The site.', body: siteSchema } },
     problems: ['store_unavailable'],
@@ -124,7 +124,7 @@ export const siteEndpoints = {
     method: 'PATCH',
     path: '/api/sites/{site_id}',
     summary: 'Change a site',
-    description: 'What is not named stays. bearer "off" ends all tokens at once.',
+    description: 'Members that are not sent do not change. bearer "off" invalidates all tokens immediately.',
     idempotency: 'replayed',
     request: {
       params: z.strictObject(siteParams),

@@ -53,7 +53,7 @@ export const accessTokenSchema = z
       .int()
       .min(0)
       .max(limits.token_ttl_seconds_max)
-      .meta({ description: 'Seconds; never past the end of the credential.' }),
+      .meta({ description: 'In seconds. A token never outlives its credential.' }),
     site_id: siteId,
     scope: scopeList,
     permission_id: permissionId,
@@ -62,17 +62,11 @@ export const accessTokenSchema = z
 export type AccessToken = z.input<typeof accessTokenSchema>
 
 /**
- * Any text: what is no token is simply not active. RFC 6749 §3.1: a parameter without a value
- * counts as absent.
+ * Any text, because a malformed token is simply not active. A parameter without a value is treated
+ * as absent (RFC 6749 §3.1).
  */
-const token = z
-  .string()
-  .min(1)
-  .meta({ description: 'The token. What does not look like one is treated as unknown.' })
-const tokenTypeHint = z
-  .string()
-  .optional()
-  .meta({ description: 'Taken for the sake of OAuth clients and not used.' })
+const token = z.string().min(1).meta({ description: 'The token. A malformed token is treated as unknown.' })
+const tokenTypeHint = z.string().optional().meta({ description: 'Accepted for OAuth clients and ignored.' })
 
 const nonce = z
   .string()
@@ -80,8 +74,8 @@ const nonce = z
   .meta({
     pattern: INTROSPECTION_NONCE_PATTERN,
     description:
-      'Asks for a signed answer: 128 random bits in base64url, new for each request. Guards send it; other OAuth clients need not. ' +
-      'An operator key gives site_id as well.',
+      'Requests a signed response: 128 random bits in base64url, new for each request. Guards send it; it is optional for other OAuth clients. ' +
+      'An operator key must send site_id as well.',
     examples: ['q83vEjRWeJCrze8SNFZ4kA'],
   })
 const introspectMembers = {
@@ -95,28 +89,28 @@ export type IntrospectRequest = z.input<typeof introspectRequestSchema>
 
 /**
  * Signed over `"countersign-introspection\n"` and the canonical JSON of all other members, with the
- * rest of the answer as `facts`.
+ * rest of the response as `facts`.
  */
 export const introspectionProofSchema = z
   .strictObject({
-    nonce: nonce.meta({ description: 'The one of the request.' }),
+    nonce: nonce.meta({ description: 'The nonce of the request.' }),
     site_id: siteId,
-    token_sha256: sha256Hex.meta({ description: 'Of the token of the request.' }),
+    token_sha256: sha256Hex.meta({ description: 'SHA-256 of the token in the request.' }),
     head: z
       .strictObject({ epoch, seq, hash: sha256Hex })
-      .meta({ description: 'The head of the log that the answer was judged by.' }),
-    as_of: time.meta({ description: 'A time before the store was asked for that head.' }),
+      .meta({ description: 'The head of the log that the response is based on.' }),
+    as_of: time.meta({ description: 'A time before that head was read from the store.' }),
     kid: feedKid,
     signature: feedSignature.meta({
       description:
         'Ed25519, base64url, over "countersign-introspection\\n" and the canonical JSON of { nonce, site_id, token_sha256, facts, head, as_of, kid }, ' +
-        'where facts are all members of the answer but proof.',
+        'where facts are all members of the response except proof.',
     }),
   })
   .meta({ id: 'IntrospectionProof' })
 const proof = introspectionProofSchema
   .optional()
-  .meta({ description: 'There when the request had a nonce, and only then.' })
+  .meta({ description: 'Present only if the request has a nonce.' })
 
 const seconds = z.int().min(0).meta({ description: 'Seconds since 1970.' })
 
@@ -140,15 +134,16 @@ export const activeTokenSchema = z.strictObject({
     .array(credentialId)
     .min(1)
     .max(limits.delegation_depth_max + 1)
-    .meta({ description: 'The credential and those it was delegated from, the root last.' }),
+    .meta({ description: 'The credential and the credentials it was delegated from, the root last.' }),
   issuer: z.string().meta({ description: 'The DID that signed the root.' }),
   issuer_key: issuerKeyId,
   root_created_at: time.meta({
-    description: 'When the root of the chain was signed. A key that was retired before then gives nothing.',
+    description:
+      'When the root of the chain was signed. If its key was retired earlier, the token is not active.',
   }),
   oldest_created_at: time.meta({
     description:
-      'When the oldest credential of the chain was signed. A user reinstated after then needs a new one.',
+      'When the oldest credential of the chain was signed. A user reinstated later needs a new credential.',
   }),
   proof,
 })
@@ -167,11 +162,12 @@ export const tokenRevokedSchema = z
   .strictObject({
     success: z.literal(true),
     revoked: z.boolean().meta({
-      description: 'False when there was nothing to revoke: unknown, foreign, ended or revoked before.',
+      description:
+        'False if there was nothing to revoke: the token is unknown, of another site, expired or already revoked.',
     }),
     propagation: propagationSchema
       .optional()
-      .meta({ description: 'With Prefer: wait only, when something was revoked.' }),
+      .meta({ description: 'Only with Prefer: wait, if a token was revoked.' }),
   })
   .meta({ id: 'TokenRevoked' })
 export type TokenRevoked = z.input<typeof tokenRevokedSchema>
@@ -181,8 +177,10 @@ export const forwardAuthQuerySchema = z.strictObject({
     .array(scope)
     .max(limits.scope_list_max)
     .default([])
-    .meta({ description: 'Repeated; all are required. None: any good credential will do.' }),
-  min_seq: feedCursor.optional().meta({ description: 'Answer from a view at least this new, or 503.' }),
+    .meta({ description: 'Can be repeated; all are required. Default: any valid credential is accepted.' }),
+  min_seq: feedCursor
+    .optional()
+    .meta({ description: 'Returns 503 unless the view has reached this position.' }),
 })
 
 export const tokenEndpoints = {
@@ -205,11 +203,11 @@ export const tokenEndpoints = {
   introspect: endpoint({
     method: 'POST',
     path: '/api/auth/introspect',
-    summary: 'Ask whether a token is active (RFC 7662)',
+    summary: 'Introspect a token (RFC 7662)',
     description:
-      'Unknown members of a JSON body are refused; unknown form parameters are ignored, because OAuth clients send some. ' +
-      'With a nonce the answer carries a proof: the feed key signs nonce, site, token hash, facts and head, so that a guard need not trust what lies between. ' +
-      'Without one the answer is the plain one of RFC 7662.',
+      'Unknown members of a JSON body are rejected; unknown form parameters are ignored, because OAuth clients send some. ' +
+      'With a nonce, the response has a proof: the feed key signs nonce, site, token hash, facts and head, so that a guard need not trust the network. ' +
+      'Without a nonce, the response is that of RFC 7662.',
     tag: 'tokens',
     auth: 'api_key',
     permissions: ['tokens:introspect'],
@@ -217,7 +215,7 @@ export const tokenEndpoints = {
     request: { body: introspectRequestSchema, form: z.object(introspectMembers) },
     answers: {
       200: {
-        description: 'The token, or that it is not active and nothing else.',
+        description: 'The facts about the token, or only active: false.',
         body: introspectionSchema,
       },
     },
@@ -229,7 +227,7 @@ export const tokenEndpoints = {
     path: '/api/auth/revoke',
     summary: 'Revoke a token (RFC 7009)',
     description:
-      'Unknown members of a JSON body are refused; unknown form parameters are ignored, because OAuth clients send some.',
+      'Unknown members of a JSON body are rejected; unknown form parameters are ignored, because OAuth clients send some.',
     tag: 'tokens',
     auth: 'api_key',
     permissions: ['tokens:revoke'],
@@ -255,8 +253,8 @@ export const tokenEndpoints = {
     path: '/api/auth/verify',
     summary: 'Forward-auth for reverse proxies',
     description:
-      'The proxy sends its own API key, whose site is the site asked about, with the credential or token of its caller and the original method, host and URI. ' +
-      'Refusals are 401 or 403 only, since proxies take nothing else: what has another status of a caller’s fault elsewhere is 401 here. 429 and 503 stay.',
+      'The proxy sends its own API key, which determines the site, with the credential or token of its caller and the original method, host and URI. ' +
+      'Proxies accept only 401 and 403 as denials, so every other 4xx becomes 401. 429 and 5xx do not change.',
     tag: 'protected',
     auth: 'api_key_and_credential',
     permissions: ['tokens:introspect'],
@@ -271,7 +269,7 @@ export const tokenEndpoints = {
           'X-Service-Scope': 'The scopes, separated by spaces.',
           'X-Service-Credential-Id': 'The credential_id.',
           'X-Service-Body':
-            'unchecked: the holder proof covers the digest of a body that this endpoint has not seen.',
+            'unchecked: the holder proof covers the digest of the body, which this endpoint cannot see.',
         },
       },
     },

@@ -1,13 +1,13 @@
 import { limits } from './limits.ts'
 
-// The parser drops tabs and newlines, trims spaces and turns backslashes into slashes; what it must
-// repair we do not take.
+// The URL parser removes tabs and newlines, trims spaces and changes backslashes to slashes. URLs
+// that it would change are rejected.
 const UNFIT = /[^\x21-\x7e]|\\/
 
 /**
- * A URL that a sign-in may return to: https, or http on loopback; no user name, no fragment;
- * spelled as the WHATWG URL parser would spell it, so that comparing bytes is comparing URLs.
- * Undefined for anything else.
+ * A URL that a sign-in may return to: https, or http on loopback, without user name and fragment,
+ * and canonical by the WHATWG URL standard, so that URLs can be compared as text. Undefined
+ * otherwise.
  */
 export function parseReturnUrl(value: unknown): URL | undefined {
   const url = parseCanonicalUrl(value, limits.return_url_chars_max)
@@ -16,9 +16,9 @@ export function parseReturnUrl(value: unknown): URL | undefined {
 }
 
 /**
- * A URL that webhooks may be sent to, as far as its spelling tells: https on port 443 or 8443, no
- * user name, no fragment. A loopback URL, http too and on any port, is also returned: whether this
- * service allows it (`isLoopback`), and where other names lead, is for the sender to check.
+ * A URL that webhooks may be sent to, by its text: https on port 443 or 8443, without user name and
+ * fragment. Loopback URLs are returned too, with http and any port. The sender checks whether they
+ * are allowed (`isLoopback`) and which address a name resolves to.
  */
 export function parseWebhookUrl(value: unknown): URL | undefined {
   const url = parseCanonicalUrl(value, limits.webhook_url_chars_max)
@@ -28,12 +28,11 @@ export function parseWebhookUrl(value: unknown): URL | undefined {
 }
 
 /**
- * Whether the URL names this very machine by its spelling alone: `localhost`, a name under it (RFC
- * 6761 §6.3), 127.0.0.0/8 or `[::1]`.
+ * Whether the host is a loopback name or address: `localhost`, a name under it (RFC 6761 §6.3),
+ * 127.0.0.0/8 or `[::1]`.
  */
 export function isLoopback({ hostname }: URL): boolean {
-  // A parsed host of four numbers is an IPv4 address in its one canonical form, so
-  // `127.0.0.1.evil.example` cannot match.
+  // The parser has made IPv4 addresses canonical, so `127.0.0.1.evil.example` cannot match.
   return hostname === '[::1]' || /^(?:.+\.)?localhost$|^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
@@ -46,7 +45,7 @@ function parseCanonicalUrl(value: unknown, charsMax: number): URL | undefined {
     : undefined
 }
 
-/** The parser lets `*` and other signs stand in a host; no host on the network has them. */
+/** The parser allows `*` and other characters that no real host has. */
 function isHostName({ hostname }: URL): boolean {
   return /^(?:\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)$/.test(hostname)
 }

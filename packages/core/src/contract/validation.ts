@@ -7,16 +7,16 @@ import { isLine } from './text.ts'
 /** The part of a request that a schema was applied to. */
 export type RequestPart = 'params' | 'query' | 'headers' | 'body'
 
-/** What a failed validation is answered with. */
+/** The code and errors of a failed validation. */
 export interface ValidationProblem {
   readonly code: ProblemCode
   readonly errors: readonly FieldError[]
 }
 
 /**
- * The problem behind a failed validation. A path that fits no grammar is `not_found`, as if nothing
- * were there. Otherwise a fault with a 400 of its own goes first, then the one code that all faults
- * share, then `validation_failed`. Values that were sent are never repeated.
+ * The problem for a failed validation. Invalid path parameters are `not_found`. Otherwise the code
+ * is the first one with status 400, else the code that all faults share, else `validation_failed`.
+ * The values from the request are never included.
  */
 export function toValidationProblem(error: z.ZodError, part: RequestPart): ValidationProblem {
   if (part === 'params') return { code: 'not_found', errors: [] }
@@ -33,11 +33,11 @@ function toProblemCode(issue: z.core.$ZodIssue): ProblemCode {
 }
 
 function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
-  // Only as many as can be listed: a body may bring thousands of unknown members.
+  // Limited, because a body may have thousands of unknown members.
   if (issue.code === 'unrecognized_keys') {
     return issue.keys
       .slice(0, limits.errors_listed_max)
-      .map((key) => ({ path: toPointer([...issue.path, key]), message: 'is not known here' }))
+      .map((key) => ({ path: toPointer([...issue.path, key]), message: 'is unknown' }))
   }
   return [{ path: toPointer(issue.path), message: toMessage(issue) }]
 }
@@ -54,10 +54,10 @@ function toMessage(issue: z.core.$ZodIssue): string {
   return issue.message
 }
 
-// Shorter than any token or key, should one have been sent as a name.
+// Shorter than any token or key, in case one was sent as a name.
 const MEMBER_CHARS_SHOWN = 40
 
-/** Member names come from the caller, so they are shown only while they are short and printable. */
+/** Member names come from the caller, so long or unprintable ones are not shown. */
 function toPointer(path: readonly PropertyKey[]): string {
   return path.map((step) => (isLine(String(step), MEMBER_CHARS_SHOWN) ? String(step) : '…')).join('.')
 }
@@ -65,17 +65,17 @@ function toPointer(path: readonly PropertyKey[]): string {
 type JsonSchema = z.core.GlobalMeta & Record<string, unknown>
 
 /**
- * A schema whose every failure, of type or of value, carries a code of its own; only a missing
- * member is the ordinary `validation_failed`. `documented` is what JSON Schema says of it.
+ * A schema that fails with `code` for every invalid value; a missing member is `validation_failed`.
+ * `documented` is its JSON Schema.
  */
 export function coded<T>(
   code: ProblemCode | ((value: unknown) => ProblemCode),
-  holds: (value: unknown) => boolean,
+  isValid: (value: unknown) => boolean,
   message: string,
   documented: JsonSchema,
 ): z.ZodType<T, T> {
   const schema = z.unknown().check(({ value, issues }) => {
-    if (holds(value)) return
+    if (isValid(value)) return
     const own = typeof code === 'function' ? code(value) : code
     issues.push({
       code: 'custom',
@@ -88,16 +88,16 @@ export function coded<T>(
 }
 
 /**
- * For texts whose bad spelling has a code of its own, while anything but a text is simply not
- * valid.
+ * Like `coded`, for strings: only an invalid string has the code; any other type is
+ * `validation_failed`.
  */
 export function codedText<T extends string = string>(
   code: ProblemCode,
-  holds: (value: string) => boolean,
+  isValid: (value: string) => boolean,
   message: string,
   documented: JsonSchema,
 ): z.ZodType<T, string> {
-  const fits = (value: unknown) => typeof value === 'string' && holds(value)
+  const fits = (value: unknown) => typeof value === 'string' && isValid(value)
   const codeFor = (value: unknown) => (typeof value === 'string' ? code : 'validation_failed')
   return coded<string>(codeFor, fits, message, { type: 'string', ...documented }) as z.ZodType as z.ZodType<
     T,
@@ -105,13 +105,13 @@ export function codedText<T extends string = string>(
   >
 }
 
-/** RFC 9457 problem details, as every refusal is answered. */
+/** RFC 9457 problem details, the body of every error. */
 export const problemDetailsSchema = z
   .strictObject({
     type: z.string().meta({ format: 'uri', description: 'The page that explains the code.' }),
     title: z.string(),
     status: z.int().min(400).max(599),
-    detail: z.string().meta({ description: 'What is wrong and what to do next.' }),
+    detail: z.string().meta({ description: 'What is wrong and what to do.' }),
     code: z.enum(problemCodes as [ProblemCode, ...ProblemCode[]]),
     request_id: z.string(),
     errors: z
@@ -119,9 +119,9 @@ export const problemDetailsSchema = z
       .max(limits.errors_listed_max)
       .optional(),
     required_scope: z.array(z.string()).max(limits.scope_list_max).optional(),
-    retry_after: z.int().min(0).optional().meta({ description: 'Seconds; the same as Retry-After.' }),
+    retry_after: z.int().min(0).optional().meta({ description: 'In seconds, as in Retry-After.' }),
     tries_left: z.int().min(0).max(limits.sign_in_tries_max).optional().meta({
-      description: 'Only at /auth/present: how many credentials can still be presented for this sign-in.',
+      description: 'Only at /auth/present: the number of remaining tries for this sign-in.',
     }),
   })
   .meta({ id: 'Problem' })

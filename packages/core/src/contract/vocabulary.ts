@@ -1,6 +1,6 @@
 /**
- * What an API key of a site may be allowed to do. An operator key, which has no site, may do all of
- * it everywhere.
+ * The permissions of an API key. An operator key, which has no site, has all of them for every
+ * site.
  */
 export const permissions = [
   'tokens:introspect',
@@ -13,18 +13,18 @@ export const permissions = [
 ] as const
 export type Permission = (typeof permissions)[number]
 
-/** What a revocation was aimed at. */
+/** What was revoked. */
 export const revocationTypes = ['user', 'credential'] as const
 export type RevocationType = (typeof revocationTypes)[number]
 
 /**
- * `active` → `revoked` (permanently) or `expired`. `unknown`: this service has never seen it, which
- * is no promise of anything.
+ * `active` → `revoked` (permanently) or `expired`. `unknown`: this service has never seen the
+ * credential, which may still be revoked.
  */
 export const credentialStatuses = ['active', 'revoked', 'expired', 'unknown'] as const
 export type CredentialStatus = (typeof credentialStatuses)[number]
 
-/** `active` ⇄ `revoked`. After a reinstatement only newer credentials count. */
+/** `active` ⇄ `revoked`. After a reinstatement only newer credentials are valid. */
 export const userStatuses = ['active', 'revoked'] as const
 export type UserStatus = (typeof userStatuses)[number]
 
@@ -59,9 +59,9 @@ export const webhookStatuses = ['on', 'disabled'] as const
 export type WebhookStatus = (typeof webhookStatuses)[number]
 
 /**
- * What a receipt says of a verifier. `waiting`: it has not acknowledged the entry yet. `silent`: it
- * is connected and has not acknowledged anything for 15 seconds. `not_connected`: it has no stream,
- * and rejects everything when its lease has ended.
+ * The state of a verifier in a receipt. `waiting`: it has not acknowledged the entry yet. `silent`:
+ * it is connected but has not acknowledged anything for 15 seconds. `not_connected`: it has no
+ * stream, and rejects everything when its lease has ended.
  */
 export const verifierStates = ['acknowledged', 'waiting', 'silent', 'not_connected'] as const
 export type VerifierState = (typeof verifierStates)[number]

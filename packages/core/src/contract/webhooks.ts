@@ -14,26 +14,26 @@ const kinds = z
   .array(z.enum(entryKinds))
   .min(1)
   .max(entryKinds.length)
-  .refine((list) => new Set(list).size === list.length, 'must not name a kind twice')
+  .refine((list) => new Set(list).size === list.length, 'must not contain duplicates')
   .meta({ uniqueItems: true })
 
 const webhookUrl = codedText(
   'webhook_url_forbidden',
   (value) => parseWebhookUrl(value) !== undefined,
-  'must be https on port 443 or 8443, without user name or fragment, in its canonical spelling',
+  'must be a canonical https URL on port 443 or 8443, without user name or fragment',
   { format: 'uri', maxLength: limits.webhook_url_chars_max, examples: ['https://hooks.example/countersign'] },
 )
 
 export const createWebhookRequestSchema = z.strictObject({
   url: webhookUrl,
-  kinds: kinds.optional().meta({ description: 'Which kinds of entries are sent. Absent: all.' }),
+  kinds: kinds.optional().meta({ description: 'The kinds of entries to send. Default: all.' }),
 })
 export type CreateWebhookRequest = z.input<typeof createWebhookRequestSchema>
 
 const secret = z
   .string()
   .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/)
-  .meta({ description: 'Shown this once.' })
+  .meta({ description: 'Shown only once.' })
 
 export const createdWebhookSchema = z
   .strictObject({ webhook_id: madeId, secret })
@@ -45,7 +45,7 @@ export const rotatedSecretSchema = z
     webhook_id: madeId,
     secret,
     previous_valid_until: time.meta({
-      description: 'Until then each delivery also has a signature under the secret before.',
+      description: 'Until then, each delivery also has a signature with the previous secret.',
     }),
   })
   .meta({ id: 'RotatedSecret' })
@@ -77,14 +77,14 @@ export const deliverySchema = z
     created_at: time,
     next_attempt_at: time
       .nullable()
-      .meta({ description: 'Not before then, and not before the deliveries in front of it have ended.' }),
+      .meta({ description: 'Not before then, and not before earlier deliveries have ended.' }),
     delivered_at: time.nullable(),
     last_status: z
       .int()
       .min(100)
       .max(599)
       .nullable()
-      .meta({ description: 'What the receiver last answered; null when it did not.' }),
+      .meta({ description: 'The last status of the receiver; null if it did not respond.' }),
   })
   .meta({ id: 'Delivery' })
 export type Delivery = z.input<typeof deliverySchema>
@@ -100,12 +100,16 @@ export const webhookEndpoints = {
     ...administration,
     method: 'POST',
     path: '/api/sites/{site_id}/webhooks',
-    summary: 'Have entries sent to a URL',
-    description: 'Public addresses only; loopback and http in development only.',
+    summary: 'Create a webhook',
+    description:
+      'Entries are sent to public addresses only; loopback and http are allowed in development only.',
     idempotency: 'secret',
     request: { params, body: createWebhookRequestSchema, headers: z.object(idempotencyHeaders) },
     answers: {
-      201: { description: 'The webhook and its secret, shown this once.', body: createdWebhookSchema },
+      201: {
+        description: 'The webhook and its secret. The secret is shown only once.',
+        body: createdWebhookSchema,
+      },
     },
     problems: ['webhook_url_forbidden', 'store_unavailable'],
   }),
@@ -132,29 +136,29 @@ export const webhookEndpoints = {
     ...administration,
     method: 'POST',
     path: '/api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret',
-    summary: 'Make a new secret for a webhook',
-    description: 'For a day each delivery is signed under the new secret and under the one before.',
+    summary: 'Rotate the secret of a webhook',
+    description: 'For one day, each delivery is signed with both the new and the previous secret.',
     idempotency: 'secret',
     request: { params: webhookParams, headers: z.object(idempotencyHeaders) },
-    answers: { 200: { description: 'The new secret, shown this once.', body: rotatedSecretSchema } },
+    answers: { 200: { description: 'The new secret. It is shown only once.', body: rotatedSecretSchema } },
     problems: ['store_unavailable'],
   }),
   list_deliveries: endpoint({
     ...administration,
     method: 'GET',
     path: '/api/sites/{site_id}/webhooks/{webhook_id}/deliveries',
-    summary: 'List what was sent to a webhook',
+    summary: 'List deliveries of a webhook',
     request: { params: webhookParams, query: z.strictObject(pageParameters) },
-    answers: { 200: { description: 'A page of deliveries, the newest first.', body: deliveryPageSchema } },
+    answers: { 200: { description: 'A page of deliveries, newest first.', body: deliveryPageSchema } },
     problems: ['cursor_malformed', 'store_unavailable'],
   }),
   replay_delivery: endpoint({
     ...administration,
     method: 'POST',
     path: '/api/sites/{site_id}/deliveries/{delivery_id}/replay',
-    summary: 'Send a delivery once more',
+    summary: 'Replay a delivery',
     description:
-      'One that has ended is sent beside the others, which do not wait for it. One that is pending is due at once.',
+      'A delivery that has ended is sent again without delaying others. A pending delivery is sent immediately.',
     idempotency: 'replayed',
     request: {
       params: z.strictObject({ ...siteParams, delivery_id: madeId }),

@@ -31,7 +31,7 @@ Every refusal is \`application/problem+json\` (RFC 9457):
   "type": "https://auth.example/problems/credential_expired",
   "title": "Credential expired",
   "status": 401,
-  "detail": "The end of the credential has passed. Get a new credential.",
+  "detail": "The credential has expired. Request a new credential from its issuer.",
   "code": "credential_expired",
   "request_id": "01k9x3v0h2e8y6q4b7d5m1n8ra"
 }

@@ -71,7 +71,7 @@ describe('problemBody', () => {
       type: 'https://auth.example/problems/credential_expired',
       title: 'Credential expired',
       status: 401,
-      detail: 'The end of the credential has passed. Get a new credential.',
+      detail: 'The credential has expired. Request a new credential from its issuer.',
       code: 'credential_expired',
       request_id: 'req-1',
     })

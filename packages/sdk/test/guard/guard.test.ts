@@ -110,7 +110,7 @@ describe('a refusal', () => {
       requiredScope: ['orders:write'],
       problem: {
         type: 'https://countersign.test/problems/scope_insufficient',
-        title: 'Scope insufficient',
+        title: 'Insufficient scope',
         status: 403,
         detail: 'the credential does not have the required scope; request one that does from its issuer',
         code: 'scope_insufficient',

@@ -49,7 +49,7 @@ async function keysAfter(
   { pinned, status }: IssuerChange,
 ): Promise<Pick<IssuerChanges, 'keys' | 'fetched'>> {
   if (pinned !== undefined) {
-    if (!isDidWeb(before.issuer)) throw unfitKeys('are for did:web only')
+    if (!isDidWeb(before.issuer)) throw unfitKeys('is allowed for did:web only')
     if (before.issuer === deps.keys.issuerDid)
       throw unfitKeys('are those of the service itself and follow its rotations')
     return {

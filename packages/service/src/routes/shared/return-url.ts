@@ -16,5 +16,5 @@ export function toReturnUrl({ returnUrl, clientState, outcome }: FinishedSignIn,
 }
 
 function toReason(refused: Extract<FinishedSignIn['outcome'], { refused: unknown }>['refused']): string {
-  return refused === 'access_denied' ? 'The user has cancelled.' : problems[refused].meaning
+  return refused === 'access_denied' ? 'The user cancelled the sign-in.' : problems[refused].meaning
 }

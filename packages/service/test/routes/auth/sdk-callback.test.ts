@@ -60,7 +60,7 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
         expect(back.status).toBe(303)
         expect(Object.fromEntries(back.to.searchParams)).toEqual({
           error: 'access_denied',
-          error_description: 'The user has cancelled.',
+          error_description: 'The user cancelled the sign-in.',
           state: 'cs-1',
           iss: baseUrl,
         })
