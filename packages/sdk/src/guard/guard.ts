@@ -169,7 +169,7 @@ export function createGuard(options: GuardOptions): Guard {
     const untilExpiryMs = monitor.nextExpiryMs - (follower.nowMs() ?? Infinity)
     const ms = Math.min(...[untilStaleMs, untilExpiryMs].filter((left) => left > 0), TIMER_MS_MAX)
     // Whole milliseconds: a fraction too small to advance the clock would fire again without end.
-    cancelTimer = clock.after(Math.max(1, Math.round(ms)), update)
+    cancelTimer = clock.after(Math.max(1, Math.floor(ms)), update)
   }
 
   const state = (): GuardState => {
