@@ -18,15 +18,15 @@ In a clone of the repository, run \`npm run -s countersign -- <command>\`; \`npm
 | the API key | \`--api-key-file\` | \`COUNTERSIGN_API_KEY\`, \`COUNTERSIGN_API_KEY_FILE\` | that of \`./data/dev.json\` |
 
 The development service writes \`./data/dev.json\`.
-The command uses it only when that service is on this machine and is the one that is called, and says so on the standard error.
-Secrets (keys, tokens, credentials) come from variables, files or the standard input (\`-\`), never from the command line, which every user of a machine can read.
+The command uses it only when that service is on this machine and is the one that is called, and says so on standard error.
+Secrets (keys, tokens, credentials) come from variables, files or standard input (\`-\`), never from the command line, which every user of a machine can read.
 A file with a private key or an API key that others can read is rejected.
 
 ## Output and exit codes
 
-Results go to the standard output, everything else to the standard error.
+Results go to standard output, everything else to standard error.
 \`--json\` prints results as JSON, with the names of the HTTP interface.
-Errors are then one line of JSON on the standard error: \`{ "error": { "code", "message", "request_id" }, "exit_code" }\`.
+Errors are then one line of JSON on standard error: \`{ "error": { "code", "message", "request_id" }, "exit_code" }\`.
 Colours and progress appear only on a terminal; \`NO_COLOR\` and \`--no-color\` switch colours off.
 
 | code | when |

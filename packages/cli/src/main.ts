@@ -2,11 +2,10 @@
 import { requireNode } from './require-node.ts'
 
 requireNode()
-// Loaded only now: an older Node does not have it, and would report that instead of its version.
+// Imported after the check, because older versions of Node do not have this function.
 const { enableCompileCache } = await import('node:module')
 
-// From its sources, type-stripping is most of a start; what was stripped is kept with the other
-// things that tools keep of a clone.
+// When run from sources, stripping types takes most of the start-up time, so the result is cached.
 if (import.meta.url.endsWith('.ts'))
   enableCompileCache(`${import.meta.dirname}/../../../node_modules/.cache/countersign`)
 
@@ -17,7 +16,7 @@ const [{ run }, { createTerminal }, { readGeneralFlags }] = await Promise.all([
 ])
 const { argv, env, stdin, stdout, stderr } = process
 
-// A reader that has seen enough, such as head, is no failure.
+// A reader such as head closes the pipe when it has read enough. That is not an error.
 stdout.on('error', (fault: NodeJS.ErrnoException) => process.exit(fault.code === 'EPIPE' ? 0 : 1))
 
 const words = argv.slice(2)

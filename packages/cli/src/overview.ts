@@ -1,6 +1,6 @@
 import { sections } from './commands/all.ts'
 
-/** The help of the whole: examples, every command, and what holds for all of them. */
+/** The help of `countersign` itself: examples, all commands, and what applies to all of them. */
 export function overview(): string {
   const width = Math.max(...sections.flatMap(([, rows]) => rows.map(([name]) => name.length)))
   return [
@@ -28,11 +28,11 @@ export function overview(): string {
 }
 
 const NOTES = [
-  'Results go to the standard output, everything else to the standard error.',
+  'Results go to standard output, everything else to standard error.',
   'With --json both are JSON.',
   'Exit codes: 0 success, 1 failure, 2 usage error, 3 check failed,',
   '4 access denied, 5 service unreachable.',
-  'The service to call: --url or COUNTERSIGN_URL, with COUNTERSIGN_API_KEY or',
+  'Address of the service: --url or COUNTERSIGN_URL, with COUNTERSIGN_API_KEY or',
   'COUNTERSIGN_API_KEY_FILE. Default: the development service of data/dev.json.',
-  'Secrets come from variables, files or the standard input, never from flags.',
+  'Secrets come from variables, files or standard input, never from flags.',
 ]

@@ -2,10 +2,9 @@ import { Command, CommanderError, Option as CommanderOption } from 'commander'
 import { type Given, type Group, type Option, type Shared, UsageError, type Verb } from './command.ts'
 import { sections } from './commands/all.ts'
 
-/** What a command line asks for: a verb with what it was given, or its help. */
+/** The verb that a command line runs, or its help. */
 export type Parsed = { readonly verb: Verb; readonly given: Given } | { readonly help: string }
 
-/** Fits the narrowest usual terminal. */
 const COLUMNS = 80
 
 const SHARED: Readonly<Record<Shared, readonly Option[]>> = {
@@ -13,17 +12,17 @@ const SHARED: Readonly<Record<Shared, readonly Option[]>> = {
     ['--url <url>', 'the address of the service; default: COUNTERSIGN_URL, or that of data/dev.json'],
     [
       '--api-key-file <file>',
-      'a file with the API key, - for the standard input; default: COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE',
+      'a file with the API key, - for standard input; default: COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE',
     ],
   ],
   site: [['--site <site_id>', 'the site; default: COUNTERSIGN_SITE, or that of data/dev.json']],
   credential: [
     [
       '--credential <file>',
-      'a file with the signed credential, - for the standard input; default: that of data/dev.json',
+      'a file with the signed credential, - for standard input; default: that of data/dev.json',
     ],
-    ['--holder-key <file>', 'a file with the private JWK that it is bound to'],
-    ['--bound', 'the bound credential of data/dev.json, with its key'],
+    ['--holder-key <file>', 'a file with the private JWK of its holder'],
+    ['--bound', 'use the bound credential of data/dev.json, with its key'],
   ],
   removal: [
     ['--dry-run', 'report what would happen, and change nothing'],
@@ -33,11 +32,11 @@ const SHARED: Readonly<Record<Shared, readonly Option[]>> = {
 
 const GENERAL: readonly Option[] = [
   ['--json', 'print the result as JSON'],
-  ['--no-input', 'never ask; fail where a confirmation is needed'],
+  ['--no-input', 'never ask; fail if a confirmation is needed'],
   ['--no-color', 'no colours; same as NO_COLOR'],
 ]
 
-/** Throws a `UsageError` for a command line that does not fit. */
+/** Throws a `UsageError` for an invalid command line. */
 export function parse(name: string, command: Verb | Group, summary: string, argv: readonly string[]): Parsed {
   let found: Parsed | undefined
   let help = ''
@@ -57,7 +56,7 @@ export function parse(name: string, command: Verb | Group, summary: string, argv
   } catch (fault) {
     if (!(fault instanceof CommanderError)) throw fault
     if (help !== '' && fault.exitCode === 0) return { help: help.trimEnd() }
-    // Of a noun alone, commander complains with its help.
+    // Without a subcommand, commander prints the help as its error.
     const words = complaint.startsWith('error: ')
       ? sentence(complaint)
       : `Missing command.\n\n${complaint.trimEnd()}`
@@ -70,7 +69,7 @@ export function parse(name: string, command: Verb | Group, summary: string, argv
   return found
 }
 
-/** ` Did you mean revoke-user?`, or nothing. */
+/** ` Did you mean revoke-user?`, or an empty text. */
 export function suggestCommand(name: string): string {
   let complaint = ''
   const program = new Command().exitOverride().configureOutput({ writeErr: (text) => (complaint += text) })
@@ -151,8 +150,8 @@ COUNTERSIGN_<NAME>, which overrides the settings file; see docs/operating.md.
 Exit codes: 0 success, 1 failure, 2 usage error, 3 check failed.`
 
 /**
- * Settings are known to the service, which is not loaded for parsing and help. So every flag that
- * the command does not have is declared as a setting with a value; the service checks its name.
+ * Declares every unknown flag as a setting with a value. Only the service knows the names of its
+ * settings, and it is not loaded for parsing and help; it rejects unknown names later.
  */
 function addSettings(command: Command, argv: readonly string[]): void {
   command.option('--config <file>', 'a JSON file with settings; default: COUNTERSIGN_CONFIG', append)
@@ -175,7 +174,7 @@ function createGiven(command: Command): Given {
   const values = command.opts() as Readonly<Record<string, unknown>>
   const chosen = (name: string): unknown => {
     const attribute = known.get(name)
-    // An option that another command has is simply not given here.
+    // A shared option that this command does not have counts as not given.
     if (attribute === undefined && !SHARED_NAMES.has(name))
       throw new TypeError(`${command.name()} has no option --${name}`)
     return attribute === undefined ? undefined : values[attribute]

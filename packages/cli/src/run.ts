@@ -6,9 +6,7 @@ import { jsonText, type Terminal } from './terminal/output.ts'
 
 const isHelp = (word: string | undefined) => word === '--help' || word === '-h' || word === 'help'
 
-/**
- * Runs a command line. Never throws: every error is printed, and becomes an exit code.
- */
+/** Runs a command line. Never throws: it prints every error and returns its exit code. */
 export async function run(argv: readonly string[], at: Terminal): Promise<ExitCode> {
   try {
     return await dispatch(argv, at)
@@ -47,7 +45,7 @@ async function dispatch(argv: readonly string[], at: Terminal): Promise<ExitCode
   const row = findRow(name)
   if (row === undefined)
     throw new UsageError(
-      `There is no command ${JSON.stringify(name)}.${suggestCommand(name)} All of them: countersign --help`,
+      `There is no command ${JSON.stringify(name)}.${suggestCommand(name)} List all commands: countersign --help`,
     )
   const [, summary, load] = row
   const command = await load()

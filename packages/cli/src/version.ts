@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Of this package; all packages have the same. */
+/** The version of this package; all packages share it. */
 export const VERSION: string = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ).version

@@ -95,7 +95,7 @@ describe('sites', () => {
     [['sites'], 'Missing command.'],
     [['sites', 'paint'], 'unknown command'],
     [['sites', 'create'], "argument 'site_id'"],
-    [['sites', 'change'], 'What shall change?'],
+    [['sites', 'change'], 'Nothing to change'],
     [['sites', 'change', '--bearer', 'maybe'], '--bearer must be on or off'],
     [['sites', 'change', '--clear', 'bearer'], '--clear takes'],
     [['sites', 'list', '--limit', '0'], '--limit must be'],
@@ -313,7 +313,7 @@ describe('what a site knows', () => {
   test('the audit, in pages that go on', async () => {
     const first = await home.run(['audit', '--limit', '2'])
     expect(first.out.trim().split('\n')).toHaveLength(3)
-    expect(first.err).toMatch(/There are more: --limit 4, or --cursor \S+/)
+    expect(first.err).toMatch(/There are more\. Add --limit 4, or --cursor \S+/)
     const page = (await home.run(['audit', '--limit', '2', '--json'])).json()
     expectAnswer('list_audit', page)
     const next = (await home.run(['audit', '--limit', '2', '--cursor', page.next_cursor, '--json'])).json()

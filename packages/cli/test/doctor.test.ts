@@ -42,7 +42,7 @@ describe('a sound installation', () => {
   test('has nothing wrong with it, here and over HTTP', async () => {
     const { code, out, err } = await home.run(['doctor'])
     expect(code, out).toBe(0)
-    expect(err).toContain('Nothing is wrong')
+    expect(err).toContain('No problems found')
     for (const check of [
       'settings',
       'files',
@@ -105,13 +105,13 @@ describe.concurrent('each fault is found, with what to do about it', () => {
       'a proxy that drops the credential',
       { dropsFromRequest: ['x-service-credential'] },
       'headers',
-      /drops it/,
+      /forward it/,
     ],
     [
       'a proxy that drops headers of answers',
       { dropsFromAnswer: ['service-version'] },
       'headers',
-      /pass them on/,
+      /keep these response headers/,
     ],
     ['a proxy that replaces request ids', { setsRequestId: 'mine' }, 'headers', /X-Request-Id/],
     ['a clock that is ahead', { dateAheadMs: 60_000 }, 'clock', /NTP/],
@@ -154,8 +154,8 @@ describe('what is wrong with the installation itself is found', () => {
     await expect.poll(failing).toBe(true)
     const { code, out } = await home.run(['doctor', '--no-local'])
     expect(code).toBe(3)
-    expect(out).toMatch(new RegExp(`^FAIL +webhooks +${id} .* not delivered, no answer$`, 'm'))
-    expect(out).toContain(`fix: Look at the receiver; then countersign webhooks deliveries ${id}`)
+    expect(out).toMatch(new RegExp(`^FAIL +webhooks +${id} .* deliveries failed, no response$`, 'm'))
+    expect(out).toContain(`fix: Fix the receiver. Then list the deliveries and replay those that failed: countersign webhooks deliveries ${id}`)
     await home.run(['webhooks', 'delete', id, '--yes'])
   })
   test('a file that others can read', async () => {
@@ -171,14 +171,14 @@ describe('what cannot be looked at', () => {
   test('no answer: 5, and what is here is looked at all the same', async () => {
     const { code, out } = await home.run(['doctor', '--url', await nowhere()])
     expect(code).toBe(5)
-    expect(out).toMatch(/^FAIL +reach +nothing answers .*ECONNREFUSED/m)
+    expect(out).toMatch(/^FAIL +reach +no response .*ECONNREFUSED/m)
     expect(out).toMatch(/^ok +store/m)
   })
   test('something else answers: 5', async () => {
     const { code, findings } = await through({ answers: { '/healthz': 200 } })
     expect(code).toBe(5)
     expect(findings).toEqual([
-      expect.objectContaining({ check: 'reach', detail: expect.stringContaining('is not the service') }),
+      expect.objectContaining({ check: 'reach', detail: expect.stringContaining('another program answers') }),
     ])
   })
   test('without a key the site is left out, and that is said', async () => {
@@ -187,7 +187,7 @@ describe('what cannot be looked at', () => {
       env: { COUNTERSIGN_URL: home.dev.base_url },
     })
     expect(code).toBe(0)
-    expect(out).toMatch(/^skip +site +give --site and a key/m)
+    expect(out).toMatch(/^skip +site +needs --site and a key/m)
     expect(out).toMatch(/^skip +holder proof/m)
   })
   test('a key that may only read the feed has that looked at', async () => {

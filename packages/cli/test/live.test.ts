@@ -179,7 +179,7 @@ describe('listen', () => {
     const { code, out, err } = await listening.ended
     expect(code).toBe(0)
     expect(lines(out)).toHaveLength(1)
-    expect(err).toContain('Refused a delivery')
+    expect(err).toContain('Rejected a delivery')
     expect(await webhooks()).toHaveLength(0)
   })
   test('refuses what it cannot pass on to', async () => {

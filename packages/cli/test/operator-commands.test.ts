@@ -54,7 +54,7 @@ test('a word that is needed is asked for', async () => {
 
 test('the help of key rotation states the delays of the service', async () => {
   const { said } = await run(['rotate-issuer-key', '--help'])
-  expect(said).toContain(`signing in ${KEY_LEAD_MS / 1000} seconds`)
+  expect(said).toContain(`signs in ${KEY_LEAD_MS / 1000} seconds`)
   expect(said).toContain(`every ${KEY_RELOAD_MS / 1000} seconds`)
 })
 

@@ -2,18 +2,18 @@ import { UsageError } from '../command.ts'
 import { entriesText, operatorCommand } from './operator-command.ts'
 
 export const acceptRollback = operatorCommand('accept-rollback', {
-  options: [['--yes', 'begin a new epoch; without it, nothing is changed']],
+  options: [['--yes', 'begin a new epoch; without this flag, nothing is changed']],
   examples: [
     [
       'countersign accept-rollback',
-      'shows which entries the head file proves and the store does not have; changes nothing',
+      'list entries that the head file proves and the store lacks; change nothing',
     ],
-    ['countersign accept-rollback --yes', 'after you have looked for them: begins a new epoch without them'],
+    ['countersign accept-rollback --yes', 'begin a new epoch without them, after you have looked for them'],
   ],
   about: [
-    'A node that finds a signed head beyond the end of its log, in its head file or shown by a verifier, rejects everything until an operator has looked. The entries may be on another disk, on a replica or in a backup: look there first. If they are lost, this command begins a new epoch of the log. Verifiers follow it, keep the revocations that they know, and report how many the new epoch lacks.',
-    'Revoke again what was revoked in the lost entries: this node and new verifiers do not know them. The command is written to the audit, with the heads that were lost.',
-    'With the embedded store, stop the service first. On PostgreSQL run it once; nodes may run, and follow within seconds.',
+    'A node rejects everything when its head file or a verifier shows a signed head beyond the end of its log. The missing entries may be on another disk, on a replica or in a backup: look there first. If they are lost, this command begins a new epoch of the log. Verifiers follow it, keep the revocations that they know, and report how many the new epoch lacks.',
+    'Revoke again what the lost entries revoked: this node and new verifiers do not know them. The audit records the command and the lost heads.',
+    'With the embedded store, stop the service first. On PostgreSQL run it once; running nodes follow within seconds.',
   ],
   async run({ given, at, service, storeSettings, headFile: readHeadFile }) {
     const settings = { ...storeSettings(), headFile: readHeadFile() }

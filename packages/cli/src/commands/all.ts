@@ -3,7 +3,7 @@ import type { Group, Verb } from '../command.ts'
 /** One command: its name, a summary for the list, and how to load it. */
 export type Row = readonly [name: string, summary: string, load: () => Promise<Verb | Group>]
 
-/** Every command, in the order of the help. A new one is added here and nowhere else. */
+/** Every command, in the order of the help. */
 export const sections: readonly (readonly [title: string, rows: readonly Row[]])[] = [
   [
     'Run the service',

@@ -8,11 +8,11 @@ export const audit: Verb = {
   options: PAGE_OPTIONS,
   shares: ['site', 'service'],
   examples: [
-    ['countersign audit --limit 20', 'the last twenty acts, the newest first'],
+    ['countersign audit --limit 20', 'the last twenty actions, newest first'],
     ['countersign audit --limit 1000 --json', 'for a program'],
   ],
   about: [
-    `Lists ${LIMIT_DEFAULT} unless --limit says otherwise. What concerns no site is in countersign operator-audit.`,
+    `Lists ${LIMIT_DEFAULT} actions by default. Actions that concern no site: countersign operator-audit.`,
   ],
   async run(given, at) {
     const { client, siteId } = await connect(given, at)

@@ -4,12 +4,12 @@ import { countText, operatorCommand } from './operator-command.ts'
 export const backup = operatorCommand('backup', {
   words: [['<file>', 'the file to write; it must not exist']],
   examples: [
-    ['countersign backup /backups/monday.db', 'copies the store in ./data'],
-    ['countersign backup /backups/monday.db --data-dir /var/lib/countersign', 'the store of another place'],
+    ['countersign backup /backups/monday.db', 'copy the store in ./data'],
+    ['countersign backup /backups/monday.db --data-dir /var/lib/countersign', 'copy a store elsewhere'],
   ],
   about: [
-    'Writes one file that only its owner can read, and audits the log in it; a copy that fails the audit is removed again. Never overwrites a file. Secrets in the copy are sealed under the master key, which is not in it: keep the key elsewhere, because a copy is useless without it.',
-    'PostgreSQL is copied with pg_dump: see docs/operating.md.',
+    'Writes one file that only its owner can read, and audits the log in it. It deletes a copy that fails the audit, and never overwrites a file. Secrets in the copy are sealed under the master key, which the copy does not contain: store the key elsewhere, because the copy is useless without it.',
+    'For PostgreSQL use pg_dump: see docs/operating.md.',
   ],
   async run({ given, at, service, storeSettings, onProgress }) {
     const { store, masterKey } = storeSettings()

@@ -10,25 +10,22 @@ const BAR_WIDTH = 50
 export const bench: Verb = {
   shares: ['credential', 'service'],
   options: [
-    ['--path <path>', 'what to ask for; default: /api/protected/action, with POST'],
+    ['--path <path>', 'the path to request; default: /api/protected/action, with POST'],
     ['--request <method>', 'the method; default: POST for the protected route, otherwise GET'],
-    ['--connections <n>', 'how many at a time; default: 16'],
-    ['--seconds <n>', 'for how long; default: 5'],
-    ['--elsewhere', 'the service is not on this machine, and its operator knows of this'],
+    ['--connections <n>', 'concurrent connections; default: 16'],
+    ['--seconds <n>', 'duration; default: 5'],
+    ['--elsewhere', 'allow a service on another machine, if its operator has agreed'],
   ],
   examples: [
-    ['countersign bench', 'the demo credential at the protected route, for five seconds'],
+    ['countersign bench', 'send the demo credential to the protected route for five seconds'],
     [
       'countersign bench --path /healthz --connections 64 --seconds 10',
-      'the floor: nothing is decided there',
+      'measure the floor: this path makes no decision',
     ],
-    [
-      'countersign bench --bound',
-      'with a new signature for each request; this program is then the slower one',
-    ],
+    ['countersign bench --bound', 'sign each request; then this program is slower than the service'],
   ],
   about: [
-    'Each connection sends its next request when the last one is answered. Load and service share this machine, so the figures are only good for comparing two runs. The exit code is 3 when any request was rejected.',
+    'Each connection sends its next request when the last one is answered. The load and the service share this machine, so use the figures only to compare two runs. The exit code is 3 when any request was rejected.',
   ],
   async run(given, at) {
     const path = given.text('path') ?? '/api/protected/action'
@@ -40,7 +37,7 @@ export const bench: Verb = {
     const url = new URL(path, target.baseUrl)
     if (!/^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(url.hostname) && !given.has('elsewhere'))
       throw new UsageError(
-        `${url.host} is not this machine. A load that its operator does not expect is an attack: add --elsewhere if the operator knows.`,
+        `${url.host} is not this machine, and unexpected load is an attack. Add --elsewhere if its operator has agreed.`,
       )
     const createHeaders = await loadPresentation(given, target.dev, method, url.href)
     const outcome = await load(url, method, createHeaders, { connections, seconds, at })
@@ -48,7 +45,7 @@ export const bench: Verb = {
     if (latencies.count === 0)
       throw new CommandError(
         'no_answer',
-        `Nothing answers at ${url.origin} (${faults[0] ?? 'no answer'}).`,
+        `No response from ${url.origin} (${faults[0] ?? 'no answer'}). Check that the service runs and that the address is right.`,
         5,
       )
     const perSecond = Math.round((latencies.count / elapsedMs) * 1000)
@@ -105,8 +102,8 @@ export const bench: Verb = {
 type CreateHeaders = () => Promise<Readonly<Record<string, string>>>
 
 /**
- * The headers of each request: always the same, or signed for each request with a bound credential.
- * Without a credential at hand, none.
+ * The headers of each request: the same for all, or a new signature for each with a bound
+ * credential. Without a credential, none.
  */
 async function loadPresentation(
   given: Parameters<Verb['run']>[0],

@@ -3,9 +3,14 @@ import { operatorCommand } from './operator-command.ts'
 
 export const config = operatorCommand('config', {
   examples: [
-    ['countersign config --config /etc/countersign.json', 'what a start with this file would run with'],
+    [
+      'countersign config --config /etc/countersign.json',
+      'print the settings that serve would use with this file',
+    ],
   ],
-  about: ['Prints one JSON object. Rejects what `serve` would reject, with all mistakes at once.'],
+  about: [
+    'Prints one JSON object. Rejects settings that `serve` would reject, and reports all mistakes at once.',
+  ],
   async run({ at, service, config: readConfig }) {
     const shown = service.shownConfig(readConfig())
     at.item(shown, () => jsonText(shown, 2))

@@ -1,5 +1,5 @@
 import type { Verb } from '../command.ts'
-import { requireOneOf } from '../input/option-values.ts'
+import { parseOneOf } from '../input/option-values.ts'
 import { connect, requireSite } from '../service/connection.ts'
 import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
 
@@ -11,22 +11,18 @@ export const credentials: Verb = {
   ],
   shares: ['site', 'service'],
   examples: [
-    ['countersign credentials --ppid did:service:ppid_…', 'what is known of a user'],
+    ['countersign credentials --ppid did:service:ppid_…', 'list the known credentials of a user'],
     ['countersign credentials --status revoked --json', 'for a program'],
   ],
   about: [
-    'A credential is known when it was issued here, exchanged, used in a sign-in or shown to a protected route of the service.',
+    'The service knows a credential that it issued, exchanged, accepted in a sign-in or verified at a protected route.',
   ],
   async run(given, at) {
-    const status = given.text('status')
-    const filter =
-      status === undefined
-        ? {}
-        : { status: requireOneOf('status', status, ['active', 'revoked', 'expired'] as const) }
+    const status = parseOneOf(given, 'status', ['active', 'revoked', 'expired'])
     const { client, siteId } = await connect(given, at)
     const site_id = requireSite({ siteId })
     const page = await loadPages(given, (part) =>
-      client.listCredentials({ site_id, ppid: given.text('ppid'), ...filter, ...part }),
+      client.listCredentials({ site_id, ppid: given.text('ppid'), status, ...part }),
     )
     return printList(
       at,

@@ -5,26 +5,26 @@ import { facts, jsonText } from '../terminal/output.ts'
 import { writeNewPrivate } from '../terminal/private-file.ts'
 
 export const delegate: Verb = {
-  words: [['<holder>', 'who gets it: a did:key, or a file that keygen made']],
+  words: [['<holder>', 'the key of the new holder: a did:key, or a file that keygen wrote']],
   shares: ['credential'],
   options: [
-    ['--scope <scope>', 'a part of what you have; may be repeated', 'list'],
-    ['--ttl-seconds <n>', 'how long it lives, never longer than yours; default: 3600'],
-    ['--delegable', 'the next holder may delegate it in turn'],
+    ['--scope <scope>', 'a scope of your credential; may be repeated', 'list'],
+    ['--ttl-seconds <n>', 'its lifetime, never longer than that of yours; default: 3600'],
+    ['--delegable', 'the new holder may delegate it again'],
     ['--out <file>', 'write the credential to a new file that only you can read'],
   ],
   examples: [
     [
       'countersign delegate did:key:z6Mk… --credential mine.json --holder-key mine.jwk --scope orders:read',
-      'for an hour',
+      'delegate one scope for an hour',
     ],
     [
       'countersign delegate helper.jwk --bound --scope orders:read --out helper.json',
-      'from the demo credential',
+      'delegate from the demo credential',
     ],
   ],
   about: [
-    'Works offline: the credential that you hold vouches for the next. It has to be bound to your key and delegable. Revoking yours ends all that came from it.',
+    'Works offline: you sign the new credential with the key of yours. Your credential must be bound to your key and delegable. Revoking yours also revokes every credential delegated from it.',
   ],
   async run(given, at) {
     const scope = parseScopes(given)
@@ -38,12 +38,14 @@ export const delegate: Verb = {
     if (given.text('credential') === undefined) at.note('Using the credential of data/dev.json')
     const { document, signed, holderKey } = await chooseCredential(given, readDevFile(at))
     if (signed.credential.holderKey === undefined)
-      throw new UsageError('This credential is not bound to a key, so it cannot be delegated.')
+      throw new UsageError(
+        'This credential is not bound to a key, so it cannot be delegated. Use one that is bound and delegable.',
+      )
     const key = requireKey(holderKey)
     const to = given.word(0).startsWith('did:')
       ? given.word(0)
       : didKey((await readPrivateKey(given.word(0))).publicKey)
-    // Nothing is sent: the origin only stands for all those that there are none of.
+    // Nothing is sent; agentFetch requires an origin.
     const agent = orUsageError(() =>
       agentFetch({ credential: document, holderKey: key, origins: 'https://nowhere.invalid' }),
     )

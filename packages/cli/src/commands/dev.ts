@@ -2,11 +2,11 @@ import { operatorCommand } from './operator-command.ts'
 
 export const dev = operatorCommand('dev', {
   examples: [
-    ['countersign dev', 'at http://127.0.0.1:8787, with its data in ./data'],
-    ['countersign dev --port 0 --data-dir /tmp/countersign', 'on a free port, elsewhere'],
+    ['countersign dev', 'run at http://127.0.0.1:8787, with data in ./data'],
+    ['countersign dev --port 0 --data-dir /tmp/countersign', 'run on a free port, with data elsewhere'],
   ],
   about: [
-    'Makes what a first request needs: a site, an issuer that it trusts, keys and two credentials, and lists them in data/dev.json for tools. A second start finds the same. It prints commands to paste. SIGTERM and Ctrl-C stop it.',
+    'Creates a demo site, an issuer that it trusts, keys and two credentials, and writes them to data/dev.json for tools. The next start uses the same ones. It prints commands to paste. SIGTERM and Ctrl-C stop it.',
   ],
   async run({ at, service, sources }) {
     const { dev: file, dataDir, summary } = await service.startDevelopment(sources)

@@ -1,37 +1,46 @@
 import { existsSync } from 'node:fs'
 import type { ExitCode, Given, Verb } from '../command.ts'
 import type { Finding } from '../doctor/finding.ts'
+import { omitUndefined } from '../input/option-values.ts'
 import { orUsageError, resolveTarget, type Target } from '../service/connection.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
 
 export const doctor: Verb = {
   shares: ['site', 'service'],
   options: [
-    ['--config <file>', 'also look at the installation with this settings file, on this machine'],
+    ['--config <file>', 'also check the installation on this machine with this settings file'],
     [
       '--data-dir <directory>',
-      'also look at the installation with its data there; default: ./data, if there is one',
+      'also check the installation with its data in this directory; default: ./data, if it exists',
     ],
-    ['--no-local', 'only look at the service that answers'],
+    ['--no-local', 'check only the service, not this machine'],
   ],
   examples: [
-    ['countersign doctor', 'the development start of this directory, or the service of COUNTERSIGN_URL'],
+    [
+      'countersign doctor',
+      'check the development service of this directory, or the service of COUNTERSIGN_URL',
+    ],
     [
       'countersign doctor --url https://id.example --site shop.example',
-      'as a client sees it, through every proxy',
+      'check it as clients reach it, through every proxy',
     ],
-    ['countersign doctor --config /srv/countersign/countersign.json', 'the machine that it runs on as well'],
+    [
+      'countersign doctor --config /srv/countersign/countersign.json',
+      'check the machine that it runs on as well',
+    ],
   ],
   about: [
-    'Over HTTP: whether it answers and is ready, the two clocks, whether proxies cut headers or hold the feed back, how fresh what it knows is, webhooks that fail, verifiers that lag; it also prints the pins of the current and the next feed key, to paste into guards. On this machine: settings, modes of files, the store and whether its settings keep what is promised, the disk, the time on record. Changes nothing. Takes up to ten seconds, since heartbeats are waited for. Ends with 3 when something is wrong, with 5 when the service does not answer.',
+    'Over HTTP it checks whether the service responds and is ready, the two clocks, headers that proxies remove, a feed that proxies buffer, the freshness of the view, failing webhooks and lagging verifiers. It also prints the pins of the current and the next feed key, to paste into guards.',
+    'On this machine it checks the settings, file modes, the store and its durability settings, the disk, and the time on record.',
+    'It changes nothing. It takes up to ten seconds, because it waits for heartbeats. The exit code is 3 when something is wrong, and 5 when the service does not respond.',
   ],
   async run(given, at) {
-    const place = await resolveTarget(given, at, 'site').catch((fault: unknown) => {
+    const target = await resolveTarget(given, at, 'site').catch((fault: unknown) => {
       if (isLocal(given, at)) return undefined
       throw fault
     })
     const local = isLocal(given, at) ? await checkLocal(given, at) : []
-    const remote = place === undefined ? { findings: [], isReached: true } : await checkRemote(place, at)
+    const remote = target === undefined ? { findings: [], isReached: true } : await checkRemote(target, at)
     at.progress(undefined)
     const findings = [...local, ...remote.findings]
     const problems = findings.filter(({ level }) => level === 'problem')
@@ -41,7 +50,7 @@ export const doctor: Verb = {
     if (!at.isJson)
       at.note(
         problems.length === 0
-          ? 'Nothing is wrong that could be seen from here.'
+          ? 'No problems found.'
           : `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}.`,
       )
     if (!remote.isReached) return 5 satisfies ExitCode
@@ -66,7 +75,7 @@ function findingText({ check, level, detail, fix }: Finding, at: Terminal): stri
   ].join('\n')
 }
 
-/** Whether this machine has an installation to look at. */
+/** Whether this machine has an installation to check. */
 function isLocal(given: Given, { env }: Terminal): boolean {
   if (given.has('no-local')) return false
   return (
@@ -83,37 +92,38 @@ function isLocal(given: Given, { env }: Terminal): boolean {
 }
 
 async function checkLocal(given: Given, at: Terminal): Promise<readonly Finding[]> {
-  at.progress('Looking at this machine')
+  at.progress('Checking this machine')
   const { checkInstallation } = await import('@countersign/service')
-  const flags = ['config', 'data-dir'].flatMap((name) => {
-    const value = given.text(name)
-    return value === undefined ? [] : [[name, value] as const]
-  })
+  const flags = Object.entries(
+    omitUndefined({ config: given.text('config'), 'data-dir': given.text('data-dir') }),
+  )
   return checkInstallation({ flags, env: at.env })
 }
 
 async function checkRemote(
-  place: Target,
+  found: Target,
   at: Terminal,
 ): Promise<{ readonly findings: readonly Finding[]; readonly isReached: boolean }> {
   const { checkAddress, checkHeaders, checkReach, checkReady } = await import('../doctor/http-checks.ts')
   const { PLAIN_HTTP, createClient } = await import('@countersign/sdk')
-  const target = { ...place, baseUrl: place.baseUrl.replace(/\/+$/, '') }
-  // Its own checks say what is wrong with plain http.
+  const baseUrl = found.baseUrl.replace(/\/+$/, '')
+  const target = { ...found, baseUrl }
+  const { apiKey, siteId, dev } = found
+  // Plain http is allowed here, because the check `tls` reports it.
   const client = orUsageError(() =>
     createClient({
-      baseUrl: target.baseUrl,
+      baseUrl,
       retriesMax: 0,
       [PLAIN_HTTP]: true,
-      ...(place.apiKey === undefined ? {} : { apiKey: place.apiKey }),
+      ...omitUndefined({ apiKey }),
     }),
   )
-  at.progress(`Asking ${target.baseUrl}`)
+  at.progress(`Checking ${baseUrl}`)
   const { findings: reach, isReached } = await checkReach(target)
   if (!isReached) return { findings: reach, isReached }
   const findings = [...reach]
-  const look = async (name: string, check: () => Promise<Finding | readonly Finding[]>) => {
-    at.progress(`Looking at ${name}`)
+  const add = async (name: string, check: () => Promise<Finding | readonly Finding[]>) => {
+    at.progress(`Checking ${name}`)
     try {
       findings.push(...[await check()].flat())
     } catch (fault) {
@@ -121,7 +131,7 @@ async function checkRemote(
         check: name,
         level: 'problem',
         detail: fault instanceof Error ? fault.message : String(fault),
-        fix: 'Ask again; if it stays so, look at the log of the service',
+        fix: 'Run it again. If it fails again, read the log of the service',
       })
     }
   }
@@ -130,26 +140,25 @@ async function checkRemote(
   )
   const { checkFeed } = await import('../doctor/feed-check.ts')
   const { checkPins } = await import('../doctor/pin-check.ts')
-  await look('ready', () => checkReady(target))
-  await look('address', () => checkAddress(target))
-  await look('headers', () => checkHeaders(target))
-  await look('pins', () => checkPins(target))
-  await look('holder proof', () => checkHolderProof(target.baseUrl, place.dev))
-  const { siteId } = place
-  if (siteId === undefined || place.apiKey === undefined) {
+  await add('ready', () => checkReady(target))
+  await add('address', () => checkAddress(target))
+  await add('headers', () => checkHeaders(target))
+  await add('pins', () => checkPins(target))
+  await add('holder proof', () => checkHolderProof(baseUrl, dev))
+  if (siteId === undefined || apiKey === undefined) {
     findings.push({
       check: 'site',
       level: 'skipped',
-      detail: 'give --site and a key to have its feed, webhooks and verifiers looked at',
+      detail: 'needs --site and a key to check the feed, webhooks and verifiers',
     })
     return { findings, isReached }
   }
-  await look('key', () => checkKey(client, siteId))
-  await look('feed', () => checkFeed(target))
+  await add('key', () => checkKey(client, siteId))
+  await add('feed', () => checkFeed(target))
   if (findings.some(({ check, level }) => check === 'key' && level === 'ok')) {
-    await look('webhooks', () => checkWebhooks(client, siteId))
-    await look('verifiers', () => checkVerifiers(client, siteId))
-    await look('clocks', () => checkVerifierClocks(client, siteId))
+    await add('webhooks', () => checkWebhooks(client, siteId))
+    await add('verifiers', () => checkVerifiers(client, siteId))
+    await add('clocks', () => checkVerifierClocks(client, siteId))
   }
   return { findings, isReached }
 }

@@ -6,18 +6,18 @@ import { facts } from '../terminal/output.ts'
 export const exchange: Verb = {
   shares: ['credential', 'site', 'service'],
   options: [
-    ['--scope <scope>', 'a part of the scope of the credential; may be repeated; default: all of it', 'list'],
-    ['--ttl-seconds <n>', 'how long the token lives, 60 to 3600; default: 900'],
+    ['--scope <scope>', 'a scope of the credential; may be repeated; default: all of them', 'list'],
+    ['--ttl-seconds <n>', 'the lifetime of the token, 60 to 3600; default: 900'],
   ],
   examples: [
-    ['countersign exchange > token', 'the demo credential, for a token of fifteen minutes'],
+    ['countersign exchange > token', 'exchange the demo credential for a token of fifteen minutes'],
     [
       'countersign exchange --credential bot.json --holder-key bot.jwk --scope orders:read --json',
-      'all that the service says of it',
+      'print the whole response',
     ],
   ],
   about: [
-    'For programs that cannot send a credential. Anyone who has a bearer token can use it. It ends with its credential, its user and its issuer.',
+    'For programs that cannot send a credential. Anyone who has a bearer token can use it. It becomes invalid with its credential, its user or its issuer.',
   ],
   async run(given, at) {
     const { client, dev } = await connect(given, at, 'anyone')

@@ -1,7 +1,7 @@
 import { operatorCommand } from './operator-command.ts'
 
 export const init = operatorCommand('init', {
-  words: [['[directory]', 'where to make it; default: this directory']],
+  words: [['[directory]', 'the directory to prepare; default: this one']],
   examples: [
     [
       'countersign init /srv/countersign --base-url https://id.example',
@@ -9,12 +9,12 @@ export const init = operatorCommand('init', {
     ],
     [
       'COUNTERSIGN_DATABASE_URL=postgres://… countersign init --base-url https://id.example',
-      'on PostgreSQL, with the rest in this directory',
+      'use PostgreSQL, with the files in this directory',
     ],
   ],
   about: [
-    'Makes countersign.json with the settings that were given as flags, data/master.key unless a master key is set already, the store with its schema, and operator.key with a key that administers all sites. Only their owner can read the files. Rejects a directory that has been prepared before, and changes nothing then.',
-    'The master key is in no backup: keep a copy of it elsewhere.',
+    'Creates countersign.json with the settings given as flags, data/master.key unless a master key is set, the store with its schema, and operator.key with a key that administers all sites. Only their owner can read the files. Rejects a directory that is already prepared, and changes nothing then.',
+    'Backups do not contain the master key: store a copy of it elsewhere.',
   ],
   async run({ given, at, service, sources }) {
     const made = await service.initInstallation(given.words[0] ?? '.', sources)
@@ -33,7 +33,7 @@ export const init = operatorCommand('init', {
           `  ${configFile}  the settings`,
           ...(masterKeyFile === undefined
             ? []
-            : [`  ${masterKeyFile}  the master key: keep a copy elsewhere`]),
+            : [`  ${masterKeyFile}  the master key: store a copy elsewhere`]),
           `  ${operatorKeyFile}  an operator key, ${keyId}`,
           '',
           'Next:',
@@ -44,7 +44,7 @@ export const init = operatorCommand('init', {
     )
     if (config.store.kind === 'postgres')
       at.note(
-        'The database is not in the settings file: its URL is secret. Set COUNTERSIGN_DATABASE_URL for every start.',
+        'The settings file does not contain the database URL, because it is secret. Set COUNTERSIGN_DATABASE_URL for every start.',
       )
     return 0
   },

@@ -10,26 +10,32 @@ export const inspect: Verb = {
   words: [
     [
       '[file]',
-      'the credential: signed JSON, an answer with it, or the header; - for the standard input; default: that of data/dev.json',
+      'the credential: signed JSON, a response that contains it, or the header; - for standard input; default: that of data/dev.json',
     ],
   ],
   options: [
-    ['--site <site_id>', 'also check that it is for this site'],
-    ['--scope <scope>', 'also check that it has this scope; may be repeated', 'list'],
-    ['--at <time>', 'check as if it were this time, such as 2027-01-31T12:00:00Z'],
+    ['--site <site_id>', 'also check that the credential is for this site'],
+    ['--scope <scope>', 'also check that the credential has this scope; may be repeated', 'list'],
+    ['--at <time>', 'check for this time, such as 2027-01-31T12:00:00Z; default: now'],
     [
       '--did-document <file>',
-      'the DID document of its issuer, for one whose DID does not carry its key (did:web)',
+      'the DID document of the issuer, if the DID does not contain the key (did:web)',
     ],
     ['--document', 'print the signed object as well'],
   ],
   examples: [
-    ['countersign inspect alice.json', 'what it says, and how each check comes out'],
-    ['countersign inspect data/credential.header --at 2030-01-01T00:00:00Z', 'would it still be good then?'],
-    ['pbpaste | countersign inspect - --site shop.example --scope orders:read', 'will it do there?'],
+    ['countersign inspect alice.json', 'print its claims and the result of each check'],
+    [
+      'countersign inspect data/credential.header --at 2030-01-01T00:00:00Z',
+      'check whether it is still valid then',
+    ],
+    [
+      'pbpaste | countersign inspect - --site shop.example --scope orders:read',
+      'check whether it fits this site and scope',
+    ],
   ],
   about: [
-    'Works offline. The signature is checked with the key in the issuer’s own DID. A valid signature shows who signed, not that a site trusts the issuer, and revocations are unknown. To ask a service: countersign verify. The exit code is 3 when a check fails.',
+    'Works offline. It checks the signature with the key in the issuer’s own DID. A valid signature shows who signed, not that a site trusts the issuer, and revocations are unknown. To decide with the data of a service: countersign verify. The exit code is 3 when a check fails.',
   ],
   async run(given, at) {
     const { explain, findRoot, isDenial, readCredentialHeader } = await import('@countersign/core')
@@ -54,8 +60,8 @@ export const inspect: Verb = {
     )
     const document = parseHeaderObject(header)
     const mark = isSigned
-      ? `NOT VERIFIED: the signature is that of ${visible(root?.issuer ?? '')}, but no site was asked whether it trusts this issuer or has revoked anything.`
-      : 'UNVERIFIED: no signature vouches for what follows. Anyone can have written it.'
+      ? `NOT VERIFIED: ${visible(root?.issuer ?? '')} signed this credential. Whether a site trusts this issuer, and whether it is revoked, is unknown.`
+      : 'UNVERIFIED: no valid signature covers this text. Anyone can have written it.'
     at.result(
       {
         verified: false,
@@ -87,7 +93,7 @@ async function loadText(given: Given, at: Terminal): Promise<string> {
   const file = given.words[0]
   if (file !== undefined) return readTextFrom(file, 'the credential')
   const dev = readDevFile(at)
-  if (dev === undefined) throw new UsageError('Which credential? Name a file, or - for the standard input.')
+  if (dev === undefined) throw new UsageError('Missing credential. Name a file, or - for standard input.')
   at.note('Using the credential of data/dev.json')
   return JSON.stringify(dev.credential)
 }
@@ -104,16 +110,16 @@ async function parseDocument(given: Given): Promise<unknown> {
 
 function listUnchecked(given: Given, holderKey: string | undefined, isKeyKnown: boolean): NotChecked {
   return {
-    freshness: 'no service was asked',
-    revocation: 'no service was asked',
+    freshness: 'needs a service',
+    revocation: 'needs a service',
     issuer: isKeyKnown
-      ? 'whether a site trusts it is for the site to say'
-      : 'its DID carries no key: give --did-document',
-    issuer_limits: 'a site may allow its issuer less',
+      ? 'only a site knows whether it trusts the issuer'
+      : 'the DID contains no key; give --did-document',
+    issuer_limits: 'only a site knows its limits for the issuer',
     ...(given.text('site') === undefined ? { site: 'give --site' } : {}),
     ...(given.list('scope').length === 0 ? { scope: 'give --scope' } : {}),
     ...(holderKey === undefined
       ? {}
-      : { holder: 'every request has to be signed by the key that it is bound to' }),
+      : { holder: 'the holder must sign every request with the key of the credential' }),
   }
 }

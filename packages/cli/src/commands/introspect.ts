@@ -4,14 +4,14 @@ import { connect } from '../service/connection.ts'
 import { facts } from '../terminal/output.ts'
 
 export const introspect: Verb = {
-  words: [['[file]', 'a file with the token, or with the answer of exchange; default: the standard input']],
+  words: [['[file]', 'a file with the token, or with the JSON of exchange; default: standard input']],
   shares: ['site', 'service'],
   examples: [
-    ['countersign introspect < token', 'whether it is active, and for which user'],
-    ['countersign exchange --json | countersign introspect', 'of a token made just now'],
+    ['countersign introspect < token', 'print whether it is active, and its user'],
+    ['countersign exchange --json | countersign introspect', 'introspect a new token'],
   ],
   about: [
-    'Needs a key with tokens:introspect. Of a token that is unknown, expired, revoked or of another site, nothing is said but that it is not active. Ends with 3 then.',
+    'Needs a key with tokens:introspect. A token that is unknown, expired, revoked or of another site is only reported as not active; the exit code is 3 then.',
   ],
   async run(given, at) {
     const token = await readToken(given.words[0])

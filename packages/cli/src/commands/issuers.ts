@@ -1,5 +1,5 @@
 import { type Given, type Group, type Option, UsageError } from '../command.ts'
-import { requireOneOf, toClearedMembers } from '../input/option-values.ts'
+import { omitUndefined, parseOneOf, requireOneOf, toClearedMembers } from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connect, requireSite } from '../service/connection.ts'
 import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
@@ -9,12 +9,12 @@ import { facts, table } from '../terminal/output.ts'
 const MEMBERS: readonly Option[] = [
   [
     '--keys <multikey>',
-    'pins a key, z6Mk…, so that nothing is fetched; for did:web only; may be repeated; replaces all',
+    'pin a key, z6Mk…, instead of fetching keys; for did:web only; may be repeated; replaces all',
     'list',
   ],
-  ['--scope <scope>', 'the most that it may grant; may be repeated; default: no cap', 'list'],
-  ['--credential-ttl-seconds-max <n>', 'the longest life that it may give'],
-  ['--label <text>', 'for people'],
+  ['--scope <scope>', 'the scope that it may grant at most; may be repeated; default: no limit', 'list'],
+  ['--credential-ttl-seconds-max <n>', 'the longest lifetime that it may grant'],
+  ['--label <text>', 'a label for people'],
 ]
 
 interface Issuer {
@@ -44,7 +44,10 @@ export const issuers: Group = {
       options: PAGE_OPTIONS,
       shares: ['site', 'service'],
       examples: [
-        ['countersign issuers list --site shop.example', 'the issuers that the site trusts, or has trusted'],
+        [
+          'countersign issuers list --site shop.example',
+          'list the issuers that the site trusts or has trusted',
+        ],
       ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
@@ -62,7 +65,9 @@ export const issuers: Group = {
       summary: 'show an issuer with its keys',
       words: [['<issuer>', 'its DID']],
       shares: ['site', 'service'],
-      examples: [['countersign issuers show did:web:issuer.example', 'its keys, its cap, its status']],
+      examples: [
+        ['countersign issuers show did:web:issuer.example', 'show its keys, its limits and its status'],
+      ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
@@ -83,9 +88,9 @@ export const issuers: Group = {
       examples: [
         [
           'countersign issuers add did:web:issuer.example --scope orders:read',
-          'up to orders:read; its keys are fetched and refreshed',
+          'trust it up to orders:read; the service fetches and refreshes its keys',
         ],
-        ['countersign issuers add did:key:z6Mk… --label "our signer"', 'one key, no cap'],
+        ['countersign issuers add did:key:z6Mk… --label "our signer"', 'trust one key, without a limit'],
       ],
       async run(given, at) {
         const members = toMembers(given)
@@ -100,7 +105,7 @@ export const issuers: Group = {
       },
     },
     change: {
-      summary: 'change or distrust an issuer; what is not named stays',
+      summary: 'change or distrust an issuer; the rest stays as it is',
       words: [['<issuer>', 'its DID']],
       options: [
         ['--status <status>', 'trusted or distrusted'],
@@ -111,29 +116,26 @@ export const issuers: Group = {
       examples: [
         [
           'countersign issuers change did:web:issuer.example --status distrusted',
-          'nothing that it signed is valid any more',
+          'reject everything that it signed',
         ],
-        ['countersign issuers change did:web:issuer.example --clear scope', 'lifts the cap'],
+        ['countersign issuers change did:web:issuer.example --clear scope', 'remove the scope limit'],
       ],
-      about: ['Distrusting an issuer, and lowering its cap, revoke access, so they need a confirmation.'],
+      about: ['Distrusting an issuer and narrowing its scope revoke access, so they need a confirmation.'],
       async run(given, at) {
-        const status = given.text('status')
         const members = {
-          ...(status === undefined
-            ? {}
-            : { status: requireOneOf('status', status, ['trusted', 'distrusted'] as const) }),
+          ...omitUndefined({ status: parseOneOf(given, 'status', ['trusted', 'distrusted']) }),
           ...toMembers(given),
           ...toClearedMembers(given, ['scope', 'credential_ttl_seconds_max', 'label']),
         }
         if (Object.keys(members).length === 0)
-          throw new UsageError('What shall change? See countersign issuers change --help')
+          throw new UsageError('Nothing to change. Give an option; see countersign issuers change --help')
         const { client, siteId } = await connect(given, at)
         const target = { site_id: requireSite({ siteId }), issuer: given.word(0) }
         const takes = [
           members.status === 'distrusted' &&
-            `distrust ${target.issuer} at ${target.site_id}, with all that it signed`,
+            `distrust ${target.issuer} at ${target.site_id} and reject all that it signed`,
           Array.isArray(members.scope) &&
-            `let ${target.issuer} grant no more than ${members.scope.join(' ')} at ${target.site_id}`,
+            `limit ${target.issuer} to ${members.scope.join(' ')} at ${target.site_id}`,
         ].filter((words) => words !== false)
         if (takes.length > 0 || given.has('dry-run')) {
           const act =
@@ -155,18 +157,18 @@ export const issuers: Group = {
       summary: 'retire or reactivate a key of an issuer, or mark it as compromised',
       words: [
         ['<issuer>', 'its DID'],
-        ['<key>', 'the fragment of its verificationMethod'],
+        ['<key>', 'the fragment of the verificationMethod'],
       ],
       options: [['--status <status>', 'active, retired, or compromised, which is permanent']],
       shares: ['site', 'service', 'removal'],
       examples: [
         [
           'countersign issuers change-key did:web:issuer.example key-1 --status retired',
-          'what it signed before stays valid',
+          'retire it; what it signed before stays valid',
         ],
         [
           'countersign issuers change-key did:web:issuer.example key-1 --status compromised',
-          'nothing that it ever signed is valid',
+          'reject everything that it ever signed',
         ],
       ],
       async run(given, at) {
@@ -194,12 +196,11 @@ export const issuers: Group = {
 }
 
 function toMembers(given: Given) {
-  const [keys, scope, label] = [given.list('keys'), parseScopes(given), given.text('label')]
-  const ttl = given.integer('credential-ttl-seconds-max', { min: 1, max: 366 * 86_400 })
-  return {
-    ...(keys.length === 0 ? {} : { keys: [...keys] }),
-    ...(scope === undefined ? {} : { scope }),
-    ...(ttl === undefined ? {} : { credential_ttl_seconds_max: ttl }),
-    ...(label === undefined ? {} : { label }),
-  }
+  const keys = given.list('keys')
+  return omitUndefined({
+    keys: keys.length === 0 ? undefined : [...keys],
+    scope: parseScopes(given),
+    credential_ttl_seconds_max: given.integer('credential-ttl-seconds-max', { min: 1, max: 366 * 86_400 }),
+    label: given.text('label'),
+  })
 }

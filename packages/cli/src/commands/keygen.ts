@@ -5,13 +5,13 @@ import { writeNewPrivate } from '../terminal/private-file.ts'
 const ALGORITHMS = ['Ed25519', 'P-256'] as const
 
 export const keygen: Verb = {
-  words: [['<file>', 'where the private key goes, as a JWK; - for the standard output']],
+  words: [['<file>', 'the file for the private key, as a JWK; - for standard output']],
   options: [['--algorithm <name>', `${ALGORITHMS.join(' or ')}; default: ${ALGORITHMS[0]}`]],
   examples: [
-    ['countersign keygen holder.jwk', 'prints the public half, for --holder-key of issue'],
-    ['countersign keygen - --json | vault kv put secret/agent -', 'straight into a store of secrets'],
+    ['countersign keygen holder.jwk', 'print the public key, for issue --holder-key'],
+    ['countersign keygen - --json | vault kv put secret/agent -', 'write it to a secret store'],
   ],
-  about: ['Only the owner can read the file, and a file that is there already is never written over.'],
+  about: ['Only the owner can read the file. An existing file is never overwritten.'],
   async run(given, at) {
     const file = given.word(0)
     const name = given.text('algorithm') ?? ALGORITHMS[0]
@@ -29,7 +29,7 @@ export const keygen: Verb = {
     }
     writeNewPrivate(file, `${JSON.stringify(jwk)}\n`)
     at.result({ did, multikey, file }, () => did)
-    at.note(`The private key is in ${file}. Only you can read it; it cannot be made again.`)
+    at.note(`The private key is in ${file}. Only you can read it, and it cannot be recovered.`)
     return 0
   },
 }

@@ -16,7 +16,7 @@ export const keys: Group = {
       options: PAGE_OPTIONS,
       shares: ['site', 'service'],
       examples: [
-        ['countersign keys list --site shop.example', 'without their secrets, which are not stored'],
+        ['countersign keys list --site shop.example', 'list the keys; their secrets are not stored'],
       ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
@@ -41,7 +41,7 @@ export const keys: Group = {
       summary: 'show an API key, without its secret',
       words: [['<key_id>', 'key_…']],
       shares: ['site', 'service'],
-      examples: [['countersign keys show key_01k…', 'what it may do, and until when']],
+      examples: [['countersign keys show key_01k…', 'show its permissions and its expiry']],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
@@ -55,28 +55,28 @@ export const keys: Group = {
       },
     },
     create: {
-      summary: 'make an API key for a site; it is shown once',
+      summary: 'create an API key for a site; it is shown once',
       options: [
         ['--permissions <names>', `${PERMISSIONS}; may be repeated`, 'list'],
-        ['--label <text>', 'for people'],
-        ['--expires-in-seconds <n>', 'until when it works; default: until it is deleted'],
+        ['--label <text>', 'a label for people'],
+        ['--expires-in-seconds <n>', 'its lifetime; default: until it is deleted'],
         ['--out <file>', 'write the key to a new file that only you can read'],
       ],
       shares: ['site', 'service'],
       examples: [
         [
           'countersign keys create --permissions feed:read,tokens:introspect --label guard --out guard.key',
-          'for a guard',
+          'create a key for a guard',
         ],
         [
           'countersign keys create --permissions credentials:revoke --expires-in-seconds 3600',
-          'printed, for an hour',
+          'print a key that is valid for an hour',
         ],
       ],
       async run(given, at) {
         const permissions = parseScopes(given, 'permissions')
         if (permissions === undefined)
-          throw new UsageError(`What may it do? Give --permissions: ${PERMISSIONS}`)
+          throw new UsageError(`Missing --permissions (repeatable): ${PERMISSIONS}`)
         const expires = given.integer('expires-in-seconds', { min: 1, max: 3660 * 86_400 })
         const { client, siteId } = await connect(given, at)
         const made = await client.createKey({
@@ -100,7 +100,10 @@ export const keys: Group = {
       words: [['<key_id>', 'key_…']],
       shares: ['site', 'service', 'removal'],
       examples: [
-        ['countersign keys delete key_01k… --yes', 'it stops working at once, and its streams are closed'],
+        [
+          'countersign keys delete key_01k… --yes',
+          'delete it; it stops working at once, and its streams are closed',
+        ],
       ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)

@@ -8,26 +8,35 @@ import { type Terminal, visible } from '../terminal/output.ts'
 import { writeNewPrivate } from '../terminal/private-file.ts'
 import { untilStopped } from '../terminal/until-stopped.ts'
 
-/** What a receiver needs for checking the signature itself, and what the body is. */
-const PASSED_ON = ['content-type', 'webhook-id', 'webhook-timestamp', 'webhook-signature', 'user-agent']
+/** The headers that a receiver needs to verify the signature and to read the body. */
+const FORWARDED_HEADERS = [
+  'content-type',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+  'user-agent',
+]
 
 export const listen: Verb = {
   shares: ['site', 'service'],
   options: [
     [
       '--forward <url>',
-      'where to pass them on to, such as http://localhost:3000/hooks; without it they are only shown',
+      'forward deliveries to this URL, such as http://localhost:3000/hooks; default: only print them',
     ],
-    ['--kinds <kinds>', 'only these, such as user.revoked; may be repeated; default: all', 'list'],
-    ['--count <n>', 'end after so many deliveries'],
-    ['--out <file>', 'write the secret to a new file that only you can read; otherwise it is shown'],
+    ['--kinds <kinds>', 'only these kinds, such as user.revoked; may be repeated; default: all', 'list'],
+    ['--count <n>', 'stop after n deliveries'],
+    ['--out <file>', 'write the secret to a new file that only you can read; default: print it'],
   ],
   examples: [
-    ['countersign listen --forward http://localhost:3000/hooks', 'into the program that you are writing'],
-    ['countersign listen --kinds user.revoked --json', 'one line of JSON for each'],
+    [
+      'countersign listen --forward http://localhost:3000/hooks',
+      'forward deliveries to the program that you develop',
+    ],
+    ['countersign listen --kinds user.revoked --json', 'print one line of JSON per delivery'],
   ],
   about: [
-    'Makes a webhook to a port of this machine, checks the signature of every delivery, passes it on as it came, answers with what your program answers, and deletes the webhook at the end. Only a development start sends to this machine. Your program gets the signature too: give it the secret.',
+    'Creates a webhook to a port of this machine, verifies the signature of every delivery, forwards it unchanged, returns the status of your program, and deletes the webhook at the end. Only a development service sends to this machine. Your program receives the signature too: give it the secret.',
   ],
   async run(given, at) {
     const forward = given.text('forward')
@@ -39,7 +48,7 @@ export const listen: Verb = {
     const site_id = requireSite({ siteId })
     const { verifyWebhook } = await import('@countersign/sdk')
     const stop = untilStopped()
-    // A delivery may be here before the answer that says what it is signed with.
+    // A delivery may arrive before the response that contains the secret.
     const signedWith = Promise.withResolvers<string>()
     let count = 0
     const server = createServer((request, response) => {
@@ -66,12 +75,12 @@ export const listen: Verb = {
         body,
       }).catch((fault: Error) => fault)
       if (event instanceof Error) {
-        at.note(visible(`Refused a delivery: ${event.message}`))
+        at.note(visible(`Rejected a delivery: ${event.message}`))
         return 400
       }
       count++
       const { id, type, data } = event
-      const passed = forward === undefined ? undefined : await passOn(forward, request, body)
+      const passed = forward === undefined ? undefined : await forwardDelivery(forward, request, body)
       const outcome = passed === undefined ? '' : `  → ${passed.status ?? passed.why}, ${passed.ms} ms`
       at.item(
         { event: type, id, entry: data, ...(passed === undefined ? {} : { forwarded: passed }) },
@@ -84,7 +93,7 @@ export const listen: Verb = {
     try {
       const made = await client
         .createWebhook({ site_id, url, ...(kinds && { kinds: kinds as never }) })
-        .catch(refused)
+        .catch(explainForbiddenUrl)
       signedWith.resolve(made.secret)
       try {
         announce(at, given.text('out'), {
@@ -128,14 +137,14 @@ function announce(
   if (at.isJson) at.item({ event: 'listening', webhook_id, url, ...shown }, () => '')
   else {
     at.note(
-      `Listening for ${site_id}${forward === undefined ? '' : `, passing on to ${forward}`}. Stop with Ctrl-C.`,
+      `Listening for ${site_id}${forward === undefined ? '' : `, forwarding to ${forward}`}. Stop with Ctrl-C.`,
     )
     at.note(out === undefined ? `secret  ${secret}` : `The secret is in ${out}.`)
   }
 }
 
-async function passOn(url: string, { headers }: IncomingMessage, body: Uint8Array<ArrayBuffer>) {
-  const kept = PASSED_ON.flatMap((name) =>
+async function forwardDelivery(url: string, { headers }: IncomingMessage, body: Uint8Array<ArrayBuffer>) {
+  const kept = FORWARDED_HEADERS.flatMap((name) =>
     typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [],
   )
   const startMs = performance.now()
@@ -156,11 +165,11 @@ async function passOn(url: string, { headers }: IncomingMessage, body: Uint8Arra
   }
 }
 
-function refused(fault: unknown): never {
+function explainForbiddenUrl(fault: unknown): never {
   if (fault instanceof Error && 'code' in fault && fault.code === 'webhook_url_forbidden')
     throw new CommandError(
       'webhook_url_forbidden',
-      'This service does not send to this machine: only a development start does (countersign dev).',
+      'This service does not send webhooks to this machine. Use a development service: countersign dev',
     )
   throw fault
 }

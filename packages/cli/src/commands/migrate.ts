@@ -4,11 +4,11 @@ export const migrate = operatorCommand('migrate', {
   examples: [
     [
       'COUNTERSIGN_DATABASE_URL=postgres://… countersign migrate',
-      'before the nodes of a new release are started',
+      'update the schema before you start the nodes of a new release',
     ],
   ],
   about: [
-    'Every start does the same by itself, one node at a time. Needs the master key. Rejects a store that a newer release has written. With the embedded store, stop the service first.',
+    'Every start does the same, one node at a time. Needs the master key. Rejects a store that a newer release has written. With the embedded store, stop the service first.',
   ],
   async run({ at, service, storeSettings }) {
     const { kind, epoch } = await service.migrate(storeSettings())

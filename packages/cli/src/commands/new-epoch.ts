@@ -1,9 +1,11 @@
 import { entriesText, operatorCommand } from './operator-command.ts'
 
 export const newEpoch = operatorCommand('new-epoch', {
-  examples: [['countersign new-epoch', 'after a disk or a virtual machine was set back to a snapshot']],
+  examples: [
+    ['countersign new-epoch', 'run it after a disk or a virtual machine was set back to a snapshot'],
+  ],
   about: [
-    'Audits the log, then writes the same entries again under a new name, so that no verifier mistakes a log that may have lost entries for the continuation of the one it knew. `restore`, pg_restore and a fail-over of PostgreSQL are noticed and do this by themselves; a snapshot of a disk is not. With the embedded store, stop the service first. Nodes on PostgreSQL may run: they follow.',
+    'Audits the log, then writes the same entries again in a new epoch, so that verifiers do not take a log that may have lost entries for the one that they followed. `restore`, pg_restore and a fail-over of PostgreSQL begin a new epoch automatically; setting back a disk does not. With the embedded store, stop the service first. Nodes on PostgreSQL may run; they follow.',
   ],
   async run({ at, service, storeSettings }) {
     const { store, masterKey } = storeSettings()

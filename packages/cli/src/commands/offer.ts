@@ -5,25 +5,25 @@ import { connect, requireSite } from '../service/connection.ts'
 export const offer: Verb = {
   shares: ['site', 'service'],
   options: [
-    ['--user-ref <text>', 'your own name of the user; it is not kept'],
-    ['--ppid <ppid>', 'the user’s name at the site, in place of --user-ref'],
-    ['--scope <scope>', 'what it will allow; may be repeated', 'list'],
-    ['--permission-id <id>', 'a label of the site’s own'],
-    ['--ttl-seconds <n>', 'how long the credential will live; default: 30 days'],
+    ['--user-ref <text>', 'your own name for the user; it is not stored'],
+    ['--ppid <ppid>', 'the id of the user at the site, instead of --user-ref'],
+    ['--scope <scope>', 'a scope to grant; may be repeated', 'list'],
+    ['--permission-id <id>', 'a label that the site chooses'],
+    ['--ttl-seconds <n>', 'the lifetime of the credential; default: 30 days'],
   ],
   examples: [
     [
       'countersign offer --user-ref alice --scope orders:read',
-      'a link to send to alice, good for 15 minutes and one use',
+      'create a link for alice, valid for 15 minutes and one use',
     ],
   ],
   about: [
-    'The wallet page of the service claims the credential and binds it to a key that never leaves the browser.',
+    'The wallet page of the service claims the credential and binds it to a key that stays in the browser.',
   ],
   async run(given, at) {
     const scope = parseScopes(given)
     const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
-    if (scope === undefined) throw new UsageError('What will it allow? Give --scope, once for each.')
+    if (scope === undefined) throw new UsageError('Missing --scope (repeatable).')
     if ((userRef === undefined) === (ppid === undefined))
       throw new UsageError('Give either --user-ref or --ppid.')
     const { client, siteId } = await connect(given, at)
@@ -35,7 +35,9 @@ export const offer: Verb = {
       ttl_seconds: given.integer('ttl-seconds', { min: 1, max: 366 * 86_400 }),
     })
     at.result(made, () => made.offer_url)
-    at.note(`Good for ${made.expires_in / 60} minutes, once. The first person who accepts it has it.`)
+    at.note(
+      `The link is valid for ${made.expires_in / 60} minutes and one use. The first person who opens it can claim the credential.`,
+    )
     return 0
   },
 }

@@ -5,13 +5,13 @@ import { operatorCommand } from './operator-command.ts'
 const COUNT = 50
 
 export const operatorAudit = operatorCommand('operator-audit', {
-  words: [['[count]', `how many; default: ${COUNT}`]],
+  words: [['[count]', `how many actions; default: ${COUNT}`]],
   examples: [
-    ['countersign operator-audit', `the last ${COUNT} acts, one line of JSON each`],
-    ['countersign operator-audit 1000 | grep time.reset', 'more of them, and only some'],
+    ['countersign operator-audit', `list the last ${COUNT} actions, one line of JSON each`],
+    ['countersign operator-audit 1000 | grep time.reset', 'find actions of one kind'],
   ],
   about: [
-    'Keys of operators and of the service, epochs of the log, the time on record, the master key: all that concerns no site. What was done to a site is listed by countersign audit. Reads only, whether or not the service runs.',
+    'Lists actions that concern no site: on operator keys, keys of the service, epochs of the log, the time on record and the master key. For the actions at a site: countersign audit. It only reads, and the service may run.',
   ],
   async run({ given, at, service, store }) {
     const [text] = given.words

@@ -2,25 +2,25 @@ import type * as Service from '@countersign/service'
 import { CommandError, type ExitCode, type Given, UsageError, type Verb } from '../command.ts'
 import { barText, type Terminal, visible } from '../terminal/output.ts'
 
-/** What an operator command works with. Every reader of settings throws a `UsageError`. */
+/** What an operator command works with. Reading invalid settings throws a `UsageError`. */
 export interface Operation {
   readonly given: Given
   readonly at: Terminal
-  /** The service, loaded for this command only: that takes a moment. */
+  /** Loaded lazily, because loading the service takes a moment. */
   readonly service: typeof Service
   readonly sources: { readonly flags: Given['settings']; readonly env: Terminal['env'] }
   /** All settings of a production start. */
   config(): Service.Config
-  /** Only where the store is. Needs no address and no master key. */
+  /** Only the location of the store. Needs no address and no master key. */
   store(): Service.Config['store']
-  /** Only where the store is, and the key that opens it. */
+  /** Only the location of the store and its master key. */
   storeSettings(): Service.StoreSettings
   masterKey(): Uint8Array
-  /** The key that is to replace the master key; it has variables of its own. */
+  /** The key that replaces the master key. It has its own variables. */
   newMasterKey(): Uint8Array
-  /** The file that keeps signed heads outside the store, if there is one. */
+  /** The file that stores signed heads outside the store, if there is one. */
   headFile(): string | undefined
-  /** Draws how far long work has got. */
+  /** Draws a progress bar. */
   onProgress(done: number, total: number): void
 }
 

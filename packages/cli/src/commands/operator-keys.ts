@@ -4,16 +4,19 @@ import { visible } from '../terminal/output.ts'
 import { operatorCommand } from './operator-command.ts'
 
 const STOP_FIRST =
-  'With the embedded store, stop the service first: it belongs to one process. Nodes on PostgreSQL may run.'
+  'With the embedded store, stop the service first: only one process can open it. Nodes on PostgreSQL may run.'
 
 export const createOperatorKey = operatorCommand('create-operator-key', {
-  words: [['[label]', 'what it is for, shown in lists']],
+  words: [['[label]', 'its purpose, shown in lists']],
   examples: [
-    ['countersign create-operator-key', 'prints the key, once'],
-    ['umask 077; countersign create-operator-key deployment > operator.key', 'into a file of your own'],
+    ['countersign create-operator-key', 'print the key, once'],
+    [
+      'umask 077; countersign create-operator-key deployment > operator.key',
+      'write it to a file that only you can read',
+    ],
   ],
   about: [
-    'The first step after an installation: sites, issuers and the keys of sites are made over HTTP with an operator key. The store keeps only a hash of it. Needs the master key.',
+    'The first step after an installation: with an operator key you create sites, issuers and the keys of sites over HTTP. The store contains only a hash of it. Needs the master key.',
     STOP_FIRST,
   ],
   async run({ given, at, service, storeSettings }) {
@@ -25,13 +28,13 @@ export const createOperatorKey = operatorCommand('create-operator-key', {
 })
 
 export const operatorKeys = operatorCommand('operator-keys', {
-  examples: [['countersign operator-keys', 'id, last four characters, since when, label']],
+  examples: [['countersign operator-keys', 'print id, last four characters, creation time and label']],
   about: [
-    'Reads only, whether or not the service runs. Needs the master key, and skips rows that the service did not write. The keys themselves are not shown: the store does not have them.',
+    'It only reads, and the service may run. Needs the master key, and skips rows that the service did not write. The keys themselves are not shown, because the store does not contain them.',
   ],
   async run({ at, service, storeSettings }) {
     const keys = await service.listOperatorKeys(storeSettings())
-    if (keys.length === 0) at.note('There is no operator key. Make one: countersign create-operator-key')
+    if (keys.length === 0) at.note('There is no operator key. Create one: countersign create-operator-key')
     const items = keys.map(({ keyId: key_id, last4, createdAtMs, label }) => ({
       key_id,
       last4,
@@ -53,7 +56,10 @@ export const deleteOperatorKey = operatorCommand('delete-operator-key', {
   words: [['<key_id>', 'the key, as countersign operator-keys lists it']],
   shares: ['removal'],
   examples: [
-    ['countersign delete-operator-key key_01k…', 'nodes on PostgreSQL reject it within two seconds'],
+    [
+      'countersign delete-operator-key key_01k…',
+      'delete it; nodes on PostgreSQL reject it within two seconds',
+    ],
   ],
   about: [STOP_FIRST],
   async run({ given, at, service, storeSettings }) {
@@ -61,7 +67,7 @@ export const deleteOperatorKey = operatorCommand('delete-operator-key', {
     if (given.has('dry-run')) {
       const key = (await service.listOperatorKeys(storeSettings())).find((each) => each.keyId === keyId)
       if (key === undefined)
-        throw new UsageError(`There is no operator key ${keyId}. All of them: countersign operator-keys`)
+        throw new UsageError(`There is no operator key ${keyId}. List them: countersign operator-keys`)
       at.result(
         { dry_run: true, key_id: keyId },
         () =>
@@ -73,7 +79,10 @@ export const deleteOperatorKey = operatorCommand('delete-operator-key', {
     const answer = await confirmRemoval(given, at, { act: `delete the operator key ${keyId}`, plan: {} })
     if (answer !== undefined) return answer
     if (!(await service.deleteOperatorKey(storeSettings(), keyId)))
-      throw new CommandError('failed', `There is no operator key ${keyId}.`)
+      throw new CommandError(
+        'failed',
+        `There is no operator key ${keyId}. List them: countersign operator-keys`,
+      )
     at.item({ key_id: keyId, deleted: true }, () => `Deleted ${keyId}.`)
     return 0
   },

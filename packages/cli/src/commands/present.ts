@@ -1,10 +1,11 @@
 import { type ExitCode, type Given, UsageError, type Verb } from '../command.ts'
+import { omitUndefined } from '../input/option-values.ts'
 import { readTextFrom } from '../input/secrets.ts'
 import { orUsageError, resolveTarget } from '../service/connection.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
 
 export const present: Verb = {
-  words: [['<url>', 'where to; a path is one of the service itself']],
+  words: [['<url>', 'the URL to call, or a path of the service']],
   shares: ['credential', 'service'],
   options: [
     [
@@ -13,35 +14,35 @@ export const present: Verb = {
     ],
     [
       '-H, --header <line>',
-      'one more header, Name: value, or @file with such lines; may be repeated',
+      'an additional header, Name: value, or @file with such lines; may be repeated',
       'list',
     ],
-    ['-d, --data <text>', 'a body; @file or @- reads it'],
-    ['-i, --include', 'print status and headers too'],
+    ['-d, --data <text>', 'the body; @file or @- reads it from a file or standard input'],
+    ['-i, --include', 'also print the status and the headers'],
     [
       '--exchange',
-      'send a short-lived bearer token in place of the credential, for routes that know nothing else',
+      'send a short-lived bearer token instead of the credential, for routes that accept only tokens',
     ],
   ],
   examples: [
-    ['countersign present /api/protected/action', 'the demo credential at the reference route'],
+    ['countersign present /api/protected/action', 'send the demo credential to the reference route'],
     [
       'countersign present https://api.example/orders --credential bot.json --holder-key bot.jwk',
-      'signed by its holder',
+      'send a request that the holder signs',
     ],
     [
       `countersign present /api/protected/action --bound -d '{"action":"ship"}'`,
-      'with a body, which the signature covers',
+      'send a body, which the signature covers',
     ],
   ],
   about: [
-    'Like curl, with the credential in X-Service-Credential and, for a bound one, a signature of the request (RFC 9421). Prints the body of the answer as it came. The credential goes to the origin of the URL and nowhere else, whatever it redirects to; plain http only on this machine. The exit code is 3 when the credential was rejected, 1 for any other status above 399.',
+    'Like curl, with the credential in X-Service-Credential and, for a bound credential, a signature of the request (RFC 9421). Prints the body of the response unchanged. The credential is sent only to the origin of the URL, also after a redirect; plain http is allowed only on this machine. The exit code is 3 when the credential was rejected, and 1 for any other status above 399.',
   ],
   async run(given, at) {
     const target = given.word(0)
     const isPath = target.startsWith('/')
     if (!isPath && !URL.canParse(target))
-      throw new UsageError('Give a URL, or a path of the service such as /api/protected/action')
+      throw new UsageError('Invalid URL. Give a URL, or a path of the service such as /api/protected/action')
     const service =
       isPath || given.text('credential') === undefined ? await resolveTarget(given, at, 'anyone') : undefined
     const url = isPath ? new URL(target, service?.baseUrl).href : target
@@ -57,8 +58,7 @@ export const present: Verb = {
       agentFetch({
         credential: document,
         origins: new URL(url).origin,
-        ...(holderKey === undefined ? {} : { holderKey }),
-        ...(baseUrl === undefined ? {} : { exchange: { baseUrl } }),
+        ...omitUndefined({ holderKey, exchange: baseUrl === undefined ? undefined : { baseUrl } }),
       }),
     )
     const body = await loadBody(given)
@@ -66,13 +66,11 @@ export const present: Verb = {
       given.text('request') ?? (body !== undefined || url.endsWith('/api/protected/action') ? 'POST' : 'GET')
     const headers = await loadHeaders(given)
     if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
-    const response = await send(url, { method, headers, ...(body === undefined ? {} : { body }) }).catch(
-      unreachable,
-    )
+    const response = await send(url, { method, headers, ...omitUndefined({ body }) }).catch(unreachable)
     const denial = await readDenial(response)
     await print(response, given, at)
     if (denial === undefined) return response.status < 400 ? 0 : 1
-    if (!at.isJson) at.note(`Refused: ${visible(denial.detail)} (${visible(denial.code)})`)
+    if (!at.isJson) at.note(`Rejected: ${visible(denial.detail)} (${visible(denial.code)})`)
     return response.status === 401 || response.status === 403 || response.status === 400 ? 3 : 1
   },
 }
@@ -94,7 +92,7 @@ async function print(response: Response, given: Given, at: Terminal): Promise<vo
       ].join('\n'),
     )
   } else at.note(`${response.status} ${response.statusText}`)
-  // For a pipe as it came; for eyes, so that it cannot write over what stands there.
+  // A pipe gets the bytes unchanged; a terminal gets text without control characters.
   if (process.stdout.isTTY) at.line(visible(new TextDecoder().decode(bytes), { lines: true }))
   else at.raw(bytes)
 }
@@ -118,7 +116,8 @@ async function loadHeaders(given: Given): Promise<Headers> {
     const lines = text.startsWith('@') ? (await readTextFrom(text.slice(1), 'a header')).split('\n') : [text]
     for (const line of lines.filter((each) => each.trim() !== '')) {
       const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(line.trim()) ?? []
-      if (name === undefined || value === undefined) throw new UsageError('A header is given as Name: value')
+      if (name === undefined || value === undefined)
+        throw new UsageError('Invalid --header. Write it as Name: value')
       headers.append(name, value)
     }
   }
@@ -132,5 +131,9 @@ async function unreachable(fault: unknown): Promise<never> {
   if (cause === undefined && fault instanceof TypeError) throw new UsageError(fault.message)
   const code = cause !== undefined && 'code' in cause ? ` (${cause.code})` : ''
   const exit: ExitCode = 5
-  throw new CommandError('no_answer', `Nothing answers there${code}. Is the address right?`, exit)
+  throw new CommandError(
+    'no_answer',
+    `No response${code}. Check that the server runs and that the address is right.`,
+    exit,
+  )
 }

@@ -7,9 +7,12 @@ export const reinstate: Verb = {
   shares: ['site', 'service'],
   options: [['--reason <text>', 'why, for the audit']],
   examples: [
-    ['countersign reinstate did:service:ppid_… --reason "laptop found"', 'then issue a new credential'],
+    [
+      'countersign reinstate did:service:ppid_… --reason "laptop found"',
+      'reinstate the user, then issue a new credential',
+    ],
   ],
-  about: ['Credentials that are signed from now on are valid again. Older ones stay revoked permanently.'],
+  about: ['Credentials signed from now on are accepted. Older ones stay revoked permanently.'],
   async run(given, at) {
     const { client, siteId } = await connect(given, at)
     const done = await client.reinstateUser({
@@ -24,7 +27,7 @@ export const reinstate: Verb = {
         ['log', `${done.epoch}.${done.seq}`],
       ]),
     )
-    if (!done.already_active) at.note('Credentials from before stay revoked: issue a new one.')
+    if (!done.already_active) at.note('Older credentials stay revoked. Issue a new one.')
     return 0
   },
 }

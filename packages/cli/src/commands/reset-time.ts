@@ -2,27 +2,24 @@ import { UsageError } from '../command.ts'
 import { operatorCommand } from './operator-command.ts'
 
 const EFFECT =
-  'what ended between the two times may be valid again until its end comes once more, and a key that was retired then is retired only from that moment on. Revocations stay. Revoke whatever must not be valid again.'
+  'credentials and tokens that expired between the two times may be valid again until they expire again, and a key that was retired between them is retired from that time on. Revocations stay in force. Revoke whatever must not be valid again.'
 
 const toRfc3339 = (ms: number) => new Date(ms).toISOString()
 
 export const resetTime = operatorCommand('reset-time', {
-  words: [['[time]', 'the present; default: the clock of this machine']],
-  options: [['--yes', 'set it; without it, nothing is changed']],
+  words: [['[time]', 'the current time; default: the clock of this machine']],
+  options: [['--yes', 'set the time; without this flag, nothing is changed']],
   examples: [
-    [
-      'countersign reset-time',
-      'shows the time on record beside the clock of this machine, and changes nothing',
-    ],
-    ['countersign reset-time --yes', 'sets it to the clock of this machine'],
+    ['countersign reset-time', 'compare the time on record with the clock of this machine; change nothing'],
+    ['countersign reset-time --yes', 'set it to the clock of this machine'],
     [
       'countersign reset-time 2027-03-01T12:00:00Z --yes',
-      'to a time that you have read elsewhere, if this machine agrees within 60 seconds',
+      'set it to a time from another clock, if this machine agrees within 60 seconds',
     ],
   ],
   about: [
-    'The store keeps the highest time that a node has acted by, so that what has expired stays expired. A node whose clock was wrong when it started may have put it far ahead: then all nodes are not ready, and /readyz and their logs say so. Correct the clocks first; a node that starts with a wrong clock moves the time again.',
-    'Setting it back means that credentials, tokens and keys that ended between the two times may be valid again until their end comes once more. Revocations stay. It is written to the audit in the same transaction.',
+    'The store records the latest time that a node has used, so that what has expired stays expired. A node that started with a wrong clock may have set it far ahead: then no node is ready, and /readyz and the logs say so. Correct the clocks first, because a node that starts with a wrong clock moves the time again.',
+    'After the time is set back, credentials, tokens and keys that ended between the two times may be valid again until they end again. Revocations stay in force. The audit records it in the same transaction.',
     'Needs the master key. With the embedded store, stop the service first. Nodes on PostgreSQL may run: they adopt the new time within 5 seconds, and a node whose own clock is far from it is not ready until that clock is corrected.',
   ],
   async run({ given, at, service, store, storeSettings }) {

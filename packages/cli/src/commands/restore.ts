@@ -7,28 +7,28 @@ type Lost = RestoreResult['lost']
 export const restore = operatorCommand('restore', {
   words: [['<file>', 'the backup']],
   shares: ['removal'],
-  options: [['--keep-revocations', 'what was revoked since the backup stays revoked']],
+  options: [['--keep-revocations', 'keep what was revoked since the backup']],
   examples: [
     [
       'countersign restore /backups/monday.db --data-dir /var/lib/countersign',
-      'stop the service first, start it afterwards',
+      'restore; stop the service before and start it afterwards',
     ],
     [
       'countersign restore /backups/monday.db --keep-revocations',
-      'the same, and what was revoked since the backup stays revoked',
+      'restore, and keep what was revoked since the backup',
     ],
-    ['countersign restore /backups/monday.db --dry-run', 'says what the backup lacks, and changes nothing'],
+    ['countersign restore /backups/monday.db --dry-run', 'report what the backup lacks, and change nothing'],
   ],
   about: [
-    'Audits the copy, begins a new epoch of its log, audits again and only then puts it in place. What was there before is kept beside it. Fails, and changes nothing, while a service has the store open and when the copy fails the audit. Needs the master key under which the backup is sealed.',
-    'What was done after the backup is gone. The command compares the backup with the store that it replaces, and says how many revocations, distrusted issuers, compromised keys and deleted API keys the backup lacks. --keep-revocations applies all of them to the restored store as well. Settings of sites are not compared.',
+    'Audits the backup, begins a new epoch of its log, audits again and then replaces the store. It keeps the replaced store beside the new one. It fails, and changes nothing, while a service has the store open or when the backup fails the audit. Needs the master key under which the backup is sealed.',
+    'Changes since the backup are lost. The command compares the backup with the store that it replaces, and reports how many revocations, distrusted issuers, compromised keys and deleted API keys the backup lacks. --keep-revocations applies all of them to the restored store. Settings of sites are not compared.',
     'Verifiers that followed the replaced store keep the revocations that they know, for users, credentials and tokens. The service itself, and verifiers that start later, know only what the restored store has.',
   ],
   async run({ given, at, service, storeSettings, headFile, onProgress }) {
     const file = given.word(0)
     const dryRun = given.has('dry-run')
     const keepRevocations = given.has('keep-revocations')
-    const act = `put ${file} in the place of the store, so that what was done after that backup is gone`
+    const act = `replace the store with ${file} and lose all changes since that backup`
     const answer = dryRun ? undefined : await confirmRemoval(given, at, { act, plan: {} })
     if (answer !== undefined) return answer
     const options = { dryRun, keepRevocations, onProgress }
@@ -53,12 +53,12 @@ export const restore = operatorCommand('restore', {
     )
     if (before !== undefined) at.note(`The store as it was before: ${before}`)
     for (const note of describeLoss(lost, keepRevocations, dryRun)) at.note(note)
-    if (dryRun) at.note(`Would put ${file} in the place of the store.\nNothing was changed.`)
+    if (dryRun) at.note(`Would replace the store with ${file}.\nNothing was changed.`)
     return 0
   },
 })
 
-/** What the backup lacks of the replaced store, for people. */
+/** Describes what the replaced store had and the backup lacks. */
 function describeLoss(lost: Lost, isKept: boolean, dryRun: boolean): readonly string[] {
   const again = 'Revoke again whatever was revoked after the backup.'
   if (lost === undefined) return [`There was no store to compare the backup with. ${again}`]

@@ -4,15 +4,15 @@ import { connect } from '../service/connection.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 
 export const revokeToken: Verb = {
-  words: [['[file]', 'a file with the token, or with the answer of exchange; default: the standard input']],
+  words: [['[file]', 'a file with the token, or with the JSON of exchange; default: standard input']],
   shares: ['service', 'removal'],
   options: [['--reason <text>', 'why, for the audit']],
   examples: [
-    ['countersign revoke-token token --yes', 'this one token'],
-    ['countersign revoke-token --yes < leaked.txt', 'one that was found somewhere'],
+    ['countersign revoke-token token --yes', 'revoke this token'],
+    ['countersign revoke-token --yes < leaked.txt', 'revoke a token that leaked'],
   ],
   about: [
-    'Only the token ends: its credential can be traded for another. Ends with 3 when there was nothing to revoke: unknown, of another site, ended or revoked before.',
+    'Only the token is revoked: its credential can be exchanged for another. The exit code is 3 when there was nothing to revoke: the token is unknown, of another site, expired or already revoked.',
   ],
   async run(given, at) {
     const token = await readToken(given.words[0])
@@ -27,7 +27,7 @@ export const revokeToken: Verb = {
     at.result(done, () =>
       done.revoked
         ? `revoked  ${shown}`
-        : 'There was nothing to revoke: unknown here, ended, or revoked before.',
+        : 'Nothing to revoke: the token is unknown, expired or already revoked.',
     )
     return done.revoked ? 0 : 3
   },

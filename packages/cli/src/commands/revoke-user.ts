@@ -21,28 +21,29 @@ export const revokeUser: Verb = {
       '--wait [seconds]',
       `wait until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`,
     ],
-    ['--self', 'revoke yourself, with your own credential and no key'],
+    ['--self', 'revoke yourself, with your own credential instead of a key'],
   ],
   examples: [
     [
       'countersign revoke-user did:service:ppid_… --reason "lost laptop" --wait 5',
-      'revokes, and waits up to 5 seconds for all verifiers',
+      'revoke, and wait up to 5 seconds for all verifiers',
     ],
     [
       'countersign revoke-user did:service:ppid_… --dry-run',
-      'lists the credentials and tokens that would end',
+      'list the credentials and tokens that would end',
     ],
     [
       'countersign revoke-user --self --credential mine.json --holder-key mine.jwk --yes',
-      'when your own credential is lost',
+      'revoke yourself when your credential is lost',
     ],
   ],
   about: [
-    'Ends all credentials of the user at the site: known ones, unknown ones and new ones, until the user is reinstated. When it returns, the revocation is durable and the answering node denies access. With --wait, the exit code is 3 when a connected verifier has not confirmed in time; the revocation is in force all the same.',
+    'Ends all credentials of the user at the site: known ones, unknown ones and new ones, until the user is reinstated. When it returns, the revocation is durable and the answering node denies access. With --wait, the exit code is 3 when a connected verifier has not confirmed in time; the revocation is in force in any case.',
   ],
   async run(given, at) {
     const isSelf = given.has('self')
-    if (isSelf === (given.words[0] !== undefined)) throw new UsageError('Give the ppid of a user, or --self.')
+    if (isSelf === (given.words[0] !== undefined))
+      throw new UsageError('Missing user. Give the ppid of a user, or --self, but not both.')
     const waitSeconds = parseWaitSeconds(given)
     const { client, dev, siteId: chosen } = await connect(given, at)
     const own = await loadHolder(given, dev)

@@ -12,33 +12,33 @@ import {
 import { confirmRemoval } from '../terminal/confirm.ts'
 
 export const revoke: Verb = {
-  words: [['[credential_id]', 'cred_…, also one that was never seen; not needed with --self']],
+  words: [['[credential_id]', 'cred_…, also one that the service does not know; not needed with --self']],
   shares: ['site', 'service', 'removal', 'credential'],
   options: [
     ['--reason <text>', 'why, for the audit; never sent to verifiers'],
     [
       '--wait [seconds]',
-      `until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`,
+      `wait until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`,
     ],
-    ['--self', 'the credential revokes itself, without a key; also one that was delegated'],
+    ['--self', 'revoke your own credential with itself instead of a key; also a delegated one'],
   ],
   examples: [
     [
       'countersign revoke cred_01k… --reason "agent retired" --yes',
-      'one credential; the user keeps the others',
+      'revoke one credential; the others stay valid',
     ],
     [
       'countersign revoke --self --credential helper.json --holder-key helper.jwk --yes',
-      'what you no longer need',
+      'revoke a credential that you no longer need',
     ],
   ],
   about: [
-    'Permanent: a revoked credential is never valid again, nor is any that was delegated from it. With --wait it ends with 3 when a connected verifier has not confirmed in time.',
+    'A revoked credential is never valid again, and neither is any credential delegated from it. With --wait, the exit code is 3 when a connected verifier has not confirmed in time; the revocation is in force in any case.',
   ],
   async run(given, at) {
     const isSelf = given.has('self')
     if (isSelf === (given.words[0] !== undefined))
-      throw new UsageError('Give the id of a credential, or --self.')
+      throw new UsageError('Missing credential. Give the id of a credential, or --self, but not both.')
     const waitSeconds = parseWaitSeconds(given)
     const { client, dev, siteId: chosen } = await connect(given, at)
     const own = await loadHolder(given, dev)

@@ -3,19 +3,19 @@ import { operatorCommand } from './operator-command.ts'
 
 const NODES =
   'With the embedded store, stop the service first. ' +
-  'Nodes on PostgreSQL may run: each reads new keys every 5 seconds, which is what the delay is for.'
+  'Nodes on PostgreSQL may run: each reads new keys every 5 seconds, so the delay gives them time.'
 
 const whenText = (seconds: number) => (seconds === 0 ? 'from now on' : `in ${seconds} seconds`)
 
 export const rotateIssuerKey = operatorCommand('rotate-issuer-key', {
   options: [['--now', 'the new key signs at once']],
   examples: [
-    ['countersign rotate-issuer-key', 'a new key, published at once, signing in 60 seconds'],
-    ['countersign rotate-issuer-key --now', 'signing at once: when the key before must not sign any more'],
+    ['countersign rotate-issuer-key', 'create a key that is published at once and signs in 60 seconds'],
+    ['countersign rotate-issuer-key --now', 'sign at once, when the previous key must not sign any more'],
   ],
   about: [
-    'Every site is notified. The key before stays published for as long as what it has signed may be valid. ' +
-      `A key that has leaked has to be marked as compromised at the sites as well. ${NODES}`,
+    'Every site is notified. The previous key stays published for as long as credentials that it signed may be valid. ' +
+      `Also mark a leaked key as compromised at the sites. ${NODES}`,
   ],
   async run({ given, at, service, config }) {
     const { keyId, signsInSeconds } = await service.rotateIssuerKey(config(), { isNow: given.has('now') })
@@ -46,7 +46,7 @@ export const rotateFeedKey = operatorCommand('rotate-feed-key', {
   about: [
     'The next key was prepared when the current one came into use. Verifiers expect it, because the current key has committed to its hash. ' +
       'They follow by themselves; guards with pins do too. Then give guards that use pins new ones: countersign doctor prints them.',
-    'After a leak use --compromised. A thief of the leaked key cannot name another successor. ' +
+    'After a leak use --compromised. A thief of the leaked key cannot name another next key. ' +
       'If the master key may have leaked too, so may the next key: run --compromised twice, then give every guard new pins and restart it.',
     NODES,
   ],

@@ -1,5 +1,5 @@
 import { type Given, type Group, type Option, UsageError } from '../command.ts'
-import { requireOneOf, toClearedMembers } from '../input/option-values.ts'
+import { omitUndefined, parseOneOf, toClearedMembers } from '../input/option-values.ts'
 import { connect, requireSite } from '../service/connection.ts'
 import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
@@ -8,16 +8,16 @@ import { facts } from '../terminal/output.ts'
 const TTL_MAX = 366 * 86_400
 
 const MEMBERS: readonly Option[] = [
-  ['--name <text>', 'for people'],
+  ['--name <text>', 'a name for people'],
   ['--return-urls <url>', 'where a hosted sign-in may return to; may be repeated; replaces all', 'list'],
   [
     '--hosts <host>',
-    'a host that callers use behind forward-auth, with its port unless that is 80 or 443; may be repeated; replaces all',
+    'a host that clients use behind forward-auth, with its port unless it is 80 or 443; may be repeated; replaces all',
     'list',
   ],
-  ['--bearer <mode>', 'on or off: whether bearer tokens are taken'],
+  ['--bearer <mode>', 'on or off: whether bearer tokens are accepted'],
   ['--holder-proof <mode>', 'optional or required: whether every request needs a holder proof'],
-  ['--credential-ttl-seconds-max <n>', 'the longest life that a credential may have here'],
+  ['--credential-ttl-seconds-max <n>', 'the longest lifetime of a credential at this site'],
   [
     '--max-staleness-seconds-max <n>',
     'the longest that a guard accepts without a newer signed head, 5 to 3600',
@@ -41,10 +41,10 @@ const siteText = (site: Site) => facts(Object.entries(site))
 export const sites: Group = {
   verbs: {
     list: {
-      summary: 'list sites; with a key of a site, that one',
+      summary: 'list all sites, or with a key of a site only that one',
       options: PAGE_OPTIONS,
       shares: ['service'],
-      examples: [['countersign sites list', 'all sites, with an operator key']],
+      examples: [['countersign sites list', 'list all sites, with an operator key']],
       async run(given, at) {
         const { client } = await connect(given, at, 'operator')
         const page = await loadPages(given, (part) => client.listSites(part))
@@ -59,9 +59,9 @@ export const sites: Group = {
     },
     show: {
       summary: 'show a site',
-      words: [['[site_id]', 'default: that of --site']],
+      words: [['[site_id]', 'the site; default: that of --site']],
       shares: ['site', 'service'],
-      examples: [['countersign sites show shop.example', 'all that is set']],
+      examples: [['countersign sites show shop.example', 'show all settings']],
       async run(given, at) {
         const { client, siteId } = await connect(given, at, 'site', given.words[0])
         const site = await client.readSite({ site_id: requireSite({ siteId }) })
@@ -91,8 +91,8 @@ export const sites: Group = {
       },
     },
     change: {
-      summary: 'change a site; what is not named stays',
-      words: [['[site_id]', 'default: that of --site']],
+      summary: 'change a site; the rest stays as it is',
+      words: [['[site_id]', 'the site; default: that of --site']],
       options: [
         ...MEMBERS,
         ['--clear <member>', 'clear name, hosts or credential_ttl_seconds_max; repeatable', 'list'],
@@ -101,16 +101,16 @@ export const sites: Group = {
       examples: [
         [
           'countersign sites change shop.example --bearer off',
-          'when no client needs tokens any more; those that are out end at once',
+          'stop accepting bearer tokens; existing ones end at once',
         ],
         [
           'countersign sites change shop.example --hosts shop.example --hosts api.shop.example',
-          'both names are behind forward-auth',
+          'use both names behind forward-auth',
         ],
-        ['countersign sites change shop.example --clear name', 'without a name'],
+        ['countersign sites change shop.example --clear name', 'remove the name'],
       ],
       about: [
-        'Switching bearer off, or asking every credential for a holder key, revokes access, so it needs a confirmation.',
+        'Switching bearer tokens off and requiring holder proofs revoke access, so they need a confirmation.',
       ],
       async run(given, at) {
         const members = {
@@ -118,7 +118,7 @@ export const sites: Group = {
           ...toClearedMembers(given, ['name', 'hosts', 'credential_ttl_seconds_max']),
         }
         if (Object.keys(members).length === 0)
-          throw new UsageError('What shall change? See countersign sites change --help')
+          throw new UsageError('Nothing to change. Give an option; see countersign sites change --help')
         const { client, siteId } = await connect(given, at, 'site', given.words[0])
         const site_id = requireSite({ siteId })
         const takes = [
@@ -145,20 +145,14 @@ export const sites: Group = {
 }
 
 function toMembers(given: Given) {
-  const [name, bearer, holderProof] = [given.text('name'), given.text('bearer'), given.text('holder-proof')]
-  const ttl = given.integer('credential-ttl-seconds-max', { min: 1, max: TTL_MAX })
-  const staleness = given.integer('max-staleness-seconds-max', { min: 5, max: 3600 })
-  const urls = given.list('return-urls')
-  const hosts = given.list('hosts')
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(urls.length === 0 ? {} : { return_urls: [...urls] }),
-    ...(hosts.length === 0 ? {} : { hosts: [...hosts] }),
-    ...(bearer === undefined ? {} : { bearer: requireOneOf('bearer', bearer, ['on', 'off'] as const) }),
-    ...(holderProof === undefined
-      ? {}
-      : { holder_proof: requireOneOf('holder-proof', holderProof, ['optional', 'required'] as const) }),
-    ...(ttl === undefined ? {} : { credential_ttl_seconds_max: ttl }),
-    ...(staleness === undefined ? {} : { max_staleness_seconds_max: staleness }),
-  }
+  const [urls, hosts] = [given.list('return-urls'), given.list('hosts')]
+  return omitUndefined({
+    name: given.text('name'),
+    return_urls: urls.length === 0 ? undefined : [...urls],
+    hosts: hosts.length === 0 ? undefined : [...hosts],
+    bearer: parseOneOf(given, 'bearer', ['on', 'off']),
+    holder_proof: parseOneOf(given, 'holder-proof', ['optional', 'required']),
+    credential_ttl_seconds_max: given.integer('credential-ttl-seconds-max', { min: 1, max: TTL_MAX }),
+    max_staleness_seconds_max: given.integer('max-staleness-seconds-max', { min: 5, max: 3600 }),
+  })
 }

@@ -5,18 +5,18 @@ import { table } from '../terminal/output.ts'
 const IDS_MAX = 100
 
 export const status: Verb = {
-  words: [['<credential_ids...>', 'one or more, up to 100']],
+  words: [['<credential_ids...>', 'ids of credentials, at most 100']],
   shares: ['site', 'service'],
   options: [['--min-seq <epoch.seq>', 'answer only from revocation data at least this new; needs --site']],
   examples: [
-    ['countersign status cred_01k…', 'active, revoked, expired or unknown'],
-    ['countersign status cred_01k… cred_01m… --json', 'several at once'],
+    ['countersign status cred_01k…', 'print active, revoked, expired or unknown'],
+    ['countersign status cred_01k… cred_01m… --json', 'check several at once'],
   ],
   about: [
-    'Works without a key; with a key of the site it also says why and how it was revoked. Ends with 3 unless all are active.',
+    'Works without a key. With a key of the site it also prints how and why a credential was revoked. The exit code is 3 unless all are active.',
   ],
   async run(given, at) {
-    if (given.words.length > IDS_MAX) throw new UsageError(`At most ${IDS_MAX} at a time.`)
+    if (given.words.length > IDS_MAX) throw new UsageError(`Too many ids. Give at most ${IDS_MAX} at a time.`)
     const { client } = await connect(given, at, 'anyone')
     const minSeq = given.text('min-seq')
     const siteId = given.text('site')

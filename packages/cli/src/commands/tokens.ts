@@ -5,8 +5,8 @@ import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
 export const tokens: Verb = {
   options: [['--ppid <ppid>', 'only those of this user'], ...PAGE_OPTIONS],
   shares: ['site', 'service'],
-  examples: [['countersign tokens --ppid did:service:ppid_…', 'who still uses bearer tokens']],
-  about: ['The tokens themselves are not shown: the service does not have them.'],
+  examples: [['countersign tokens --ppid did:service:ppid_…', 'list the bearer tokens of a user']],
+  about: ['The tokens themselves are not shown, because the service does not store them.'],
   async run(given, at) {
     const { client, siteId } = await connect(given, at)
     const site_id = requireSite({ siteId })

@@ -9,19 +9,19 @@ import { type Terminal, visible } from '../terminal/output.ts'
 export const verifiers: Verb = {
   options: [
     ...PAGE_OPTIONS,
-    ['--dismiss <instance>', 'an instance that fails open and whose process has ended, or how it begins'],
+    [
+      '--dismiss <instance>',
+      'dismiss an instance that fails open and whose process has ended; the first characters of its id are enough',
+    ],
   ],
   shares: ['site', 'service', 'removal'],
   examples: [
-    [
-      'countersign verifiers --site shop.example',
-      'which verifiers follow the site, and how far behind the log',
-    ],
-    ['countersign verifiers --dismiss 5e1f20c3 --yes', 'receipts no longer count this instance'],
+    ['countersign verifiers --site shop.example', 'list the verifiers of the site and their lag'],
+    ['countersign verifiers --dismiss 5e1f20c3 --yes', 'stop counting this instance in receipts'],
   ],
   about: [
-    'Each guard process is an instance; replicas may share a name. bound is how long an instance accepts without a newer signed head. A silent instance is connected and has not acknowledged anything for 15 seconds. Readers without an instance are other clients of the feed.',
-    'An instance that fails open and has gone without guard.close() is listed as not_connected: it may still accept, so receipts state no denied_everywhere_at. Dismiss it when its process has ended.',
+    'Each guard process is an instance; replicas may share a name. The column bound shows how long an instance accepts credentials without a newer signed head. A silent instance is connected but has acknowledged nothing for 15 seconds. Rows without an instance are other clients of the feed.',
+    'An instance that fails open and disconnected without guard.close() is listed as not_connected: it may still accept credentials, so receipts have no denied_everywhere_at. Dismiss it when its process has ended.',
   ],
   async run(given, at) {
     const { client, siteId } = await connect(given, at)

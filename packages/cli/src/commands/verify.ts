@@ -3,28 +3,31 @@ import { parseScopes } from '../input/scopes.ts'
 import { parseTimeOption } from '../input/times.ts'
 import { requireSite, resolveTarget } from '../service/connection.ts'
 
-/** As the SDK's guard has it. */
+/** The default of the SDK's guard. */
 const STALENESS_MS_MAX = 30_000
 
 export const verify: Verb = {
   shares: ['credential', 'site', 'service'],
   options: [
-    ['--scope <scope>', 'what the route asks for; may be repeated', 'list'],
-    ['--at <time>', 'decide as if it were this time, such as 2027-01-31T12:00:00Z'],
+    ['--scope <scope>', 'a scope that the route requires; may be repeated', 'list'],
+    ['--at <time>', 'decide for this time, such as 2027-01-31T12:00:00Z; default: now'],
   ],
   examples: [
     [
       'countersign verify --credential alice.json --site shop.example --scope orders:read',
-      'accepted or not, and why',
+      'print whether the site accepts it, and why',
     ],
     [
       'countersign verify --scope orders:read --at 2030-01-01T00:00:00Z',
-      'the demo credential, years from now',
+      'check the demo credential for a time in the future',
     ],
-    ['countersign verify --credential a.json --scope a > /dev/null || echo rejected', 'in a script'],
+    [
+      'countersign verify --credential a.json --scope a > /dev/null || echo rejected',
+      'use the exit code in a script',
+    ],
   ],
   about: [
-    'Takes a signed snapshot of all that the site trusts and has revoked, and decides here as the service and the SDK do. With --at only the time is another: trust and revocations are those of now. For a bound credential, --holder-key proves possession with a request of its own; without it that check is left out. Ends with 3 when it is refused.',
+    'Loads a signed snapshot of the trust and the revocations of the site, and decides on this machine, as the service and the SDK do. --at changes only the time: trust and revocations are current. For a bound credential, --holder-key signs a request to prove possession; without it that check is left out. The exit code is 3 when the credential is rejected.',
   ],
   async run(given, at) {
     const target = await resolveTarget(given, at, 'site')
@@ -49,7 +52,7 @@ export const verify: Verb = {
     const isUnproven = signed.credential.holderKey !== undefined && holderKey === undefined
     const checks = shownChecks(
       explanation,
-      isUnproven ? { holder: 'every request has to be signed by the key that it is bound to' } : {},
+      isUnproven ? { holder: 'the holder must sign every request with the key of the credential' } : {},
     )
     const refused = checks.find(({ result }) => result === 'denied' || result === 'skipped')
     const { epoch, seq } = view.head
@@ -73,7 +76,7 @@ export const verify: Verb = {
               )
             : at.paint(
                 'red',
-                `Refused at ${siteId}: ${refused.detail ?? refused.check} (${refused.code ?? refused.result}).`,
+                `Rejected at ${siteId}: ${refused.detail ?? refused.check} (${refused.code ?? refused.result}).`,
               ),
           '',
           claimsText(signed.credential, at),

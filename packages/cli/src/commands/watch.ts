@@ -10,28 +10,32 @@ const VERIFIERS_MS = 2000
 export const watch: Verb = {
   shares: ['site', 'service'],
   options: [
-    ['--after <epoch.seq>', 'begin after this entry; default: with what comes from now on'],
-    ['--count <n>', 'end after so many entries'],
+    ['--after <epoch.seq>', 'start after this entry; default: with the next new entry'],
+    ['--count <n>', 'stop after n entries'],
   ],
   examples: [
-    ['countersign watch', 'every revocation and every change of trust, as it happens'],
-    ['countersign watch --json | jq -c "select(.event == \\"user.revoked\\")"', 'for a program'],
-    ['countersign watch --after k3v9x2q7.0 --count 10', 'the first ten entries of the log'],
+    ['countersign watch', 'print every revocation and every change of trust as it happens'],
+    [
+      'countersign watch --json | jq -c "select(.event == \\"user.revoked\\")"',
+      'filter entries in a program',
+    ],
+    ['countersign watch --after k3v9x2q7.0 --count 10', 'print the first ten entries of the log'],
   ],
   about: [
-    'Observes the feed: every entry is checked against the one before it. Receipts do not count this program. Needs a key with feed:read; with site:admin it also shows how many verifiers follow the site and how far behind they are. The lag of an entry is from its time in the log to its arrival, by the two clocks. Ends with Ctrl-C.',
+    'Follows the feed as an observer, which receipts do not count, and checks that every entry continues the one before it. Needs a key with feed:read; with site:admin it also prints how many verifiers follow the site and how far they lag. The lag of an entry is the time between its time in the log and its arrival, by both clocks. Stop it with Ctrl-C.',
   ],
   async run(given, at) {
     const countMax = given.integer('count', { min: 1, max: 1_000_000_000 }) ?? Number.POSITIVE_INFINITY
     const target = await connect(given, at)
-    const [{ feedService, loadSite, asFailure }, { followFeed, NotTheLog }] = await Promise.all([
+    const [{ feedService, loadSite, asFailure }, { followFeed }, { LogCorrupted }] = await Promise.all([
       import('../feed/load-site.ts'),
       import('../feed/follow-feed.ts'),
+      import('@countersign/sdk/feed'),
     ])
     const service = feedService(target)
     const from = parseCursor(given) ?? (await loadSite(target)).head
     const stop = untilStopped()
-    const crowd = watchVerifiers(target, at, stop.signal)
+    const verifiers = watchVerifiers(target, at, stop.signal)
     let count = 0
     try {
       for await (const news of followFeed(service, from, stop.signal)) {
@@ -39,19 +43,23 @@ export const watch: Verb = {
           const { entry } = news
           const lagMs = Date.now() - Date.parse(entry.at)
           at.item({ event: entry.kind, ...entry, lag_ms: lagMs }, () => entryText(entry, lagMs, at))
-          crowd.draw()
+          verifiers.draw()
           if (++count >= countMax) break
         } else if (news.kind === 'connected')
           at.note(
             `Following ${requireSite(target)} after ${from.epoch}.${from.seq + count}. Stop with Ctrl-C.`,
           )
         else if (news.kind === 'lost')
-          at.note(`${visible(news.why)}; trying again in ${Math.round(news.waitMs / 100) / 10} s`)
-        else crowd.proven(news.seq)
+          at.note(`${visible(news.why)}; the next try is in ${Math.round(news.waitMs / 100) / 10} s`)
+        else verifiers.proven(news.seq)
       }
     } catch (fault) {
-      throw fault instanceof NotTheLog
-        ? new CommandError('not_the_log', `${fault.message}. Look at the log: countersign audit-log`, 3)
+      throw fault instanceof LogCorrupted
+        ? new CommandError(
+            'not_the_log',
+            `${fault.message}. Check the log of the service: countersign audit-log`,
+            3,
+          )
         : asFailure(fault)
     } finally {
       stop.abort()
@@ -66,7 +74,7 @@ function parseCursor(given: Given): Cursor | undefined {
   if (text === undefined) return undefined
   const [, epoch, seq] = /^([0-9a-z]{8,32})\.(\d{1,15})$/.exec(text) ?? []
   if (epoch === undefined || seq === undefined)
-    throw new UsageError('--after must be epoch.seq, as the log of a revocation has it')
+    throw new UsageError('--after must be epoch.seq, as a revocation prints it under log')
   return { epoch, seq: Number(seq), hash: undefined }
 }
 
@@ -101,7 +109,8 @@ function settingsText(body: object): string {
 }
 
 /**
- * The line below the entries: who follows the site, and how far. Silent for a key that may not ask.
+ * Draws a line below the entries: how many verifiers follow the site, and their lag. Draws nothing
+ * if the key may not list verifiers.
  */
 function watchVerifiers(target: Target & { readonly client: Client }, at: Terminal, signal: AbortSignal) {
   let line = ''
@@ -134,7 +143,7 @@ function watchVerifiers(target: Target & { readonly client: Client }, at: Termin
       try {
         await look()
       } catch (fault) {
-        // It may follow and not list.
+        // This key may follow the feed but not list verifiers.
         if (fault instanceof Error && 'status' in fault && (fault.status === 403 || fault.status === 404))
           return
       }

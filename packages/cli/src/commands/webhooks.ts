@@ -12,7 +12,7 @@ export const webhooks: Group = {
       summary: 'list the webhooks of a site',
       options: PAGE_OPTIONS,
       shares: ['site', 'service'],
-      examples: [['countersign webhooks list --site shop.example', 'where entries are sent to']],
+      examples: [['countersign webhooks list --site shop.example', 'list the URLs that receive log entries']],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
@@ -28,9 +28,9 @@ export const webhooks: Group = {
     },
     show: {
       summary: 'show a webhook',
-      words: [['<webhook_id>', 'as webhooks list has it']],
+      words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
       shares: ['site', 'service'],
-      examples: [['countersign webhooks show wh_01k…', 'its URL, kinds and status']],
+      examples: [['countersign webhooks show wh_01k…', 'show its URL, kinds and status']],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
@@ -44,17 +44,17 @@ export const webhooks: Group = {
       },
     },
     create: {
-      summary: 'have entries sent to a URL; the secret is shown once',
+      summary: 'send log entries to a URL; the secret is shown once',
       words: [['<url>', 'https on port 443 or 8443, at a public address']],
       options: [
-        ['--kinds <kinds>', 'only these, such as user.revoked; may be repeated; default: all', 'list'],
+        ['--kinds <kinds>', 'only these kinds, such as user.revoked; may be repeated; default: all', 'list'],
         ['--out <file>', 'write the secret to a new file that only you can read'],
       ],
       shares: ['site', 'service'],
       examples: [
         [
           'countersign webhooks create https://hooks.example/countersign --kinds user.revoked --out webhook.secret',
-          'revoked users only',
+          'send only revocations of users',
         ],
       ],
       about: ['To receive them on this machine while developing: countersign listen'],
@@ -78,10 +78,10 @@ export const webhooks: Group = {
     },
     delete: {
       summary: 'delete a webhook',
-      words: [['<webhook_id>', 'as webhooks list has it']],
+      words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
       shares: ['site', 'service', 'removal'],
       examples: [
-        ['countersign webhooks delete wh_01k… --yes', 'what was not delivered yet is not sent any more'],
+        ['countersign webhooks delete wh_01k… --yes', 'delete it; pending deliveries are not sent any more'],
       ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
@@ -98,14 +98,14 @@ export const webhooks: Group = {
       },
     },
     'rotate-secret': {
-      summary: 'make a new secret for a webhook; it is shown once',
-      words: [['<webhook_id>', 'as webhooks list has it']],
+      summary: 'create a new secret for a webhook; it is shown once',
+      words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
       options: [['--out <file>', 'write the secret to a new file that only you can read']],
       shares: ['site', 'service'],
       examples: [
         [
           'countersign webhooks rotate-secret wh_01k… --out webhook.secret',
-          'for a day deliveries are signed under both',
+          'rotate it; for one day deliveries carry signatures of both secrets',
         ],
       ],
       async run(given, at) {
@@ -122,17 +122,19 @@ export const webhooks: Group = {
           at.result({ ...rest, file: out }, () => made.webhook_id)
         }
         if (!at.isJson)
-          at.note(`The secret is shown only now. The one before is good until ${made.previous_valid_until}.`)
+          at.note(
+            `The secret is shown only now. The previous one is valid until ${made.previous_valid_until}.`,
+          )
         return 0
       },
     },
     deliveries: {
-      summary: 'list what was sent to a webhook, the newest first',
-      words: [['<webhook_id>', 'as webhooks list has it']],
+      summary: 'list the deliveries of a webhook, newest first',
+      words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
       options: PAGE_OPTIONS,
       shares: ['site', 'service'],
       examples: [
-        ['countersign webhooks deliveries wh_01k… --limit 20', 'what arrived, what waits, what failed'],
+        ['countersign webhooks deliveries wh_01k… --limit 20', 'list delivered, pending and failed ones'],
       ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
@@ -155,10 +157,10 @@ export const webhooks: Group = {
       },
     },
     replay: {
-      summary: 'send a delivery once more',
-      words: [['<delivery_id>', 'as webhooks deliveries has it']],
+      summary: 'send a delivery again',
+      words: [['<delivery_id>', 'dlv_…, as webhooks deliveries prints it']],
       shares: ['site', 'service'],
-      examples: [['countersign webhooks replay dlv_01k…', 'after the receiver was fixed']],
+      examples: [['countersign webhooks replay dlv_01k…', 'send it again after you fixed the receiver']],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const delivery = await client.replayDelivery({

@@ -1,24 +1,24 @@
 import type { Credential, Explanation } from '@countersign/core'
 import { facts, type Terminal, table, visible } from '../terminal/output.ts'
 
-/** How one check came out. `not_checked`: nothing here could tell. */
+/** The result of one check. `not_checked`: the command lacks the data for it. */
 export interface ShownCheck {
   readonly check: string
   readonly result: 'passed' | 'denied' | 'skipped' | 'not_checked'
   readonly code?: string
   readonly detail?: string
-  /** False for what was looked at although no signature vouches for it. */
+  /** False if no valid signature covers what was checked. */
   readonly trustworthy: boolean
 }
 
-/** What could not be told here, by name of the check, with the reason why. */
+/** Why a check could not be made, by its name. */
 export type NotChecked = Readonly<Partial<Record<string, string>>>
 
-/** The checks of an explanation, without those that had nothing to go by. */
+/** Converts the checks of an explanation, and marks those that could not be made. */
 export function shownChecks({ checks }: Explanation, notChecked: NotChecked): readonly ShownCheck[] {
   return checks.map(({ check, result, denial, trustworthy }) => {
     const why = notChecked[check]
-    // Nothing can be passed that could not be asked; but what is refused all the same is refused.
+    // A check without its data never counts as passed. A denial counts nevertheless.
     if (why !== undefined && (result !== 'denied' || ALWAYS_DENIED_OFFLINE.has(check)))
       return { check, result: 'not_checked', detail: why, trustworthy }
     return {
@@ -30,7 +30,7 @@ export function shownChecks({ checks }: Explanation, notChecked: NotChecked): re
   })
 }
 
-/** These ask a service, and there is none. */
+/** These checks need a service, so offline they always deny. */
 const ALWAYS_DENIED_OFFLINE: ReadonlySet<string> = new Set(['issuer', 'holder'])
 
 const MARKS: Readonly<Record<ShownCheck['result'], string>> = {
@@ -51,7 +51,7 @@ export function checksText(checks: readonly ShownCheck[]): string {
   ).replaceAll(/ -$/gm, '')
 }
 
-/** What a credential says of itself, for people. */
+/** The claims of a credential, for people. */
 export function claimsText(credential: Credential, at: Terminal): string {
   const time = (ms: number) =>
     Number.isFinite(ms) ? new Date(ms).toISOString().replace('.000Z', 'Z') : undefined
@@ -73,7 +73,7 @@ export function claimsText(credential: Credential, at: Terminal): string {
   return `${lines}\n${at.paint('dim', 'delegated from')}\n${claimsText(credential.parent, at).replaceAll(/^/gm, '  ')}`
 }
 
-/** The same for programs, with the names of the credential itself. */
+/** The claims of a credential, for programs. */
 export function claimsFacts(credential: Credential): Readonly<Record<string, unknown>> {
   const { parent } = credential
   return {

@@ -9,11 +9,11 @@ import {
   type SiteId,
   type TrustedIssuer,
 } from '@countersign/core'
-import { UsageError } from '../command.ts'
+import { requireSiteId } from '../input/site-id.ts'
 
 /**
- * A site without a service: it believes the issuer about the issuer's keys and knows of no
- * revocation. Only good for seeing whether a credential is sound in itself.
+ * A site without a service: it trusts the issuer's own statement of its keys and knows no
+ * revocations. Use it only to check a credential by itself.
  */
 export function offlineSite(
   credential: Credential | undefined,
@@ -26,7 +26,7 @@ export function offlineSite(
     siteId:
       siteId === undefined
         ? ((parseSiteId(credential?.site) ?? 'unknown.invalid') as SiteId)
-        : readSite(siteId),
+        : requireSiteId(siteId),
     trusted: true,
     settings: { bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined },
     head: { epoch: '', seq: 0, hash: GENESIS_HASH },
@@ -37,16 +37,8 @@ export function offlineSite(
   }
 }
 
-function readSite(text: string): SiteId {
-  const siteId = parseSiteId(text)
-  if (siteId === undefined)
-    throw new UsageError(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
-  return siteId
-}
-
 /**
- * With the keys that its DID carries, or that the document given for it lists; undefined when there
- * are none.
+ * The issuer with the keys of its DID, or of the given DID document; undefined when there are none.
  */
 function findIssuer(issuer: string, didDocument: unknown): TrustedIssuer | undefined {
   const listed = didDocument === undefined ? findDidKeys(issuer) : documentKeys(didDocument, issuer)

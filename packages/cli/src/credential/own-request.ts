@@ -6,7 +6,7 @@ import {
   signRequest,
 } from '@countersign/core'
 
-/** A request that goes nowhere, signed by the holder: it proves that the key is there. */
+/** A request that is never sent, signed by the holder to prove possession of the key. */
 export async function ownRequest(header: string, key: PrivateKey, nowMs: number): Promise<HolderRequest> {
   const fields = new Headers({ [CREDENTIAL_HEADER]: header })
   const url = 'https://verify.invalid/'

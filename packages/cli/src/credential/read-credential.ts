@@ -15,9 +15,9 @@ import { type Given, UsageError } from '../command.ts'
 import { readSecretFrom, readTextFrom } from '../input/secrets.ts'
 import type { DevFile } from '../service/connection.ts'
 
-/** A credential as it was given, and the text of its header, by which it is judged. */
+/** A credential from the command line, with the header that is verified. */
 export interface GivenCredential {
-  /** Base64url of the very bytes that were given, or of the object inside an answer. */
+  /** Base64url of the bytes that were given, or of the object inside a response. */
   readonly header: string
   readonly document: JsonObject
   readonly signed: SignedCredential
@@ -26,38 +26,38 @@ export interface GivenCredential {
 const DEPTH_MAX = 32
 
 /**
- * The header that carries the credential in a text: the signed object, an answer with a member
- * `credential`, a header line, or its value alone. What is wrong inside is left for the checks to
- * find. Throws a `UsageError` for a text that holds none of these.
+ * Converts a text to the credential header. The text is the signed object, a response with a member
+ * `credential`, a header line, or the value of the header. The checks find what is wrong inside.
+ * Throws a `UsageError` for any other text.
  */
 export function headerOfText(text: string): string {
   const bare = text.trim().replace(new RegExp(`^${CREDENTIAL_HEADER}:\\s*`, 'i'), '')
   if (!bare.startsWith('{')) {
     if (bare === '' || /\s/.test(bare))
       throw new UsageError(
-        'This is not a credential: give the signed object as JSON, or the value of its header.',
+        'The input is not a credential. Give the signed object as JSON, or the value of its header.',
       )
     return bare
   }
   const parsed = parseJson(bare, { depthMax: DEPTH_MAX })
   const inner = 'fault' in parsed || !isJsonObject(parsed.value) ? undefined : parsed.value.credential
-  // Byte for byte where it can be, so that nothing is tidied up before it is judged.
+  // Keeps the bytes where possible, so that the checks see what was given.
   return encodeBase64url(
     new TextEncoder().encode(inner !== undefined && isJsonObject(inner) ? JSON.stringify(inner) : bare),
   )
 }
 
-/** Reads it as a verifier would. Throws a `UsageError` for what no verifier could read. */
+/** Throws a `UsageError` for a credential that no verifier could read. */
 function readGiven(header: string): GivenCredential {
   const signed = readCredentialHeader(header)
   if (isDenial(signed))
     throw new UsageError(
-      `This credential cannot be read: ${signed.detail} (${signed.code}). More: countersign inspect`,
+      `The credential cannot be read: ${signed.detail} (${signed.code}). To see every check: countersign inspect`,
     )
   return { header, document: signed.document, signed }
 }
 
-/** The object in a header, whatever is wrong with it otherwise; undefined when there is none. */
+/** The JSON object in a header, valid or not as a credential; undefined when there is none. */
 export function parseHeaderObject(header: string): JsonObject | undefined {
   const bytes = decodeBase64url(header)
   if (bytes === undefined) return undefined
@@ -66,8 +66,8 @@ export function parseHeaderObject(header: string): JsonObject | undefined {
 }
 
 /**
- * The credential that a command shows, with its key where it is bound: from `--credential`, else
- * the development one.
+ * Loads the credential to present, and its key if it is bound: from `--credential`, or else from
+ * `data/dev.json`.
  */
 export async function chooseCredential(
   given: Given,
@@ -76,12 +76,12 @@ export async function chooseCredential(
   const file = given.text('credential')
   const keyFile = given.text('holder-key')
   if (file !== undefined && given.has('bound'))
-    throw new UsageError('--bound is the credential of data/dev.json; leave --credential out')
+    throw new UsageError('--bound uses the credential of data/dev.json. Leave out --credential or --bound.')
   if (file === '-' && keyFile === '-')
-    throw new UsageError('only one of --credential and --holder-key can come from the standard input')
+    throw new UsageError('Only one of --credential and --holder-key can come from standard input.')
   if (file === undefined && dev === undefined)
     throw new UsageError(
-      'Which credential? Give --credential <file>; without it only the development start has one, in data/dev.json.',
+      'Missing credential. Give --credential <file>, or start the development service, which writes one to data/dev.json: countersign dev',
     )
   const chosen =
     file === undefined
@@ -105,15 +105,15 @@ async function chooseKey(
 ): Promise<PrivateKey | undefined> {
   const isBound = signed.credential.holderKey !== undefined
   if (file !== undefined && !isBound)
-    throw new UsageError('This credential is not bound to a key; leave --holder-key out.')
+    throw new UsageError('This credential is not bound to a key. Leave out --holder-key.')
   if (file !== undefined) return readPrivateKey(file)
   if (dev !== undefined) return importPrivateKey(dev.bound.holder_private_jwk)
   return undefined
 }
 
 /**
- * A private JWK from a file that only its owner can read. Throws a `UsageError` for anything else,
- * without a word of the key.
+ * Reads a private JWK from a file that only its owner can read. Throws a `UsageError` otherwise; the
+ * message contains no part of the key.
  */
 export async function readPrivateKey(file: string): Promise<PrivateKey> {
   const text = await readSecretFrom(file, 'the private key')
@@ -122,13 +122,13 @@ export async function readPrivateKey(file: string): Promise<PrivateKey> {
   } catch (fault) {
     const why = fault instanceof TypeError ? fault.message : 'it is not JSON'
     throw new UsageError(
-      `${file === '-' ? 'The standard input' : file} is not a private key as countersign keygen makes it: ${why}`,
+      `${file === '-' ? 'Standard input' : file} is not a private key as countersign keygen writes it: ${why}`,
     )
   }
 }
 
-/** For commands that must sign. */
+/** Throws a `UsageError` without a key. */
 export function requireKey(key: PrivateKey | undefined): PrivateKey {
-  if (key === undefined) throw new UsageError('This credential is bound to a key: give --holder-key <file>.')
+  if (key === undefined) throw new UsageError('This credential is bound to a key. Give --holder-key <file>.')
   return key
 }

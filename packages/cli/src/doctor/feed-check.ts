@@ -1,24 +1,24 @@
 import { checkHeartbeat, parseHeartbeat } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
 import { createFeedKeys, createSseReader } from '@countersign/sdk/feed'
+import type { Target } from '../service/connection.ts'
 import { type Finding, ok, problem, skipped } from './finding.ts'
-import type { Target } from './http-checks.ts'
 
-/** A heartbeat comes every five seconds; the first at once. */
+/** The first heartbeat comes at once, then one every five seconds. */
 const HEARTBEATS_MS_MAX = 9000
 const HEARTBEATS = 2
 const AGE_MS_MAX = 10_000
 
 const BUFFERED =
-  'Something on the way keeps the stream back: nginx proxy_buffering off and no gzip for text/event-stream; Caddy flush_interval -1; Apache SetEnv proxy-sendchunked 1; a CDN has to be told not to cache or transform it'
+  'A proxy buffers the stream. nginx: set proxy_buffering off, and no gzip for text/event-stream. Caddy: flush_interval -1. Apache: SetEnv proxy-sendchunked 1. CDN: do not cache or transform it'
 
 /**
- * Whether the feed comes through as it is sent, is signed, and is of now. Two heartbeats have to
- * come by themselves.
+ * Checks that the feed arrives without buffering, is signed and is fresh. It waits for two
+ * heartbeats.
  */
 export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<readonly Finding[]> {
   if (apiKey === undefined || siteId === undefined)
-    return [skipped('feed', 'give a key with feed:read and a site')]
+    return [skipped('feed', 'needs a site and a key with feed:read')]
   const stop = new AbortController()
   const timer = setTimeout(() => stop.abort(), HEARTBEATS_MS_MAX)
   const heard: { readonly value: unknown; readonly atMs: number }[] = []
@@ -46,7 +46,7 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
       return [
         problem(
           'feed',
-          `the stream broke off: ${fault instanceof Error ? fault.message : String(fault)}`,
+          `the stream was interrupted: ${fault instanceof Error ? fault.message : String(fault)}`,
           BUFFERED,
         ),
       ]
@@ -55,17 +55,16 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
     stop.abort()
   }
   if (heard.length < HEARTBEATS) {
-    const words =
-      heard.length === 0 ? 'nothing comes through' : 'the stream begins, and then nothing comes through'
+    const words = heard.length === 0 ? 'no heartbeat arrives' : 'only one heartbeat arrives'
     return [
       problem(
         'feed',
-        `${words} within ${HEARTBEATS_MS_MAX / 1000} s, though a heartbeat is sent every 5 s`,
+        `${words} within ${HEARTBEATS_MS_MAX / 1000} s; the service sends one every 5 s`,
         BUFFERED,
       ),
     ]
   }
-  return [ok('feed', 'comes through as it is sent'), await checkSigned(baseUrl, heard[0])]
+  return [ok('feed', 'arrives without buffering'), await checkSigned(baseUrl, heard[0])]
 }
 
 async function describeRefusal(response: Response): Promise<Finding | undefined> {
@@ -73,19 +72,19 @@ async function describeRefusal(response: Response): Promise<Finding | undefined>
     const encoding = response.headers.get('content-encoding')
     return encoding === null
       ? undefined
-      : problem('feed', `the stream is compressed (${encoding}) on the way`, BUFFERED)
+      : problem('feed', `a proxy compresses the stream (${encoding})`, BUFFERED)
   }
   const { code, detail } = ((await response.json().catch(() => undefined)) ?? {}) as {
     code?: unknown
     detail?: unknown
   }
   if (code === 'api_key_forbidden' || code === 'not_found')
-    return skipped('feed', 'this key may not follow the site: it needs feed:read')
-  if (response.status === 200) return problem('feed', 'the answer is not a stream of events', BUFFERED)
+    return skipped('feed', 'this key may not follow the site; use one with feed:read')
+  if (response.status === 200) return problem('feed', 'the response is not an event stream', BUFFERED)
   return problem(
     'feed',
-    `refused: ${typeof detail === 'string' ? detail : `status ${response.status}`}`,
-    'Look at the key and at the log of the service',
+    `rejected: ${typeof detail === 'string' ? detail : `status ${response.status}`}`,
+    'Check the key, and read the log of the service',
   )
 }
 
@@ -102,18 +101,18 @@ async function checkSigned(
   if (proof === undefined || heard === undefined)
     return problem(
       'view',
-      'heartbeats are not signed by a key that the service lists',
-      'Do all nodes share one store and one master key? Is the address right?',
+      'no feed key that the service lists has signed the heartbeats',
+      'Check the address, and that all nodes share one store and one master key',
     )
   const ageMs = heard.atMs - proof.asOfMs
   if (ageMs > AGE_MS_MAX)
     return problem(
       'view',
-      `what the service knows is ${Math.round(ageMs / 1000)} s old`,
-      'Its store does not answer, or the clocks are apart: look at both',
+      `the view of the service is ${Math.round(ageMs / 1000)} s old`,
+      'Check the store of the service, and compare both clocks',
     )
   return ok(
     'view',
-    `log at ${proof.epoch}.${proof.seq}, proven ${Math.max(Math.round(ageMs), 0)} ms before it came here`,
+    `log at ${proof.epoch}.${proof.seq}, signed ${Math.max(Math.round(ageMs), 0)} ms before it arrived`,
   )
 }

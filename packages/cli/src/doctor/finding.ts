@@ -1,11 +1,11 @@
-/** One thing that was looked at. `skipped`: nothing here could tell. */
+/** The result of one check. `skipped`: the check needs something that was not given. */
 export interface Finding {
   readonly check: string
   readonly level: 'ok' | 'warning' | 'problem' | 'skipped'
   readonly detail: string
-  /** What to do about it. */
+  /** What to do. */
   readonly fix?: string
-  /** Of the check `pins`: what to give a guard as `feedKeys`. */
+  /** Of the check `pins`: the `feedKeys` option of a guard. */
   readonly pins?: Readonly<Record<string, string>>
 }
 

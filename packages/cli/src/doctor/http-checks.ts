@@ -1,53 +1,41 @@
 import { randomUUID } from 'node:crypto'
+import type { Target } from '../service/connection.ts'
 import { type Finding, ok, problem, skipped, warning } from './finding.ts'
 
-/** What a check of the service over HTTP may use. */
-export interface Target {
-  readonly baseUrl: string
-  readonly apiKey: string | undefined
-  readonly siteId: string | undefined
-}
-
 const ANSWER_MS_MAX = 5000
-/** Signatures and heartbeats from further ahead than this are refused. */
+/** Signatures and heartbeats from further in the future are rejected. */
 const SKEW_MS_MAX = 10_000
 const SKEW_MS_NOTED = 3000
-/** What the contract lets a credential take. */
+/** The longest credential header of the contract. */
 const CREDENTIAL_HEADER_CHARS = 8192
 
 /**
- * Sends a request through whatever stands between here and the service. Rejects when there is no
- * answer.
+ * Sends a request to the service, through all proxies. Rejects when there is no response.
  */
 export function ask({ baseUrl }: Target, path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(baseUrl + path, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS_MAX) })
 }
 
-/** Whether it is there and is one of ours. When not, there is no use in asking for more. */
+/** Checks that a Countersign service responds. If not, the other checks are left out. */
 export async function checkReach(
   target: Target,
 ): Promise<{ readonly findings: readonly Finding[]; readonly isReached: boolean }> {
   const sentMs = Date.now()
   const response = await ask(target, '/healthz').catch((fault: unknown) => fault as Error)
   if (response instanceof Error) {
-    const fix =
-      'Is the service running? Look at the address, the name server, the firewall and the proxy in front'
+    const fix = 'Check that the service runs, then the address, the DNS, the firewall and the proxy in front'
     return {
-      findings: [problem('reach', `nothing answers at ${target.baseUrl} (${describeReason(response)})`, fix)],
+      findings: [problem('reach', `no response from ${target.baseUrl} (${describeReason(response)})`, fix)],
       isReached: false,
     }
   }
   const tookMs = Date.now() - sentMs
   const body = (await response.json().catch(() => undefined)) as { status?: unknown } | undefined
   if (response.status !== 200 || body?.status !== 'alive') {
-    const fix = 'The address is that of something else, or a proxy answers in its place'
+    const fix = 'Check the address; a proxy may answer in place of the service'
     return {
       findings: [
-        problem(
-          'reach',
-          `what answers at ${target.baseUrl} is not the service (status ${response.status})`,
-          fix,
-        ),
+        problem('reach', `another program answers at ${target.baseUrl} (status ${response.status})`, fix),
       ],
       isReached: false,
     }
@@ -66,16 +54,15 @@ export async function checkReach(
 function describeReason(fault: Error): string {
   for (let at: unknown = fault; at instanceof Error; at = at.cause)
     if ('code' in at && typeof at.code === 'string') return at.code
-  return fault.name === 'TimeoutError' ? `nothing within ${ANSWER_MS_MAX / 1000} s` : fault.message
+  return fault.name === 'TimeoutError' ? `no response within ${ANSWER_MS_MAX / 1000} s` : fault.message
 }
 
 /**
- * The date of an answer is cut to the second, and was written somewhere between sending and
- * receiving.
+ * The `Date` of a response has whole seconds, and was written between sending and receiving.
  */
 function checkClock({ headers }: Response, sentMs: number, tookMs: number): Finding {
   const theirsMs = Date.parse(headers.get('date') ?? '')
-  if (Number.isNaN(theirsMs)) return skipped('clock', 'the answer has no Date')
+  if (Number.isNaN(theirsMs)) return skipped('clock', 'the response has no Date header')
   const aheadMs = theirsMs + 500 - (sentMs + tookMs / 2)
   const apartMs = Math.abs(aheadMs)
   const surelyMs = Math.max(apartMs - tookMs / 2 - 500, 0)
@@ -84,12 +71,12 @@ function checkClock({ headers }: Response, sentMs: number, tookMs: number): Find
   if (surelyMs > SKEW_MS_MAX)
     return problem(
       'clock',
-      `${words}: signatures made here are refused, and views are taken for stale`,
-      'Set both clocks by NTP (chrony, systemd-timesyncd)',
+      `${words}; signatures from this machine are rejected, and views appear stale`,
+      'Synchronise both clocks with NTP (chrony, systemd-timesyncd)',
     )
   if (surelyMs > SKEW_MS_NOTED)
-    return warning('clock', words, 'Set both clocks by NTP before it becomes more than 10 s')
-  return ok('clock', 'agrees with that of the service')
+    return warning('clock', words, 'Synchronise both clocks with NTP before the difference exceeds 10 s')
+  return ok('clock', 'agrees with the clock of the service')
 }
 
 function checkTls({ baseUrl }: Target): Finding {
@@ -99,39 +86,35 @@ function checkTls({ baseUrl }: Target): Finding {
   return problem(
     'tls',
     'plain http: anyone on the network path can read every key and credential',
-    'Put a proxy with TLS in front',
+    'Put a proxy with TLS in front of the service',
   )
 }
 
-/**
- * The store behind it, and how fresh what it knows is: the service itself says whether it is ready.
- */
+/** Checks the store and the freshness of the view, as `/readyz` reports them. */
 export async function checkReady(target: Target): Promise<Finding> {
   const response = await ask(target, '/readyz')
   if (response.status === 200) return ok('ready', 'its store is reachable and its view of the log is fresh')
   const fix =
-    'Look at the log of the service, which says why; at its database; at the clocks (countersign reset-time); at the log of revocations (countersign audit-log)'
+    'Read the log of the service, which gives the reason. Check its database, its clock (countersign reset-time) and its revocation log (countersign audit-log)'
   return problem(
     'ready',
-    `not ready (status ${response.status}): its store cannot be reached, its view is stale, or its clock is not believed`,
+    `not ready (status ${response.status}): its store cannot be reached, its view is stale, or its clock is wrong`,
     fix,
   )
 }
 
-/**
- * Under which address the service believes to be reached: names and holder proofs are made of it.
- */
+/** Checks that `base_url` of the service is this address: holder proofs depend on it. */
 export async function checkAddress(target: Target): Promise<Finding> {
   const response = await ask(target, '/.well-known/countersign')
   const body = (await response.json().catch(() => undefined)) as { base_url?: unknown } | undefined
-  if (body?.base_url === target.baseUrl) return ok('address', 'the one that the service calls itself by')
+  if (body?.base_url === target.baseUrl) return ok('address', 'equals base_url of the service')
   const said = typeof body?.base_url === 'string' ? body.base_url : 'nothing readable'
   const fix =
-    'Call it at that address, or set base_url to the one that clients use: holder proofs are checked against it'
-  return warning('address', `the service calls itself ${said}`, fix)
+    'Use that address, or set base_url to the one that clients use: holder proofs are checked against it'
+  return warning('address', `base_url of the service is ${said}`, fix)
 }
 
-/** What proxies do to headers on the way in and out. */
+/** Checks whether proxies remove or replace headers. */
 export async function checkHeaders(target: Target): Promise<readonly Finding[]> {
   const id = `doctor-${randomUUID()}`
   const plain = await ask(target, '/.well-known/countersign', { headers: { 'x-request-id': id } })
@@ -142,16 +125,16 @@ export async function checkHeaders(target: Target): Promise<readonly Finding[]> 
     findings.push(
       warning(
         'headers',
-        `answers come without ${lost.join(' and ')}`,
-        'The proxy in front removes headers of answers: pass them on',
+        `responses lack ${lost.join(' and ')}`,
+        'Configure the proxy to keep these response headers',
       ),
     )
   else if (echoed !== id)
     findings.push(
       warning(
         'headers',
-        'the request id that was sent is replaced on the way',
-        'Let the proxy pass X-Request-Id on, so that its log and that of the service fit together',
+        'a proxy replaces the request id',
+        'Configure the proxy to forward X-Request-Id, so that its log can be matched with that of the service',
       ),
     )
 
@@ -159,42 +142,39 @@ export async function checkHeaders(target: Target): Promise<readonly Finding[]> 
 }
 
 /**
- * The reference route looks at credentials, where the service has one; with a key of a site, so
- * does forward-auth on every service.
+ * Sends a credential of the longest allowed length to the reference route, or to forward-auth if the
+ * service has no reference route and there is a key.
  */
 async function checkLongCredential(target: Target): Promise<Finding> {
   const credential = { 'x-service-credential': 'A'.repeat(CREDENTIAL_HEADER_CHARS) }
   let response = await ask(target, '/api/protected/action', { method: 'POST', headers: credential })
-  let code = await findSystemCode(response)
+  let code = await readProblemCode(response)
   if (code === 'not_found' && target.apiKey !== undefined) {
     response = await ask(target, '/api/auth/verify', {
       headers: { ...credential, 'x-api-key': target.apiKey },
     })
-    code = await findSystemCode(response)
+    code = await readProblemCode(response)
   }
   if (code === 'credential_malformed')
-    return ok('headers', `a credential of ${CREDENTIAL_HEADER_CHARS} characters gets through`)
+    return ok('headers', `a credential of ${CREDENTIAL_HEADER_CHARS} characters arrives`)
   if (code === 'credential_missing')
     return problem(
       'headers',
       'the header X-Service-Credential does not arrive',
-      'The proxy in front drops it: let it pass on',
+      'Configure the proxy to forward it',
     )
   if (code === 'not_found' || code?.startsWith('api_key_'))
-    return skipped(
-      'headers',
-      'no route to try a long credential on: give a key of a site with tokens:introspect',
-    )
+    return skipped('headers', 'needs a key of a site with tokens:introspect to try a long credential')
   const fix =
-    'Let headers of 16 KiB through: nginx large_client_header_buffers 4 16k; HAProxy tune.bufsize 32768; Apache LimitRequestFieldSize 16384'
+    'Allow headers of 16 KiB. nginx: large_client_header_buffers 4 16k. HAProxy: tune.bufsize 32768. Apache: LimitRequestFieldSize 16384'
   return problem(
     'headers',
-    `a credential of ${CREDENTIAL_HEADER_CHARS} characters does not get through (status ${response.status})`,
+    `a credential of ${CREDENTIAL_HEADER_CHARS} characters does not arrive (status ${response.status})`,
     fix,
   )
 }
 
-async function findSystemCode(response: Response): Promise<string | undefined> {
+async function readProblemCode(response: Response): Promise<string | undefined> {
   const body = (await response.json().catch(() => undefined)) as { code?: unknown } | undefined
   return typeof body?.code === 'string' ? body.code : undefined
 }

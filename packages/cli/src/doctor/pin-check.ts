@@ -1,13 +1,14 @@
 import { checkFeedKeyStatement, parseFeedKey, parseFeedKeyStatement, parseTime } from '@countersign/core'
+import type { Target } from '../service/connection.ts'
 import { type Finding, problem } from './finding.ts'
-import { ask, type Target } from './http-checks.ts'
+import { ask } from './http-checks.ts'
 
 const FIX = 'Check the address, and that service and command have the same version'
 
 /**
- * Pins for guards: the feed key that signs now, and the hash of the one that follows. Both come
- * from the signed chain of discovery, so they are as good as this connection: run it on the machine
- * of the service, or through TLS.
+ * Prints the pins for guards: the current feed key and the hash of the next one. Both come from
+ * discovery, so they are as trustworthy as this connection: run it on the machine of the service, or
+ * over TLS.
  */
 export async function checkPins(target: Target, nowMs = Date.now()): Promise<Finding> {
   const body = (await (await ask(target, '/.well-known/countersign')).json().catch(() => undefined)) as
@@ -15,7 +16,7 @@ export async function checkPins(target: Target, nowMs = Date.now()): Promise<Fin
     | undefined
   const listed = body?.feed?.chain
   const chain = Array.isArray(listed) ? listed.map(parseFeedKeyStatement) : []
-  // A key is listed a minute before it signs.
+  // Discovery lists a key a minute before it signs.
   const index = chain.findLastIndex(
     (statement) => statement !== undefined && (parseTime(statement.at) ?? Infinity) <= nowMs,
   )

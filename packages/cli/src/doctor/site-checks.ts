@@ -6,8 +6,8 @@ const PAGE = 200
 const DELIVERIES_LOOKED_AT = 20
 
 /**
- * Whether the key works, and is one of this site. Without an answer to that the other checks of the
- * site are left out.
+ * Checks that the key works and may administer this site. Otherwise the other checks of the site are
+ * left out.
  */
 export async function checkKey(client: Client, siteId: string): Promise<Finding> {
   try {
@@ -18,18 +18,18 @@ export async function checkKey(client: Client, siteId: string): Promise<Finding>
     if (code === 'api_key_forbidden')
       return warning(
         'key',
-        'it works, but may not administer the site',
-        'Use a key with site:admin to have webhooks and verifiers looked at too',
+        'is valid, but may not administer the site',
+        'Use a key with site:admin to check webhooks and verifiers too',
       )
     if (code === 'api_key_missing')
-      return skipped('key', 'there is none: set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE')
+      return skipped('key', 'needs COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE')
     if (code === 'not_found')
-      return problem('key', `there is no site ${siteId} for this key`, 'Look at --site and at the key')
-    return problem('key', message, 'Is the key deleted, expired, or of another service?')
+      return problem('key', `this key has no site ${siteId}`, 'Check --site and the key')
+    return problem('key', message, 'Check whether the key is deleted, expired, or of another service')
   }
 }
 
-/** Endpoints that are disabled, and those that do not take what is sent. */
+/** Finds webhooks that are disabled, and webhooks whose deliveries fail. */
 export async function checkWebhooks(client: Client, site_id: string): Promise<readonly Finding[]> {
   const { items } = await client.listWebhooks({ site_id, limit: PAGE })
   const findings: Finding[] = []
@@ -54,27 +54,26 @@ export async function checkWebhooks(client: Client, site_id: string): Promise<re
     )
     const [worst] = failing
     if (worst !== undefined) {
-      const answer = worst.last_status === null ? 'no answer' : `status ${worst.last_status}`
-      const words = `${webhook_id} (${url}): ${failing.length} of the last ${deliveries.length} are not delivered, ${answer}`
+      const answer = worst.last_status === null ? 'no response' : `status ${worst.last_status}`
+      const words = `${webhook_id} (${url}): ${failing.length} of the last ${deliveries.length} deliveries failed, ${answer}`
       findings.push(
         problem(
           'webhooks',
           words,
-          `Look at the receiver; then countersign webhooks deliveries ${webhook_id}, and replay what failed`,
+          `Fix the receiver. Then list the deliveries and replay those that failed: countersign webhooks deliveries ${webhook_id}`,
         ),
       )
     }
   }
   if (findings.length > 0) return findings
-  return [ok('webhooks', items.length === 0 ? 'there are none' : `${items.length} in order`)]
+  return [ok('webhooks', items.length === 0 ? 'none' : `${items.length} without failures`)]
 }
 
 /** Verifiers reject heads from more than 5 s ahead of their own clock. */
 const CLOCK_DIFFERENCE_MS_MAX = 2000
 
 /**
- * Whether the clock of the node agrees with those of its verifiers, as their acknowledgements show
- * it.
+ * Compares the clock of the node with those of its verifiers, as their acknowledgements report them.
  */
 export async function checkVerifierClocks(client: Client, site_id: string): Promise<Finding> {
   const { items } = await client.listVerifiers({ site_id, limit: PAGE })
@@ -90,18 +89,18 @@ export async function checkVerifierClocks(client: Client, site_id: string): Prom
   return problem(
     'clocks',
     `the clock of the service is ${here} by ${seconds} s, or the clocks of its verifiers are ${there}; verifiers reject everything when the service is more than 5 s ahead of them`,
-    'Compare both with NTP (chronyc tracking, timedatectl), and set the wrong one',
+    'Compare both with NTP (chronyc tracking, timedatectl), and correct the wrong one',
   )
 }
 
-/** Verifiers that have not applied all of the log. */
+/** Finds verifiers that lag behind the log, and vanished ones that fail open. */
 export async function checkVerifiers(client: Client, site_id: string): Promise<Finding> {
   const { items } = await client.listVerifiers({ site_id, limit: PAGE })
   const gone = items.find(({ state }) => state === 'not_connected')
   if (gone !== undefined)
     return warning(
       'verifiers',
-      `${gone.verifier_id} fails open and is gone without having closed, so receipts state no denied_everywhere_at`,
+      `${gone.verifier_id} fails open and disconnected without closing, so receipts have no denied_everywhere_at`,
       `If its process has ended: countersign verifiers --dismiss ${gone.instance_id}`,
     )
   const behind = items.filter(({ lag }) => lag > 0)
@@ -111,17 +110,17 @@ export async function checkVerifiers(client: Client, site_id: string): Promise<F
   return warning(
     'verifiers',
     words,
-    'Look at the network and the load of these processes; they refuse everything once what they know is too old',
+    'Check the network and the load of these processes: they reject everything once their revocation data is stale',
   )
 }
 
 /**
- * Whether a signed request arrives as it was signed: the only way to see what a proxy does to path,
- * host, body and signature fields.
+ * Checks that a signed request arrives unchanged: this shows what proxies do to path, host, body and
+ * signature fields.
  */
 export async function checkHolderProof(baseUrl: string, dev: DevFile | undefined): Promise<Finding> {
   if (dev === undefined)
-    return skipped('holder proof', 'needs a bound credential of this service, which only data/dev.json has')
+    return skipped('holder proof', 'needs a bound credential of this service; only data/dev.json has one')
   const [{ agentFetch, readDenial }, { importPrivateKey }] = await Promise.all([
     import('@countersign/sdk'),
     import('@countersign/core'),
@@ -140,8 +139,8 @@ export async function checkHolderProof(baseUrl: string, dev: DevFile | undefined
   })
   const denial = await readDenial(response)
   if (denial === undefined || !denial.code.startsWith('proof_'))
-    return ok('holder proof', 'a signed request arrives as it was signed')
+    return ok('holder proof', 'a signed request arrives unchanged')
   const fix =
-    'The proxy has to pass on Host, path, query, body, Signature, Signature-Input and Content-Digest unchanged, and base_url has to be the address that clients use'
+    'Configure the proxy to forward Host, path, query, body, Signature, Signature-Input and Content-Digest unchanged, and set base_url to the address that clients use'
   return problem('holder proof', `${denial.detail} (${denial.code})`, fix)
 }

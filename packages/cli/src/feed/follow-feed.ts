@@ -3,13 +3,14 @@ import { systemClock } from '@countersign/sdk'
 import {
   createFeedKeys,
   createSseReader,
+  LogCorrupted,
   ServiceError,
   type SseEvent,
   type VerifierApi,
 } from '@countersign/sdk/feed'
 import { pause } from '../terminal/until-stopped.ts'
 
-/** How far the log has been read. The hash is unknown when the caller says where to begin. */
+/** The last entry that was read. Its hash is unknown if the caller named the position. */
 export interface Cursor {
   readonly epoch: string
   readonly seq: number
@@ -17,8 +18,8 @@ export interface Cursor {
 }
 
 /**
- * `proven`: the service has signed that this is the end of the log. `lost`: the connection ended,
- * and is made again after a while.
+ * `proven`: the service has signed the head of the log. `lost`: the connection ended; the next
+ * attempt follows after `waitMs`.
  */
 export type News =
   | { readonly kind: 'connected' }
@@ -26,18 +27,13 @@ export type News =
   | { readonly kind: 'proven'; readonly seq: number }
   | { readonly kind: 'lost'; readonly why: string; readonly waitMs: number }
 
-/** What came is not the log that was followed so far. */
-export class NotTheLog extends Error {
-  override readonly name = 'NotTheLog'
-}
-
 const WAIT_MS = 1000
 const WAIT_MS_MAX = 10_000
 
 /**
  * Follows the log of a site from a position until `signal` fires, over as many connections as that
- * takes. Every entry is checked against the one before it. Throws a `NotTheLog` when it does not
- * fit, and a `ServiceError` when the service refuses.
+ * takes. Every entry is checked against the one before it. Throws a `LogCorrupted` when it does
+ * not fit, and a `ServiceError` when the service rejects the call.
  */
 export async function* followFeed(
   service: VerifierApi,
@@ -64,7 +60,7 @@ export async function* followFeed(
           yield news
         }
       }
-      throw new ServiceError('ended', 'the service has ended the stream')
+      throw new ServiceError('ended', 'the service closed the stream')
     } catch (fault) {
       if (signal.aborted) return
       if (!(fault instanceof ServiceError) || isFinal(fault)) throw fault
@@ -81,7 +77,8 @@ export async function* followFeed(
     if (proof === undefined) return undefined
     const { epoch, seq, hash } = cursor
     if (proof.epoch !== epoch || (proof.seq === seq && hash !== undefined && proof.hash !== hash))
-      throw new NotTheLog(
+      throw new LogCorrupted(
+        'fork',
         `the service signs ${proof.epoch}.${proof.seq}, which is not the log that was followed to ${epoch}.${seq}`,
       )
     return { kind: 'proven', seq: proof.seq }
@@ -96,12 +93,16 @@ function isFinal({ status }: ServiceError): boolean {
 async function checkEntryEvent({ event, data }: SseEvent, cursor: Cursor): Promise<News | undefined> {
   const entry = parseEntry(JSON.parse(data))
   if (entry?.kind !== event)
-    throw new NotTheLog('the service sent an entry that this version cannot read; update it')
+    throw new LogCorrupted(
+      'entry_unreadable',
+      'the service sent an entry that this version cannot read; update it',
+    )
   if (entry.epoch === cursor.epoch && entry.seq <= cursor.seq) return undefined
   const isNext = entry.epoch === cursor.epoch && entry.seq === cursor.seq + 1
   const isContinued = cursor.hash === undefined || entry.prev_hash === cursor.hash
   if (!isNext || !isContinued || (await checkEntry(entry)) === undefined)
-    throw new NotTheLog(
+    throw new LogCorrupted(
+      'hole',
       `entry ${entry.epoch}.${entry.seq} does not continue the log after ${cursor.epoch}.${cursor.seq}`,
     )
   return { kind: 'entry', entry }

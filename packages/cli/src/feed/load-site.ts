@@ -1,4 +1,4 @@
-import { checkSnapshot, parseSiteId, SiteView } from '@countersign/core'
+import { checkSnapshot, SiteView } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
 import {
   createFeedKeys,
@@ -7,15 +7,16 @@ import {
   ServiceError,
   type VerifierApi,
 } from '@countersign/sdk/feed'
-import { CommandError, type ExitCode, UsageError } from '../command.ts'
+import { CommandError, type ExitCode } from '../command.ts'
+import { requireSiteId } from '../input/site-id.ts'
 import { requireSite, type Target } from '../service/connection.ts'
 
 /**
- * Loads what a verifier of the site knows at this moment, from a signed snapshot. Throws a
- * `CommandError` when there is none or its signature is invalid.
+ * Loads the current view of a site from a signed snapshot. Throws a `CommandError` when there is no
+ * snapshot, or its signature is invalid.
  */
 export async function loadSite(target: Target): Promise<SiteView> {
-  const view = new SiteView({ siteId: readSiteId(requireSite(target)) })
+  const view = new SiteView({ siteId: requireSiteId(requireSite(target)) })
   const service = feedService(target)
   const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
   const { signal } = new AbortController()
@@ -32,7 +33,7 @@ export async function loadSite(target: Target): Promise<SiteView> {
     if (proof === undefined || load.commit(proof) !== 'loaded')
       throw new CommandError(
         'snapshot_unsigned',
-        'What the service sent is not signed by any of its feed keys; nothing of it was used.',
+        'The snapshot is not signed by any feed key of the service, so it was not used. Check --url and the proxy in front of the service.',
       )
     view.confirmHead(proof, { ...systemClock.read(), monotonicMs: received.monotonicMs })
     return view
@@ -42,8 +43,8 @@ export async function loadSite(target: Target): Promise<SiteView> {
 }
 
 /**
- * The calls of a tool that observes the log of a site, so that receipts do not count it. Throws a
- * `CommandError` without a key.
+ * The API of a verifier, as an observer: receipts do not count it. Throws a `CommandError` without
+ * an API key.
  */
 export function feedService(target: Target): VerifierApi {
   const { baseUrl, apiKey } = target
@@ -63,14 +64,7 @@ export function feedService(target: Target): VerifierApi {
   })
 }
 
-function readSiteId(text: string) {
-  const siteId = parseSiteId(text)
-  if (siteId === undefined)
-    throw new UsageError(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
-  return siteId
-}
-
-/** What the calls of the feed throw, in words of this program. */
+/** Converts an error of the feed to one of the command line. */
 export function asFailure(fault: unknown): unknown {
   if (!(fault instanceof ServiceError))
     return fault instanceof SyntaxError ? new CommandError('answer_unknown', fault.message) : fault

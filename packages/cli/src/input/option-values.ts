@@ -1,6 +1,6 @@
 import { type Given, UsageError } from '../command.ts'
 
-/** Throws a `UsageError` for a value that is none of them. */
+/** Throws a `UsageError` unless the text is one of the values. */
 export function requireOneOf<const Value extends string>(
   flag: string,
   text: string,
@@ -11,7 +11,24 @@ export function requireOneOf<const Value extends string>(
   return found
 }
 
-/** Members that are set to nothing by `--clear`. */
+/** The members without those that are undefined. */
+export function omitUndefined<Members extends object>(
+  members: Members,
+): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
+}
+
+/** Undefined if the option was not given. Throws a `UsageError` unless it is one of the values. */
+export function parseOneOf<const Value extends string>(
+  given: Given,
+  flag: string,
+  values: readonly Value[],
+): Value | undefined {
+  const text = given.text(flag)
+  return text === undefined ? undefined : requireOneOf(flag, text, values)
+}
+
+/** The members that `--clear` sets to null. */
 export function toClearedMembers<const Name extends string>(
   given: Given,
   names: readonly Name[],

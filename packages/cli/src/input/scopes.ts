@@ -1,8 +1,8 @@
 import type { Given } from '../command.ts'
 
 /**
- * Scopes of `--scope`, which may be repeated or hold several, separated by spaces or commas.
- * Undefined when none was given.
+ * Parses `--scope`, which may be repeated and may contain several scopes, separated by spaces or
+ * commas. Undefined when none was given.
  */
 export function parseScopes(given: Given, name = 'scope'): string[] | undefined {
   const all = given.list(name).flatMap((text) => text.split(/[\s,]+/).filter((scope) => scope !== ''))

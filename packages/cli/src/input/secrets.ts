@@ -2,18 +2,14 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { CommandError, UsageError } from '../command.ts'
 
-/** Larger than anything that is read here. */
 const BYTES_MAX = 1024 * 1024
 /**
- * As strict as the service is with its own files: a group may read what is mounted into containers,
- * other users may not.
+ * As strict as the service with its own files: the group may read a file, because containers mount
+ * secrets that way; other users may not.
  */
 const OTHERS = 0o037
 
-/**
- * Reads the text of a file, or of the standard input for `-`. Throws a `UsageError` if it cannot be
- * read.
- */
+/** Reads a file, or standard input for `-`. Throws a `UsageError` if it cannot be read. */
 export async function readTextFrom(file: string, what: string): Promise<string> {
   if (file === '-') return readStdin(what)
   refuseInline(file, what)
@@ -35,8 +31,8 @@ export async function readTextFrom(file: string, what: string): Promise<string> 
 }
 
 /**
- * The same for what must stay secret: a file that others can read is refused, since that may have
- * happened already.
+ * Reads a secret. Throws a `CommandError` if other users can read the file: the secret may have
+ * leaked already.
  */
 export async function readSecretFrom(file: string, what: string): Promise<string> {
   if (file !== '-') {
@@ -53,23 +49,23 @@ function requirePrivate(file: string, what: string): void {
     mode = fstatSync(handle).mode
     closeSync(handle)
   } catch {
-    return // Reading it says why it cannot be read.
+    return // The caller reads the file next, and reports why it cannot be read.
   }
   if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
     throw new CommandError(
       'file_mode',
-      `${file} holds ${what}, and others can read it (mode ${(mode & 0o777).toString(8)}): chmod 600 it`,
+      `${file} contains ${what}, and other users can read it (mode ${(mode & 0o777).toString(8)}). Make it private: chmod 600 ${file}`,
     )
 }
 
 /**
- * Every user of a machine can read command lines, and shells keep them. The words do not repeat the
- * secret.
+ * Every user of a machine can read command lines, and shells store them. The message does not repeat
+ * the secret.
  */
 function refuseInline(given: string, what: string): void {
   if (/^\s*(?:svc_(?:at|sk)_|whsec_|\{|eyJ)/.test(given))
     throw new UsageError(
-      `${what} must not stand on the command line, where others can read it: name a file, or - for the standard input`,
+      `${what} must not be on the command line, where other users can read it. Name a file, or - for standard input.`,
     )
 }
 

@@ -2,14 +2,16 @@ import { UsageError } from '../command.ts'
 import { readTextFrom } from './secrets.ts'
 
 /**
- * A bearer token from a file or the standard input: alone, or as the answer that it came in. Throws
- * a `UsageError` when there is none.
+ * Reads a bearer token from a file or standard input: the token alone, or the response of
+ * `exchange`. Throws a `UsageError` when there is none.
  */
 export async function readToken(file: string | undefined): Promise<string> {
   const text = (await readTextFrom(file ?? '-', 'the token')).trim()
   const token = text.startsWith('{') ? findAccessToken(text) : text
   if (token === undefined || token === '' || /\s/.test(token))
-    throw new UsageError('There is no token in it: give the token alone, or the answer of exchange.')
+    throw new UsageError(
+      'The input contains no token. Give the token alone, or the JSON that countersign exchange --json prints.',
+    )
   return token
 }
 

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Client } from '@countersign/sdk/client'
 import { type Given, UsageError } from '../command.ts'
+import { omitUndefined } from '../input/option-values.ts'
 import { readSecretFrom } from '../input/secrets.ts'
 import type { Terminal } from '../terminal/output.ts'
 
-/** What the development start writes down for tools, as far as it is used here. */
+/** The members of `data/dev.json`, which `countersign dev` writes, that are used here. */
 export interface DevFile {
   readonly base_url: string
   readonly site_id: string
@@ -17,26 +18,26 @@ export interface DevFile {
   }
 }
 
-/** Where the service is, and what was found for calling it. */
+/** The service to call, with the site and the API key. */
 export interface Target {
   readonly baseUrl: string
   readonly siteId: string | undefined
   readonly apiKey: string | undefined
-  /** Only when the service is the one that this file is about. */
+  /** Only if the service is the one that this file describes. */
   readonly dev: DevFile | undefined
 }
 
 /**
- * Who has to call: with a key of the `site`, as `operator`, or `anyone`, with a key if there is
- * one. Only the development file has several keys to choose from.
+ * Which key the call needs: one of the `site`, one of an `operator`, or for `anyone` none. Only
+ * `data/dev.json` has several keys to choose from.
  */
 export type Caller = 'site' | 'operator' | 'anyone'
 
 const DEV_FILE = 'data/dev.json'
 
 /**
- * Finds the service: flags, then variables, then the development file of this directory. Throws a
- * `UsageError` when there is none. `named` is the site, when the command has a word for it.
+ * Finds the service: from flags, then variables, then `data/dev.json` in this directory. Throws a
+ * `UsageError` when there is none. `named` is the site if it is an argument of the command.
  */
 export async function resolveTarget(
   given: Given,
@@ -51,7 +52,7 @@ export async function resolveTarget(
   const baseUrl = url ?? dev?.base_url
   if (baseUrl === undefined)
     throw new UsageError(
-      'No service to call. Give --url, set COUNTERSIGN_URL, or start one for development here: countersign dev',
+      'No service to call. Give --url, set COUNTERSIGN_URL, or start one for development in this directory: countersign dev',
     )
   const siteId = named ?? findSite(given, env) ?? (isDev ? dev.site_id : undefined)
   const own = await readApiKey(given, env)
@@ -63,7 +64,7 @@ export async function resolveTarget(
   return { baseUrl, siteId, apiKey: own ?? devKey?.secret, dev: isDev ? dev : undefined }
 }
 
-/** A client of that service; makes no call yet. */
+/** Finds the service and creates a client for it. Makes no call yet. */
 export async function connect(
   given: Given,
   at: Terminal,
@@ -75,19 +76,17 @@ export async function connect(
   const { baseUrl, apiKey } = target
   return {
     ...target,
-    client: orUsageError(() => createClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) })),
+    client: orUsageError(() => createClient({ baseUrl, ...omitUndefined({ apiKey }) })),
   }
 }
 
-/** The site that a command is about. Throws a `UsageError` when none was given. */
+/** Throws a `UsageError` when no site was given. */
 export function requireSite({ siteId }: Pick<Target, 'siteId'>): string {
-  if (siteId === undefined) throw new UsageError('No site. Give --site, or set COUNTERSIGN_SITE.')
+  if (siteId === undefined) throw new UsageError('Missing site. Give --site, or set COUNTERSIGN_SITE.')
   return siteId
 }
 
-/**
- * What an SDK or core function calls a mistake in its arguments came from the command line here.
- */
+/** Reports an invalid argument of an SDK or core function as a usage error. */
 export function orUsageError<T>(make: () => T): T {
   try {
     return make()
@@ -114,7 +113,7 @@ async function readApiKey(
   return key
 }
 
-/** A key of the demo site where that will do, so that a mistake reaches no further than it. */
+/** Prefers the key of the demo site, so that a mistake affects only that site. */
 function chooseDevKey(
   dev: DevFile,
   caller: Caller,
@@ -125,8 +124,8 @@ function chooseDevKey(
 }
 
 /**
- * The development file of this directory, if there is one. It counts only for a service on this
- * machine: a foreign directory must not send keys and credentials to a foreign service.
+ * Reads `data/dev.json` in this directory, if it exists. It is used only for a service on this
+ * machine: a downloaded directory must not be able to send credentials to another server.
  */
 export function readDevFile(at: Terminal): DevFile | undefined {
   let dev: Partial<DevFile>

@@ -1,10 +1,11 @@
 import type { CallOptions } from '@countersign/sdk'
 import type { Given } from '../command.ts'
+import { omitUndefined } from '../input/option-values.ts'
 import type { DevFile } from './connection.ts'
 
 /**
- * A holder who revokes its own credential: its claims, and how a call is made with it in place of a
- * key.
+ * A holder who revokes its own credential: its claims, and the call options that authenticate with
+ * the credential instead of an API key.
  */
 export interface Holder {
   readonly siteId: string
@@ -13,7 +14,7 @@ export interface Holder {
   readonly options: CallOptions
 }
 
-/** The holder of a credential, for `--self`; undefined without it. */
+/** Loads the holder for `--self`; undefined without that flag. */
 export async function loadHolder(given: Given, dev: DevFile | undefined): Promise<Holder | undefined> {
   if (!given.has('self')) return undefined
   const { chooseCredential } = await import('../credential/read-credential.ts')
@@ -23,6 +24,6 @@ export async function loadHolder(given: Given, dev: DevFile | undefined): Promis
     siteId: site,
     ppid,
     credentialId: id,
-    options: { credential: document, ...(holderKey === undefined ? {} : { holderKey }) },
+    options: { credential: document, ...omitUndefined({ holderKey }) },
   }
 }

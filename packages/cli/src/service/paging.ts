@@ -9,17 +9,16 @@ interface Page<Item> {
 
 const PAGE_ITEMS_MAX = 200
 
-/** Of every list. */
+/** The options of every list command. */
 export const PAGE_OPTIONS: readonly Option[] = [
-  ['--limit <n>', 'at most so many'],
-  ['--cursor <text>', 'go on where another list ended; see next_cursor with --json'],
+  ['--limit <n>', 'print at most n'],
+  ['--cursor <text>', 'continue a previous list; --json prints its next_cursor'],
 ]
 
 type List<Item> = (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>
 
 /**
- * What a list command was asked for: page after page, up to `--limit`. Its `next_cursor` is null
- * when that was all of it.
+ * Loads page after page, up to `--limit`. `next_cursor` is null when there is nothing left.
  */
 export function loadPages<Item>(
   given: Given,
@@ -44,13 +43,14 @@ async function collectPages<Item>(list: List<Item>, limit: number, from: string 
     })
     items.push(...page.items)
     cursor = page.next_cursor
-    if (cursor !== null && seen.has(cursor)) throw new Error('the list leads in a circle')
+    if (cursor !== null && seen.has(cursor))
+      throw new Error('the service returned the same page of the list twice')
     if (cursor !== null) seen.add(cursor)
   } while (cursor !== null && items.length < limit)
   return { items, next_cursor: cursor }
 }
 
-/** Prints a list: with `--json` as the service would, in one page. */
+/** Prints a list. With `--json` it has the form of one page of the service. */
 export function printList<Item>(
   at: Terminal,
   page: Page<Item>,
@@ -60,12 +60,12 @@ export function printList<Item>(
   at.result(page, () => table(headings, page.items.map(row)))
   if (page.items.length === 0 && !at.isJson) at.note('There are none.')
   if (page.next_cursor !== null && !at.isJson)
-    at.note(`There are more: --limit ${page.items.length * 2}, or --cursor ${page.next_cursor}`)
+    at.note(`There are more. Add --limit ${page.items.length * 2}, or --cursor ${page.next_cursor}`)
   return 0
 }
 
 /**
- * Finds one item by going through a list, for things that the service only lists. Throws a
+ * Finds one item in a list, where the service has no endpoint for a single one. Throws a
  * `CommandError` when there is none.
  */
 export async function requireListed<Item>(

@@ -1,10 +1,11 @@
 import type { CallOptions, Client } from '@countersign/sdk'
 import { type ExitCode, type Given, UsageError } from '../command.ts'
+import { omitUndefined } from '../input/option-values.ts'
 import { describeError } from '../terminal/describe-error.ts'
 import { facts, type Terminal, visible } from '../terminal/output.ts'
 import type { Holder } from './holder.ts'
 
-/** How far an entry has got among the verifiers that follow the site. */
+/** Which verifiers of the site have applied a log entry. */
 interface Propagation {
   readonly connected: number
   readonly acknowledged: number
@@ -26,7 +27,7 @@ interface Named {
   readonly instance_id: string | null
 }
 
-/** What a revocation answers with, as far as it is shown here. */
+/** The members of the response to a revocation that are shown here. */
 export interface Revoked {
   readonly credential_ids: readonly string[]
   readonly already_revoked: boolean
@@ -40,7 +41,7 @@ export interface Revoked {
 export const WAIT_SECONDS_MAX = 30
 const LOOK_MS = 50
 
-/** `--wait` without a number waits as long as the service would. */
+/** `--wait` without a number waits for the longest time that the service allows. */
 export function parseWaitSeconds(given: Given): number | undefined {
   const text = given.text('wait') as string | true | undefined
   if (text === undefined) return undefined
@@ -50,11 +51,11 @@ export function parseWaitSeconds(given: Given): number | undefined {
 }
 
 /**
- * How the call is made: with a key, or by the holder. Who has no key cannot ask for the receipt, so
- * the service waits for them.
+ * The options of a revocation. A holder without an API key cannot read the receipt, so the service
+ * waits on the holder's behalf.
  */
 export function toCallOptions(own: Holder | undefined, waitSeconds: number | undefined): CallOptions {
-  return own === undefined ? {} : { ...own.options, ...(waitSeconds === undefined ? {} : { waitSeconds }) }
+  return own === undefined ? {} : { ...own.options, ...omitUndefined({ waitSeconds }) }
 }
 
 interface Wait {
@@ -65,9 +66,8 @@ interface Wait {
 }
 
 /**
- * The revocation with its receipt, if that is to be waited for; how far it has got is shown
- * meanwhile. A receipt that cannot be had is no failure of the revocation: that has been done, and
- * this says so.
+ * Adds the receipt to a revocation if the caller wants to wait, and draws the progress. When the
+ * receipt cannot be read, the revocation still has succeeded, and the note says so.
  */
 export async function withReceipt<Answer extends Revoked>(
   client: Pick<Client, 'propagationReceipt'>,
@@ -82,7 +82,7 @@ export async function withReceipt<Answer extends Revoked>(
     }
   } catch (fault) {
     at.progress(undefined)
-    at.note(`It is revoked, but who has applied it could not be learned: ${describeError(fault).lines[0]}`)
+    at.note(`The revocation is in force, but its receipt could not be read: ${describeError(fault).lines[0]}`)
     return done
   }
 }
@@ -112,7 +112,7 @@ async function watchPropagation(
   }
 }
 
-/** A revocation for people: what was revoked, and the receipt when there is one. */
+/** Describes what was revoked, with the receipt if there is one. */
 export function revokedText(what: string, revoked: Revoked): string {
   const { already_revoked, credential_ids, tokens_revoked, revoked_at, epoch, seq, propagation } = revoked
   return facts([
@@ -162,7 +162,7 @@ function nameText({ verifier_id, instance_id }: Named): string {
     : `${visible(verifier_id)} ${shortInstance(instance_id)}`
 }
 
-/** The beginning of an instance id, which is enough to tell a few apart. */
+/** The first characters of an instance id, enough to distinguish a few. */
 export function shortInstance(instanceId: string | null): string | null {
   return instanceId === null ? null : visible(instanceId.slice(0, 8))
 }
@@ -174,8 +174,8 @@ function deniedText({ denied_everywhere_at, exceptions }: Propagation): string {
 }
 
 /**
- * 3 when the caller waited and a connected verifier has not acknowledged. The revocation is in
- * force all the same.
+ * 3 if the caller waited and a connected verifier has not acknowledged. The revocation is in force
+ * in any case.
  */
 export function propagationExit({ propagation }: Revoked, waitSeconds: number | undefined): ExitCode {
   if (waitSeconds === undefined) return 0

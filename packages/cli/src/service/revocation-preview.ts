@@ -9,7 +9,7 @@ interface Known {
 
 const SHOWN_MAX = 200
 
-/** What of a user would end. A key that may revoke may not always list; then nothing is told. */
+/** What a revocation would end. Empty if the API key may revoke but not list. */
 export async function previewRevocation(
   client: Pick<Client, 'listCredentials' | 'listTokens'>,
   site_id: string,

@@ -2,17 +2,17 @@ import { type ExitCode, type Given, UsageError } from '../command.ts'
 import type { Terminal } from './output.ts'
 
 export interface Removal {
-  /** What is about to happen: `revoke all credentials of …`. */
+  /** What the command will do: `revoke all credentials of …`. */
   readonly act: string
   /** The same for programs. */
   readonly plan: Readonly<Record<string, unknown>>
-  /** What is worth knowing before the answer. */
+  /** Facts that help to decide. */
   readonly details?: readonly string[]
 }
 
 /**
- * Asks before access is revoked. Undefined: confirmed. A code: do not, and end with it. Throws a
- * `UsageError` when there is no terminal to ask and `--yes` was not given.
+ * Asks for confirmation before access is revoked. Returns undefined if confirmed, otherwise the
+ * exit code to end with. Throws a `UsageError` when it cannot ask and `--yes` was not given.
  */
 export async function confirmRemoval(
   given: Given,
@@ -27,7 +27,7 @@ export async function confirmRemoval(
   if (given.has('yes')) return undefined
   if (!at.canAsk)
     throw new UsageError(
-      `About to ${act}. This revokes access and needs a confirmation: add --yes, or look first with --dry-run.`,
+      `This command would ${act}. It revokes access, so it needs a confirmation. Add --yes to confirm, or --dry-run to see what it would do.`,
     )
   for (const detail of details) at.note(detail)
   if (await at.ask(`Really ${act}?`)) return undefined

@@ -10,7 +10,7 @@ export interface ErrorDescription {
   readonly requestId: string | undefined
 }
 
-/** As the SDK throws it; told by its name, so that the SDK need not be loaded for it. */
+/** The SDK's `CountersignError`. It is recognised by its name, so that the SDK need not be loaded. */
 interface ServiceError extends Error {
   readonly code: string
   readonly status: number | undefined
@@ -29,22 +29,22 @@ const DENIED: ReadonlySet<string> = new Set([
   'revocation_forbidden',
 ])
 
-/** What to do about it, where the service cannot know. */
+/** What to do next, for errors where the service itself cannot say it. */
 const NEXT: Readonly<Record<string, string>> = {
   no_answer:
-    'Is it running, and is the address right? For development: countersign dev. To look closer: countersign doctor',
-  timed_out: 'Try again; if it stays so: countersign doctor',
-  answer_unknown: 'Something else answers at this address. Look closer: countersign doctor',
+    'Check that the service runs and that the address is right. To start one for development: countersign dev. To diagnose: countersign doctor',
+  timed_out: 'Try again. If it fails again, diagnose the service: countersign doctor',
+  answer_unknown:
+    'Another program answers at this address. Check the address, or diagnose it: countersign doctor',
   api_key_missing: 'Set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE.',
   api_key_invalid:
-    'Look at COUNTERSIGN_API_KEY or the file of COUNTERSIGN_API_KEY_FILE: the key may be deleted, expired, or of another service.',
+    'Check COUNTERSIGN_API_KEY or the file that COUNTERSIGN_API_KEY_FILE names: the key may be deleted, expired, or of another service.',
   api_key_forbidden:
-    'Use a key that may do this: countersign keys create --permissions …, with a key that has site:admin.',
+    'Use a key with this permission. A key with site:admin can create one: countersign keys create --permissions …',
 }
 
 /**
- * Turns whatever was thrown into words and a code. What is not one of ours is a fault of this
- * program, and says so.
+ * Turns any thrown value into a message and an exit code.
  */
 export function describeError(fault: unknown): ErrorDescription {
   const words = (
@@ -78,7 +78,7 @@ function describeReason({ code, denial, message, cause }: ServiceError): string 
   return visible(`${message}${deeper === undefined ? '' : ` (${deeper})`}`)
 }
 
-/** `ECONNREFUSED` and the like stand a level or two down. */
+/** `fetch` hides codes such as `ECONNREFUSED` one or two causes down. */
 function findSystemCode(cause: unknown): string | undefined {
   for (let at: unknown = cause; at instanceof Error; at = at.cause) {
     if ('code' in at && typeof at.code === 'string') return at.code

@@ -1,14 +1,11 @@
-/**
- * What has to be known before a command is looked for: how its refusal is to be written, for
- * example.
- */
+/** Flags that apply before a command is found, for example to print that it does not exist. */
 export interface GeneralFlags {
   readonly isJson: boolean
   readonly hasColor: boolean
   readonly hasInput: boolean
 }
 
-/** Reads the flags that every command has, wherever they stand before a `--`. */
+/** Reads the flags that every command has, anywhere before a `--`. */
 export function readGeneralFlags(argv: readonly string[], env: NodeJS.ProcessEnv): GeneralFlags {
   const end = argv.indexOf('--')
   const flags = new Set(end === -1 ? argv : argv.slice(0, end))

@@ -4,21 +4,21 @@ import { createHistogram } from 'node:perf_hooks'
 export interface Latencies {
   add(ms: number): void
   readonly count: number
-  /** 0.99 for the fastest of the slowest hundredth. */
+  /** `quantile(0.99)` is the 99th percentile. */
   quantile(part: number): number
   readonly min: number
   readonly max: number
   readonly mean: number
-  /** Those that are not empty, from the fastest. */
+  /** The buckets that are not empty, fastest first. */
   buckets(): readonly { readonly msMax: number; readonly count: number }[]
 }
 
-/** Each bucket is a fifth wider than the one before; Node's histogram has no counts by bucket. */
+/** Each bucket is 20 % wider than the one before. Node's histogram gives no counts by bucket. */
 const FIRST_MS = 0.05
 const GROWTH = 1.2
 
 export function createLatencies(): Latencies {
-  // Records whole numbers from 1, so microseconds.
+  // It records integers from 1, so in microseconds.
   const recorded = createHistogram()
   const counts: number[] = []
   const toMs = (us: number) => (recorded.count === 0 ? 0 : us / 1000)

@@ -3,32 +3,30 @@ import { stripVTControlCharacters, styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Where a command writes: results to the standard output, all else to the standard error. */
+/** Where a command writes: results to standard output, everything else to standard error. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Whether the result is for programs. */
+  /** Whether results are printed as JSON. */
   readonly isJson: boolean
-  /** Whether there is a person at a terminal who can be asked. */
+  /** Whether a person at a terminal can answer questions. */
   readonly canAsk: boolean
-  /** Whether a line on the standard error can be drawn over. */
+  /** Whether a line on standard error can be redrawn. */
   readonly canRedraw: boolean
-  /** A result: with `--json` the facts, otherwise words. */
+  /** Prints a result: `facts` with `--json`, otherwise the text. */
   result(facts: unknown, words: () => string): void
-  /** One of many results, each on a line of its own, so that a reader need not wait for the end. */
+  /** Prints one of many results, each as one line of JSON with `--json`. */
   item(facts: unknown, words: () => string): void
-  /** A result that is written out already. */
+  /** Prints a result that is text already. */
   line(text: string): void
-  /** Bytes as they are. */
+  /** Writes bytes unchanged. */
   raw(bytes: Uint8Array): void
-  /** What is worth knowing beside the result. */
+  /** Prints information beside the result. */
   note(text: string): void
-  /**
-   * A line that the next one is drawn over; nothing without a terminal. `undefined` clears it.
-   */
+  /** Draws a line that the next output replaces; only on a terminal. `undefined` clears it. */
   progress(text: string | undefined): void
-  /** Colours for a terminal, of a result or of a note: the two may go to different places. */
+  /** Colours a text if its stream is a terminal. Results and notes have different streams. */
   paint(style: Style, text: string, where?: 'result' | 'note'): string
-  /** Yes only when the answer is yes. */
+  /** True only if the answer is yes. */
   ask(question: string): Promise<boolean>
 }
 
@@ -45,7 +43,7 @@ export interface TerminalOptions {
 const COLUMNS_DEFAULT = 80
 const CLEAR_LINE = '\r\u001b[K'
 
-/** A terminal on real streams. Does nothing yet. */
+/** A terminal on these streams. Writes nothing yet. */
 export function createTerminal(options: TerminalOptions): Terminal {
   const { env, stdin, stdout, stderr, isJson, hasColor, hasInput } = options
   const canRedraw = stderr.isTTY === true && !isJson && env.TERM !== 'dumb'
@@ -78,8 +76,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (!canRedraw) return
       clear()
       if (text === undefined) return
-      // A line that wraps could not be drawn over. Some terminals say that they have no width at
-      // all.
+      // A line that wraps cannot be redrawn. Some terminals report a width of 0.
       stderr.write(stripVTControlCharacters(text).slice(0, (stderr.columns || COLUMNS_DEFAULT) - 1))
       isDrawn = true
     },
@@ -98,8 +95,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
 }
 
 /**
- * Text that others wrote, made fit for a terminal: what would move the cursor, change colours or
- * turn the direction of writing is shown as an escape. Line breaks are kept with `lines`.
+ * Makes untrusted text safe for a terminal: characters that would move the cursor, change colours or
+ * change the text direction are shown as escapes. `lines` keeps line breaks.
  */
 export function visible(text: string, { lines = false } = {}): string {
   return text.replaceAll(lines ? UNSAFE_BUT_LINES : UNSAFE, toEscape)
@@ -113,21 +110,20 @@ function toEscape(char: string): string {
   return `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
 }
 
-/** `[████····]`, as much of it filled as is done. */
+/** A progress bar: `[████····]` */
 export function barText(part: number, width = 20): string {
   const filled = Math.round(Math.min(Math.max(part, 0), 1) * width)
   return `[${'█'.repeat(filled)}${'·'.repeat(width - filled)}]`
 }
 
 /**
- * JSON that is safe to print: the same value, with the same characters escaped that `visible`
- * escapes.
+ * JSON that is safe to print: escapes the same characters as `visible`.
  */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(UNSAFE_BUT_LINES, toEscape)
 }
 
-/** Rows under their headings, aligned. Empty when there is no row. */
+/** An aligned table. Empty if there are no rows. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly (string | number | null | undefined)[])[],
@@ -148,7 +144,7 @@ export function table(
     .join('\n')
 }
 
-/** One fact on each line, its name first. Undefined ones are left out; a list is joined. */
+/** One `name  value` per line. Omits undefined values, and joins lists with spaces. */
 export function facts(pairs: readonly (readonly [name: string, value: unknown])[]): string {
   const shown = pairs.filter(([, value]) => value !== undefined)
   const width = Math.max(0, ...shown.map(([name]) => name.length))
@@ -166,7 +162,7 @@ function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(width - countColumns(text), 0))
 }
 
-/** Code points; wide and combining characters are rare in what is listed here. */
+/** Counts code points: wide and combining characters are rare in these tables. */
 function countColumns(text: string): number {
   return [...text].length
 }

@@ -13,7 +13,7 @@ export function writeNewPrivate(file: string, text: string): void {
     const { code } = fault as NodeJS.ErrnoException
     throw new UsageError(
       code === 'EEXIST'
-        ? `${file} is there already; choose another name`
+        ? `${file} exists already; choose another name`
         : `${file} cannot be written (${code ?? 'unknown reason'})`,
     )
   }

@@ -4,6 +4,7 @@
  */
 export { type Acknowledger, createAcknowledger } from './acknowledger.ts'
 export { createFeedKeys, type FeedKeys, type FeedKeysOptions } from './feed-keys.ts'
+export { LogCorrupted } from './log-corrupted.ts'
 export { type ReadSnapshot, readSnapshot } from './snapshot-reader.ts'
 export { createSseReader, type SseEvent, type SseReader } from './sse-reader.ts'
 export { createVerifierApi, ServiceError, type VerifierApi, type VerifierApiOptions } from './verifier-api.ts'
