@@ -6,9 +6,7 @@ import type { Terminal } from './terminal/output.ts'
  */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5
 
-/**
- * The flags as the help prints them, their meaning, and `list` if the option may be repeated.
- */
+/** The flags as the help prints them, their meaning, and `list` if the option may be repeated. */
 export type Option = readonly [flags: string, what: string, kind?: 'list']
 
 /**

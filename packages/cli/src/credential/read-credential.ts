@@ -112,8 +112,8 @@ async function chooseKey(
 }
 
 /**
- * Reads a private JWK from a file that only its owner can read. Throws a `UsageError` otherwise; the
- * message contains no part of the key.
+ * Reads a private JWK from a file that only its owner can read. Throws a `UsageError` otherwise;
+ * the message contains no part of the key.
  */
 export async function readPrivateKey(file: string): Promise<PrivateKey> {
   const text = await readSecretFrom(file, 'the private key')

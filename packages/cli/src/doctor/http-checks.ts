@@ -9,9 +9,7 @@ const SKEW_MS_NOTED = 3000
 /** The longest credential header of the contract. */
 const CREDENTIAL_HEADER_CHARS = 8192
 
-/**
- * Sends a request to the service, through all proxies. Rejects when there is no response.
- */
+/** Sends a request to the service, through all proxies. Rejects when there is no response. */
 export function ask({ baseUrl }: Target, path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(baseUrl + path, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS_MAX) })
 }
@@ -57,9 +55,7 @@ function describeReason(fault: Error): string {
   return fault.name === 'TimeoutError' ? `no response within ${ANSWER_MS_MAX / 1000} s` : fault.message
 }
 
-/**
- * The `Date` of a response has whole seconds, and was written between sending and receiving.
- */
+/** The `Date` of a response has whole seconds, and was written between sending and receiving. */
 function checkClock({ headers }: Response, sentMs: number, tookMs: number): Finding {
   const theirsMs = Date.parse(headers.get('date') ?? '')
   if (Number.isNaN(theirsMs)) return skipped('clock', 'the response has no Date header')
@@ -142,8 +138,8 @@ export async function checkHeaders(target: Target): Promise<readonly Finding[]> 
 }
 
 /**
- * Sends a credential of the longest allowed length to the reference route, or to forward-auth if the
- * service has no reference route and there is a key.
+ * Sends a credential of the longest allowed length to the reference route, or to forward-auth if
+ * the service has no reference route and there is a key.
  */
 async function checkLongCredential(target: Target): Promise<Finding> {
   const credential = { 'x-service-credential': 'A'.repeat(CREDENTIAL_HEADER_CHARS) }

@@ -7,8 +7,8 @@ const FIX = 'Check the address, and that service and command have the same versi
 
 /**
  * Prints the pins for guards: the current feed key and the hash of the next one. Both come from
- * discovery, so they are as trustworthy as this connection: run it on the machine of the service, or
- * over TLS.
+ * discovery, so they are as trustworthy as this connection: run it on the machine of the service,
+ * or over TLS.
  */
 export async function checkPins(target: Target, nowMs = Date.now()): Promise<Finding> {
   const body = (await (await ask(target, '/.well-known/countersign')).json().catch(() => undefined)) as

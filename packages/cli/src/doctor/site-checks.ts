@@ -6,8 +6,8 @@ const PAGE = 200
 const DELIVERIES_LOOKED_AT = 20
 
 /**
- * Checks that the key works and may administer this site. Otherwise the other checks of the site are
- * left out.
+ * Checks that the key works and may administer this site. Otherwise the other checks of the site
+ * are left out.
  */
 export async function checkKey(client: Client, siteId: string): Promise<Finding> {
   try {
@@ -73,7 +73,8 @@ export async function checkWebhooks(client: Client, site_id: string): Promise<re
 const CLOCK_DIFFERENCE_MS_MAX = 2000
 
 /**
- * Compares the clock of the node with those of its verifiers, as their acknowledgements report them.
+ * Compares the clock of the node with those of its verifiers, as their acknowledgements report
+ * them.
  */
 export async function checkVerifierClocks(client: Client, site_id: string): Promise<Finding> {
   const { items } = await client.listVerifiers({ site_id, limit: PAGE })
@@ -115,8 +116,8 @@ export async function checkVerifiers(client: Client, site_id: string): Promise<F
 }
 
 /**
- * Checks that a signed request arrives unchanged: this shows what proxies do to path, host, body and
- * signature fields.
+ * Checks that a signed request arrives unchanged: this shows what proxies do to path, host, body
+ * and signature fields.
  */
 export async function checkHolderProof(baseUrl: string, dev: DevFile | undefined): Promise<Finding> {
   if (dev === undefined)

@@ -59,8 +59,8 @@ function requirePrivate(file: string, what: string): void {
 }
 
 /**
- * Every user of a machine can read command lines, and shells store them. The message does not repeat
- * the secret.
+ * Every user of a machine can read command lines, and shells store them. The message does not
+ * repeat the secret.
  */
 function refuseInline(given: string, what: string): void {
   if (/^\s*(?:svc_(?:at|sk)_|whsec_|\{|eyJ)/.test(given))

@@ -17,9 +17,7 @@ export const PAGE_OPTIONS: readonly Option[] = [
 
 type List<Item> = (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>
 
-/**
- * Loads page after page, up to `--limit`. `next_cursor` is null when there is nothing left.
- */
+/** Loads page after page, up to `--limit`. `next_cursor` is null when there is nothing left. */
 export function loadPages<Item>(
   given: Given,
   list: List<Item>,

@@ -10,7 +10,9 @@ export interface ErrorDescription {
   readonly requestId: string | undefined
 }
 
-/** The SDK's `CountersignError`. It is recognised by its name, so that the SDK need not be loaded. */
+/**
+ * The SDK's `CountersignError`. It is recognised by its name, so that the SDK need not be loaded.
+ */
 interface ServiceError extends Error {
   readonly code: string
   readonly status: number | undefined
@@ -43,9 +45,7 @@ const NEXT: Readonly<Record<string, string>> = {
     'Use a key with this permission. A key with site:admin can create one: countersign keys create --permissions …',
 }
 
-/**
- * Turns any thrown value into a message and an exit code.
- */
+/** Turns any thrown value into a message and an exit code. */
 export function describeError(fault: unknown): ErrorDescription {
   const words = (
     exit: ExitCode,

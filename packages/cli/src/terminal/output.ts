@@ -95,8 +95,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
 }
 
 /**
- * Makes untrusted text safe for a terminal: characters that would move the cursor, change colours or
- * change the text direction are shown as escapes. `lines` keeps line breaks.
+ * Makes untrusted text safe for a terminal: characters that would move the cursor, change colours
+ * or change the text direction are shown as escapes. `lines` keeps line breaks.
  */
 export function visible(text: string, { lines = false } = {}): string {
   return text.replaceAll(lines ? UNSAFE_BUT_LINES : UNSAFE, toEscape)
@@ -116,9 +116,7 @@ export function barText(part: number, width = 20): string {
   return `[${'█'.repeat(filled)}${'·'.repeat(width - filled)}]`
 }
 
-/**
- * JSON that is safe to print: escapes the same characters as `visible`.
- */
+/** JSON that is safe to print: escapes the same characters as `visible`. */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(UNSAFE_BUT_LINES, toEscape)
 }
