@@ -135,7 +135,7 @@ function readKeyFile(file: string): string {
 function makeKeyFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${randomBytes(6).toString('hex')}`
-  writeDown(draft, `${randomBytes(BYTES).toString('hex')}\n`)
+  writeSynced(draft, `${randomBytes(BYTES).toString('hex')}\n`)
   try {
     linkSync(draft, file)
   } catch (error) {
@@ -148,7 +148,7 @@ function makeKeyFile(file: string): void {
   closeSync(directory)
 }
 
-function writeDown(file: string, text: string): void {
+function writeSynced(file: string, text: string): void {
   const handle = openSync(file, 'wx', 0o600)
   try {
     writeSync(handle, text)

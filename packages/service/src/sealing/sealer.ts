@@ -16,7 +16,7 @@ export interface Sealer {
    */
   open(purpose: string, sealed: string): string
   /** Marks text as our own: 16 bytes that cannot be made without the master key. */
-  mark(purpose: string, text: string): Uint8Array
+  mac(purpose: string, text: string): Uint8Array
 }
 
 /**
@@ -45,7 +45,7 @@ const SALT_BYTES = 16
 const KEY_BYTES = 32
 const IV_BYTES = 12
 const TAG_BYTES = 16
-const MARK_BYTES = 16
+const MAC_BYTES = 16
 const SEALED = /^v1\.([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/
 
 /**
@@ -62,7 +62,7 @@ export function createSealer(masterKey: Uint8Array): Sealer {
   const masterName = Buffer.from(hkdfSync('sha256', master, '', 'countersign master key name', 4)).toString(
     'hex',
   )
-  const markKey = Buffer.from(hkdfSync('sha256', master, '', 'countersign mark', KEY_BYTES))
+  const macKey = Buffer.from(hkdfSync('sha256', master, '', 'countersign mark', KEY_BYTES))
 
   const derive = (salt: Uint8Array) => {
     const bytes = Buffer.from(hkdfSync('sha256', master, salt, 'countersign seal v1', KEY_BYTES + IV_BYTES))
@@ -102,12 +102,12 @@ export function createSealer(masterKey: Uint8Array): Sealer {
         throw new SealBroken('sealed text does not open: it is damaged, or was sealed for another purpose')
       }
     },
-    mark(purpose, text) {
-      return createHmac('sha256', markKey)
+    mac(purpose, text) {
+      return createHmac('sha256', macKey)
         .update(`${Buffer.byteLength(purpose)}:${purpose}`)
         .update(text)
         .digest()
-        .subarray(0, MARK_BYTES)
+        .subarray(0, MAC_BYTES)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
 /** An entry of the log before it has its hash. `bodyJson` is canonical already. */
-export interface UnsealedEntry {
+export interface EntryContent {
   readonly epoch: string
   readonly seq: number
   readonly siteId: string
@@ -16,7 +16,7 @@ export interface UnsealedEntry {
  * again. None of the strings can hold a character that RFC 8785 §3.2.2.2 would want escaped: they
  * have been through their grammars.
  */
-export function hashEntry({ epoch, seq, siteId, kind, bodyJson, at, prevHash }: UnsealedEntry): string {
+export function hashEntry({ epoch, seq, siteId, kind, bodyJson, at, prevHash }: EntryContent): string {
   return hash(
     'sha256',
     `{"at":"${at}","body":${bodyJson},"epoch":"${epoch}","kind":"${kind}","prev_hash":"${prevHash}","seq":${seq},"site_id":"${siteId}"}`,

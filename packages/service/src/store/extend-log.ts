@@ -1,8 +1,8 @@
 import { isSameMac } from '../sealing/row-macs.ts'
-import { hashEntry, type UnsealedEntry } from './entry-hash.ts'
+import { type EntryContent, hashEntry } from './entry-hash.ts'
 import { RowForged } from './errors.ts'
 import { nextDigest } from './log-digest.ts'
-import type { RowSeal } from './row-seal.ts'
+import type { RowIntegrity } from './row-integrity.ts'
 import type { SqlValue } from './transaction.ts'
 
 /** The log row and the head of the site before an entry is added, as the store has them. */
@@ -31,8 +31,8 @@ export interface LogAfter {
  * the store ahead of it.
  */
 export function extendLog(
-  { macs, onForged }: RowSeal,
-  entry: Omit<UnsealedEntry, 'seq' | 'prevHash'>,
+  { macs, onForged }: RowIntegrity,
+  entry: Omit<EntryContent, 'seq' | 'prevHash'>,
   before: LogBefore,
 ): LogAfter {
   const { epoch, siteId } = entry

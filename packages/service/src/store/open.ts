@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { openPostgresStore } from './postgres/postgres-store.ts'
-import type { RowSeal } from './row-seal.ts'
+import type { RowIntegrity } from './row-integrity.ts'
 import { openSqliteStore } from './sqlite/sqlite-store.ts'
 import type { Store } from './store.ts'
 
@@ -13,7 +13,7 @@ export interface OpenStoreOptions {
   /**
    * Called for every row that the service did not write as it is now, beside the line in the log.
    */
-  readonly onForged?: RowSeal['onForged']
+  readonly onForged?: RowIntegrity['onForged']
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   /**
    * Reject where there is no embedded store, instead of creating one. A PostgreSQL database without
@@ -32,7 +32,7 @@ const LOGGED_MAX = 1000
 export function openStore(config: Config['store'], options: OpenStoreOptions): Promise<Store> {
   const { masterKey, onFatal, log, mustExist = false } = options
   const logged = new Set<string>()
-  const onForged: RowSeal['onForged'] = (row) => {
+  const onForged: RowIntegrity['onForged'] = (row) => {
     const name = `${row.table} ${row.key}`
     if (!logged.has(name) && logged.size < LOGGED_MAX) {
       logged.add(name)

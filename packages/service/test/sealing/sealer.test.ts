@@ -63,14 +63,14 @@ describe('createSealer', () => {
   })
 
   it('marks the same text the same way, and another text, purpose or master key another way', () => {
-    const mark = (s: typeof sealer, purpose: string, text: string) =>
-      Buffer.from(s.mark(purpose, text)).toString('hex')
-    expect(mark(sealer, 'list', 'abc')).toBe(mark(createSealer(masterKey), 'list', 'abc'))
+    const mac = (s: typeof sealer, purpose: string, text: string) =>
+      Buffer.from(s.mac(purpose, text)).toString('hex')
+    expect(mac(sealer, 'list', 'abc')).toBe(mac(createSealer(masterKey), 'list', 'abc'))
     const all = [
-      mark(sealer, 'list', 'abc'),
-      mark(sealer, 'lista', 'bc'),
-      mark(sealer, 'list', 'abd'),
-      mark(createSealer(randomBytes(32)), 'list', 'abc'),
+      mac(sealer, 'list', 'abc'),
+      mac(sealer, 'lista', 'bc'),
+      mac(sealer, 'list', 'abd'),
+      mac(createSealer(randomBytes(32)), 'list', 'abc'),
     ]
     expect(new Set(all).size).toBe(all.length)
   })

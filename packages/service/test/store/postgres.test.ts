@@ -149,7 +149,7 @@ describe('why a token is made under a lock', () => {
       return runTransaction(
         createToken(token, 20, NOW),
         { query: interposed, send },
-        { epoch: store.epoch, seal },
+        { epoch: store.epoch, integrity: seal },
       )
     })
     expect(made).toBe('created')

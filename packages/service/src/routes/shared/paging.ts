@@ -29,19 +29,19 @@ const NAME_BYTES_MAX = Math.floor((limits.cursor_chars_max * 3) / 4) - MAC_BYTES
  * A cursor: the name of the last row of a page, with a MAC. Throws when the name is too long; the
  * list must shorten it.
  */
-export function createCursor(keys: Pick<Sealer, 'mark'>, list: string, after: string): string {
+export function createCursor(keys: Pick<Sealer, 'mac'>, list: string, after: string): string {
   const name = Buffer.from(after)
   if (name.length > NAME_BYTES_MAX) throw new Error('the name of a row is too long for a cursor')
-  return Buffer.concat([keys.mark(`cursor ${list}`, after), name]).toString('base64url')
+  return Buffer.concat([keys.mac(`cursor ${list}`, after), name]).toString('base64url')
 }
 
 /** The name in a cursor that this service created for this list. Undefined for any other text. */
-export function parseCursor(keys: Pick<Sealer, 'mark'>, list: string, cursor: string): string | undefined {
+export function parseCursor(keys: Pick<Sealer, 'mac'>, list: string, cursor: string): string | undefined {
   const bytes = Buffer.from(cursor, 'base64url')
   const name = bytes.subarray(MAC_BYTES)
   if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== cursor || !isUtf8(name)) return undefined
   const after = name.toString('utf8')
-  return timingSafeEqual(bytes.subarray(0, MAC_BYTES), keys.mark(`cursor ${list}`, after)) ? after : undefined
+  return timingSafeEqual(bytes.subarray(0, MAC_BYTES), keys.mac(`cursor ${list}`, after)) ? after : undefined
 }
 
 /** Whether a name is short enough for a cursor. */
@@ -56,7 +56,7 @@ export function fitsCursor(after: string): boolean {
  * `cursor_malformed` for a cursor of another list.
  */
 export async function loadPage<Row, Item>(
-  keys: Pick<Sealer, 'mark'>,
+  keys: Pick<Sealer, 'mac'>,
   { list, limit, cursor }: ListRequest,
   loadRows: (page: Page) => Promise<readonly Row[]>,
   toName: (row: Row) => string,

@@ -74,7 +74,7 @@ const PLANNED_MAX = 50
 
 /**
  * No node takes a lease for longer, nor puts an attempt off for longer: a time further ahead comes
- * from a clock that has been set back since, and must not hold anything up.
+ * from a clock that has been set back since, and must not takeLease anything up.
  */
 const LEASE_MS_BELIEVED = 120_000
 const PAUSE_MS_BELIEVED = 86_400_000
@@ -162,7 +162,7 @@ function isFree(now: string): string {
 }
 
 /** What changes of a webhook in one turn. Its row is ours until the end of the transaction. */
-interface Turning {
+interface WebhookState {
   readonly siteId: SiteId
   readonly kinds: readonly EntryKind[] | undefined
   status: 'on' | 'disabled'
@@ -180,19 +180,19 @@ interface Turning {
  */
 export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Transaction<DueDelivery | undefined> {
   const { webhookId, nowMs } = turn
-  const held = yield* hold(turn, ended !== undefined)
+  const held = yield* takeLease(turn, ended !== undefined)
   if (held === undefined) return undefined
-  const turning: Turning = {
+  const state: WebhookState = {
     siteId: text(held, 'site_id') as SiteId,
     kinds: held.kinds === null ? undefined : json(held, 'kinds'),
-    status: text(held, 'status') as Turning['status'],
+    status: text(held, 'status') as WebhookState['status'],
     cursorSeq: number(held, 'cursor_seq'),
     waiting: number(held, 'waiting'),
     failingSinceMs: optionalNumber(held, 'failing_since'),
   }
-  if (ended !== undefined) yield* writeDown(ended, turn, turning)
-  if (turning.status === 'on') yield* plan(turn, turning)
-  const fronts = yield* frontsOf(webhookId)
+  if (ended !== undefined) yield* recordAttempt(ended, turn, state)
+  if (state.status === 'on') yield* plan(turn, state)
+  const fronts = yield* findFronts(webhookId)
   const [first] = fronts
   const due =
     turn.leave === true ? undefined : fronts.find((row) => isDueAt(number(row, 'next_attempt_at'), nowMs))
@@ -200,10 +200,10 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Transact
     `UPDATE webhooks SET status = $2, cursor_seq = $3, waiting = $4, failing_since = $5, due_at = $6, turn_at = $7,
        lease_owner = CASE WHEN $8 = 1 THEN lease_owner END, lease_until = CASE WHEN $8 = 1 THEN lease_until END WHERE webhook_id = $1`,
     webhookId,
-    turning.status,
-    turning.cursorSeq,
-    turning.waiting,
-    turning.failingSinceMs ?? null,
+    state.status,
+    state.cursorSeq,
+    state.waiting,
+    state.failingSinceMs ?? null,
     first === undefined ? null : number(first, 'next_attempt_at'),
     nowMs,
     due === undefined ? 0 : 1,
@@ -215,7 +215,7 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Transact
     secretsSealed: json<readonly KeptSecret[]>(held, 'secrets')
       .filter(({ untilMs }) => untilMs === null || untilMs > nowMs)
       .map(({ sealed }) => sealed),
-    failingSinceMs: turning.failingSinceMs,
+    failingSinceMs: state.failingSinceMs,
     entry: optionalText(due, 'hash') === undefined ? undefined : toEntry(due),
   }
 }
@@ -228,7 +228,7 @@ function isDueAt(atMs: number, nowMs: number): boolean {
  * Undefined when it belongs to another node, or is no more. What was sent under a lease that
  * another node has taken over has no effect.
  */
-function* hold(
+function* takeLease(
   { webhookId, owner, nowMs, leaseMs }: WebhookTurn,
   isHolder: boolean,
 ): Transaction<Row | undefined> {
@@ -239,10 +239,10 @@ function* hold(
     : yield* row(`${take} AND ${isFree('$4')} RETURNING *`, webhookId, owner, nowMs + leaseMs, nowMs)
 }
 
-function* writeDown(
+function* recordAttempt(
   ended: EndedAttempt,
   { webhookId, nowMs }: WebhookTurn,
-  turning: Turning,
+  state: WebhookState,
 ): Transaction<void> {
   const { deliveryId, end, lastStatus } = ended
   if (end === 'untold') return
@@ -257,17 +257,17 @@ function* writeDown(
     lastStatus ?? null,
   )
   if (written === undefined) return
-  if (isOver && number(written, 'replayed') === 0) turning.waiting--
-  turning.failingSinceMs = end === 'delivered' ? undefined : (turning.failingSinceMs ?? nowMs)
-  if (ended.disable === undefined || turning.status === 'disabled') return
-  turning.status = 'disabled'
-  turning.waiting = 0
+  if (isOver && number(written, 'replayed') === 0) state.waiting--
+  state.failingSinceMs = end === 'delivered' ? undefined : (state.failingSinceMs ?? nowMs)
+  if (ended.disable === undefined || state.status === 'disabled') return
+  state.status = 'disabled'
+  state.waiting = 0
   yield* exec(
     `UPDATE deliveries SET status = 'failed' WHERE webhook_id = $1 AND status = 'pending'`,
     webhookId,
   )
   const context: AuditContext = { actor: 'system', atMs: nowMs, requestId: undefined }
-  const { siteId } = turning
+  const { siteId } = state
   yield* recordAudit({
     siteId,
     action: 'webhook.disable',
@@ -282,20 +282,20 @@ function* writeDown(
  * Makes the next entries of the log into deliveries. The cursor moves with them, so each is made
  * once.
  */
-function* plan({ webhookId, nowMs }: WebhookTurn, turning: Turning): Transaction<void> {
-  const { siteId, kinds } = turning
-  const room = Math.min(WAITING_MAX - turning.waiting, PLANNED_MAX)
+function* plan({ webhookId, nowMs }: WebhookTurn, state: WebhookState): Transaction<void> {
+  const { siteId, kinds } = state
+  const room = Math.min(WAITING_MAX - state.waiting, PLANNED_MAX)
   if (room <= 0) return
   const news = yield* rows(
     `SELECT e.epoch, e.seq, e.kind FROM log JOIN entries e ON e.epoch = log.epoch
      WHERE log.one = 1 AND e.site_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`,
     siteId,
-    turning.cursorSeq,
+    state.cursorSeq,
     room,
   )
   const last = news.at(-1)
   if (last === undefined) return
-  turning.cursorSeq = number(last, 'seq')
+  state.cursorSeq = number(last, 'seq')
   const wanted = news.filter((row) => kinds === undefined || kinds.includes(text(row, 'kind') as EntryKind))
   if (wanted.length === 0) return
   const values = wanted.flatMap((row) => [
@@ -315,14 +315,14 @@ function* plan({ webhookId, nowMs }: WebhookTurn, turning: Turning): Transaction
     nowMs,
     ...values,
   )
-  turning.waiting += wanted.length
+  state.waiting += wanted.length
 }
 
 /**
  * The front of the queue and that of the replays, with their entries; the one to be sent sooner
  * comes first.
  */
-function* frontsOf(webhookId: string): Transaction<readonly Row[]> {
+function* findFronts(webhookId: string): Transaction<readonly Row[]> {
   const front = (replayed: 0 | 1, order: string) =>
     `SELECT * FROM (SELECT * FROM deliveries WHERE webhook_id = $1 AND status = 'pending' AND replayed = ${replayed} ORDER BY ${order} LIMIT 1) f${replayed}`
   return yield* rows(

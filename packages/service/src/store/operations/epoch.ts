@@ -142,28 +142,18 @@ function* copyEntries(
       const siteId = text(found, 'site_id')
       const head = heads.get(siteId) ?? { seq: 0, hash: GENESIS_HASH, oldHash: GENESIS_HASH }
       const seq = head.seq + 1
-      const unsealed = {
+      const content = {
         seq,
         siteId,
         kind: text(found, 'kind'),
         bodyJson: text(found, 'body'),
         at: text(found, 'at'),
       }
-      const oldHash = hashEntry({ ...unsealed, epoch: audited.epoch, prevHash: head.oldHash })
+      const oldHash = hashEntry({ ...content, epoch: audited.epoch, prevHash: head.oldHash })
       if (number(found, 'position') !== position || oldHash !== text(found, 'hash'))
         throw unreadableEntry(position)
-      const hash = hashEntry({ ...unsealed, epoch, prevHash: head.hash })
-      copies.push(
-        epoch,
-        position,
-        siteId,
-        seq,
-        unsealed.kind,
-        unsealed.bodyJson,
-        unsealed.at,
-        head.hash,
-        hash,
-      )
+      const hash = hashEntry({ ...content, epoch, prevHash: head.hash })
+      copies.push(epoch, position, siteId, seq, content.kind, content.bodyJson, content.at, head.hash, hash)
       heads.set(siteId, { seq, hash, oldHash })
       oldDigest = nextDigest(oldDigest, oldHash)
       digest = nextDigest(digest, hash)

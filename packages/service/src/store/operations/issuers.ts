@@ -109,7 +109,7 @@ export function* changeIssuer(
     credentialTtlSecondsMax,
     label,
   } = named
-  const after = {
+  const wanted = {
     ...before,
     status,
     keys: keys.map(
@@ -123,15 +123,15 @@ export function* changeIssuer(
   // Kept for snapshots, which say since when.
   const isDistrustedNow = status === 'distrusted' && before.status === 'trusted'
   yield* updateRow('issuers', found, {
-    ...toSettings(after),
+    ...toSettings(wanted),
     ...(isDistrustedNow && { distrusted_at: context.atMs }),
   })
   yield* markCompromisedKeys(siteId, name, context.atMs)
-  const settledRow = yield* requiredRow(siteId, name)
-  const settled = toIssuer(settledRow)
-  const appended = yield* tell(before, settled, context)
-  if (appended !== undefined) yield* updateRow('issuers', settledRow, { entry_seq: appended.seq })
-  const isChanged = JSON.stringify(settled) !== JSON.stringify(before)
+  const afterRow = yield* requiredRow(siteId, name)
+  const after = toIssuer(afterRow)
+  const appended = yield* appendChange(before, after, context)
+  if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
+  const isChanged = JSON.stringify(after) !== JSON.stringify(before)
   // A document that is fetched every few minutes and has not changed is no news.
   if (isChanged || context.actor !== 'system') {
     const detail = { changed: Object.keys(named) }
@@ -147,7 +147,7 @@ export function* changeIssuer(
     })
   }
   return {
-    ...settled,
+    ...after,
     position: appended?.position ?? 0,
     entry: appended && entryPosition(siteId, appended, context),
   }
@@ -182,7 +182,7 @@ export function* changeIssuerKey(
   }
   const afterRow = yield* requiredRow(siteId, name)
   const after = toIssuer(afterRow)
-  const appended = isChanged ? yield* tellKey(after, keyId, status, context) : undefined
+  const appended = isChanged ? yield* appendKeyChange(after, keyId, status, context) : undefined
   if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
   const detail = { key_id: keyId, status }
   const outcome = isChanged ? 'done' : 'unchanged'
@@ -206,7 +206,11 @@ export function* changeIssuerKey(
  * Verifiers hear what changes for them. Of an issuer that is not trusted they need to hear nothing:
  * trust comes back with a whole state.
  */
-function* tell(before: Issuer, after: Issuer, context: AuditContext): Transaction<Appended | undefined> {
+function* appendChange(
+  before: Issuer,
+  after: Issuer,
+  context: AuditContext,
+): Transaction<Appended | undefined> {
   const { siteId, issuer } = after
   if (after.status === 'distrusted') {
     return before.status === 'distrusted'
@@ -220,7 +224,7 @@ function* tell(before: Issuer, after: Issuer, context: AuditContext): Transactio
 }
 
 /** That a key is compromised is told in any case: it counts for every issuer. */
-function* tellKey(
+function* appendKeyChange(
   after: Issuer,
   keyId: string,
   status: KeyState['status'],

@@ -13,7 +13,7 @@ import {
 } from '../operations/all.ts'
 import { readMacKey } from '../operations/shared/mac-key.ts'
 import { type Reseal, resealAll } from '../operations/shared/master-key.ts'
-import type { RowSeal } from '../row-seal.ts'
+import type { RowIntegrity } from '../row-integrity.ts'
 import { sealedColumns } from '../sealed-columns.ts'
 import { openMacKeyIn, prepareDatabase } from './postgres-store.ts'
 import { ReaderPool } from './reader-pool.ts'
@@ -94,9 +94,9 @@ const WRITERS_MS_MAX = 60_000
  */
 export async function resealDatabase(url: string, change: Reseal): Promise<number> {
   await prepareDatabase(url, async () => {})
-  const sessions = new WriterPool({ url, max: 1, statementMsMax: WRITERS_MS_MAX, lockMsMax: WRITERS_MS_MAX })
+  const writers = new WriterPool({ url, max: 1, statementMsMax: WRITERS_MS_MAX, lockMsMax: WRITERS_MS_MAX })
   try {
-    return await sessions.transaction(
+    return await writers.transaction(
       async (transaction) => {
         const { query } = transaction
         const tables = new Set(sealedColumns.map(({ table }) => table))
@@ -107,12 +107,12 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
           `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns WHERE table_schema = current_schema() AND data_type = 'text'`,
         )
         const columns = found.map((row) => ({ table: text(row, 'table'), column: text(row, 'column') }))
-        return runTransaction(resealAll(change, columns), transaction, { epoch: '', seal: undefined })
+        return runTransaction(resealAll(change, columns), transaction, { epoch: '', integrity: undefined })
       },
-      { patient: true },
+      { noTimeout: true },
     )
   } finally {
-    await sessions.end()
+    await writers.end()
   }
 }
 
@@ -122,25 +122,25 @@ async function withRun<T>(
   work: (run: RunOperation, readers: ReaderPool) => Promise<T>,
 ): Promise<T> {
   const readers = new ReaderPool({ url, max: 1 })
-  const sessions = new WriterPool({ url, max: 1 })
+  const writers = new WriterPool({ url, max: 1 })
   try {
-    const seal = masterKey && (await readSeal(readers, masterKey))
+    const integrity = masterKey && (await readIntegrity(readers, masterKey))
     const run: RunOperation = async (name, args) => {
       if (isReadOperation(name))
-        return readers.read((query) => runReading(createTransaction(name, args), query, seal))
-      return sessions.transaction(
-        (transaction) => runTransaction(createTransaction(name, args), transaction, { epoch: '', seal }),
-        { patient: true },
+        return readers.read((query) => runReading(createTransaction(name, args), query, integrity))
+      return writers.transaction(
+        (transaction) => runTransaction(createTransaction(name, args), transaction, { epoch: '', integrity }),
+        { noTimeout: true },
       )
     }
     return await work(run, readers)
   } finally {
-    await Promise.all([readers.end(), sessions.end()])
+    await Promise.all([readers.end(), writers.end()])
   }
 }
 
 /** What is forged is for the caller to find in the answers. */
-async function readSeal(readers: ReaderPool, masterKey: Uint8Array): Promise<RowSeal> {
+async function readIntegrity(readers: ReaderPool, masterKey: Uint8Array): Promise<RowIntegrity> {
   const key = await readers.read((query) => runReading(readMacKey(createSealer(masterKey)), query, undefined))
   return { macs: createRowMacs(key), onForged: () => {} }
 }

@@ -7,7 +7,7 @@ import { EpochChanged, StoreUnavailable } from '../errors.ts'
 import { LogCorrupted } from '../log-corrupted.ts'
 import { bindOperations, createTransaction, isReadOperation, type RunOperation } from '../operations/all.ts'
 import { openMacKey } from '../operations/shared/mac-key.ts'
-import type { RowSeal } from '../row-seal.ts'
+import type { RowIntegrity } from '../row-integrity.ts'
 import type { Store } from '../store.ts'
 import { watchWrites } from '../watch-writes.ts'
 import { isForbidden } from './faults.ts'
@@ -21,7 +21,7 @@ import { type OpenTransaction, WriterPool } from './writer-pool.ts'
 export interface PostgresStoreOptions {
   readonly url: string
   readonly masterKey: Uint8Array
-  readonly onForged: RowSeal['onForged']
+  readonly onForged: RowIntegrity['onForged']
   /** Called after an unrecoverable store failure: the process must end, and start again. */
   readonly onFatal: (fault: Error) => void
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
@@ -32,7 +32,7 @@ const MIGRATION_MS_MAX = 10 * 60_000
 
 /**
  * Opens the store for any number of nodes. Connect it to the primary itself: a pooler in between
- * would share sessions that must not be shared. Rejects for a server whose settings could lose what
+ * would share writers that must not be shared. Rejects for a server whose settings could lose what
  * it has confirmed.
  *
  * The database is known by its lineage: system identifier, timeline, and the identity of the
@@ -47,12 +47,12 @@ export async function openPostgresStore({
   onFatal,
   log,
 }: PostgresStoreOptions): Promise<Store> {
-  const seal: RowSeal = {
+  const integrity: RowIntegrity = {
     macs: createRowMacs(await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))),
     onForged,
   }
   const readers = new ReaderPool({ url, max: CONNECTIONS.reading })
-  const sessions = new WriterPool({ url, max: CONNECTIONS.writing })
+  const writers = new WriterPool({ url, max: CONNECTIONS.writing })
   const listeners = new Set<() => void>()
   const wake = () => {
     for (const listener of listeners) listener()
@@ -63,10 +63,10 @@ export async function openPostgresStore({
   const runOnce: RunOperation = async (name, args) => {
     if (isClosed) throw new StoreUnavailable('the store is closed')
     if (isReadOperation(name))
-      return readers.read((query) => runReading(createTransaction(name, args), query, seal))
-    return sessions.transaction(
-      (transaction) => runTransaction(createTransaction(name, args), transaction, { epoch, seal }),
-      { patient: name === 'beginEpoch' },
+      return readers.read((query) => runReading(createTransaction(name, args), query, integrity))
+    return writers.transaction(
+      (transaction) => runTransaction(createTransaction(name, args), transaction, { epoch, integrity }),
+      { noTimeout: name === 'beginEpoch' },
     )
   }
 
@@ -76,9 +76,9 @@ export async function openPostgresStore({
     return text(row, 'lineage')
   }
 
-  let settling: Promise<void> | undefined
-  const settle = () => {
-    settling ??= (async () => {
+  let following: Promise<void> | undefined
+  const followEpoch = () => {
+    following ??= (async () => {
       const found = await resolveEpoch(runOnce, lineageNow, Date.now())
       if (found === epoch) return
       if (epoch !== '')
@@ -89,28 +89,28 @@ export async function openPostgresStore({
       epoch = found
       wake()
     })().finally(() => {
-      settling = undefined
+      following = undefined
     })
-    return settling
+    return following
   }
-  const settleLater = () => {
-    settle().catch((fault: unknown) => {
+  const followEpochLater = () => {
+    followEpoch().catch((fault: unknown) => {
       if (fault instanceof LogCorrupted) onFatal(fault)
       else if (!isClosed) log.error({ err: fault }, 'the epoch of the log could not be found')
     })
   }
 
-  const runOrSettle: RunOperation = async (name, args) => {
+  const runInEpoch: RunOperation = async (name, args) => {
     try {
       return await runOnce(name, args)
     } catch (fault) {
       if (!(fault instanceof EpochChanged)) throw fault
-      settleLater()
+      followEpochLater()
       throw new StoreUnavailable('the log is beginning a new epoch', { cause: fault })
     }
   }
 
-  const writes = watchWrites(runOrSettle, log)
+  const writes = watchWrites(runInEpoch, log)
   const operations = bindOperations(writes.run, () => epoch)
 
   let listener: Listener | undefined
@@ -120,19 +120,19 @@ export async function openPostgresStore({
       isClosed = true
       writes.close()
       listeners.clear()
-      await Promise.all([listener?.close(), readers.end(), sessions.end()])
+      await Promise.all([listener?.close(), readers.end(), writers.end()])
     })()
     return closing
   }
 
   try {
-    await settle()
+    await followEpoch()
   } catch (fault) {
     await close()
     throw fault
   }
   listener = openListener(url, wake, () => {
-    settleLater()
+    followEpochLater()
     wake()
   })
   return {
@@ -156,7 +156,7 @@ export async function openPostgresStore({
 
 /** Opens the MAC key of a database, or creates that of an empty one. */
 export function openMacKeyIn(transaction: OpenTransaction, masterKey: Uint8Array): Promise<string> {
-  return runTransaction(openMacKey(createSealer(masterKey)), transaction, { epoch: '', seal: undefined })
+  return runTransaction(openMacKey(createSealer(masterKey)), transaction, { epoch: '', integrity: undefined })
 }
 
 /**
@@ -167,20 +167,20 @@ export async function prepareDatabase<T>(
   url: string,
   next: (transaction: OpenTransaction) => Promise<T>,
 ): Promise<T> {
-  const sessions = new WriterPool({
+  const writers = new WriterPool({
     url,
     max: 1,
     statementMsMax: MIGRATION_MS_MAX,
     lockMsMax: MIGRATION_MS_MAX,
   })
   try {
-    return await sessions.transaction(
+    return await writers.transaction(
       async (transaction) => {
         await requireSafeSettings(transaction.query)
         await migrate(transaction.query)
         return next(transaction)
       },
-      { patient: true },
+      { noTimeout: true },
     )
   } catch (fault) {
     if (!isForbidden(fault)) throw fault
@@ -192,6 +192,6 @@ export async function prepareDatabase<T>(
       },
     )
   } finally {
-    await sessions.end()
+    await writers.end()
   }
 }

@@ -1,74 +1,74 @@
 import { formatTime } from '@countersign/core'
 import { number, text } from '../columns.ts'
 import { extendLog } from '../extend-log.ts'
-import type { RowSeal } from '../row-seal.ts'
+import type { RowIntegrity } from '../row-integrity.ts'
 import type { Appended, NewEntry, Step, StepAnswer, Transaction } from '../transaction.ts'
 import type { Query } from './connect.ts'
 import type { OpenTransaction } from './writer-pool.ts'
 
 /** What reads writes nothing. */
 export async function runReading<T>(
-  program: Transaction<T>,
+  transaction: Transaction<T>,
   query: Query,
-  seal: RowSeal | undefined,
+  integrity: RowIntegrity | undefined,
 ): Promise<T> {
   const send = () => {
-    throw new TypeError('a verb that reads may not write')
+    throw new TypeError('an operation that reads may not write')
   }
-  return runTransaction(program, { query, send }, { epoch: '', seal })
+  return runTransaction(transaction, { query, send }, { epoch: '', integrity })
 }
 
 export interface TransactionContext {
   /** The one that the log must be in for anything to be added to it. */
   readonly epoch: string
   /** Without it only programs run that neither check nor write a row that can grant. */
-  readonly seal: RowSeal | undefined
+  readonly integrity: RowIntegrity | undefined
 }
 
-/** Runs a program statement by statement, and waits for the answers that it wants. */
+/** Runs a transaction statement by statement, and waits for the answers that it wants. */
 export async function runTransaction<T>(
-  program: Transaction<T>,
-  transaction: OpenTransaction,
+  transaction: Transaction<T>,
+  open: OpenTransaction,
   context: TransactionContext,
 ): Promise<T> {
-  let step = program.next(undefined)
+  let step = transaction.next(undefined)
   while (step.done !== true) {
     const { value } = step
     if (value.kind === 'exec') {
-      transaction.send(value.sql, value.values)
-      step = program.next(undefined)
+      open.send(value.sql, value.values)
+      step = transaction.next(undefined)
     } else if (value.kind === 'mac') {
-      step = program.next(requireSeal(context).macs.create(value.table, value.values))
+      step = transaction.next(requireIntegrity(context).macs.create(value.table, value.values))
     } else if (value.kind === 'forged') {
-      context.seal?.onForged(value.row)
-      step = program.next(undefined)
+      context.integrity?.onForged(value.row)
+      step = transaction.next(undefined)
     } else {
-      step = program.next(await answerTo(value, transaction, context))
+      step = transaction.next(await answerTo(value, open, context))
     }
   }
   return step.value
 }
 
-function requireSeal({ seal }: TransactionContext): RowSeal {
-  if (seal === undefined) throw new TypeError('the store was opened without its MAC key')
-  return seal
+function requireIntegrity({ integrity }: TransactionContext): RowIntegrity {
+  if (integrity === undefined) throw new TypeError('the store was opened without its MAC key')
+  return integrity
 }
 
 type WaitedFor = Exclude<Step, { kind: 'exec' | 'mac' | 'forged' }>
 
 async function answerTo(
   step: WaitedFor,
-  transaction: OpenTransaction,
+  open: OpenTransaction,
   context: TransactionContext,
 ): Promise<StepAnswer> {
   switch (step.kind) {
     case 'sql':
-      return transaction.query(step.sql, step.values)
+      return open.query(step.sql, step.values)
     case 'append':
-      return append(step.entry, transaction, context)
+      return append(step.entry, open, context)
     case 'lock':
       // In the order of the names, so that no two programs can wait for each other.
-      await transaction.query(
+      await open.query(
         'SELECT pg_advisory_xact_lock(hashtextextended(value, 0)) FROM json_array_elements_text(CAST(CAST($1 AS TEXT) AS JSON))',
         [JSON.stringify(step.names)],
       )
@@ -104,7 +104,7 @@ async function append(
     hash: text(row, 'out_prev_hash'),
     headMac: row.out_head_mac,
   }
-  const after = extendLog(requireSeal(context), { epoch, siteId, kind, bodyJson, at }, before)
+  const after = extendLog(requireIntegrity(context), { epoch, siteId, kind, bodyJson, at }, before)
   const { seq, position, hash } = after
   if (text(row, 'out_hash') !== hash) throw new Error('append_entry wrote another entry than it was given')
   send(

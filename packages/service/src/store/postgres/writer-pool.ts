@@ -3,7 +3,7 @@ import type { Row, SqlValue } from '../transaction.ts'
 import { ask, type ConnectOptions, connect, type Query, type Sql } from './connect.ts'
 import { isRefusal, isRetryable, toStoreError } from './faults.ts'
 
-/** More than a statement may take: the server itself should be the one to give up first. */
+/** Longer than a statement may take: the server itself should be the one to give up first. */
 const ANSWER_MS_MAX = 6000
 const TRIES = 4
 
@@ -75,7 +75,7 @@ class Session {
     }
   }
 
-  leave(): void {
+  discard(): void {
     this.isLost = true
     this.#sql.end({ timeout: 0 }).catch(() => {})
   }
@@ -112,8 +112,8 @@ export interface WriterPoolOptions extends Pick<ConnectOptions, 'url' | 'stateme
 
 interface Waiting {
   readonly deadlineMs: number
-  readonly take: (session: Session) => void
-  readonly refuse: (fault: Error) => void
+  readonly start: (session: Session) => void
+  readonly reject: (fault: Error) => void
 }
 
 /**
@@ -136,12 +136,12 @@ export class WriterPool {
 
   /**
    * All that `work` asks is one transaction. When it loses against another one, it is begun again.
-   * `patient`: takes as long as it takes. Rejects in the words of the port.
+   * `noTimeout`: takes as long as it takes. Rejects in the words of the port.
    */
-  async transaction<T>(work: Work<T>, { patient = false } = {}): Promise<T> {
+  async transaction<T>(work: Work<T>, { noTimeout = false } = {}): Promise<T> {
     for (let left = TRIES - 1; ; left--) {
       try {
-        return await this.#once(work, patient)
+        return await this.#once(work, noTimeout)
       } catch (fault) {
         if (left > 0 && isRetryable(fault)) continue
         throw toStoreError(fault)
@@ -149,28 +149,28 @@ export class WriterPool {
     }
   }
 
-  #once<T>(work: Work<T>, patient: boolean): Promise<T> {
+  #once<T>(work: Work<T>, noTimeout: boolean): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let session: Session | undefined
       let timer: NodeJS.Timeout | undefined
       const waiting: Waiting = {
-        deadlineMs: patient ? Number.POSITIVE_INFINITY : performance.now() + this.#answerMsMax,
-        take: (free) => {
+        deadlineMs: noTimeout ? Number.POSITIVE_INFINITY : performance.now() + this.#answerMsMax,
+        start: (free) => {
           session = free
           this.#use(free, work)
             .then(resolve, reject)
             .finally(() => clearTimeout(timer))
         },
-        refuse: (fault) => {
+        reject: (fault) => {
           clearTimeout(timer)
           reject(fault)
         },
       }
-      if (!patient) {
+      if (!noTimeout) {
         timer = setTimeout(() => {
           this.#waiting.delete(waiting)
           reject(tookTooLong())
-          if (session !== undefined) this.#leave(session)
+          if (session !== undefined) this.#discard(session)
         }, this.#answerMsMax)
       }
       this.#waiting.add(waiting)
@@ -182,7 +182,7 @@ export class WriterPool {
     for (const waiting of this.#waiting) {
       if (this.#isOver) {
         this.#waiting.delete(waiting)
-        waiting.refuse(new StoreUnavailable('the store is closed'))
+        waiting.reject(new StoreUnavailable('the store is closed'))
         continue
       }
       let session = this.#findIdle()
@@ -192,14 +192,14 @@ export class WriterPool {
         // open a connection and leave it soon after, until the database has none left.
         if (waiting.deadlineMs - performance.now() < this.#answerMsMax / 6) {
           this.#waiting.delete(waiting)
-          waiting.refuse(tookTooLong())
+          waiting.reject(tookTooLong())
           continue
         }
         session = new Session(this.#options)
         this.#all.add(session)
       }
       this.#waiting.delete(waiting)
-      waiting.take(session)
+      waiting.start(session)
     }
   }
 
@@ -207,7 +207,7 @@ export class WriterPool {
     for (let session = this.#idle.pop(); session !== undefined; session = this.#idle.pop()) {
       if (!session.isLost) return session
       this.#all.delete(session)
-      session.leave()
+      session.discard()
     }
     return undefined
   }
@@ -215,16 +215,16 @@ export class WriterPool {
   async #use<T>(session: Session, work: Work<T>): Promise<T> {
     try {
       const result = await session.transaction(work)
-      this.#giveBack(session)
+      this.#release(session)
       return result
     } catch (fault) {
-      if (session.isLost || !(await this.#hasTakenBack(session, fault))) this.#leave(session)
-      else this.#giveBack(session)
+      if (session.isLost || !(await this.#hasRolledBack(session, fault))) this.#discard(session)
+      else this.#release(session)
       throw fault
     }
   }
 
-  async #hasTakenBack(session: Session, fault: unknown): Promise<boolean> {
+  async #hasRolledBack(session: Session, fault: unknown): Promise<boolean> {
     if (toStoreError(fault) instanceof StoreUnavailable && !isRefusal(fault)) return false
     try {
       await session.query('ROLLBACK')
@@ -234,15 +234,15 @@ export class WriterPool {
     }
   }
 
-  #giveBack(session: Session): void {
-    if (session.isLost || this.#isOver) this.#leave(session)
+  #release(session: Session): void {
+    if (session.isLost || this.#isOver) this.#discard(session)
     else this.#idle.push(session)
     this.#next()
   }
 
-  #leave(session: Session): void {
+  #discard(session: Session): void {
     if (!this.#all.delete(session)) return
-    session.leave()
+    session.discard()
     this.#next()
   }
 

@@ -9,9 +9,9 @@ import { bindOperations } from '../operations/all.ts'
 import { adoptLink } from '../operations/epoch.ts'
 import { openForReading, openForWriting } from './connection.ts'
 import { createPrivateFile, prepareDirectory, syncDirectory, syncFile } from './file.ts'
-import { keepRevocationsOf } from './lost-changes.ts'
+import { applyRevocations } from './lost-changes.ts'
 import { migrate } from './migrate.ts'
-import { auditSession, openSealedSession, runOffline } from './offline.ts'
+import { auditSession, openCheckedSession, runOffline } from './offline.ts'
 import { lockOwner } from './owner-lock.ts'
 import { readReplaced } from './replaced-store.ts'
 import { LIVE } from './sqlite-store.ts'
@@ -52,7 +52,7 @@ export async function backupSqlite(
     }
     const db = openForWriting(path)
     try {
-      const copy = openSealedSession(db, masterKey)
+      const copy = openCheckedSession(db, masterKey)
       copy.rows('UPDATE log SET lineage = $1', COPY)
       const audit = await auditSession(copy, onPage)
       if (!audit.ok) throw failedAudit(audit)
@@ -132,7 +132,7 @@ async function prepareCopy(
   const { masterKey, nowMs, keepRevocations = false, dryRun = false, onPage } = order
   requireIntegrity(db)
   migrate(db)
-  const session = openSealedSession(db, masterKey)
+  const session = openCheckedSession(db, masterKey)
   const replaced = await readReplaced(path, masterKey, session)
   const { lost } = replaced
   if (keepRevocations && typeof lost === 'string')
@@ -146,7 +146,7 @@ async function prepareCopy(
     session.rows('UPDATE log SET lineage = $1', COPY)
     epoch = await resolveEpoch(run, async () => LIVE, nowMs, replaced.heads)
     if (keepRevocations && typeof lost === 'object')
-      await keepRevocationsOf(
+      await applyRevocations(
         bindOperations(run, () => ''),
         lost,
         { actor: 'operator', atMs: nowMs, requestId: undefined },

@@ -155,7 +155,7 @@ export function findLostChanges(replaced: SqliteSession, restored: SqliteSession
  * Takes away in a store what another one had taken away, at the original times, so that newer
  * credentials stay valid.
  */
-export async function keepRevocationsOf(
+export async function applyRevocations(
   operations: PortOperations,
   lost: LostChanges,
   context: AuditContext,

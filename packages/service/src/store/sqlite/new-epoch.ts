@@ -3,7 +3,7 @@ import { COPY } from './backup.ts'
 import { openForWriting } from './connection.ts'
 import { prepareStoreFile } from './file.ts'
 import { migrate } from './migrate.ts'
-import { auditSession, openSealedSession, runOffline } from './offline.ts'
+import { auditSession, openCheckedSession, runOffline } from './offline.ts'
 import { lockOwner } from './owner-lock.ts'
 import { LIVE } from './sqlite-store.ts'
 
@@ -22,7 +22,7 @@ export async function newEpochOfFile(
     const db = openForWriting(path)
     try {
       migrate(db)
-      const session = openSealedSession(db, masterKey)
+      const session = openCheckedSession(db, masterKey)
       session.rows('UPDATE log SET lineage = $1', COPY)
       const epoch = await resolveEpoch(runOffline(session), async () => LIVE, nowMs)
       const { position } = await auditSession(session)

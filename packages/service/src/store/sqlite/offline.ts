@@ -31,7 +31,7 @@ export function openMacKeyInFile(db: Database.Database, sealer: Sealer): string 
  * A session that writes and checks rows with MACs. What is forged is for the caller to find in the
  * answers.
  */
-export function openSealedSession(db: Database.Database, masterKey: Uint8Array): SqliteSession {
+export function openCheckedSession(db: Database.Database, masterKey: Uint8Array): SqliteSession {
   return new SqliteSession(db, {
     macs: createRowMacs(openMacKeyInFile(db, createSealer(masterKey))),
     onForged: () => {},

@@ -25,7 +25,7 @@ export function lockOwner(file: string): OwnerLock {
   const path = `${file}.lock`
   if (held.has(path)) throw new Error(`${file} is open in this process already`)
   if (!existsSync(path)) tryCreate(path)
-  const db = take(path)
+  const db = openLock(path)
   if (db === undefined)
     throw new Error(`${file} belongs to another process (${pidIn(path)}), which is running: stop it first`)
   held.add(path)
@@ -38,7 +38,7 @@ export function lockOwner(file: string): OwnerLock {
 }
 
 /** Undefined when another process has it. */
-function take(path: string, isSecondTry = false): Database.Database | undefined {
+function openLock(path: string, isSecondTry = false): Database.Database | undefined {
   const db = new Database(path, { timeout: 0 })
   try {
     db.pragma('journal_mode = MEMORY') // Nothing in here has to survive anything.
@@ -54,7 +54,7 @@ function take(path: string, isSecondTry = false): Database.Database | undefined 
     // Torn by a power cut. A process that gets as far as reading it is alone with it.
     if (isSecondTry || !/^SQLITE_(?:NOTADB|CORRUPT)/.test(code)) throw fault
     truncateSync(path)
-    return take(path, true)
+    return openLock(path, true)
   }
 }
 

@@ -53,7 +53,7 @@ function commonHeads(replaced: SqliteSession, copy: SqliteSession): ReadonlyMap<
     const siteId = text(row, 'site_id')
     if (replaced.rows('SELECT 1 AS one FROM heads WHERE site_id = $1', siteId).length === 0) continue
     let head: LogHead = { epoch: theirs, seq: 0, hash: GENESIS_HASH }
-    const [old, kept] = [entriesOf(replaced, theirs, siteId), entriesOf(copy, ours, siteId)]
+    const [old, kept] = [readEntries(replaced, theirs, siteId), readEntries(copy, ours, siteId)]
     for (const entry of old) {
       const other = kept.next().value
       if (other === undefined || ['kind', 'body', 'at'].some((column) => entry[column] !== other[column]))
@@ -72,7 +72,7 @@ function loadEpoch(session: SqliteSession): string {
 
 const PAGE = 1000
 
-function* entriesOf(session: SqliteSession, epoch: string, siteId: string): Generator<Row, undefined> {
+function* readEntries(session: SqliteSession, epoch: string, siteId: string): Generator<Row, undefined> {
   for (let seq = 0; ; ) {
     const page = session.rows(
       'SELECT seq, kind, body, at, hash FROM entries WHERE epoch = $1 AND site_id = $2 AND seq > $3 ORDER BY seq LIMIT $4',

@@ -2,7 +2,7 @@ import { formatTime } from '@countersign/core'
 import type Database from 'better-sqlite3'
 import { number, text } from '../columns.ts'
 import { extendLog } from '../extend-log.ts'
-import type { RowSeal } from '../row-seal.ts'
+import type { RowIntegrity } from '../row-integrity.ts'
 import type { Appended, NewEntry, Row, SqlValue, Step, StepAnswer, Transaction } from '../transaction.ts'
 
 /**
@@ -12,23 +12,23 @@ import type { Appended, NewEntry, Row, SqlValue, Step, StepAnswer, Transaction }
 export class SqliteSession {
   readonly db: Database.Database
   readonly #statements = new Map<string, Database.Statement>()
-  readonly #seal: RowSeal | undefined
+  readonly #integrity: RowIntegrity | undefined
   /** How many entries have been added through this session, whether or not they were kept. */
   appended = 0
 
-  /** Without a seal it runs only programs that neither check nor write a row that can grant. */
-  constructor(db: Database.Database, seal?: RowSeal) {
+  /** Without a integrity it runs only programs that neither check nor write a row that can grant. */
+  constructor(db: Database.Database, integrity?: RowIntegrity) {
     this.db = db
-    this.#seal = seal
+    this.#integrity = integrity
   }
 
   /**
-   * A program that throws is left where it stands; undoing what it wrote is for the holder of the
+   * A transaction that throws is left where it stands; undoing what it wrote is for the holder of the
    * transaction.
    */
-  run<T>(program: Transaction<T>): T {
-    let step = program.next(undefined)
-    while (step.done !== true) step = program.next(this.#answer(step.value))
+  run<T>(transaction: Transaction<T>): T {
+    let step = transaction.next(undefined)
+    while (step.done !== true) step = transaction.next(this.#answer(step.value))
     return step.value
   }
 
@@ -59,21 +59,21 @@ export class SqliteSession {
       case 'mac':
         return this.#mac(step.table, step.values)
       case 'forged':
-        this.#seal?.onForged(step.row)
+        this.#integrity?.onForged(step.row)
         return undefined
     }
   }
 
   #mac(table: string, values: readonly SqlValue[]): string {
-    if (this.#seal === undefined) throw new TypeError('the store was opened without its MAC key')
-    return this.#seal.macs.create(table, values)
+    if (this.#integrity === undefined) throw new TypeError('the store was opened without its MAC key')
+    return this.#integrity.macs.create(table, values)
   }
 
   append({ siteId, kind, bodyJson, atMs }: NewEntry): Appended {
     const [log] = this.rows('SELECT * FROM log WHERE one = 1')
     const [head] = this.rows('SELECT seq, hash, mac FROM heads WHERE site_id = $1', siteId)
     if (log === undefined || head === undefined) throw new Error('there is no such site')
-    if (this.#seal === undefined) throw new TypeError('the store was opened without its MAC key')
+    if (this.#integrity === undefined) throw new TypeError('the store was opened without its MAC key')
     const epoch = text(log, 'epoch')
     const at = formatTime(atMs)
     const before = {
@@ -86,7 +86,7 @@ export class SqliteSession {
       headMac: head.mac,
     }
     const { seq, position, hash, digest, headMac, logMac } = extendLog(
-      this.#seal,
+      this.#integrity,
       { epoch, siteId, kind, bodyJson, at },
       before,
     )

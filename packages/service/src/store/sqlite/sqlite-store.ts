@@ -4,7 +4,7 @@ import { resolveEpoch } from '../epoch.ts'
 import { StoreUnavailable } from '../errors.ts'
 import { bindOperations, createTransaction, isReadOperation, type RunOperation } from '../operations/all.ts'
 import type { LogState } from '../operations/epoch.ts'
-import type { RowSeal } from '../row-seal.ts'
+import type { RowIntegrity } from '../row-integrity.ts'
 import type { Store } from '../store.ts'
 import { watchWrites } from '../watch-writes.ts'
 import { asUnavailable, isFatal, openForReading } from './connection.ts'
@@ -17,7 +17,7 @@ import { openWriter } from './writer-client.ts'
 export interface SqliteStoreOptions {
   readonly file: string
   readonly masterKey: Uint8Array
-  readonly onForged: RowSeal['onForged']
+  readonly onForged: RowIntegrity['onForged']
   /** Called once, after an unrecoverable store failure. The process must end and start again. */
   readonly onFatal: (fault: Error) => void
   readonly log: Pick<Logger, 'info' | 'error'>

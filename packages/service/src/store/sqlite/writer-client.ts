@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { OtherMasterKey } from '../../sealing/sealer.ts'
 import { RowForged, StoreUnavailable } from '../errors.ts'
 import type { OperationName } from '../operations/all.ts'
-import type { RowSeal } from '../row-seal.ts'
+import type { RowIntegrity } from '../row-integrity.ts'
 import type { WriterOptions } from './writer.ts'
 import type { FromWriter, ToWriter, TransportedFault } from './writer-messages.ts'
 
@@ -19,7 +19,7 @@ export interface Writer {
 
 export interface WriterClientOptions extends WriterOptions {
   readonly onAppended: () => void
-  readonly onForged: RowSeal['onForged']
+  readonly onForged: RowIntegrity['onForged']
   readonly onFatal: (fault: Error) => void
 }
 

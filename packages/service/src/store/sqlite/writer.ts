@@ -44,7 +44,7 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
       onForged: (row) => send({ kind: 'forged', row }),
     })
   } catch (fault) {
-    send({ kind: 'refused', fault: transported(fault) })
+    send({ kind: 'refused', fault: toTransportedFault(fault) })
     port.close()
     return
   }
@@ -79,7 +79,7 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
     } catch (fault) {
       // Whether the last commit is on disk is unknown now, to us and to the system. Only a new
       // process, reading the file, can tell.
-      end({ kind: 'fatal', fault: transported(fault) })
+      end({ kind: 'fatal', fault: toTransportedFault(fault) })
     }
   })
 }
@@ -105,7 +105,7 @@ function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter
     if (db.inTransaction) db.exec('ROLLBACK')
     return {
       kind: 'done',
-      outcomes: group.map(({ id }) => ({ id, ok: false, fault: transported(fault) })),
+      outcomes: group.map(({ id }) => ({ id, ok: false, fault: toTransportedFault(fault) })),
       hasAppended: false,
     }
   }
@@ -125,7 +125,7 @@ function writeOne(session: SqliteSession, { id, name, args }: Asked): Outcome {
     if (isUnavailable(fault) || !session.db.inTransaction) throw fault
     session.rows('ROLLBACK TO operation')
     session.rows('RELEASE operation')
-    return { id, ok: false, fault: transported(fault) }
+    return { id, ok: false, fault: toTransportedFault(fault) }
   }
 }
 
@@ -141,7 +141,7 @@ function checkpoint(session: SqliteSession): void {
   }
 }
 
-function transported(fault: unknown): TransportedFault {
+function toTransportedFault(fault: unknown): TransportedFault {
   const { name, message } = fault instanceof Error ? fault : new Error(String(fault))
   const forged = fault instanceof RowForged ? { table: fault.table, key: fault.key } : undefined
   return { name, message, isUnavailable: isUnavailable(fault), ...(forged && { forged }) }
