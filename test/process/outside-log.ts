@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { connect, queryWith } from '../../packages/service/src/store/postgres/connect.ts'
-import type { Row } from '../../packages/service/src/store/transaction.ts'
 import { openForReading, openForWriting } from '../../packages/service/src/store/sqlite/connection.ts'
+import type { Row } from '../../packages/service/src/store/transaction.ts'
 import type { ServiceHome } from './service-process.ts'
 
 /** An entry as it lies in the table. */

@@ -32,9 +32,9 @@ export interface RouteAnswer {
  * `pieces` are written as fast as the client reads, and compressed if it accepts that. An error
  * while producing them, or `signal`, cuts the connection.
  *
- * A `connection` is passed to `take` once the head is sent, with no other listeners on it.
+ * A `connection` is passed to `accept` once the head is sent, with no other listeners on it.
  *
- * `letGo` is called when a `connection` could not be passed on because the client has gone, and
+ * `release` is called when a `connection` could not be passed on because the client has gone, and
  * always at the end of `pieces`: a generator that was never started does not run its `finally`.
  */
 export type AnswerStream =
@@ -42,6 +42,6 @@ export type AnswerStream =
       readonly kind: 'pieces'
       readonly pieces: AsyncIterable<Uint8Array>
       readonly signal?: AbortSignal
-      letGo(): void
+      release(): void
     }
-  | { readonly kind: 'connection'; take(connection: Socket): void; letGo(): void }
+  | { readonly kind: 'connection'; accept(connection: Socket): void; release(): void }

@@ -4,10 +4,10 @@ import type { SeenCredentials } from './access/seen-credentials.ts'
 import type { TokenFinder } from './access/token-finder.ts'
 import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
-import type { Feeds } from './feed/feeds.ts'
+import type { FeedServer } from './feed/feed-server.ts'
 import type { Snapshots } from './feed/snapshots.ts'
 import type { VerifierClocks } from './feed/verifier-clocks.ts'
-import type { Verifiers } from './feed/verifiers.ts'
+import type { VerifierRegistry } from './feed/verifier-registry.ts'
 import type { ApiKeys } from './keys/api-keys.ts'
 import type { ServiceKeys } from './keys/service-keys.ts'
 import type { HeadWatch } from './log/head-watch.ts'
@@ -33,8 +33,8 @@ export interface Deps {
   readonly didWeb: DidWebFetcher
   readonly snapshots: Snapshots
   /** Code that deletes a key calls `feeds.dropKey`. */
-  readonly feeds: Feeds
-  readonly verifiers: Verifiers
+  readonly feeds: FeedServer
+  readonly verifiers: VerifierRegistry
   readonly verifierClocks: VerifierClocks
   readonly meters: Meters
   readonly log: Logger

@@ -9,11 +9,11 @@ import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { createDidWebFetcher } from './did-web/fetch-document.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
-import { openFeeds } from './feed/feeds.ts'
+import { FeedServer } from './feed/feed-server.ts'
 import { createHeadAges } from './feed/head-ages.ts'
 import { createSnapshots } from './feed/snapshots.ts'
 import { createVerifierClocks } from './feed/verifier-clocks.ts'
-import { openVerifiers } from './feed/verifiers.ts'
+import { VerifierRegistry } from './feed/verifier-registry.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
@@ -108,7 +108,15 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     const ages = createHeadAges(store, views)
     const onClock = verifierClocks.heard
     const verifiers = keep(
-      await openVerifiers({ store, clock, log, commits, viewAgeMsMax, onEnd: meters.streamEnded, onClock }),
+      await VerifierRegistry.open({
+        store,
+        clock,
+        log,
+        commits,
+        viewAgeMsMax,
+        onEnd: meters.streamEnded,
+        onClock,
+      }),
     )
     views.follow({ applied: () => verifiers.applied(views.position), lost: () => undefined })
     // Receipts of other nodes count this one from now on, so it must not give out heads that are
@@ -128,8 +136,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       tokens: createTokenFinder(store),
       seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
       didWeb: createDidWebFetcher({ allowLoopback: config.mode === 'development' }),
-      snapshots: createSnapshots({ store, views, clock, keys, ages, watcher: verifiers }),
-      feeds: keep(openFeeds({ store, views, clock, keys, ages, watcher: verifiers, log })),
+      snapshots: createSnapshots({ store, views, clock, keys, ages, verifiers }),
+      feeds: keep(new FeedServer({ store, views, clock, keys, ages, verifiers, log })),
       verifiers,
       verifierClocks,
       meters,

@@ -1,7 +1,7 @@
 import { parseTime, type SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import type { Receipt } from '../feed/receipt.ts'
-import type { ReceiptWait } from '../feed/verifiers.ts'
+import type { ReceiptWait } from '../feed/receipts.ts'
 import { Problem } from '../problem.ts'
 import { StoreUnavailable } from '../store/errors.ts'
 import type { EntryPosition } from '../store/logged.ts'

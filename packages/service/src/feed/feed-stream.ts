@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net'
 import type { SiteId } from '@countersign/core'
-import type { FeedReader } from './site-feed.ts'
 
 /**
- * Why a stream ended. `gone`: the reader has left. `slow`: it did not read. `silent`: it did not
- * acknowledge. `replaced`: the same instance has opened another.
+ * Why a stream ended. `gone`: the reader has disconnected. `slow`: it did not read. `silent`: it
+ * did not acknowledge. `replaced`: the same instance has opened another.
  */
 export type StreamEnd = 'gone' | 'slow' | 'silent' | 'replaced' | 'key' | 'stale' | 'log' | 'shutdown'
 
-/** Who reads a stream. */
+/** The reader of a stream. */
 export interface Verifier {
   readonly siteId: SiteId
   readonly keyId: string
@@ -17,7 +16,7 @@ export interface Verifier {
   readonly isNamed: boolean
   /** Undefined for a reader without an instance, which holds no lease. */
   readonly promise: VerifierPromise | undefined
-  /** It decides nothing by what it reads, so receipts do not count it. */
+  /** It makes no access decisions, so receipts do not count it. */
   readonly isObserver: boolean
 }
 
@@ -31,28 +30,26 @@ export interface VerifierPromise {
   readonly failsOpen: boolean
 }
 
-/** What all streams of a node have in common. */
-export interface StreamWays {
+/** The options of all streams of a node. */
+export interface StreamOptions {
   /** With more than this unread, a stream is dropped. */
   readonly unreadBytesMax: number
   readonly onEnd: (stream: FeedStream, why: StreamEnd) => void
 }
 
-/**
- * A reader that takes nothing for so long while it is being told what it has missed is not reading.
- */
+/** A reader that reads nothing for so long while it catches up is dropped. */
 const STALLED_MS = 20_000
-/** How long a connection is kept for its last words. */
+/** How long a connection is kept for its last bytes. */
 const LINGER_MS = 2000
 
 /**
- * One connection that follows a feed. Small: there may be thousands. Whatever is written is shared
- * with all the others, and one that does not read is dropped before it holds more than its share.
+ * One connection that follows a feed. Small, because there may be thousands: they share the bytes
+ * that are written, and one that does not read is dropped when too much is unread.
  */
-export class FeedStream implements FeedReader {
+export class FeedStream {
   readonly verifier: Verifier
   readonly #socket: Socket
-  readonly #ways: StreamWays
+  readonly #options: StreamOptions
   #isOver = false
   /**
    * When the reader last gave a sign of life, on the monotonic clock, and how much was
@@ -61,10 +58,10 @@ export class FeedStream implements FeedReader {
   heardAtMs = performance.now()
   unheardBytes = 0
 
-  constructor(socket: Socket, verifier: Verifier, ways: StreamWays) {
+  constructor(socket: Socket, verifier: Verifier, options: StreamOptions) {
     this.verifier = verifier
     this.#socket = socket
-    this.#ways = ways
+    this.#options = options
     STREAMS.set(socket, this)
     socket.on('error', destroy)
     socket.on('close', onClose)
@@ -74,25 +71,27 @@ export class FeedStream implements FeedReader {
     return this.#isOver
   }
 
+  /** How much of what was written has not been read yet. */
   get unreadBytes(): number {
     return this.#socket.writableLength
   }
 
   write(bytes: Uint8Array): void {
     if (this.#isOver) return
-    if (this.#socket.writableLength > this.#ways.unreadBytesMax) this.close('slow')
+    if (this.#socket.writableLength > this.#options.unreadBytesMax) this.close('slow')
     else {
       this.#socket.write(bytes)
       this.unheardBytes += bytes.length
     }
   }
 
-  /** The reader has acknowledged something, or has read all that was kept for it. */
+  /** The reader has acknowledged something, or has read everything that was written. */
   heard(): void {
     this.heardAtMs = performance.now()
     this.unheardBytes = 0
   }
 
+  /** Resolves when what was written has been read, or the stream is over. */
   async drained(): Promise<void> {
     const socket = this.#socket
     if (this.#isOver || !socket.writableNeedDrain) return
@@ -114,21 +113,20 @@ export class FeedStream implements FeedReader {
   }
 
   /**
-   * Ends the stream, with last words if the reader can be expected to hear them. Otherwise the
-   * connection is reset: a kernel would go on holding what a reader does not take, up to megabytes
-   * for each.
+   * Ends the stream, with last bytes if the reader is likely to read them. Otherwise the connection
+   * is reset: the kernel would hold unread bytes, up to megabytes for each connection.
    */
-  close(why: StreamEnd, lastWords?: string): void {
+  close(why: StreamEnd, lastText?: string): void {
     if (this.#isOver) return
     this.#isOver = true
     const socket = this.#socket
-    if (lastWords === undefined || socket.writableNeedDrain) {
+    if (lastText === undefined || socket.writableNeedDrain) {
       socket.resetAndDestroy()
     } else {
-      socket.end(lastWords)
+      socket.end(lastText)
       setTimeout(() => socket.resetAndDestroy(), LINGER_MS).unref()
     }
-    this.#ways.onEnd(this, why)
+    this.#options.onEnd(this, why)
   }
 }
 

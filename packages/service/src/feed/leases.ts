@@ -1,33 +1,12 @@
 import type { SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
+import { allRows } from '../all-rows.ts'
 import { Problem } from '../problem.ts'
 import type { LeaseAcks, LeaseEnd, LeaseName, LeaseRow, LeaseTerms } from '../store/operations/leases.ts'
 import type { Acknowledged } from '../store/operations/shared/acks.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
-
-/** The leases of verifier instances, as the store has them and as this node knows better. */
-export interface Leases {
-  /**
-   * Writes the lease of an instance. When this returns it is durable, so the instance may be given
-   * a signed head. Throws a Problem `rate_limited` when the key has as many live leases as it may,
-   * and when the store cannot be written.
-   */
-  open(terms: LeaseTerms, streamId: string | undefined): Promise<void>
-  /** The stream of an instance has ended. */
-  endStream(name: LeaseName, streamId: string): void
-  /**
-   * An instance has acknowledged the log. It counts for that instance under that key only, never
-   * moves it back, and makes no lease. One that acknowledges after it has closed is not closed.
-   */
-  acknowledge(name: LeaseName, ack: LeaseAck): void
-  /** All leases of a site: live ones, and those that ended within a day. */
-  ofSite(siteId: SiteId): Promise<readonly LeaseRow[]>
-  /** When the store last heard of these instances through any node, by `toName`. */
-  heard(names: readonly LeaseName[]): Promise<ReadonlyMap<string, number>>
-  close(): Promise<void>
-}
 
 interface LeaseAck extends Acknowledged {
   readonly epoch: string
@@ -49,17 +28,16 @@ export interface LeasesParts {
   readonly clock: Pick<Clock, 'clocks'>
   readonly log: Pick<Logger, 'warn'>
   readonly nodeId: string
-  /** What was heard is written after this long, together with all that was heard meanwhile. */
+  /** Acknowledgements are written after this long, together. */
   readonly writeMs: number
 }
 
-const PAGE = 1000
-const CLAIMS_MAX = 20_000
-const CLAIMS_WRITTEN_MAX = 512
+const PENDING_MAX = 20_000
+const WRITTEN_MAX = 512
 const ACKS_KEPT = 16
 
-/** What was heard of an instance and is not in the store yet. */
-interface Heard {
+/** The acknowledgements of an instance that are not in the store yet. */
+interface PendingAcks {
   readonly name: LeaseName
   epoch: string
   acks: Acknowledged[]
@@ -67,22 +45,13 @@ interface Heard {
   closedAtMs: number | undefined
 }
 
-/**
- * Opens the leases of one node. On a store with one process it first ends the streams of processes
- * that came before.
- */
-export async function openLeases(parts: LeasesParts): Promise<Leases> {
-  const { store, clock, nodeId } = parts
-  if (!store.isShared) await store.endLeaseStreamsOfOthers(nodeId, Math.ceil(clock.clocks().wallMs))
-  return new LeaseRegister(parts)
-}
-
-class LeaseRegister implements Leases {
+/** The leases of verifier instances: those of the store, with what only this node knows yet. */
+export class Leases {
   readonly #parts: LeasesParts
-  /** Heard and not yet written, by `toName`. */
-  #heard = new Map<string, Heard>()
+  /** Not yet written, by `toName`. */
+  #pending = new Map<string, PendingAcks>()
   /** Being written at the moment. */
-  #writing: ReadonlyMap<string, Heard> = new Map()
+  #writing: ReadonlyMap<string, PendingAcks> = new Map()
   /** Streams that have ended and are not yet written as ended, by stream. */
   readonly #ended = new Map<string, LeaseEnd>()
   #timer: NodeJS.Timeout | undefined
@@ -90,11 +59,23 @@ class LeaseRegister implements Leases {
   #isFailing = false
   #isClosed = false
 
-  constructor(parts: LeasesParts) {
+  /** On a store with one process, first ends the streams of earlier processes. */
+  static async open(parts: LeasesParts): Promise<Leases> {
+    const { store, clock, nodeId } = parts
+    if (!store.isShared) await store.endLeaseStreamsOfOthers(nodeId, Math.ceil(clock.clocks().wallMs))
+    return new Leases(parts)
+  }
+
+  private constructor(parts: LeasesParts) {
     this.#parts = parts
   }
 
-  async open(terms: LeaseTerms, streamId: string | undefined): Promise<void> {
+  /**
+   * Writes the lease of an instance. When this returns, the lease is durable, so the instance may
+   * be given a signed head. Throws a Problem `rate_limited` when the key has as many live leases as
+   * it may, and when the store cannot be written.
+   */
+  async add(terms: LeaseTerms, streamId: string | undefined): Promise<void> {
     const { store, clock, nodeId } = this.#parts
     const liveMax = limits.feed_leases_per_key_max
     const nowMs = Math.ceil(clock.clocks().wallMs)
@@ -110,61 +91,69 @@ class LeaseRegister implements Leases {
     )
   }
 
+  /** The stream of an instance has ended. */
   endStream({ siteId, keyId, instanceId }: LeaseName, streamId: string): void {
     const atMs = Math.ceil(this.#parts.clock.clocks().wallMs)
     this.#ended.set(streamId, { siteId, keyId, instanceId, streamId, atMs })
     this.#writeSoon()
   }
 
+  /**
+   * An instance has acknowledged the log. Applies to that instance under that key only, never moves
+   * it back, and creates no lease. An instance that acknowledges after it has closed is not closed.
+   */
   acknowledge(
     { siteId, keyId, instanceId }: LeaseName,
     { epoch, seq, atMs, isClosing = false }: LeaseAck,
   ): void {
     const name = { siteId, keyId, instanceId }
-    const before = this.#heard.get(toName(name))
-    if (before === undefined && this.#heard.size >= CLAIMS_MAX) return
-    const heard = before ?? { name, epoch, acks: [], heardAtMs: 0, closedAtMs: undefined }
-    if (heard.epoch !== epoch) Object.assign(heard, { epoch, acks: [] })
-    if (seq > (heard.acks.at(-1)?.seq ?? -1)) heard.acks = [...heard.acks.slice(1 - ACKS_KEPT), { seq, atMs }]
-    heard.heardAtMs = Math.max(heard.heardAtMs, Math.floor(atMs))
-    heard.closedAtMs = isClosing
+    const before = this.#pending.get(toName(name))
+    if (before === undefined && this.#pending.size >= PENDING_MAX) return
+    const pending = before ?? { name, epoch, acks: [], heardAtMs: 0, closedAtMs: undefined }
+    if (pending.epoch !== epoch) Object.assign(pending, { epoch, acks: [] })
+    if (seq > (pending.acks.at(-1)?.seq ?? -1))
+      pending.acks = [...pending.acks.slice(1 - ACKS_KEPT), { seq, atMs }]
+    pending.heardAtMs = Math.max(pending.heardAtMs, Math.floor(atMs))
+    pending.closedAtMs = isClosing
       ? Math.ceil(this.#parts.clock.clocks().wallMs)
-      : stillClosed(heard.closedAtMs, heard.heardAtMs)
-    this.#heard.set(toName(name), heard)
+      : stillClosed(pending.closedAtMs, pending.heardAtMs)
+    this.#pending.set(toName(name), pending)
     this.#writeSoon()
   }
 
-  async ofSite(siteId: SiteId): Promise<readonly LeaseRow[]> {
+  /** All leases of a site: live ones, and those that ended within a day. */
+  async list(siteId: SiteId): Promise<readonly LeaseRow[]> {
     const { store } = this.#parts
-    const found: LeaseRow[] = []
-    for (let isEnd = false; !isEnd; ) {
-      // What is being written may be in the page or not, so it is added to it in any case.
+    const rows = allRows<LeaseRow>(async (after, limit) => {
+      // What is being written may be in the page or not, so it is added in any case.
       const writing = this.#writing
-      const page = await store.leases(siteId, { after: found.at(-1), limit: PAGE })
-      found.push(...page.map((lease) => this.#asKnown(lease, writing)))
-      isEnd = page.length < PAGE
-    }
-    return found
+      const page = await store.leases(siteId, { after, limit })
+      return page.map((lease) => this.#withPending(lease, writing))
+    })
+    const leases: LeaseRow[] = []
+    for await (const lease of rows) leases.push(lease)
+    return leases
   }
 
-  async heard(names: readonly LeaseName[]): Promise<ReadonlyMap<string, number>> {
+  /** When these instances last acknowledged to any node, by `toName`. */
+  async heardTimes(names: readonly LeaseName[]): Promise<ReadonlyMap<string, number>> {
     const sites = new Set(names.map(({ siteId }) => siteId))
     const heard = new Map<string, number>()
     for (const siteId of sites)
-      for (const lease of await this.ofSite(siteId)) heard.set(toName(lease), lease.heardAtMs)
+      for (const lease of await this.list(siteId)) heard.set(toName(lease), lease.heardAtMs)
     return heard
   }
 
-  /** A lease with what this node has heard and the store has not. */
-  #asKnown(lease: LeaseRow, writing: ReadonlyMap<string, Heard>): LeaseRow {
+  /** A lease with the acknowledgements that are not in the store yet. */
+  #withPending(lease: LeaseRow, writing: ReadonlyMap<string, PendingAcks>): LeaseRow {
     const name = toName(lease)
     let known = this.#withStream(lease)
-    for (const heard of [writing.get(name), this.#heard.get(name)])
-      if (heard !== undefined) known = withHeard(known, heard)
+    for (const pending of [writing.get(name), this.#pending.get(name)])
+      if (pending !== undefined) known = withAcks(known, pending)
     return known
   }
 
-  /** Of its own streams a node knows whether they are open. */
+  /** This node knows which of its own streams are open. */
   #withStream(lease: LeaseRow): LeaseRow {
     if (lease.nodeId !== this.#parts.nodeId) return lease
     const end = this.#ended.get(lease.streamId)
@@ -178,7 +167,7 @@ class LeaseRegister implements Leases {
       this.#timer = undefined
       this.#running ??= this.#write().finally(() => {
         this.#running = undefined
-        if (this.#heard.size > 0 || this.#ended.size > 0) this.#writeSoon()
+        if (this.#pending.size > 0 || this.#ended.size > 0) this.#writeSoon()
       })
     }, this.#parts.writeMs)
     this.#timer.unref()
@@ -186,24 +175,24 @@ class LeaseRegister implements Leases {
 
   async #write(): Promise<void> {
     const { store, log } = this.#parts
-    const ends = [...this.#ended.values()].slice(0, CLAIMS_WRITTEN_MAX)
-    const heard = this.#heard
-    this.#writing = heard
-    this.#heard = new Map()
+    const ends = [...this.#ended.values()].slice(0, WRITTEN_MAX)
+    const pending = this.#pending
+    this.#writing = pending
+    this.#pending = new Map()
     try {
       if (ends.length > 0) await store.endLeaseStreams(ends)
       for (const { streamId } of ends) this.#ended.delete(streamId)
-      const claims = [...heard.values()].flatMap(({ name, ...each }): LeaseAcks[] =>
+      const acks = [...pending.values()].flatMap(({ name, ...each }): LeaseAcks[] =>
         each.epoch === store.epoch ? [{ ...name, ...each }] : [],
       )
-      for (let from = 0; from < claims.length; from += CLAIMS_WRITTEN_MAX)
-        await store.applyLeaseAcks(claims.slice(from, from + CLAIMS_WRITTEN_MAX))
+      for (let from = 0; from < acks.length; from += WRITTEN_MAX)
+        await store.applyLeaseAcks(acks.slice(from, from + WRITTEN_MAX))
       this.#isFailing = false
     } catch (err) {
-      // What could not be written stays to be written; what was heard meanwhile is newer.
-      for (const [name, each] of heard) {
-        const newer = this.#heard.get(name)
-        this.#heard.set(name, newer === undefined ? each : merged(each, newer))
+      // Written with the next attempt, together with what has arrived since.
+      for (const [name, each] of pending) {
+        const newer = this.#pending.get(name)
+        this.#pending.set(name, newer === undefined ? each : merged(each, newer))
       }
       if (!this.#isFailing)
         log.warn({ err }, 'acknowledgements of verifiers could not be written; trying again')
@@ -221,12 +210,12 @@ class LeaseRegister implements Leases {
   }
 }
 
-/** Names an instance among all. */
+/** A key for an instance of any site. */
 export function toName({ siteId, keyId, instanceId }: LeaseName): string {
   return `${siteId} ${keyId} ${instanceId}`
 }
 
-function withHeard(lease: LeaseRow, { epoch, acks, heardAtMs, closedAtMs }: Heard): LeaseRow {
+function withAcks(lease: LeaseRow, { epoch, acks, heardAtMs, closedAtMs }: PendingAcks): LeaseRow {
   const before = lease.epoch === epoch ? lease : { seq: 0, acks: [] }
   const news = acks.filter(({ seq }) => lease.epoch !== epoch || seq > before.seq)
   return {
@@ -247,7 +236,7 @@ function stillClosed(closedAtMs: number | undefined, heardAtMs: number): number 
   return closedAtMs !== undefined && closedAtMs < heardAtMs ? undefined : closedAtMs
 }
 
-function merged(older: Heard, newer: Heard): Heard {
+function merged(older: PendingAcks, newer: PendingAcks): PendingAcks {
   const acks =
     older.epoch === newer.epoch
       ? [...older.acks, ...newer.acks.filter(({ seq }) => seq > (older.acks.at(-1)?.seq ?? -1))]

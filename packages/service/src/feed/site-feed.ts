@@ -1,65 +1,56 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Entry, LogHead, SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
-import { entryText, placeText } from './event-text.ts'
+import { entryText, positionText } from './event-text.ts'
+import type { FeedStream } from './feed-stream.ts'
 
-/** Where a feed gets what it tells. */
+/** Where a feed reads its entries and gets its heartbeats. */
 export interface FeedSource {
-  entriesAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly Entry[]>
+  entriesAfter(seq: number, limit: number): Promise<readonly Entry[]>
   /**
-   * The text of a signed heartbeat that this is the end of the log. Undefined when this node cannot
-   * say so: it has lost its store, or has read further already. `isNew`: one that was signed a
-   * moment ago is not enough.
+   * The text of a signed heartbeat that this is the head of the log. Undefined when this node
+   * cannot confirm it: it has lost its store, or has read further already. `isNew`: do not reuse
+   * one that was signed a moment ago.
    */
-  prove(siteId: SiteId, head: LogHead, isNew: boolean): Promise<string | undefined>
+  confirmHead(head: LogHead, isNew: boolean): Promise<string | undefined>
 }
 
 /** A connection that is sent a feed. */
-export interface FeedReader {
-  readonly isOver: boolean
-  /** How much of what was written it has not taken yet. */
-  readonly unreadBytes: number
-  write(bytes: Uint8Array): void
-  /** Resolves when it has taken what was written, or is over. */
-  drained(): Promise<unknown>
-}
+export type FeedReader = Pick<FeedStream, 'isOver' | 'unreadBytes' | 'write' | 'drained'>
 
-/** What was sent to others while a reader was still reading what came before it. */
+/** What was sent to other readers while this one was reading earlier entries. */
 interface Backlog {
   chunks: Uint8Array[]
   bytes: number
 }
 
 const PAGE = 500
-/**
- * A burst is told in pieces of about this size, so that those who read have a chance not to fall
- * behind.
- */
+/** A burst is sent in pieces of about this size, with pauses, so that readers can keep up. */
 const PIECE_CHARS = 64 * 1024
-const BREATH_MS = 5
-const BREATHS_MAX = 10
+const PAUSE_MS = 5
+const PAUSES_MAX = 10
 
 /**
- * The feed of one site on this node. What is applied is written once and sent to every reader:
- * entries in their order, then a heartbeat that proves their end. No reader is ever sent a
- * heartbeat for less than what it has been sent already.
+ * The feed of one site on this node. Each entry is serialized once and broadcast to all readers,
+ * followed by a signed heartbeat. No reader is ever sent a heartbeat for less than what it has been
+ * sent already.
  */
 export class SiteFeed {
   readonly siteId: SiteId
-  /** Up to where every live reader has been sent the log. */
+  /** The head up to which every live reader has been sent the log. */
   head: LogHead
   /** When the last heartbeat was sent to all, on the monotonic clock. */
-  provenAtMs = performance.now()
+  heartbeatAtMs = performance.now()
   readonly #source: FeedSource
   /** All readers, and those of them that have been sent everything. */
   readonly #members = new Set<FeedReader>()
   readonly #live = new Set<FeedReader>()
-  protected readonly backlogs = new Map<FeedReader, Backlog>()
+  readonly #backlogs = new Map<FeedReader, Backlog>()
   #pending: Entry[] = []
   #appliedSeq: number
-  /** Whether the last that was told came without a proof. */
-  owesProof = false
-  #isTelling = false
+  /** Whether the last entries were sent without a heartbeat. */
+  needsHeartbeat = false
+  #isBroadcasting = false
   #isOver = false
 
   constructor(siteId: SiteId, head: LogHead, source: FeedSource) {
@@ -80,24 +71,24 @@ export class SiteFeed {
     this.#pending.push(entry)
   }
 
-  /** Sends every reader what has been applied. `isDue`: a heartbeat is wanted in any case. */
-  async tell(isDue = false): Promise<void> {
-    if (isDue) this.owesProof = true
-    if (this.#isTelling) return
-    this.#isTelling = true
+  /** Sends every reader what has been applied. `isDue`: send a heartbeat in any case. */
+  async broadcast(isDue = false): Promise<void> {
+    if (isDue) this.needsHeartbeat = true
+    if (this.#isBroadcasting) return
+    this.#isBroadcasting = true
     try {
-      while (!this.#isOver && (this.#pending.length > 0 || this.owesProof)) {
+      while (!this.#isOver && (this.#pending.length > 0 || this.needsHeartbeat)) {
         const { text, head } = this.#nextPiece()
-        const proof = this.#pending.length > 0 ? undefined : await this.#source.prove(this.siteId, head, true)
+        const heartbeat = this.#pending.length > 0 ? undefined : await this.#source.confirmHead(head, true)
         if (this.#isOver) return
-        this.owesProof = proof === undefined
-        if (proof !== undefined) this.provenAtMs = performance.now()
+        this.needsHeartbeat = heartbeat === undefined
+        if (heartbeat !== undefined) this.heartbeatAtMs = performance.now()
         else if (text === '') return
-        this.#send(Buffer.from(proof === undefined ? text : text + proof), head)
-        if (this.#pending.length > 0) await this.#breathe()
+        this.#send(Buffer.from(text + (heartbeat ?? '')), head)
+        if (this.#pending.length > 0) await this.#throttle()
       }
     } finally {
-      this.#isTelling = false
+      this.#isBroadcasting = false
     }
   }
 
@@ -117,7 +108,7 @@ export class SiteFeed {
   #send(chunk: Uint8Array, head: LogHead): void {
     this.head = head
     for (const stream of this.#live) stream.write(chunk)
-    for (const backlog of this.backlogs.values()) {
+    for (const backlog of this.#backlogs.values()) {
       backlog.bytes += chunk.length
       if (backlog.bytes <= limits.feed_buffer_bytes_max) backlog.chunks.push(chunk)
       else backlog.chunks = []
@@ -125,10 +116,10 @@ export class SiteFeed {
   }
 
   /**
-   * After a piece of a burst: until every reader has taken it, or long enough for those that read.
+   * After a piece of a burst: waits until every reader has read it, but not for readers that stall.
    */
-  async #breathe(): Promise<void> {
-    for (let i = 0; i < BREATHS_MAX && this.#isBehind(); i++) await sleep(BREATH_MS)
+  async #throttle(): Promise<void> {
+    for (let i = 0; i < PAUSES_MAX && this.#isBehind(); i++) await sleep(PAUSE_MS)
   }
 
   #isBehind(): boolean {
@@ -137,83 +128,85 @@ export class SiteFeed {
   }
 
   /**
-   * Takes a stream in that has been told everything up to `from` (undefined: that begins wherever
-   * the log ends now): first what it has missed, from the store and at its own pace, then a
-   * heartbeat, then what every reader is sent; without a hole and without sending anything twice.
-   * `page` is what comes first, if it was read already. Rejects when the store cannot be asked.
+   * Adds a stream that has been sent everything up to `from` (undefined: that begins at the current
+   * head). It is sent what it has missed, from the store and at its own pace, then a heartbeat,
+   * then what every reader is sent; without a gap and without sending anything twice. `page` has
+   * the first entries, if they were read already. Rejects when the store is unavailable.
    */
   async join(stream: FeedReader, from: number | undefined, page?: readonly Entry[]): Promise<void> {
     this.#members.add(stream)
-    let told = from ?? this.head.seq
-    for (let isIn = false; !isIn && !stream.isOver && !this.#isOver; page = undefined) {
-      // It was at another node before, which was ahead of this one.
-      if (told > this.head.seq) {
-        await sleep(BREATH_MS)
+    let sentSeq = from ?? this.head.seq
+    for (let isLive = false; !isLive && !stream.isOver && !this.#isOver; page = undefined) {
+      // The reader comes from another node, which was ahead of this one.
+      if (sentSeq > this.head.seq) {
+        await sleep(PAUSE_MS)
         continue
       }
-      // From here on what every reader is sent is kept for this one as well: between what is read
-      // now and that there can be no gap.
+      // From here on, what every reader is sent is kept for this one as well, so that there is no
+      // gap between it and what is read now.
       const { head } = this
       const backlog: Backlog = { chunks: [], bytes: 0 }
-      this.backlogs.set(stream, backlog)
-      told = await this.#catchUp(stream, told, head.seq, page)
-      const proof = await this.#source.prove(this.siteId, head, false)
-      this.backlogs.delete(stream)
-      isIn = this.#takeIn(stream, { head, backlog, proof, isAnywhere: from === undefined })
-      if (from === undefined) told = this.head.seq
+      this.#backlogs.set(stream, backlog)
+      sentSeq = await this.#catchUp(stream, sentSeq, head.seq, page)
+      const heartbeat = await this.#source.confirmHead(head, false)
+      this.#backlogs.delete(stream)
+      isLive = this.#goLive(stream, { head, backlog, heartbeat, hasNoCursor: from === undefined })
+      if (from === undefined) sentSeq = this.head.seq
     }
   }
 
-  /** Nothing in here waits. False when more was told meanwhile than could be kept. */
-  #takeIn(
+  /** Synchronous. False when the backlog has overflowed, and the stream has to catch up again. */
+  #goLive(
     stream: FeedReader,
     joining: {
       readonly head: LogHead
       readonly backlog: Backlog
-      readonly proof: string | undefined
-      readonly isAnywhere: boolean
+      readonly heartbeat: string | undefined
+      readonly hasNoCursor: boolean
     },
   ): boolean {
-    const { head, backlog, proof, isAnywhere } = joining
+    const { head, backlog, heartbeat, hasNoCursor } = joining
     if (stream.isOver || this.#isOver) return true
-    // Who begins anywhere begins with a proof of where.
-    const hasMissedIt = isAnywhere && proof === undefined && this.head !== head
-    if (backlog.bytes > limits.feed_buffer_bytes_max || hasMissedIt) return false
-    if (proof !== undefined) stream.write(Buffer.from(isAnywhere ? placeText(head) + proof : proof))
+    // A reader without a cursor learns its position from the heartbeat that it begins with.
+    const hasNoPosition = hasNoCursor && heartbeat === undefined && this.head !== head
+    if (backlog.bytes > limits.feed_buffer_bytes_max || hasNoPosition) return false
+    if (heartbeat !== undefined)
+      stream.write(Buffer.from(hasNoCursor ? positionText(head) + heartbeat : heartbeat))
     for (const chunk of backlog.chunks) stream.write(chunk)
     this.#live.add(stream)
     return true
   }
 
-  /** Resolves with how far the stream has been told. */
+  /** Resolves with the seq up to which the stream has been sent entries. */
   async #catchUp(
     stream: FeedReader,
     from: number,
     until: number,
     first: readonly Entry[] | undefined,
   ): Promise<number> {
-    let told = from
-    for (let page = first; told < until && !stream.isOver && !this.#isOver; page = undefined) {
-      const entries = (page ?? (await this.#source.entriesAfter(this.siteId, told, PAGE))).filter(
+    let sentSeq = from
+    for (let page = first; sentSeq < until && !stream.isOver && !this.#isOver; page = undefined) {
+      const entries = (page ?? (await this.#source.entriesAfter(sentSeq, PAGE))).filter(
         ({ seq }) => seq <= until,
       )
-      if (entries[0]?.seq !== told + 1) throw new Error(`the log of ${this.siteId} has no entry ${told + 1}`)
+      if (entries[0]?.seq !== sentSeq + 1)
+        throw new Error(`the log of ${this.siteId} has no entry ${sentSeq + 1}`)
       stream.write(Buffer.from(entries.map(entryText).join('')))
-      told = entries.at(-1)?.seq ?? told
+      sentSeq = entries.at(-1)?.seq ?? sentSeq
       await stream.drained()
       await nextTurn()
     }
-    return told
+    return sentSeq
   }
 
-  /** Forgets a stream that is over. */
+  /** Removes a stream that is over. */
   leave(stream: FeedReader): void {
     this.#members.delete(stream)
     this.#live.delete(stream)
-    this.backlogs.delete(stream)
+    this.#backlogs.delete(stream)
   }
 
-  /** Sends nothing any more. */
+  /** Stops sending. */
   end(): void {
     this.#isOver = true
   }

@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { Leases } from './leases.ts'
 import type { CommittedEntry, SiteReaders } from './receipt.ts'
-import type { StreamRegister } from './stream-register.ts'
+import type { StreamRegistry } from './stream-registry.ts'
 
 /** Reads who may read the log of a site. Callers that ask at the same time share one reading. */
 export interface SiteReadings {
@@ -28,8 +28,8 @@ export interface SiteReadingsParts {
   readonly store: Pick<Store, 'isShared' | 'epoch' | 'feedNodes' | 'headReadersUntil'>
   readonly clock: Pick<Clock, 'clocks'>
   readonly nodeId: string
-  readonly leases: Pick<Leases, 'ofSite'>
-  readonly streams: Pick<StreamRegister, 'readers'>
+  readonly leases: Pick<Leases, 'list'>
+  readonly streams: Pick<StreamRegistry, 'readers'>
 }
 
 /**
@@ -60,7 +60,7 @@ export function createSiteReadings(parts: SiteReadingsParts, reusedMs = REUSED_M
   const load = async (siteId: SiteId): Promise<SiteReaders> => {
     const readAtMs = clock.clocks().wallMs
     const nodes = store.isShared ? (await store.feedNodes()).filter((node) => node.nodeId !== nodeId) : []
-    const found = await leases.ofSite(siteId)
+    const found = await leases.list(siteId)
     const headReadersUntilMs = await store.headReadersUntil(siteId)
     return { readAtMs, nodes, leases: found, streams: await streams.readers(siteId), headReadersUntilMs }
   }

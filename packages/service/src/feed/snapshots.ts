@@ -5,17 +5,18 @@ import type { LiveViews } from '../log/live-views.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
-import type { DeclaredVerifier, StreamWatcher } from './feeds.ts'
+import type { DeclaredVerifier } from './feed-server.ts'
 import type { HeadAges } from './head-ages.ts'
 import { createSnapshot } from './snapshot.ts'
+import type { VerifierRegistry } from './verifier-registry.ts'
 
 /** Snapshots for verifiers, a bounded number at a time for each key. */
 export interface Snapshots {
   /**
-   * As of now. Throws a Problem: `not_found`, `revocation_view_stale`, `rate_limited` when this key
-   * is fetching as many as it may already.
+   * Begins a snapshot of the current view. Throws a Problem: `not_found`, `revocation_view_stale`,
+   * `rate_limited` when this key is fetching as many as it may already.
    */
-  take(order: SnapshotRequest): Promise<SnapshotStream>
+  open(request: SnapshotRequest): Promise<SnapshotStream>
 }
 
 interface SnapshotRequest {
@@ -26,18 +27,18 @@ interface SnapshotRequest {
 
 interface SnapshotStream {
   readonly pieces: AsyncIterable<Uint8Array>
-  /** Fires when the reader has lost its place to another: the connection must be cut. */
+  /** Fires when another reader has taken this one's slot: the connection must be cut. */
   readonly signal: AbortSignal
   /**
-   * Gives the place back. To be called when the reader has gone or has everything, even if it took
-   * nothing.
+   * Releases the slot. To be called when the reader has disconnected or has everything, even if it
+   * read nothing.
    */
-  letGo(): void
+  release(): void
 }
 
-/** Each holds a page of the log and what is being compressed of it. */
+/** Each snapshot holds a page of the log and its compressed bytes. */
 const PER_KEY_MAX = 32
-/** A reader that takes nothing for so long loses its place when others wait for one. */
+/** A reader that reads nothing for so long loses its slot when others wait for one. */
 const STALLED_MS = 3000
 
 export interface SnapshotParts {
@@ -45,7 +46,7 @@ export interface SnapshotParts {
   readonly views: LiveViews
   readonly clock: Clock
   readonly keys: Pick<ServiceKeys, 'feedKey'>
-  readonly watcher: Pick<StreamWatcher, 'admit'>
+  readonly verifiers: Pick<VerifierRegistry, 'admit'>
   readonly ages: HeadAges
 }
 
@@ -58,15 +59,15 @@ export interface SnapshotsOptions {
 interface Running {
   readonly instanceId: string | undefined
   readonly stop: AbortController
-  /** When its reader last took something. */
-  takenAtMs: number
+  /** When its reader last read something. */
+  readAtMs: number
 }
 
 export function createSnapshots(
   parts: SnapshotParts,
   { perKeyMax = PER_KEY_MAX, stalledMs = STALLED_MS }: SnapshotsOptions = {},
 ): Snapshots {
-  const { views, clock, keys, watcher, ages } = parts
+  const { views, clock, keys, verifiers, ages } = parts
   const running = new Map<string, Set<Running>>()
 
   const end = (keyId: string, snapshot: Running) => {
@@ -76,8 +77,8 @@ export function createSnapshots(
   }
 
   /**
-   * A place for one more: a free one, that of an earlier snapshot of the same instance, or that of
-   * the reader that has stalled longest.
+   * Reserves a slot: a free one, that of an earlier snapshot of the same instance, or that of the
+   * reader that has stalled longest.
    */
   const begin = (keyId: string, instanceId: string | undefined): Running => {
     const own = running.get(keyId) ?? new Set()
@@ -90,8 +91,8 @@ export function createSnapshots(
     }
     if (instanceId !== undefined) drop([...own].find((each) => each.instanceId === instanceId))
     if (own.size >= perKeyMax) {
-      const [longest] = [...own].sort((one, other) => one.takenAtMs - other.takenAtMs)
-      if (longest !== undefined && nowMs - longest.takenAtMs > stalledMs) drop(longest)
+      const [longest] = [...own].sort((one, other) => one.readAtMs - other.readAtMs)
+      if (longest !== undefined && nowMs - longest.readAtMs > stalledMs) drop(longest)
     }
     if (own.size >= perKeyMax) {
       throw new Problem(
@@ -103,21 +104,21 @@ export function createSnapshots(
         },
       )
     }
-    const snapshot = { instanceId, stop: new AbortController(), takenAtMs: nowMs }
+    const snapshot = { instanceId, stop: new AbortController(), readAtMs: nowMs }
     running.set(keyId, own.add(snapshot))
     return snapshot
   }
 
   return {
-    async take({ siteId, keyId, verifier }) {
+    async open({ siteId, keyId, verifier }) {
       const { promise, isObserver } = verifier
       const snapshot = begin(keyId, promise?.instanceId)
       try {
         const view = await requireFreshView(parts, siteId)
         let ageSecondsMax = ages.seconds(siteId)
-        // Until it is known without waiting: the head below is that of this very moment.
+        // Repeats until it is known without waiting: it belongs to the head of this very moment.
         for (; typeof ageSecondsMax !== 'number'; ageSecondsMax = ages.seconds(siteId)) await ageSecondsMax
-        // Made before the lease is written: the lease must not be older than the head.
+        // Created before the lease is written: the lease must not be older than the head.
         const pieces = createSnapshot({
           store: parts.store,
           view,
@@ -126,17 +127,17 @@ export function createSnapshots(
           signer: keys.feedKey(clock.nowMs()),
         })
         const verifierId = verifier.verifierId ?? promise?.instanceId ?? ''
-        await watcher.admit(
+        await verifiers.admit(
           { siteId, keyId, verifierId, isNamed: verifier.verifierId !== undefined, promise, isObserver },
           'snapshot',
         )
-        const taken = async function* () {
+        const read = async function* () {
           for await (const piece of pieces) {
-            snapshot.takenAtMs = performance.now()
+            snapshot.readAtMs = performance.now()
             yield piece
           }
         }
-        return { pieces: taken(), signal: snapshot.stop.signal, letGo: () => end(keyId, snapshot) }
+        return { pieces: read(), signal: snapshot.stop.signal, release: () => end(keyId, snapshot) }
       } catch (fault) {
         end(keyId, snapshot)
         throw fault

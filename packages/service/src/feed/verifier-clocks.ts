@@ -2,6 +2,7 @@ import { formatTime } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { LeaseName } from '../store/operations/leases.ts'
 import type { Clock } from '../time/clock.ts'
+import { toName } from './leases.ts'
 
 /** What verifiers say about the time, beside what this node says. */
 export interface VerifierClocks {
@@ -93,8 +94,4 @@ export function createVerifierClocks(clock: Clock, log: Pick<Logger, 'warn' | 'i
     },
     medianMs,
   }
-}
-
-function toName({ siteId, keyId, instanceId }: LeaseName): string {
-  return `${siteId} ${keyId} ${instanceId}`
 }

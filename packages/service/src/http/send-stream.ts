@@ -31,14 +31,14 @@ export async function sendStream(
       if (isAsked) await sendPieces(stream, gzip, response)
       else response.end()
     } finally {
-      stream.letGo()
+      stream.release()
     }
     return
   }
   const { socket } = response
   // Behind an earlier request on the same connection there is no connection to be had.
   if (!isAsked || socket === null || !socket.writable) {
-    stream.letGo()
+    stream.release()
     response.writeHead(status, headers)
     response.end()
     return
@@ -50,17 +50,17 @@ export async function sendStream(
     response.writeHead(status, [...headers, 'connection', 'close'])
     response.flushHeaders()
   } catch (fault) {
-    stream.letGo()
+    stream.release()
     throw fault
   }
   // By then the request has been parsed to its end.
   await nextTurn()
   if (socket.destroyed) {
-    stream.letGo()
+    stream.release()
     return
   }
   detachSocket(response, socket)
-  stream.take(socket)
+  stream.accept(socket)
 }
 
 type Pieces = Extract<AnswerStream, { kind: 'pieces' }>

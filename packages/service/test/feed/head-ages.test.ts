@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { formatTime, generatePrivateKey, type LogHead, type Ppid, type SiteId } from '@countersign/core'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openFeeds } from '../../src/feed/feeds.ts'
+import { FeedServer } from '../../src/feed/feed-server.ts'
 import { createHeadAges } from '../../src/feed/head-ages.ts'
-import type { FeedSource } from '../../src/feed/site-feed.ts'
+import { HeadSigner } from '../../src/feed/head-signer.ts'
 import { LiveViews } from '../../src/log/live-views.ts'
 import type { Site } from '../../src/store/operations/sites.ts'
 import { ClockDouble, LogDouble, quiet } from '../log/log-double.ts'
@@ -74,7 +74,7 @@ async function openFeedsWaiting() {
   const { promise: reading, resolve: finish } = Promise.withResolvers<number>()
   let age: number | Promise<number> = reading
   const admitted: string[] = []
-  const watcher = {
+  const verifiers = {
     admit: async ({ siteId }: { siteId: SiteId }) => {
       admitted.push(siteId)
       return ''
@@ -82,16 +82,20 @@ async function openFeedsWaiting() {
     abandoned: () => {},
     opened: () => {},
     closed: () => {},
-    mayProve: () => true,
+    mayConfirmHeads: () => true,
   }
-  const store = { logPosition: () => log.logPosition() } as Parameters<typeof openFeeds>[0]['store']
+  const store = { logPosition: () => log.logPosition() } as ConstructorParameters<
+    typeof FeedServer
+  >[0]['store']
   const keys = { feedKey: () => ({ kid: 'feed', key }) }
-  const feeds = openFeeds({ store, views, clock, keys, ages: { seconds: () => age }, watcher, log: quiet })
+  const parts = { views, clock, keys, ages: { seconds: () => age } }
+  const feeds = new FeedServer({ ...parts, store, verifiers, log: quiet })
+  const signer = new HeadSigner(SITE, { ...parts, silentMs: 2000, mayConfirmHeads: () => true })
   const know = (seconds: number) => {
     age = seconds
     finish(seconds)
   }
-  return { feeds, admitted, know }
+  return { feeds, signer, admitted, know }
 }
 
 it('a stream begins when the age is known, so that it misses nothing while the age is read', async () => {
@@ -101,19 +105,17 @@ it('a stream begins when the age is known, so that it misses nothing while the a
   for (let i = 0; i < 20; i++) await nextTurn()
   expect(admitted).toEqual([])
   know(60)
-  ;(await opening).letGo()
+  ;(await opening).release()
   expect(admitted).toEqual([SITE])
   await feeds.close()
 })
 
 it('an age that was waited for is not given to the head of before', async () => {
-  const { feeds, know } = await openFeedsWaiting()
-  const prove = (head: LogHead) => (feeds as unknown as FeedSource).prove(SITE, head, true)
-
-  const proof = prove(findHead())
+  const { feeds, signer, know } = await openFeedsWaiting()
+  const heartbeat = signer.confirm(findHead(), true)
   await views.waitFor(await revokeAndChange(300))
   know(300)
-  expect(await proof).toBeUndefined()
-  expect(await prove(findHead())).toMatch(/"seq":3,.*"max_age_seconds":300/)
+  expect(await heartbeat).toBeUndefined()
+  expect(await signer.confirm(findHead(), true)).toMatch(/"seq":3,.*"max_age_seconds":300/)
   await feeds.close()
 })

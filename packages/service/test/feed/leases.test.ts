@@ -455,7 +455,7 @@ onEachStore('readers that do not read', (home) => {
     await append(node, site, 100)
     const { snapshots } = node.service.deps
     const take = (instanceId?: string) =>
-      snapshots.take({
+      snapshots.open({
         siteId: site.siteId,
         keyId: site.keyId,
         verifier: {
@@ -472,15 +472,15 @@ onEachStore('readers that do not read', (home) => {
     await sleep(3100)
     // The first goes on reading, so the second has stalled longest.
     await readers[0]?.next()
-    const { pieces, signal, letGo } = await take('one')
+    const { pieces, signal, release } = await take('one')
     expect(stuck.map((each) => each.signal.aborted)).toEqual(stuck.map((_, i) => i === 1))
     let bytes = 0
     for await (const piece of pieces) bytes += piece.length
     expect([bytes > 0, signal.aborted]).toEqual([true, false])
-    letGo()
+    release()
     // An instance that asks again has given up on what it asked for before.
     const [first, second] = [await take('two'), await take('two')]
     expect([first.signal.aborted, second.signal.aborted]).toEqual([true, false])
-    for (const each of [...stuck, second]) each.letGo()
+    for (const each of [...stuck, second]) each.release()
   })
 })

@@ -17,7 +17,7 @@ function begin(reusedMs = LONG_MS) {
     headReadersUntil: async () => 0,
   }
   const leases = {
-    ofSite: () => {
+    list: () => {
       const reading = Promise.withResolvers<readonly LeaseRow[]>()
       pending.push(reading)
       return reading.promise

@@ -14,14 +14,14 @@ it('an answer in pieces is cut with a reset when its signal fires, whatever the 
       isEnded = true
     }
   })()
-  const letGo = () => {
+  const release = () => {
     isLetGo = true
   }
   let sent: Promise<void> | undefined
   const server = createServer((request, response) => {
     sent = sendStream(
       { status: 200, headers: [] },
-      { kind: 'pieces', pieces, signal: stop.signal, letGo },
+      { kind: 'pieces', pieces, signal: stop.signal, release },
       request,
       response,
     )

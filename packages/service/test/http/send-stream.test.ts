@@ -12,7 +12,7 @@ const LINE = Buffer.from(`${'x'.repeat(65_535)}\n`)
 let pulled = 0
 let ended = 0
 let handed: Socket[] = []
-let letGo = 0
+let release = 0
 /** How many pieces there are before the stream ends or fails. */
 let length = Infinity
 let fails = false
@@ -35,17 +35,17 @@ async function* pieces() {
 const routes = {
   snapshot: async () => {
     await beforeAnswer
-    return { status: 200, stream: { kind: 'pieces', pieces: pieces(), letGo: () => void letGo++ } }
+    return { status: 200, stream: { kind: 'pieces', pieces: pieces(), release: () => void release++ } }
   },
   feed: async () => ({
     status: 200,
     stream: {
       kind: 'connection',
-      take: (socket: Socket) => {
+      accept: (socket: Socket) => {
         handed.push(socket)
         socket.write('hello\n')
       },
-      letGo: () => void letGo++,
+      release: () => void release++,
     },
   }),
 } satisfies Routes as Routes
@@ -84,7 +84,7 @@ function begin(changes: { length?: number; fails?: boolean } = {}): void {
   ;({ length = Infinity, fails = false } = changes)
   pulled = 0
   ended = 0
-  letGo = 0
+  release = 0
   handed = []
   beforeAnswer = undefined
 }
@@ -113,7 +113,7 @@ describe('an answer in pieces', () => {
     await expect.poll(settled).toBe(true)
     expect(ended).toBe(0)
     socket.destroy()
-    await expect.poll(() => [ended, letGo]).toEqual([1, 1])
+    await expect.poll(() => [ended, release]).toEqual([1, 1])
   })
 
   test('is cut when it fails, without a word of why and without looking complete', async () => {
@@ -130,7 +130,7 @@ describe('an answer in pieces', () => {
     const text = (await ask(head('HEAD', 'snapshot', 'Connection: close')).closed).toString()
     expect(text).toMatch(/^HTTP\/1\.1 200/)
     expect(text).toMatch(/application\/x-ndjson/)
-    expect([pulled, letGo]).toEqual([0, 1])
+    expect([pulled, release]).toEqual([0, 1])
   })
 
   test('is not begun for a connection that is gone, and its place is given back', async () => {
@@ -144,7 +144,7 @@ describe('an answer in pieces', () => {
     socket.destroy()
     await closed
     leave()
-    await expect.poll(() => letGo).toBe(1)
+    await expect.poll(() => release).toBe(1)
     expect(pulled).toBe(0)
   })
 })
@@ -159,14 +159,14 @@ describe('an answer that takes the connection', () => {
     expect(text).toMatch(/\r\n\r\nhello\nbye\n$/)
     expect(text).toMatch(/^connection: close\r$/im)
     expect(text).not.toMatch(/^(?:transfer-encoding|content-length):/im)
-    expect(letGo).toBe(0)
+    expect(release).toBe(0)
     socket.destroy()
   })
 
   test('is let go for HEAD', async () => {
     begin()
     await ask(head('HEAD', 'feed', 'Connection: close')).closed
-    expect([handed.length, letGo]).toEqual([0, 1])
+    expect([handed.length, release]).toEqual([0, 1])
   })
 })
 

@@ -1,5 +1,5 @@
 import { headerNames } from '@countersign/core/contract'
-import type { DeclaredVerifier } from '../../feed/feeds.ts'
+import type { DeclaredVerifier } from '../../feed/feed-server.ts'
 import { Problem } from '../../problem.ts'
 import type { RouteRequest } from '../../route.ts'
 

@@ -25,7 +25,7 @@ export const feed: Route<'feed'> = async (
     verifier: requireDeclaredVerifier(lines, query.observe),
     isProxied: PROXY_FIELDS.some((name) => lines(name) !== undefined),
   }
-  const { verifierId, take, letGo } = await feeds.open(order).catch((fault: unknown) => {
+  const { verifierId, accept, release } = await feeds.open(order).catch((fault: unknown) => {
     // A claim without proof ends nothing: any key could make it.
     if (fault instanceof Problem && fault.code === 'cursor_ahead' && cursor?.epoch === store.epoch)
       meters.cursorAhead()
@@ -34,6 +34,6 @@ export const feed: Route<'feed'> = async (
   return {
     status: 200,
     headers: { ...AS_IT_COMES, [headerNames.verifierId]: verifierId },
-    stream: { kind: 'connection', take, letGo },
+    stream: { kind: 'connection', accept, release },
   }
 }

@@ -11,5 +11,5 @@ export const snapshot: Route<'snapshot'> = async ({ caller, params, query, lines
     keyId: requireKeyId(caller),
     verifier: requireDeclaredVerifier(lines, query.observe),
   }
-  return { status: 200, stream: { kind: 'pieces', ...(await snapshots.take(order)) } }
+  return { status: 200, stream: { kind: 'pieces', ...(await snapshots.open(order)) } }
 }

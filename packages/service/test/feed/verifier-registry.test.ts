@@ -3,32 +3,31 @@ import type { SiteId } from '@countersign/core'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { FeedStream, StreamEnd } from '../../src/feed/feed-stream.ts'
 import {
-  openVerifiers,
   type VerifierAck,
-  type Verifiers,
-  type VerifiersOptions,
-} from '../../src/feed/verifiers.ts'
+  VerifierRegistry,
+  type VerifierRegistryOptions,
+} from '../../src/feed/verifier-registry.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import type { Site } from '../../src/store/operations/sites.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ClockDouble, quiet } from '../log/log-double.ts'
 import { forEachSharedStore } from '../stores.ts'
 
-const QUICK: VerifiersOptions = { reportMs: 5, renewMs: 50 }
+const QUICK: VerifierRegistryOptions = { reportMs: 5, renewMs: 50 }
 let made = 0
 
 /** What one node knows, and who is connected to it. */
 class Node {
-  readonly verifiers: Verifiers
+  readonly verifiers: VerifierRegistry
   readonly ends: StreamEnd[]
 
-  private constructor(verifiers: Verifiers, ends: StreamEnd[]) {
+  private constructor(verifiers: VerifierRegistry, ends: StreamEnd[]) {
     this.verifiers = verifiers
     this.ends = ends
     opened.add(this)
   }
 
-  static async open(store: Store, clock: ClockDouble, options: VerifiersOptions = {}): Promise<Node> {
+  static async open(store: Store, clock: ClockDouble, options: VerifierRegistryOptions = {}): Promise<Node> {
     const ends: StreamEnd[] = []
     const commits = {
       find: async () => ({ committedAtMs: clock.wallMs, position: 0, appliedAtMs: clock.wallMs }),
@@ -42,7 +41,7 @@ class Node {
       viewAgeMsMax: 2000,
       onEnd: (why: StreamEnd) => void ends.push(why),
     }
-    return new Node(await openVerifiers(parts, { ...QUICK, ...options }), ends)
+    return new Node(await VerifierRegistry.open(parts, { ...QUICK, ...options }), ends)
   }
 
   connect(
@@ -68,7 +67,7 @@ afterEach(async () => {
 
 forEachSharedStore('verifiers of several nodes', (open) => {
   /** Two nodes on one store, whichever it is. */
-  async function begin(options: VerifiersOptions = {}) {
+  async function begin(options: VerifierRegistryOptions = {}) {
     const clock = new ClockDouble()
     const stores = [0, 1].map(() => Object.defineProperty(open(), 'isShared', { value: true }) as Store)
     const [one, two] = (await Promise.all(stores.map((store) => Node.open(store, clock, options)))) as [
@@ -249,7 +248,7 @@ forEachSharedStore('receipts of a node that is behind', (open) => {
       commits,
       viewAgeMsMax: 2000,
     }
-    const verifiers = await openVerifiers({ ...parts, onEnd: () => undefined }, QUICK)
+    const verifiers = await VerifierRegistry.open({ ...parts, onEnd: () => undefined }, QUICK)
     const entry = { epoch: store.epoch, seq: 1, atMs: committedAtMs }
     const deniedAfter = async () =>
       ((await verifiers.receipt(siteId, entry)).deniedEverywhereAtMs ?? Number.NaN) - committedAtMs

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatTime, generatePrivateKey, type Ppid, type PrivateKey, type SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { FeedServer, type FeedServerOptions } from '../../src/feed/feed-server.ts'
 import type { StreamEnd } from '../../src/feed/feed-stream.ts'
-import { type Feeds, type FeedsOptions, openFeeds } from '../../src/feed/feeds.ts'
 import { LiveViews } from '../../src/log/live-views.ts'
 import { ClockDouble, LogDouble, quiet } from '../log/log-double.ts'
 
@@ -26,7 +26,7 @@ afterAll(() => new Promise((resolve) => server.close(resolve)))
 let log: LogDouble
 let clock: ClockDouble
 let views: LiveViews
-let feeds: Feeds
+let feeds: FeedServer
 let goodKeys: { keyId: string; expiresAtMs: number | undefined }[]
 let ends: StreamEnd[]
 const ears = new Set<Ear>()
@@ -75,10 +75,10 @@ afterEach(async () => {
 })
 
 const ANONYMOUS = { verifierId: undefined, promise: undefined, isObserver: false }
-let mayProve = true
+let mayConfirmHeads = true
 
-function begin(options: FeedsOptions = {}): void {
-  mayProve = true
+function begin(options: FeedServerOptions = {}): void {
+  mayConfirmHeads = true
   const store = {
     site: async () => undefined,
     logPosition: () => log.logPosition(),
@@ -89,21 +89,21 @@ function begin(options: FeedsOptions = {}): void {
     apiKeysById: async (ids: readonly string[]) =>
       goodKeys.filter(({ keyId }) => ids.includes(keyId)) as never,
   }
-  const watcher = {
+  const verifiers = {
     admit: async () => 'stream',
     abandoned: () => {},
     opened: () => {},
     closed: (_: unknown, why: StreamEnd) => void ends.push(why),
-    mayProve: () => mayProve,
+    mayConfirmHeads: () => mayConfirmHeads,
   }
-  feeds = openFeeds(
+  feeds = new FeedServer(
     {
       store,
       views,
       clock,
       keys: { feedKey: () => ({ kid: 'feed', key }) },
       ages: { seconds: () => 60 },
-      watcher,
+      verifiers,
       log: quiet,
     },
     { ...QUICK, ...options },
@@ -114,11 +114,11 @@ async function listen(
   siteId = A,
   { keyId = 'one', cursor }: { keyId?: string; cursor?: { epoch: string; seq: number } } = {},
 ): Promise<Ear> {
-  const place = await feeds.open({ siteId, keyId, cursor, verifier: ANONYMOUS, isProxied: false })
+  const slot = await feeds.open({ siteId, keyId, cursor, verifier: ANONYMOUS, isProxied: false })
   const before = connections.length
   const ear = new Ear(connect((server.address() as AddressInfo).port, '127.0.0.1'))
   await expect.poll(() => connections.length).toBe(before + 1)
-  place.take(connections.at(-1) as Socket)
+  slot.accept(connections.at(-1) as Socket)
   return ear
 }
 
@@ -193,7 +193,7 @@ describe('streams end', () => {
   it('when the log begins a new epoch, and a place made before is worth nothing', async () => {
     begin()
     const ear = await listen()
-    const place = await feeds.open({
+    const slot = await feeds.open({
       siteId: A,
       keyId: 'one',
       cursor: undefined,
@@ -208,7 +208,7 @@ describe('streams end', () => {
     const before = connections.length
     const late = new Ear(connect((server.address() as AddressInfo).port, '127.0.0.1'))
     await expect.poll(() => connections.length).toBe(before + 1)
-    place.take(connections.at(-1) as Socket)
+    slot.accept(connections.at(-1) as Socket)
     await expect.poll(() => late.isClosed).toBe(true)
     await expect.poll(() => views.readiness().ready).toBe(true)
     const again = await listen()
@@ -312,14 +312,14 @@ describe('a place', () => {
     await expect.poll(() => ends).toEqual(['gone'])
     const again = await feeds.open(order)
     await expect(feeds.open(order)).rejects.toMatchObject({ code: 'rate_limited' })
-    for (const place of [...places, again]) place.letGo()
+    for (const place of [...places, again]) place.release()
     await expect(feeds.open({ ...order, siteId: 'nowhere.example' as SiteId })).rejects.toMatchObject({
       code: 'not_found',
     })
     const all = await Promise.all(
       Array.from({ length: limits.feed_connections_per_key_max }, () => feeds.open(order)),
     )
-    for (const place of all) place.letGo()
+    for (const place of all) place.release()
   })
 
   it('is not to be had on a node that shuts down', async () => {

@@ -1,0 +1,64 @@
+import { formatTime, type LogHead, type SiteId, signHeartbeat } from '@countersign/core'
+import type { ServiceKeys } from '../keys/service-keys.ts'
+import type { LiveViews } from '../log/live-views.ts'
+import type { Clock } from '../time/clock.ts'
+import { heartbeatText } from './event-text.ts'
+import type { HeadAges } from './head-ages.ts'
+
+export interface HeadSignerParts {
+  readonly views: Pick<LiveViews, 'view' | 'age' | 'readiness'>
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly keys: Pick<ServiceKeys, 'feedKey'>
+  readonly ages: HeadAges
+  /** Whether signed heads may be given to all current readers of the site. */
+  readonly mayConfirmHeads: () => boolean
+  /** A node that has not heard from its store for longer than this signs nothing. */
+  readonly silentMs: number
+}
+
+interface SignedHead {
+  readonly head: LogHead
+  readonly asOfMs: number
+  readonly text: string
+}
+
+/** The maximum age of a heartbeat that is given to a reader that has just connected. */
+const REUSED_MS = 1000
+
+/** Signs the heads of one site. */
+export class HeadSigner {
+  readonly #siteId: SiteId
+  readonly #parts: HeadSignerParts
+  #last: SignedHead | undefined
+
+  constructor(siteId: SiteId, parts: HeadSignerParts) {
+    this.#siteId = siteId
+    this.#parts = parts
+  }
+
+  /** See `FeedSource.confirmHead`. */
+  async confirm(head: LogHead, isNew: boolean): Promise<string | undefined> {
+    const { views, clock, keys, ages, mayConfirmHeads, silentMs } = this.#parts
+    const known = views.view(this.#siteId)?.head
+    const { ageMs, asOfMs } = views.age()
+    const { epoch, seq, hash } = head
+    const isOurs = known !== undefined && known.epoch === epoch && known.seq === seq && known.hash === hash
+    if (!isOurs || !(ageMs <= silentMs) || !views.readiness().ready) return undefined
+    if (!mayConfirmHeads()) return undefined
+    const last = this.#last
+    if (!isNew && last !== undefined && last.head.seq === seq && asOfMs - last.asOfMs < REUSED_MS)
+      return last.text
+    const max_age_seconds = ages.seconds(this.#siteId)
+    if (typeof max_age_seconds !== 'number') {
+      await max_age_seconds
+      // The view may have changed meanwhile, and the value belongs to the current view.
+      return this.confirm(head, isNew)
+    }
+    const { kid, key } = keys.feedKey(clock.nowMs())
+    const as_of = formatTime(asOfMs)
+    const fields = { site_id: this.#siteId, epoch, seq, hash, as_of, max_age_seconds, kid }
+    const text = heartbeatText(await signHeartbeat(fields, key))
+    this.#last = { head, asOfMs, text }
+    return text
+  }
+}
