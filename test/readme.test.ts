@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { shelves } from '../packages/service/src/documents/reading-order.ts'
+import { sections } from '../packages/service/src/documents/reading-order.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -51,7 +51,7 @@ test.each(documents)('every link of %s into the repository leads somewhere', (fi
 test('the README leads to every document of the navigation, under the name of who needs it', () => {
   const text = readFileSync(join(root, 'README.md'), 'utf8')
   const groups = text.split(/^\*\*(?=[A-Z])/m).slice(1)
-  for (const { name, paths } of shelves) {
+  for (const { name, paths } of sections) {
     const group = groups.find((one) => one.startsWith(name === 'Begin' ? 'To begin' : name)) ?? ''
     const linked = [...group.matchAll(/\]\(([^)#]+)\)/g)].map(([, target]) => target)
     expect(

@@ -115,11 +115,10 @@ export function createApp(
   const router = createRoutes(routes, pipeline)
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
   const clientAddress = createClientAddress(config.trustedProxies)
-  const isBehindProxy = config.trustedProxies.length > 0
 
   const onRequest = (message: IncomingMessage, response: ServerResponse) => {
     const isForThisHost = toOriginForm(message, host)
-    const forwardedFor = isBehindProxy ? fieldLines(message.rawHeaders, 'x-forwarded-for') : undefined
+    const forwardedFor = fieldLines(message.rawHeaders, 'x-forwarded-for')
     const sender = clientAddress(message.socket.remoteAddress, forwardedFor)
     const raw = new RawRequest(message, sender, monotonicMs())
     const found = isForThisHost ? router.find(raw.method, message.url ?? '/') : undefined

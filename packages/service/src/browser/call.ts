@@ -1,5 +1,5 @@
 import type { HolderKey } from './holder-key.ts'
-import type { PageTexts, Words } from './page.ts'
+import type { Message, PageMessages } from './page.ts'
 import { credentialHeader, proofFields } from './sign-request.ts'
 
 export interface Call {
@@ -14,12 +14,12 @@ export interface Call {
 }
 
 /**
- * An answer, or the words for a person why there is none, with the code of the refusal; without a
- * code the call can be repeated.
+ * An answer, or a message why there is none, with the code of the problem. A call without a code
+ * can be repeated.
  */
 export type Answered = { readonly answer: Record<string, unknown> } | Refused
 export interface Refused {
-  readonly refusal: Words
+  readonly refusal: Message
   readonly code: string | undefined
   /** Of a sign-in. */
   readonly triesLeft?: number | undefined
@@ -28,15 +28,12 @@ export interface Refused {
 const SLOW_MS = 8_000
 const CALL_MS_MAX = 20_000
 
-/**
- * Calls the service as this page, for at most 20 seconds. Throws nothing: whatever happens has
- * words.
- */
+/** Calls the service from this page, for at most 20 seconds. Never rejects. */
 export async function call(
   { path, body, key, credential, onSlow = () => {} }: Call,
-  texts: Pick<PageTexts<'wallet'>, 'common' | 'problems'>,
+  messages: Pick<PageMessages<'wallet'>, 'common' | 'problems'>,
 ): Promise<Answered> {
-  const { common, problems } = texts
+  const { common, problems } = messages
   const abort = new AbortController()
   const timers = [setTimeout(onSlow, SLOW_MS), setTimeout(() => abort.abort(), CALL_MS_MAX)]
   try {

@@ -1,65 +1,65 @@
-import type { Texts } from '../pages/texts.ts'
+import type { Messages } from '../pages/messages.ts'
 
-/** The words of one page. */
-export interface PageTexts<Name extends 'signIn' | 'wallet'>
-  extends Pick<Texts, 'lang' | 'common' | 'verbs' | 'problems'> {
-  readonly page: Texts[Name]
+/** The texts of one page. */
+export interface PageMessages<Name extends 'signIn' | 'wallet'>
+  extends Pick<Messages, 'lang' | 'common' | 'verbs' | 'problems'> {
+  readonly page: Messages[Name]
 }
 
 /** Something that happened, and what to do next. */
-export interface Words {
+export interface Message {
   readonly title: string
   readonly next: string
 }
 
-/** What the service told this page. */
-export function pageData<Data>(): Data {
-  return JSON.parse(part('data', HTMLTemplateElement).content.textContent ?? '') as Data
+/** The data that the service put into this page. */
+export function readPageData<Data>(): Data {
+  return JSON.parse(requireElement('data', HTMLTemplateElement).content.textContent ?? '') as Data
 }
 
-/**
- * The element of that id. Throws when the page has none: then page and script do not belong
- * together.
- */
-export function part<Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind {
+/** The element with this id. Throws when the page has none. */
+export function requireElement<Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind {
   const found = document.getElementById(id)
   if (!(found instanceof kind)) throw new Error(`the page has no ${id}`)
   return found
 }
 
-/** An element with a class and what is in it. Text is text, whatever it says. */
-export function make<Name extends keyof HTMLElementTagNameMap>(
+/** An element with a class and its content. Strings become text, never markup. */
+export function createElement<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   className: string,
   ...children: readonly (Node | string)[]
 ): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name)
-  if (className !== '') made.className = className
-  made.append(...children)
-  return made
+  const element = document.createElement(name)
+  if (className !== '') element.className = className
+  element.append(...children)
+  return element
 }
 
-export interface Telling {
+export interface MessageOptions {
   readonly kind?: 'good' | 'bad'
-  /**
-   * Moves the focus to the words: for what follows from something that the person did, whose button
-   * may be gone.
-   */
+  /** Moves the focus to the message, since the button that the user pressed may be gone. */
   readonly focus?: boolean
-  /** A button below the words, and what it does. */
-  readonly action?: { readonly words: string; readonly run: () => void }
+  /** A button below the message. */
+  readonly action?: { readonly label: string; readonly run: () => void }
 }
 
-/** Puts words where a screen reader will read them out; nothing, to take them away. */
-export function tell(
+/** Shows a message where screen readers announce it, or removes the current one. */
+export function showMessage(
   place: HTMLElement,
-  words?: Words,
-  { kind = 'bad', focus = false, action }: Telling = {},
+  message?: Message,
+  { kind = 'bad', focus = false, action }: MessageOptions = {},
 ): void {
   const notice =
-    words && make('div', `notice ${kind}`, make('strong', '', words.title), make('p', '', words.next))
+    message &&
+    createElement(
+      'div',
+      `notice ${kind}`,
+      createElement('strong', '', message.title),
+      createElement('p', '', message.next),
+    )
   if (action !== undefined && notice !== undefined) {
-    const button = make('button', '', action.words)
+    const button = createElement('button', '', action.label)
     button.type = 'button'
     button.addEventListener('click', action.run)
     notice.append(button)
@@ -68,13 +68,13 @@ export function tell(
   if (focus) place.focus()
 }
 
-/** A moment, in the words of the page's language and the reader's time zone. */
-export function timeWords(ms: number, lang: string): string {
+/** A time in the language of the page and the time zone of the browser. */
+export function formatTime(ms: number, lang: string): string {
   return new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeStyle: 'short' }).format(ms)
 }
 
-/** A span of time in the page's language, in whole days, hours or minutes. */
-export function spanWords(seconds: number, lang: string): string {
+/** A duration in the language of the page, in whole days, hours or minutes. */
+export function formatDuration(seconds: number, lang: string): string {
   const [unit, size] =
     seconds >= 172_800
       ? (['day', 86_400] as const)

@@ -1,32 +1,40 @@
 import { call, type Refused } from './call.ts'
 import { type CredentialFacts, findMisfit, type Misfit, parseCredential, parseFacts } from './credential.ts'
-import { make, type PageTexts, pageData, part, tell, timeWords, type Words } from './page.ts'
+import { type CredentialStore, type Kept, openCredentialStore } from './credential-store.ts'
+import { describeScope, describeTriesLeft, fill } from './describe.ts'
+import {
+  createElement,
+  formatTime,
+  type Message,
+  type PageMessages,
+  readPageData,
+  requireElement,
+  showMessage,
+} from './page.ts'
 import { loadStatuses } from './statuses.ts'
-import { type Kept, openVault, type Vault } from './vault.ts'
-import { fill, scopeWords, triesWords } from './words.ts'
 
 interface Data {
   readonly state: string
   readonly site_id: string
   readonly site: string
   readonly requested_scope: readonly string[] | null
-  readonly texts: PageTexts<'signIn'>
+  readonly messages: PageMessages<'signIn'>
 }
 
-const data = pageData<Data>()
-const { site, texts } = data
-const { page } = texts
+const data = readPageData<Data>()
+const { site, messages } = data
+const { page } = messages
 const wanted = { siteId: data.site_id, scope: data.requested_scope }
 
-const form = part('present', HTMLFormElement)
-const problem = part('problem', HTMLDivElement)
-const keptPlace = part('kept', HTMLDivElement)
-const another = part('another', HTMLDetailsElement)
-const file = part('file', HTMLInputElement)
-const pasted = part('credential', HTMLTextAreaElement)
-const said = part('said', HTMLParagraphElement)
-const submit = part('submit', HTMLButtonElement)
-const progress = part('progress', HTMLParagraphElement)
+const form = requireElement('present', HTMLFormElement)
+const problem = requireElement('problem', HTMLDivElement)
+const keptPlace = requireElement('kept', HTMLDivElement)
+const another = requireElement('another', HTMLDetailsElement)
+const file = requireElement('file', HTMLInputElement)
+const pasted = requireElement('credential', HTMLTextAreaElement)
+const said = requireElement('said', HTMLParagraphElement)
+const submit = requireElement('submit', HTMLButtonElement)
+const progress = requireElement('progress', HTMLParagraphElement)
 
 /**
  * How long the list waits for the service to say what is revoked. Without an answer, the service
@@ -34,7 +42,7 @@ const progress = part('progress', HTMLParagraphElement)
  */
 const STATUS_WAIT_MS = 3000
 
-let vault: Vault | undefined
+let store: CredentialStore | undefined
 let kept: readonly Kept[] = []
 let isBusy = false
 
@@ -45,10 +53,10 @@ const misfit = (facts: CredentialFacts): Misfit | undefined =>
     ? { kind: 'revoked' }
     : findMisfit(facts, wanted, Date.now(), (did) => findKey(did) !== undefined)
 
-function words(fault: Misfit): Words {
-  const time = 'atMs' in fault ? timeWords(fault.atMs, texts.lang) : ''
+function describeMisfit(fault: Misfit): Message {
+  const time = 'atMs' in fault ? formatTime(fault.atMs, messages.lang) : ''
   const missing =
-    'missing' in fault ? fault.missing.map((scope) => scopeWords(scope, texts.verbs)).join(', ') : ''
+    'missing' in fault ? fault.missing.map((scope) => describeScope(scope, messages.verbs)).join(', ') : ''
   const other = 'other' in fault ? fault.other : ''
   const values = { site, time, missing, other }
   return { title: fill(page[fault.kind], values), next: fill(page[`${fault.kind}Next`], values) }
@@ -64,7 +72,7 @@ function showKept(): void {
     // Those that will do first.
     .sort((a, b) => Number(a.fault !== undefined) - Number(b.fault !== undefined))
   const choices = here.map(({ facts, keptAtMs, fault }, i) => {
-    const input = make('input', '')
+    const input = createElement('input', '')
     Object.assign(input, {
       type: 'radio',
       name: 'kept',
@@ -73,22 +81,26 @@ function showKept(): void {
       disabled: fault !== undefined,
     })
     input.setAttribute('aria-describedby', `kept-${i}-more`)
-    const label = make('label', '', facts.scope.map((scope) => scopeWords(scope, texts.verbs)).join(', '))
+    const label = createElement(
+      'label',
+      '',
+      facts.scope.map((scope) => describeScope(scope, messages.verbs)).join(', '),
+    )
     label.htmlFor = input.id
-    const ends = `${fill(texts.common.until, { time: timeWords(facts.validUntilMs, texts.lang) })}. ${fill(texts.common.since, { time: timeWords(keptAtMs, texts.lang) })}.`
-    const more = make(
+    const ends = `${fill(messages.common.until, { time: formatTime(facts.validUntilMs, messages.lang) })}. ${fill(messages.common.since, { time: formatTime(keptAtMs, messages.lang) })}.`
+    const more = createElement(
       'p',
       fault === undefined ? '' : 'bad',
-      fault === undefined ? ends : `${words(fault).title} ${words(fault).next}`,
+      fault === undefined ? ends : `${describeMisfit(fault).title} ${describeMisfit(fault).next}`,
     )
     more.id = `kept-${i}-more`
-    return make('div', 'choice', input, label, more)
+    return createElement('div', 'choice', input, label, more)
   })
-  const nothing = make(
+  const nothing = createElement(
     'div',
     'notice plain',
-    make('strong', '', fill(page.nothingHere, { site })),
-    make('p', '', fill(page.nothingHereNext, { site })),
+    createElement('strong', '', fill(page.nothingHere, { site })),
+    createElement('p', '', fill(page.nothingHereNext, { site })),
   )
   keptPlace.replaceChildren(...(choices.length > 0 ? choices : [nothing]))
   const first = keptPlace.querySelector<HTMLInputElement>('input:not(:disabled)')
@@ -97,10 +109,10 @@ function showKept(): void {
   if (first !== null && pasted.value === '' && problem.childElementCount === 0) first.checked = true
 }
 
-/** Marks what is known to be revoked, here and in the vault, where it stays. */
+/** Marks what is known to be revoked, here and in the store, where it stays. */
 async function noteRevoked(ids: readonly string[]): Promise<void> {
   kept = kept.map((one) => (ids.includes(one.id) ? { ...one, isRevoked: true } : one))
-  await vault?.markRevoked(ids).catch(() => {})
+  await store?.markRevoked(ids).catch(() => {})
 }
 
 /**
@@ -120,8 +132,8 @@ function chosenKept(): CredentialFacts | undefined {
   return found && parseFacts(found.document)
 }
 
-/** The credential that was chosen, or words why it cannot be sent. */
-function chosen(): CredentialFacts | Words {
+/** The credential that was chosen, or the reason why it cannot be sent. */
+function chosen(): CredentialFacts | Message {
   const text = pasted.value.trim()
   const facts = text === '' ? chosenKept() : parseCredential(text)
   if (facts === undefined) {
@@ -130,7 +142,7 @@ function chosen(): CredentialFacts | Words {
       : { title: page.unreadable, next: page.unreadableNext }
   }
   const fault = misfit(facts)
-  return fault === undefined ? facts : words(fault)
+  return fault === undefined ? facts : describeMisfit(fault)
 }
 
 function sayOfPasted(): void {
@@ -146,16 +158,16 @@ function setBusy(busy: boolean, label = page.submit): void {
   progress.textContent = ''
 }
 
-function refuse(refusal: Words, more = '', label = page.submit): void {
+function refuse(refusal: Message, more = '', label = page.submit): void {
   setBusy(false, label)
-  tell(problem, { title: refusal.title, next: `${refusal.next} ${more}` }, { focus: true })
+  showMessage(problem, { title: refusal.title, next: `${refusal.next} ${more}` }, { focus: true })
 }
 
 /** Nothing can be presented any more: the only way is back to the site. */
-function endSignIn(refusal: Words): void {
+function endSignIn(refusal: Message): void {
   form.hidden = true
-  part('over', HTMLDivElement).hidden = false
-  tell(problem, refusal, { focus: true })
+  requireElement('over', HTMLDivElement).hidden = false
+  showMessage(problem, refusal, { focus: true })
 }
 
 async function refused({ refusal, code, triesLeft }: Refused, { id }: CredentialFacts): Promise<void> {
@@ -165,8 +177,8 @@ async function refused({ refusal, code, triesLeft }: Refused, { id }: Credential
   }
   if (code === 'state_invalid') return endSignIn(refusal)
   // Without an answer the same can be tried again.
-  if (code === undefined) return refuse(refusal, '', texts.common.again)
-  refuse(refusal, triesWords(triesLeft, page, site))
+  if (code === undefined) return refuse(refusal, '', messages.common.again)
+  refuse(refusal, describeTriesLeft(triesLeft, page, site))
   if (code === 'credential_revoked' && kept.some((one) => one.id === id)) {
     await noteRevoked([id])
     showKept()
@@ -176,21 +188,24 @@ async function refused({ refusal, code, triesLeft }: Refused, { id }: Credential
 form.addEventListener('submit', async (event) => {
   event.preventDefault()
   if (isBusy) return
-  tell(problem)
+  showMessage(problem)
   const found = chosen()
   if ('title' in found) return refuse(found)
   setBusy(true)
   const body = { state: data.state, credential: found.document }
   const onSlow = () => {
-    progress.textContent = texts.common.stillWorking
+    progress.textContent = messages.common.stillWorking
   }
-  const answered = await call({ path: '/auth/present', body, key: findKey(found.holderKey), onSlow }, texts)
+  const answered = await call(
+    { path: '/auth/present', body, key: findKey(found.holderKey), onSlow },
+    messages,
+  )
   if ('refusal' in answered) return refused(answered, found)
   const next = new URL(String(answered.answer.callback_url))
   // In place of this page: the back button then leads to the site, and not to a sign-in that is
   // over.
   if (next.origin !== location.origin)
-    return refuse({ title: texts.common.noAnswer, next: texts.common.noAnswerNext })
+    return refuse({ title: messages.common.noAnswer, next: messages.common.noAnswerNext })
   location.replace(next)
 })
 
@@ -216,8 +231,8 @@ addEventListener('pageshow', ({ persisted }) => {
 })
 
 try {
-  vault = await openVault()
-  kept = await vault.all()
+  store = await openCredentialStore()
+  kept = await store.all()
   await askForRevoked()
 } catch {
   // A browser that keeps nothing can still sign in with a file or a text.
@@ -225,6 +240,6 @@ try {
 showKept()
 sayOfPasted()
 another.hidden = false
-part('slow', HTMLParagraphElement).hidden = true
+requireElement('slow', HTMLParagraphElement).hidden = true
 submit.disabled = false
 document.documentElement.dataset.ready = 'yes'

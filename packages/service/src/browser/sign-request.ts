@@ -12,7 +12,7 @@ export interface PlainRequest {
 /**
  * The fields that prove to the service that the holder of this key has made this request, just now
  * and all of it (RFC 9421, RFC 9530): a small version of what the core does, for the one kind of
- * request that pages make.
+ * request that pages send.
  */
 export async function proofFields(
   { method, url, credential, body }: PlainRequest,

@@ -1,9 +1,17 @@
 import { call } from './call.ts'
 import { parseFacts } from './credential.ts'
+import type { CredentialStore, PendingClaim } from './credential-store.ts'
+import { describeScope, fill } from './describe.ts'
 import { createHolderKey } from './holder-key.ts'
-import { make, type PageTexts, part, spanWords, tell, timeWords, type Words } from './page.ts'
-import type { PendingClaim, Vault } from './vault.ts'
-import { fill, scopeWords } from './words.ts'
+import {
+  createElement,
+  formatDuration,
+  formatTime,
+  type Message,
+  type PageMessages,
+  requireElement,
+  showMessage,
+} from './page.ts'
 
 /** What POST /wallet/offer says. */
 interface OfferDetails {
@@ -29,17 +37,17 @@ const OFFER_MS = 900_000
  * the claim is repeated with the same key. `onKept` shows the new credential.
  */
 export async function handleOffers(
-  vault: Vault,
-  texts: PageTexts<'wallet'>,
+  store: CredentialStore,
+  messages: PageMessages<'wallet'>,
   onKept: () => Promise<void>,
 ): Promise<void> {
-  const { page, common } = texts
-  const notice = part('notice', HTMLDivElement)
-  const problem = part('problem', HTMLDivElement)
-  const place = part('offer', HTMLElement)
-  const title = part('offer-title', HTMLHeadingElement)
-  const details = part('offer-details', HTMLDivElement)
-  const accept = part('accept', HTMLButtonElement)
+  const { page, common } = messages
+  const notice = requireElement('notice', HTMLDivElement)
+  const problem = requireElement('problem', HTMLDivElement)
+  const place = requireElement('offer', HTMLElement)
+  const title = requireElement('offer-title', HTMLHeadingElement)
+  const details = requireElement('offer-details', HTMLDivElement)
+  const accept = requireElement('accept', HTMLButtonElement)
   let untilMs = Date.now() + OFFER_MS
   let isBusy = false
 
@@ -55,48 +63,51 @@ export async function handleOffers(
     if (offered() === offer) history.replaceState(null, '', location.pathname)
     place.hidden = offered() === undefined
   }
-  const failed = (words: Words, again: () => void) => {
+  const failed = (message: Message, again: () => void) => {
     setBusy(false, common.again)
     // The button of the offer repeats the claim. Without an offer in the address, the notice has
     // one.
-    tell(problem, words, place.hidden ? { action: { words: common.again, run: again } } : {})
+    showMessage(problem, message, place.hidden ? { action: { label: common.again, run: again } } : {})
   }
 
   async function show(): Promise<void> {
     const offer = offered()
     place.hidden = offer === undefined
     if (offer === undefined) return
-    tell(problem)
+    showMessage(problem)
     title.textContent = page.offerLoading
-    details.replaceChildren(make('p', 'quiet', page.offerLooking))
+    details.replaceChildren(createElement('p', 'quiet', page.offerLooking))
     accept.disabled = true
     setBusy(false)
-    const answered = await call({ path: '/wallet/offer', body: { offer } }, texts)
+    const answered = await call({ path: '/wallet/offer', body: { offer } }, messages)
     if (offered() !== offer) return
     if ('refusal' in answered) {
       if (!FINAL.has(answered.code ?? '')) {
         details.replaceChildren()
-        return tell(problem, answered.refusal, { focus: true, action: { words: common.again, run: show } })
+        return showMessage(problem, answered.refusal, {
+          focus: true,
+          action: { label: common.again, run: show },
+        })
       }
       endOffer(offer)
-      return tell(problem, answered.refusal, { focus: true })
+      return showMessage(problem, answered.refusal, { focus: true })
     }
     const found = answered.answer as unknown as OfferDetails
     untilMs = Date.parse(found.expires_at)
-    title.replaceChildren(...titleWords(page.offerTitle, found.name || found.site_id))
-    details.replaceChildren(...toDetails(found, texts))
+    title.replaceChildren(...toTitle(page.offerTitle, found.name || found.site_id))
+    details.replaceChildren(...toDetails(found, messages))
     accept.disabled = false
   }
 
   async function claim(offer: string): Promise<void> {
     if (isBusy) return
     setBusy(true)
-    tell(problem)
-    tell(notice)
+    showMessage(problem)
+    showMessage(notice)
     const key = await createHolderKey().catch(() => undefined)
     if (key === undefined)
       return failed({ title: common.tooOld, next: common.tooOldNext }, () => claim(offer))
-    const pending = await vault.keepPending({ offer, key, untilMs }).catch(() => undefined)
+    const pending = await store.keepPending({ offer, key, untilMs }).catch(() => undefined)
     if (pending === undefined)
       return failed({ title: page.notKeptYet, next: page.notKeptYetNext }, () => claim(offer))
     await send(pending)
@@ -106,36 +117,36 @@ export async function handleOffers(
   async function send(pending: PendingClaim): Promise<void> {
     const { offer, key } = pending
     setBusy(true)
-    const onSlow = () => tell(notice, { title: common.stillWorking, next: '' }, { kind: 'good' })
+    const onSlow = () => showMessage(notice, { title: common.stillWorking, next: '' }, { kind: 'good' })
     const answered = await call(
       { path: '/wallet/claim', body: { offer, holder_key: key.did }, key, onSlow },
-      texts,
+      messages,
     )
-    tell(notice)
+    showMessage(notice)
     if ('refusal' in answered) {
       if (!FINAL.has(answered.code ?? '')) return failed(answered.refusal, () => send(pending))
       setBusy(false)
-      await vault.removePending(offer).catch(() => {})
+      await store.removePending(offer).catch(() => {})
       endOffer(offer)
-      return tell(problem, answered.refusal, { focus: true })
+      return showMessage(problem, answered.refusal, { focus: true })
     }
     const facts = parseFacts(answered.answer.credential)
     if (facts === undefined)
       return failed({ title: common.noAnswer, next: common.noAnswerNext }, () => send(pending))
     try {
-      await vault.keepClaimed(offer, { id: facts.id, document: facts.document, key, keptAtMs: Date.now() })
+      await store.keepClaimed(offer, { id: facts.id, document: facts.document, key, keptAtMs: Date.now() })
     } catch {
-      const time = timeWords(pending.untilMs, texts.lang)
+      const time = formatTime(pending.untilMs, messages.lang)
       return failed({ title: page.notKept, next: fill(page.notKeptNext, { time }) }, () => send(pending))
     }
     setBusy(false)
     // Asked for, not relied on: the browser may delete data that it has not promised to keep.
     await navigator.storage?.persist?.().catch(() => false)
     endOffer(offer)
-    tell(problem)
+    showMessage(problem)
     await onKept()
     const values = { site: facts.siteId }
-    tell(
+    showMessage(
       notice,
       { title: fill(page.accepted, values), next: fill(page.use, values) },
       { kind: 'good', focus: true },
@@ -146,12 +157,12 @@ export async function handleOffers(
     const offer = offered()
     if (offer !== undefined) void claim(offer)
   })
-  part('later', HTMLButtonElement).addEventListener('click', () => {
+  requireElement('later', HTMLButtonElement).addEventListener('click', () => {
     const offer = offered()
     if (offer === undefined || isBusy) return
     endOffer(offer)
-    const time = timeWords(untilMs, texts.lang)
-    tell(
+    const time = formatTime(untilMs, messages.lang)
+    showMessage(
       notice,
       { title: page.laterDone, next: fill(page.laterDoneNext, { time }) },
       { kind: 'good', focus: true },
@@ -160,11 +171,11 @@ export async function handleOffers(
   addEventListener('hashchange', () => void begin())
 
   async function begin(): Promise<void> {
-    const pendings = await vault.pendingClaims().catch(() => [])
+    const pendings = await store.pendingClaims().catch(() => [])
     const accepted = pendings.find(({ offer }) => offer === offered())
     for (const pending of accepted === undefined ? pendings : [accepted]) {
       place.hidden = true
-      tell(notice, { title: page.resuming, next: '' }, { kind: 'good' })
+      showMessage(notice, { title: page.resuming, next: '' }, { kind: 'good' })
       await send(pending)
     }
     if (accepted === undefined) await show()
@@ -178,31 +189,33 @@ function offered(): string | undefined {
 }
 
 /** Names that a site has chosen stand by themselves, whichever way they are written. */
-function titleWords(text: string, site: string): readonly (Node | string)[] {
+function toTitle(text: string, site: string): readonly (Node | string)[] {
   const [before = '', after = ''] = text.split('{site}')
-  return [before, make('bdi', '', site), after]
+  return [before, createElement('bdi', '', site), after]
 }
 
 function toDetails(
   { site_id, scope, ttl_seconds, issuer, expires_at }: OfferDetails,
-  texts: PageTexts<'wallet'>,
+  messages: PageMessages<'wallet'>,
 ): readonly Node[] {
-  const { page, lang, verbs } = texts
-  const scopes = make(
+  const { page, lang, verbs } = messages
+  const scopes = createElement(
     'ul',
     'scopes',
-    ...scope.map((one) => make('li', '', scopeWords(one, verbs), ' ', make('code', '', one))),
+    ...scope.map((one) =>
+      createElement('li', '', describeScope(one, verbs), ' ', createElement('code', '', one)),
+    ),
   )
   const facts: readonly (readonly [string, Node | string])[] = [
-    [page.offerSite, make('bdi', '', site_id)],
-    [page.offerFor, spanWords(ttl_seconds, lang)],
-    [page.offerIssuer, make('bdi', '', issuer.replace(/^did:web:/, '').replace('%3A', ':'))],
-    [page.offerUntil, timeWords(Date.parse(expires_at), lang)],
+    [page.offerSite, createElement('bdi', '', site_id)],
+    [page.offerFor, formatDuration(ttl_seconds, lang)],
+    [page.offerIssuer, createElement('bdi', '', issuer.replace(/^did:web:/, '').replace('%3A', ':'))],
+    [page.offerUntil, formatTime(Date.parse(expires_at), lang)],
   ]
-  const list = make(
+  const list = createElement(
     'dl',
     'offer-facts',
-    ...facts.flatMap(([name, value]) => [make('dt', '', name), make('dd', '', value)]),
+    ...facts.flatMap(([name, value]) => [createElement('dt', '', name), createElement('dd', '', value)]),
   )
-  return [list, make('h3', 'may', page.offerMay), scopes]
+  return [list, createElement('h3', 'may', page.offerMay), scopes]
 }

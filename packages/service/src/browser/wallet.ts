@@ -1,30 +1,37 @@
 import { call } from './call.ts'
 import { type CredentialFacts, parseFacts } from './credential.ts'
+import { type CredentialStore, type Kept, openCredentialStore } from './credential-store.ts'
+import { describeScope, fill } from './describe.ts'
 import type { HolderKey } from './holder-key.ts'
-import { make, type PageTexts, pageData, part, tell, timeWords } from './page.ts'
+import {
+  createElement,
+  formatTime,
+  type PageMessages,
+  readPageData,
+  requireElement,
+  showMessage,
+} from './page.ts'
 import { type CredentialStatus, loadStatuses } from './statuses.ts'
-import { type Kept, openVault, type Vault } from './vault.ts'
 import { handleOffers } from './wallet-offer.ts'
-import { fill, scopeWords } from './words.ts'
 
 interface Data {
   readonly origin: string
-  readonly texts: PageTexts<'wallet'>
+  readonly messages: PageMessages<'wallet'>
 }
 
 type Status = CredentialStatus | 'checking' | 'unreachable'
 
 const LOOK_MS = 4000
 const STATUS_WAIT_MS = 10_000
-/** As many characters of an id tell two credentials apart. */
+/** As many characters of an id showMessage two credentials apart. */
 const ID_END = 6
 
-const { origin, texts } = pageData<Data>()
-const { page, common } = texts
-const notice = part('notice', HTMLDivElement)
-const problem = part('problem', HTMLDivElement)
-const list = part('credentials', HTMLUListElement)
-const dialog = part('confirm', HTMLDialogElement)
+const { origin, messages } = readPageData<Data>()
+const { page, common } = messages
+const notice = requireElement('notice', HTMLDivElement)
+const problem = requireElement('problem', HTMLDivElement)
+const list = requireElement('credentials', HTMLUListElement)
+const dialog = requireElement('confirm', HTMLDialogElement)
 
 const statuses = new Map<string, Status>()
 const shown = new Map<string, CredentialFacts>()
@@ -38,11 +45,11 @@ const STATUS_WORDS: Readonly<Record<Status, string>> = {
   unreachable: page.statusUnreachable,
 }
 
-/** Asks, in plain words, before something that cannot be undone. */
+/** Asks the user to confirm something that cannot be undone. */
 function confirmed(title: string, warning: string, yes: string): Promise<boolean> {
-  part('confirm-title', HTMLHeadingElement).textContent = title
-  part('confirm-warning', HTMLParagraphElement).textContent = warning
-  part('confirm-yes', HTMLButtonElement).textContent = yes
+  requireElement('confirm-title', HTMLHeadingElement).textContent = title
+  requireElement('confirm-warning', HTMLParagraphElement).textContent = warning
+  requireElement('confirm-yes', HTMLButtonElement).textContent = yes
   dialog.returnValue = ''
   dialog.showModal()
   return new Promise((resolve) => {
@@ -50,21 +57,28 @@ function confirmed(title: string, warning: string, yes: string): Promise<boolean
   })
 }
 
-function card(facts: CredentialFacts, { key, keptAtMs }: Kept, vault: Vault): HTMLLIElement {
+function card(facts: CredentialFacts, { key, keptAtMs }: Kept, store: CredentialStore): HTMLLIElement {
   const { id, siteId: site, scope, validUntilMs } = facts
-  const status = make('span', '')
+  const status = createElement('span', '')
   status.dataset.statusOf = id
-  const scopes = make(
+  const scopes = createElement(
     'ul',
     'scopes',
-    ...scope.map((one) => make('li', '', scopeWords(one, texts.verbs), ' ', make('code', '', one))),
+    ...scope.map((one) =>
+      createElement('li', '', describeScope(one, messages.verbs), ' ', createElement('code', '', one)),
+    ),
   )
   const ends = fill(Date.now() < validUntilMs ? common.until : common.ended, {
-    time: timeWords(validUntilMs, texts.lang),
+    time: formatTime(validUntilMs, messages.lang),
   })
-  const named = make('dl', '', make('dt', '', page.id), make('dd', '', make('code', '', id)))
-  const revoke = make('button', 'danger', page.revoke)
-  const remove = make('button', '', page.remove)
+  const named = createElement(
+    'dl',
+    '',
+    createElement('dt', '', page.id),
+    createElement('dd', '', createElement('code', '', id)),
+  )
+  const revoke = createElement('button', 'danger', page.revoke)
+  const remove = createElement('button', '', page.remove)
   for (const button of [revoke, remove]) {
     button.type = 'button'
     button.setAttribute(
@@ -72,44 +86,48 @@ function card(facts: CredentialFacts, { key, keptAtMs }: Kept, vault: Vault): HT
       `${button.textContent}: ${site}, ${fill(page.credential, { end: id.slice(-ID_END) })}`,
     )
   }
-  revoke.addEventListener('click', () => askToRevoke(facts, key, vault))
-  remove.addEventListener('click', () => removeCredential(facts, vault))
-  const title = make('h3', '', make('bdi', '', site))
+  revoke.addEventListener('click', () => askToRevoke(facts, key, store))
+  remove.addEventListener('click', () => removeCredential(facts, store))
+  const title = createElement('h3', '', createElement('bdi', '', site))
   // Takes the focus when a button of the card goes away.
   title.tabIndex = -1
-  const item = make(
+  const item = createElement(
     'li',
     'card',
-    make('div', 'credential-head', title, status),
-    make('p', 'quiet', `${ends}. ${fill(common.since, { time: timeWords(keptAtMs, texts.lang) })}.`),
-    make('h4', 'quiet', page.may),
+    createElement('div', 'credential-head', title, status),
+    createElement(
+      'p',
+      'quiet',
+      `${ends}. ${fill(common.since, { time: formatTime(keptAtMs, messages.lang) })}.`,
+    ),
+    createElement('h4', 'quiet', page.may),
     scopes,
-    make('p', 'quiet use', fill(page.use, { site })),
+    createElement('p', 'quiet use', fill(page.use, { site })),
     named,
-    make('div', 'actions', revoke, remove),
+    createElement('div', 'actions', revoke, remove),
   )
   item.dataset.credential = id
   return item
 }
 
-async function showAll(vault: Vault): Promise<void> {
-  const kept = await vault.all().catch(() => undefined)
-  if (kept === undefined) return tell(problem, { title: page.notRead, next: page.notReadNext })
+async function showAll(store: CredentialStore): Promise<void> {
+  const kept = await store.all().catch(() => undefined)
+  if (kept === undefined) return showMessage(problem, { title: page.notRead, next: page.notReadNext })
   for (const { id, isRevoked } of kept) if (isRevoked) statuses.set(id, 'revoked')
   // What is there already stays: the person may be about to press a button of it.
-  if (kept.map(({ id }) => id).join() === [...shown.keys()].join()) return look(vault)
+  if (kept.map(({ id }) => id).join() === [...shown.keys()].join()) return look(store)
   const hadFocus = list.contains(document.activeElement)
   shown.clear()
   const cards = kept.flatMap((one) => {
     const facts = parseFacts(one.document)
     if (facts === undefined) return []
     shown.set(one.id, facts)
-    return [card(facts, one, vault)]
+    return [card(facts, one, store)]
   })
   list.replaceChildren(...cards)
-  if (hadFocus) part('list-title', HTMLHeadingElement).focus()
+  if (hadFocus) requireElement('list-title', HTMLHeadingElement).focus()
   showStatuses()
-  await look(vault)
+  await look(store)
 }
 
 function showStatuses(): void {
@@ -132,8 +150,8 @@ function showStatuses(): void {
  * Asks the service how each credential stands. Without an answer, what is final stays: revoked and
  * expired.
  */
-async function look(vault: Vault): Promise<void> {
-  part('empty', HTMLDivElement).hidden = shown.size > 0
+async function look(store: CredentialStore): Promise<void> {
+  requireElement('empty', HTMLDivElement).hidden = shown.size > 0
   const open = [...shown.values()].filter(({ id }) => statuses.get(id) !== 'revoked')
   const told = await loadStatuses(
     open.map(({ id }) => id),
@@ -148,33 +166,33 @@ async function look(vault: Vault): Promise<void> {
     statuses.set(id, now)
     if (now !== 'revoked') continue
     revoked.push(id)
-    if (before === 'active') tell(notice, { title: fill(page.revoked, { site }), next: '' })
+    if (before === 'active') showMessage(notice, { title: fill(page.revoked, { site }), next: '' })
   }
   showStatuses()
   // Kept, so that it is still known without a connection. When it cannot be written, the next look
   // finds out again.
-  if (revoked.length > 0) await vault.markRevoked(revoked).catch(() => {})
+  if (revoked.length > 0) await store.markRevoked(revoked).catch(() => {})
 }
 
-async function askToRevoke(facts: CredentialFacts, key: HolderKey, vault: Vault): Promise<void> {
+async function askToRevoke(facts: CredentialFacts, key: HolderKey, store: CredentialStore): Promise<void> {
   const values = { site: facts.siteId }
   if (await confirmed(fill(page.revokeTitle, values), fill(page.revokeWarning, values), page.revokeConfirm)) {
-    await revokeAccess(facts, key, vault)
+    await revokeAccess(facts, key, store)
   }
 }
 
-async function revokeAccess(facts: CredentialFacts, key: HolderKey, vault: Vault): Promise<void> {
+async function revokeAccess(facts: CredentialFacts, key: HolderKey, store: CredentialStore): Promise<void> {
   const { document: credential, ppid, siteId: site } = facts
-  tell(problem)
-  tell(notice, { title: page.revoking, next: '' }, { kind: 'good', focus: true })
+  showMessage(problem)
+  showMessage(notice, { title: page.revoking, next: '' }, { kind: 'good', focus: true })
   const body = { ppid, site_id: site, reason: 'revoked by the holder in the wallet' }
-  const onSlow = () => tell(notice, { title: common.stillWorking, next: '' }, { kind: 'good' })
-  const answered = await call({ path: '/api/wallet/revoke-user', body, key, credential, onSlow }, texts)
+  const onSlow = () => showMessage(notice, { title: common.stillWorking, next: '' }, { kind: 'good' })
+  const answered = await call({ path: '/api/wallet/revoke-user', body, key, credential, onSlow }, messages)
   // A call whose answer was lost may have revoked it already.
   if ('refusal' in answered && answered.code !== 'credential_revoked') {
-    tell(notice)
-    const action = { words: common.again, run: () => void revokeAccess(facts, key, vault) }
-    return tell(problem, answered.refusal, {
+    showMessage(notice)
+    const action = { label: common.again, run: () => void revokeAccess(facts, key, store) }
+    return showMessage(problem, answered.refusal, {
       focus: true,
       ...(answered.code === undefined ? { action } : {}),
     })
@@ -185,36 +203,40 @@ async function revokeAccess(facts: CredentialFacts, key: HolderKey, vault: Vault
     .filter((one) => one.siteId === site && one.ppid === ppid)
     .map(({ id }) => id)
   for (const id of ids) statuses.set(id, 'revoked')
-  tell(notice, { title: fill(page.revoked, { site }), next: '' }, { kind: 'good', focus: true })
+  showMessage(notice, { title: fill(page.revoked, { site }), next: '' }, { kind: 'good', focus: true })
   showStatuses()
-  await vault.markRevoked(ids).catch(() => {})
+  await store.markRevoked(ids).catch(() => {})
 }
 
-async function removeCredential({ id, siteId: site }: CredentialFacts, vault: Vault): Promise<void> {
+async function removeCredential(
+  { id, siteId: site }: CredentialFacts,
+  store: CredentialStore,
+): Promise<void> {
   if (!(await confirmed(page.removeTitle, fill(page.removeWarning, { site }), page.removeConfirm))) return
-  tell(problem)
+  showMessage(problem)
   try {
-    await vault.remove(id)
+    await store.remove(id)
   } catch {
-    return tell(problem, { title: page.notRemoved, next: page.notReadNext }, { focus: true })
+    return showMessage(problem, { title: page.notRemoved, next: page.notReadNext }, { focus: true })
   }
-  tell(notice, { title: fill(page.removed, { site }), next: '' }, { kind: 'good', focus: true })
-  await showAll(vault)
+  showMessage(notice, { title: fill(page.removed, { site }), next: '' }, { kind: 'good', focus: true })
+  await showAll(store)
 }
 
 async function start(): Promise<void> {
   // Keys sign for the name under which the service knows itself, and this browser keeps them under
   // that name.
   if (location.origin !== origin) return location.replace(origin + location.pathname + location.hash)
-  const vault = await openVault().catch(() => undefined)
-  part('slow', HTMLParagraphElement).hidden = true
-  if (vault === undefined) return tell(problem, { title: common.noStorage, next: common.noStorageNext })
+  const store = await openCredentialStore().catch(() => undefined)
+  requireElement('slow', HTMLParagraphElement).hidden = true
+  if (store === undefined)
+    return showMessage(problem, { title: common.noStorage, next: common.noStorageNext })
   // Another tab may have changed what is kept.
-  addEventListener('focus', () => showAll(vault))
+  addEventListener('focus', () => showAll(store))
   setInterval(() => {
-    if (!document.hidden) void look(vault)
+    if (!document.hidden) void look(store)
   }, LOOK_MS)
-  await Promise.all([showAll(vault), handleOffers(vault, texts, () => showAll(vault))])
+  await Promise.all([showAll(store), handleOffers(store, messages, () => showAll(store))])
   document.documentElement.dataset.ready = 'yes'
 }
 

@@ -8,9 +8,8 @@ const KINDS = /\.(?:md|svg)$/
 const ELSEWHERE = /(?:^|[\\/])node_modules[\\/]/
 
 /**
- * Every document below a folder that is laid out like the repository, by its path with slashes, in
- * order. What is not there is left out. The build copies these, so the same list holds for a
- * package that was installed.
+ * The paths of all documents below a folder with the layout of the repository, with slashes and
+ * sorted. The build copies these files, so an installed package has the same list.
  */
 export function documentFiles(root: string): readonly string[] {
   const below = FOLDERS.flatMap((folder) => listFiles(join(root, folder)).map((path) => relative(root, path)))

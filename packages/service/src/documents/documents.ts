@@ -19,21 +19,19 @@ export interface Document {
 export interface Documents {
   /** All pages, in the order of their paths. */
   readonly pages: readonly Document[]
-  /**
-   * By address; undefined when there is no such page. No path is ever made of what was asked for.
-   */
+  /** By address. Addresses are only looked up, never turned into a path of a file. */
   page(url: string): Document | undefined
   /** The text of a picture, by address. */
   picture(url: string): string | undefined
 }
 
-/** The list of decisions, which is no file. */
+/** The list of decisions, which is generated. */
 export const DECISIONS_URL = '/docs/decisions'
 
-/** Larger than any of ours by far. What is larger has not been written by hand. */
+/** Larger files are skipped: they cannot be documents written by hand. */
 const BYTES_MAX = 1024 * 1024
 
-/** Beside the sources lies the whole repository; beside a build, the copy that it made. */
+/** From source, the root of the repository; built, the copy that the build made. */
 const FOLDER =
   extname(import.meta.filename) === '.ts'
     ? join(import.meta.dirname, '../../../..')
@@ -47,7 +45,7 @@ export function documents(): Documents {
   return kept
 }
 
-/** Reads and renders all documents below a folder. An empty or missing one has none. */
+/** Reads and renders all documents below a folder. A missing folder has none. */
 export function readDocuments(folder: string): Documents {
   const files = documentFiles(folder).filter((path) => statSync(join(folder, path)).size <= BYTES_MAX)
   const urls = new Map([
@@ -62,7 +60,7 @@ export function readDocuments(folder: string): Documents {
       return {
         path,
         url: toUrl(path),
-        title: headings.find(({ level }) => level === 1)?.words ?? path,
+        title: headings.find(({ level }) => level === 1)?.text ?? path,
         headings,
         content,
       }
@@ -86,10 +84,7 @@ function toUrl(path: string): string {
   return `/docs/${path.includes('/') ? short : short.toLowerCase()}`
 }
 
-/**
- * Where a link of a document leads here: to another page, to a place outside, or nowhere, when it
- * names a file that is not served.
- */
+/** The address that a link leads to. Undefined when it names a file that is not served. */
 function linkFrom(path: string, target: string, urls: ReadonlyMap<string, string>): string | undefined {
   if (/^https?:\/\/[^\s]+$/.test(target)) return target
   const [, file = '', fragment = ''] = /^([^#]*)(#.*)?$/.exec(target) ?? []

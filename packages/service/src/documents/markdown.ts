@@ -4,7 +4,7 @@ import { type Html, html } from '../pages/html.ts'
 export interface Heading {
   readonly level: number
   readonly id: string
-  readonly words: string
+  readonly text: string
 }
 
 /** A document as markup, with the headings that can be linked to. */
@@ -32,9 +32,9 @@ function createRenderer(resolveLink: ResolveLink, headings: Heading[]): Override
   let isAnchorOpen = false
   return {
     heading(this: Renderer, { tokens, depth }: Tokens.Heading) {
-      const words = this.parser.parseInline(tokens, this.parser.textRenderer)
-      const id = createHeadingId(words, headings)
-      headings.push({ level: depth, id, words })
+      const text = this.parser.parseInline(tokens, this.parser.textRenderer)
+      const id = createHeadingId(text, headings)
+      headings.push({ level: depth, id, text })
       return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`
     },
     code({ text, lang }: Tokens.Code) {
@@ -54,9 +54,9 @@ function createRenderer(resolveLink: ResolveLink, headings: Heading[]): Override
       return `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n${head}\n</table></div>\n`
     },
     link(this: Renderer, { href, tokens }: Tokens.Link) {
-      const words = this.parser.parseInline(tokens)
+      const text = this.parser.parseInline(tokens)
       const target = resolveLink(href)
-      return target === undefined ? words : html`<a href="${target}">${{ markup: words }}</a>`.markup
+      return target === undefined ? text : html`<a href="${target}">${{ markup: text }}</a>`.markup
     },
     image({ href, text }: Tokens.Image) {
       const source = resolveLink(href)
@@ -86,8 +86,8 @@ function escapeText(text: string): string {
 }
 
 /** The id that code hosts give a heading, so that the same links work there and here. */
-function createHeadingId(words: string, headings: readonly Heading[]): string {
-  const base = words
+function createHeadingId(text: string, headings: readonly Heading[]): string {
+  const base = text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .trim()

@@ -1,8 +1,5 @@
-/**
- * One group of the navigation: for whom, and which documents, in the order in which they are best
- * read.
- */
-export interface Shelf {
+/** One section of the navigation: its readers, and its documents in reading order. */
+export interface Section {
   readonly name: string
   readonly paths: readonly string[]
 }
@@ -10,10 +7,10 @@ export interface Shelf {
 const guides = (...names: string[]) => names.map((name) => `docs/guides/${name}.md`)
 
 /**
- * Every document that is not a decision or an example, by who needs it. A test holds this against
- * the files and against the README.
+ * Every document except decisions and examples. A test compares this list with the files and with
+ * the README.
  */
-export const shelves: readonly Shelf[] = [
+export const sections: readonly Section[] = [
   {
     name: 'Begin',
     paths: [

@@ -10,8 +10,6 @@ export type BodyForm = 'json' | 'form' | 'none'
 
 const CHARSET = /^charset\s*=\s*(?:utf-8|"utf-8")$/
 
-const JSON_TYPE = 'application/json'
-
 /**
  * How the body is written, by the headers, before any of it is read. Throws
  * `unsupported_media_type` or `request_too_large`.
@@ -26,7 +24,7 @@ export function requireBodyForm(raw: IncomingMessage, endpoint: MountedEndpoint)
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', 'The body is compressed. Send it uncompressed.')
   }
-  const mediaType = contentType === JSON_TYPE ? JSON_TYPE : parseMediaType(contentType ?? '')
+  const mediaType = parseMediaType(contentType ?? '')
   if (mediaType === undefined || !endpoint.bodyTypes.includes(mediaType)) {
     throw new Problem(
       'unsupported_media_type',
@@ -34,7 +32,7 @@ export function requireBodyForm(raw: IncomingMessage, endpoint: MountedEndpoint)
     )
   }
   if (Number(length ?? 0) > endpoint.bodyBytesMax) throw tooLarge(endpoint)
-  return mediaType === JSON_TYPE ? 'json' : 'form'
+  return mediaType === 'application/json' ? 'json' : 'form'
 }
 
 /**

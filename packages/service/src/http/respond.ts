@@ -9,8 +9,8 @@ import {
 } from '@countersign/core/contract'
 import type { AnswerStream, RouteAnswer } from '../answer.ts'
 import { pageHeaders } from '../pages/hosted-page.ts'
+import { messages } from '../pages/messages.ts'
 import { problemPage } from '../pages/problem-page.ts'
-import { texts } from '../pages/texts.ts'
 import { Problem } from '../problem.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
 import { StoreUnavailable } from '../store/errors.ts'
@@ -94,7 +94,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       const retryAfterSeconds = mustWait ? (facts.retryAfterSeconds ?? RETRY_AFTER_SECONDS) : undefined
       const challenge = challengeFor(code, status)
       const again = wanted?.isRepeatable && problems[code].retryable ? { again: '' } : {}
-      const page = wanted && (facts.page ?? problemPage(code, requestId, texts, again))
+      const page = wanted && (facts.page ?? problemPage(code, requestId, messages, again))
       return {
         status,
         code,

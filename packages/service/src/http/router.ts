@@ -38,8 +38,8 @@ export function createRouter<Target>(): Router<Target> {
     methods: (url) =>
       [...added].filter((method) => {
         const params = find(method, url)?.params
-        // An empty segment matches, but names nothing.
-        return params !== undefined && !Object.values(params).includes('')
+        // An empty segment or a wildcard matches paths that do not exist.
+        return params !== undefined && !('*' in params) && !Object.values(params).includes('')
       }),
   }
 }

@@ -49,12 +49,9 @@ export function createServe({ responder, accessLog, monotonicMs, isClosing }: Se
 }
 
 function writeReply({ status, headers, body = '' }: Reply, response: ServerResponse): void {
-  const bytes = Buffer.byteLength(body)
-  if (status !== 204) headers.push('content-length', String(bytes))
+  if (status !== 204) headers.push('content-length', String(Buffer.byteLength(body)))
   response.writeHead(status, headers)
-  if (response.req.method === 'HEAD' || bytes === 0) response.end()
-  // As many bytes as characters: all ASCII, which Node writes faster as latin1.
-  else response.end(body, bytes === body.length ? 'latin1' : 'utf8')
+  response.end(response.req.method === 'HEAD' ? '' : body)
 }
 
 /** The page that a rejection is sent as: to browsers, except at endpoints for programs. */

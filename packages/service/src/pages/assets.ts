@@ -6,26 +6,23 @@ import { gzipSync } from 'node:zlib'
 import type { RouteAnswer } from '../answer.ts'
 import { hostedStyle } from './hosted-style.ts'
 
-/** What pages load: scripts by the name of their file, and the style sheet. */
+/** What pages load: scripts and style sheets. */
 export interface Assets {
   /** The path of a script of `browser/`, or of the style sheet. Throws for anything else. */
   path(name: string): string
-  /** The answer to a request for that path; undefined when there is no such thing. */
+  /** The answer to a request for that path. Undefined when there is no such asset. */
   answer(path: string, acceptEncoding: string): RouteAnswer | undefined
 }
 
-/**
- * Scripts that were built lie beside us as JavaScript; from a repository that was not built, they
- * are sources like ourselves.
- */
+/** Scripts are JavaScript when this package is built, and TypeScript when it runs from source. */
 const EXTENSION = extname(import.meta.filename)
 const FOLDER = join(import.meta.dirname, '..', 'browser')
 
 let read: Assets | undefined
 
 /**
- * All assets, read once. They stand in a folder that is named after what they say, so they may be
- * cached permanently, and scripts find each other by their relative names.
+ * All assets, read once. The name of their folder is a hash of their contents, so they can be
+ * cached permanently. Scripts import each other by relative paths.
  */
 export function assets(): Assets {
   read ??= readAssets()
@@ -43,7 +40,7 @@ function readAssets(): Assets {
     }))
   const styles = [
     { name: 'hosted.css', text: hostedStyle },
-    // What needs a script is not shown where none runs.
+    // Hides the parts that need a script where none runs.
     { name: 'no-script.css', text: '.scripted { display: none; }\n' },
   ]
   const all = [...scripts, ...styles.map((style) => ({ ...style, type: 'text/css; charset=utf-8' }))]
@@ -80,16 +77,13 @@ function readAssets(): Assets {
   }
 }
 
-/**
- * Node warns that stripping types is an experiment. That is for us to know, and not for the
- * operator.
- */
+/** Strips types without Node's warning that this is experimental, which operators need not see. */
 function scriptText(source: string): string {
   if (EXTENSION !== '.ts') return source
   const { emitWarning } = process
   process.emitWarning = () => {}
   try {
-    // Not by its name: built, this is never called, and older Nodes do not have it.
+    // Not a named import: older versions of Node do not have it, and a build never calls it.
     return nodeModule.stripTypeScriptTypes(source)
   } finally {
     process.emitWarning = emitWarning

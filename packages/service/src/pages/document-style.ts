@@ -1,5 +1,5 @@
 /**
- * The look of the documentation: the colours of the hosted pages, and room for long texts, wide
+ * The look of the documentation: the colours of the hosted pages, and room for long messages, wide
  * tables and a navigation.
  */
 export const documentStyle = `:root {
@@ -52,14 +52,14 @@ img { display: block; max-inline-size: 100%; block-size: auto; margin-block: 1re
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1rem; }
 dt { color: var(--quiet); }
 dd { margin: 0; min-inline-size: 0; }
-.shelves { background: var(--side); border-block: 1px solid var(--line); padding: .25rem 1rem; }
-.shelves summary { cursor: pointer; font-weight: 600; padding-block: .5rem; }
-.shelves h2 { font-size: .82rem; letter-spacing: .04em; color: var(--quiet); margin-block: 1rem .2rem; }
-.shelves ul, .contents ul { list-style: none; margin: 0; padding: 0; }
-.shelves li { margin: 0; }
-.shelves li a { display: block; padding: .28rem .6rem; margin-inline: -.6rem; border-radius: 6px; color: inherit; text-decoration: none; font-size: .93rem; line-height: 1.35; }
-.shelves li a:hover { text-decoration: underline; }
-.shelves a[aria-current] { background: var(--tint); color: var(--accent); font-weight: 600; }
+.sections { background: var(--side); border-block: 1px solid var(--line); padding: .25rem 1rem; }
+.sections summary { cursor: pointer; font-weight: 600; padding-block: .5rem; }
+.sections h2 { font-size: .82rem; letter-spacing: .04em; color: var(--quiet); margin-block: 1rem .2rem; }
+.sections ul, .contents ul { list-style: none; margin: 0; padding: 0; }
+.sections li { margin: 0; }
+.sections li a { display: block; padding: .28rem .6rem; margin-inline: -.6rem; border-radius: 6px; color: inherit; text-decoration: none; font-size: .93rem; line-height: 1.35; }
+.sections li a:hover { text-decoration: underline; }
+.sections a[aria-current] { background: var(--tint); color: var(--accent); font-weight: 600; }
 .contents { border-inline-start: 4px solid var(--tint); padding-inline-start: 1rem; margin-block: 1rem; }
 .contents ul { columns: 15rem; }
 .contents p { margin: 0; font-weight: 600; font-size: .9rem; color: var(--quiet); }
@@ -67,14 +67,14 @@ dd { margin: 0; min-inline-size: 0; }
 @media (min-width: 62rem) {
   .beside { display: grid; grid-template: auto 1fr / 17rem minmax(0, 1fr); min-block-size: 100vh; }
   .beside header { grid-area: 1 / 1; inline-size: auto; margin: 0; padding-inline: 1.5rem; background: var(--side); border-inline-end: 1px solid var(--line); }
-  .beside .shelves { grid-area: 2 / 1; border-block: 0; border-inline-end: 1px solid var(--line); padding: 0 1.5rem 2rem; }
+  .beside .sections { grid-area: 2 / 1; border-block: 0; border-inline-end: 1px solid var(--line); padding: 0 1.5rem 2rem; }
   .beside main { grid-area: 1 / 2 / 3; inline-size: min(100% - 4rem, 62rem); padding-block-start: 2rem; }
 }
 @supports selector(::details-content) {
   @media (min-width: 62rem) {
-    .shelves summary { display: none; }
-    .shelves details::details-content { content-visibility: visible; display: block; block-size: auto; }
+    .sections summary { display: none; }
+    .sections details::details-content { content-visibility: visible; display: block; block-size: auto; }
   }
 }
-@media print { header, .shelves, .contents, .skip { display: none; } .beside { display: block; } }
+@media print { header, .sections, .contents, .skip { display: none; } .beside { display: block; } }
 `

@@ -2,10 +2,10 @@ import type { RouteAnswer } from '../answer.ts'
 import { assets } from './assets.ts'
 import { type Html, html } from './html.ts'
 import { MARK } from './mark.ts'
-import type { Texts } from './texts.ts'
+import type { Messages } from './messages.ts'
 
 export interface HostedPage {
-  readonly texts: Texts
+  readonly messages: Messages
   readonly title: string
   readonly content: Html
   /** The script of `browser/` that makes the page work, and what it is told. */
@@ -19,13 +19,13 @@ export interface HostedPage {
  * but our own scripts.
  */
 export function hostedPage({
-  texts,
+  messages,
   title,
   content,
   script,
   formTarget,
 }: HostedPage): Omit<RouteAnswer, 'status'> & { body: string } {
-  const { lang, dir, common } = texts
+  const { lang, dir, common } = messages
   const { markup } = html`<!doctype html>
 <html lang="${lang}" dir="${dir}">
 <head>
@@ -48,7 +48,7 @@ ${
 <main id="content" tabindex="-1">
 ${content}
 </main>
-${script === undefined ? '' : html`<template id="data">${JSON.stringify({ ...script.data, texts: textsFor(texts, script.name) })}</template>`}
+${script === undefined ? '' : html`<template id="data">${JSON.stringify({ ...script.data, messages: textsFor(messages, script.name) })}</template>`}
 </body>
 </html>
 `
@@ -91,12 +91,12 @@ function policy(script: HostedPage['script'], formTarget: URL | undefined): stri
   ].join('; ')
 }
 
-/** CSP §2.3.1 has no words for IPv6 addresses; their scheme is as near as one can say it. */
+/** CSP §2.3.1 cannot express IPv6 addresses, so their scheme is used instead. */
 function toSource({ origin, protocol, hostname }: URL): string {
   return hostname.startsWith('[') ? protocol : origin
 }
 
-function textsFor(texts: Texts, name: 'sign-in' | 'wallet'): object {
-  const { lang, common, verbs, problems } = texts
-  return { lang, common, verbs, problems, page: name === 'wallet' ? texts.wallet : texts.signIn }
+function textsFor(messages: Messages, name: 'sign-in' | 'wallet'): object {
+  const { lang, common, verbs, problems } = messages
+  return { lang, common, verbs, problems, page: name === 'wallet' ? messages.wallet : messages.signIn }
 }

@@ -5,19 +5,19 @@ import { MARK } from './mark.ts'
 
 export const STYLE_PATH = '/docs.css'
 
-/** Nothing may run and nothing may be fetched but the one style sheet of this origin. */
+/** Only the style sheet of this origin may be loaded, and no script may run. */
 const POLICY =
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-/** The same where there are pictures of our own too. */
+/** The same, with pictures of this origin. */
 const POLICY_WITH_PICTURES = POLICY.replace("style-src 'self'", "style-src 'self'; img-src 'self'")
 
 export interface PageParts {
-  /** Lists of links that stand beside the content. */
+  /** Lists of links beside the content. */
   readonly navigation?: Html
   readonly hasPictures?: boolean
 }
 
-/** A page of words for people. */
+/** A page for readers: documents, codes, the front page. */
 export function page(
   title: string,
   content: Html,

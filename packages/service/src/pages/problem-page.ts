@@ -1,33 +1,32 @@
 import { type ProblemCode, problems } from '@countersign/core/contract'
-import { fill } from '../browser/words.ts'
+import { fill } from '../browser/describe.ts'
 import { hostedPage } from './hosted-page.ts'
 import { html } from './html.ts'
-import type { Texts } from './texts.ts'
+import type { Messages } from './messages.ts'
 
 export interface Onward {
-  /** The site that the person came from, and where its button leads. */
+  /** The site that the user came from, and the target of its button. */
   readonly back?: { readonly site: string; readonly href: string }
-  /** Where the same can be tried again; '' is the address of the page itself. */
+  /** Where the user can try again; '' is the address of the page itself. */
   readonly again?: string
   /** 0: all tries of the sign-in have been used. */
   readonly triesLeft?: number | undefined
 }
 
 /**
- * What a person is told of a refusal: what happened, what to do, where to go from here, and what to
- * tell the person who helps.
+ * A rejection as a page: what happened, what to do next, and the facts that support asks for.
  */
 export function problemPage(
   code: ProblemCode,
   requestId: string,
-  texts: Texts,
+  messages: Messages,
   onward: Onward = {},
 ): ReturnType<typeof hostedPage> {
-  const { error, common } = texts
+  const { error, common } = messages
   const { back, again } = onward
-  const { title, next } = problemWords(code, texts, onward.triesLeft)
+  const { title, next } = describeProblem(code, messages, onward.triesLeft)
   return hostedPage({
-    texts,
+    messages,
     title: error.title,
     content: html`<section class="card">
 <p class="eyebrow">${error.title}</p>
@@ -51,13 +50,13 @@ ${back === undefined ? html`<a class="button" href="/">${error.start}</a>` : ''}
   })
 }
 
-/** A refusal in words for people. */
-export function problemWords(
+/** A rejection for users: what happened, and what to do next. */
+export function describeProblem(
   code: ProblemCode,
-  texts: Texts,
+  messages: Messages,
   triesLeft?: number,
 ): { readonly title: string; readonly next: string } {
-  if (triesLeft === 0) return { title: texts.signIn.triesUsed, next: texts.signIn.triesUsedNext }
+  if (triesLeft === 0) return { title: messages.signIn.triesUsed, next: messages.signIn.triesUsedNext }
   const { title, remedy } = problems[code]
-  return texts.problems[code] ?? { title, next: remedy }
+  return messages.problems[code] ?? { title, next: remedy }
 }

@@ -1,10 +1,10 @@
-import { fill, scopeWords, triesWords } from '../browser/words.ts'
+import { describeScope, describeTriesLeft, fill } from '../browser/describe.ts'
 import { hostedPage } from './hosted-page.ts'
 import { type Html, html } from './html.ts'
-import type { Texts } from './texts.ts'
+import type { Messages } from './messages.ts'
 
 export interface SignInPage {
-  readonly texts: Texts
+  readonly messages: Messages
   readonly state: string
   readonly csrfToken: string
   readonly siteId: string
@@ -29,12 +29,12 @@ export interface SignInPage {
  * adds what this browser keeps, files, and words before anything is sent.
  */
 export function signInPage(page: SignInPage): ReturnType<typeof hostedPage> {
-  const { texts, state, csrfToken, siteId, returnUrl, requestedScope, cancelUrl, overUrl, refusal } = page
-  const { signIn, common } = texts
+  const { messages, state, csrfToken, siteId, returnUrl, requestedScope, cancelUrl, overUrl, refusal } = page
+  const { signIn, common } = messages
   const site = page.siteName || siteId
   const { host } = returnUrl
   return hostedPage({
-    texts,
+    messages,
     title: fill(signIn.title, { site }),
     script: {
       name: 'sign-in',
@@ -49,10 +49,10 @@ ${
   requestedScope === undefined
     ? html`<p>${signIn.mayAll}</p>`
     : html`<h2>${signIn.mayLead}</h2>
-<ul class="scopes">${requestedScope.map((scope) => html`<li>${scopeWords(scope, texts.verbs)} <code>${scope}</code></li>`)}</ul>`
+<ul class="scopes">${requestedScope.map((scope) => html`<li>${describeScope(scope, messages.verbs)} <code>${scope}</code></li>`)}</ul>`
 }
 <p class="quiet">${signIn.learns}</p>
-<div id="problem" role="alert" tabindex="-1">${refusal === undefined ? '' : notice(refusal, texts, site)}</div>
+<div id="problem" role="alert" tabindex="-1">${refusal === undefined ? '' : notice(refusal, messages, site)}</div>
 <form id="present" method="post" action="/auth/present">
 <input type="hidden" name="state" value="${state}">
 <input type="hidden" name="csrf_token" value="${csrfToken}">
@@ -102,10 +102,10 @@ ${
 
 function notice(
   { title, next, triesLeft }: NonNullable<SignInPage['refusal']>,
-  { signIn }: Texts,
+  { signIn }: Messages,
   site: string,
 ): Html {
-  return html`<div class="notice bad"><strong>${title}</strong><p>${next} ${triesWords(triesLeft, signIn, site)}</p></div>`
+  return html`<div class="notice bad"><strong>${title}</strong><p>${next} ${describeTriesLeft(triesLeft, signIn, site)}</p></div>`
 }
 
 /** Names that a site or user has chosen stand by themselves, whichever way they are written. */

@@ -1,15 +1,15 @@
 import { hostedPage } from './hosted-page.ts'
 import { html } from './html.ts'
-import type { Texts } from './texts.ts'
+import type { Messages } from './messages.ts'
 
 /**
  * The wallet before its script has looked into it. `origin` is the one under which the service
  * knows itself, and under which keys sign.
  */
-export function walletPage(origin: string, texts: Texts): ReturnType<typeof hostedPage> {
-  const { wallet, common } = texts
+export function walletPage(origin: string, messages: Messages): ReturnType<typeof hostedPage> {
+  const { wallet, common } = messages
   return hostedPage({
-    texts,
+    messages,
     title: wallet.title,
     script: { name: 'wallet', data: { origin } },
     content: html`<h1>${wallet.title}</h1>

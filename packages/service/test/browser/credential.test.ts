@@ -5,7 +5,7 @@ import {
   parseCredential,
   parseFacts,
 } from '../../src/browser/credential.ts'
-import { fill, scopeWords } from '../../src/browser/words.ts'
+import { describeScope, fill } from '../../src/browser/describe.ts'
 import { issued, NOW, newParty } from '../party.ts'
 
 const issuer = await newParty()
@@ -96,8 +96,8 @@ describe('words', () => {
   const verbs = { read: 'See {what}', admin: 'Manage {what}' }
 
   it('stand for a scope where there are some, and are the scope itself where there are none', () => {
-    expect(scopeWords('orders:read', verbs)).toBe('See orders')
-    expect(scopeWords('shop/house-keys:old_ones:admin', verbs)).toBe('Manage shop house keys old ones')
+    expect(describeScope('orders:read', verbs)).toBe('See orders')
+    expect(describeScope('shop/house-keys:old_ones:admin', verbs)).toBe('Manage shop house keys old ones')
     for (const scope of [
       'orders:juggle',
       'read',
@@ -107,7 +107,7 @@ describe('words', () => {
       'x:__proto__',
       'a:toString',
     ])
-      expect(scopeWords(scope, verbs)).toBe(scope)
+      expect(describeScope(scope, verbs)).toBe(scope)
   })
 
   it('are filled in once, and what is filled in is not looked at again', () => {

@@ -13,7 +13,7 @@ import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { documentAnswer } from '../../src/documents/document-page.ts'
 import { DECISIONS_URL, documents, readDocuments } from '../../src/documents/documents.ts'
-import { shelves } from '../../src/documents/reading-order.ts'
+import { sections } from '../../src/documents/reading-order.ts'
 import { type AppDouble, createAppDouble } from '../http/app-double.ts'
 
 const root = join(import.meta.dirname, '../../../..')
@@ -48,7 +48,7 @@ describe('the documents of the repository', () => {
       )
       expect(text.match(/<h1 /g)).toHaveLength(1)
       expect(text).not.toMatch(/<script|<style|style="|\son\w+="|href="(?!https?:|\/|#)/)
-      expect(text).toContain('<nav class="shelves"')
+      expect(text).toContain('<nav class="sections"')
       // Nothing of the text is lost: every word of the file is on the page.
       const words = (from: string) => new Set(from.match(/[\p{L}\p{N}]{3,}/gu))
       const shown = words(text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(code)))
@@ -96,7 +96,7 @@ describe('the documents of the repository', () => {
   })
 
   test('are listed for the reader who needs them, once', () => {
-    const shelved = shelves.flatMap(({ paths }) => paths)
+    const shelved = sections.flatMap(({ paths }) => paths)
     expect(new Set(shelved).size).toBe(shelved.length)
     expect(shelved.filter((path) => !existsSync(join(root, path)))).toEqual([])
     const elsewhere = /^(?:docs\/decisions|examples\/\w)/

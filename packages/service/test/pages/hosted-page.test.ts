@@ -2,15 +2,15 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { endpoints, generalProblems, type ProblemCode } from '@countersign/core/contract'
 import { describe, expect, it } from 'vitest'
 import { assets } from '../../src/pages/assets.ts'
-import { problemPage, problemWords } from '../../src/pages/problem-page.ts'
+import { messages } from '../../src/pages/messages.ts'
+import { describeProblem, problemPage } from '../../src/pages/problem-page.ts'
 import { signInPage } from '../../src/pages/sign-in-page.ts'
-import { texts } from '../../src/pages/texts.ts'
 import { walletPage } from '../../src/pages/wallet-page.ts'
 import { createAppDouble } from '../http/app-double.ts'
 
 const KIB = 1024
 const sign = {
-  texts,
+  messages,
   state: 'A'.repeat(43),
   csrfToken: 'c'.repeat(64),
   siteId: 'shop.example',
@@ -34,8 +34,8 @@ function scriptsFrom(path: string, seen = new Set<string>()): Set<string> {
 describe('a hosted page', () => {
   it.each([
     ['sign-in', signInPage(sign)],
-    ['wallet', walletPage('https://id.example', texts)],
-    ['error', problemPage('state_invalid', 'req-1', texts)],
+    ['wallet', walletPage('https://id.example', messages)],
+    ['error', problemPage('state_invalid', 'req-1', messages)],
   ] as const)('%s takes at most 30 KB compressed, with all that it loads', (name, { body }) => {
     const scripts = name === 'error' ? [] : [...scriptsFrom(assets().path(name))]
     const loaded = [...scripts, assets().path('hosted.css')].map(
@@ -65,8 +65,8 @@ describe('a hosted page', () => {
     ]
     for (const code of codes) {
       if (server.includes(code)) continue
-      expect(texts.problems[code], code).toBeDefined()
-      const { title, next } = problemWords(code, texts)
+      expect(messages.problems[code], code).toBeDefined()
+      const { title, next } = describeProblem(code, messages)
       expect(
         [title, next].every((words) => /^[A-Z]/.test(words) && !/_/.test(words)),
         code,
@@ -74,8 +74,8 @@ describe('a hosted page', () => {
     }
   })
 
-  it('reads from right to left when its texts do', () => {
-    const { body } = signInPage({ ...sign, texts: { ...texts, lang: 'ar', dir: 'rtl' } })
+  it('reads from right to left when its messages do', () => {
+    const { body } = signInPage({ ...sign, messages: { ...messages, lang: 'ar', dir: 'rtl' } })
     expect(body).toContain('<html lang="ar" dir="rtl">')
   })
 
@@ -121,8 +121,8 @@ describe('assets', () => {
       .replace(/[^/]+$/, '')
     for (const name of [
       'nothing.js',
-      '../pages/texts.ts',
-      '%2e%2e/pages/texts.ts',
+      '../pages/messages.ts',
+      '%2e%2e/pages/messages.ts',
       '..%2fpages%2ftexts.ts',
       'sign-in.d.ts',
       '',

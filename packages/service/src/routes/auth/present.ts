@@ -11,8 +11,8 @@ import { limits, type Presented, problems } from '@countersign/core/contract'
 import { openSignIn } from '../../actions/open-sign-in.ts'
 import { presentForSignIn } from '../../actions/present-for-sign-in.ts'
 import type { Deps } from '../../deps.ts'
-import { problemWords } from '../../pages/problem-page.ts'
-import { type Texts, texts } from '../../pages/texts.ts'
+import { type Messages, messages } from '../../pages/messages.ts'
+import { describeProblem } from '../../pages/problem-page.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import { findBrowserSecret, isCsrfToken } from '../shared/browser-cookie.ts'
@@ -94,9 +94,13 @@ async function withPage(thrown: unknown, state: string, browser: string, deps: D
   const { code, detail, facts } = thrown
   if (facts.triesLeft === 0) return thrown
   const opened = await openSignIn(deps, state, browser)
-  const { title, next } = detail === NOTHING_CHOSEN ? nothingChosen(texts) : problemWords(code, texts)
+  const { title, next } =
+    detail === NOTHING_CHOSEN ? nothingChosen(messages) : describeProblem(code, messages)
   const refusal = { title, next, triesLeft: facts.triesLeft }
   return new Problem(code, detail, { ...facts, page: toSignInPage(opened, state, deps, refusal) })
 }
 
-const nothingChosen = ({ signIn }: Texts) => ({ title: signIn.nothingChosen, next: signIn.nothingChosenNext })
+const nothingChosen = ({ signIn }: Messages) => ({
+  title: signIn.nothingChosen,
+  next: signIn.nothingChosenNext,
+})

@@ -2,8 +2,8 @@ import { type OpenedSignIn, openSignIn } from '../../actions/open-sign-in.ts'
 import { requireTriesLeft } from '../../actions/present-for-sign-in.ts'
 import type { RouteAnswer } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
+import { messages } from '../../pages/messages.ts'
 import { signInPage as page, type SignInPage } from '../../pages/sign-in-page.ts'
-import { texts } from '../../pages/texts.ts'
 import type { Route } from '../../route.ts'
 import { deriveCsrfToken, findBrowserSecret, toBindingCookie } from '../shared/browser-cookie.ts'
 import { toReturnUrl } from '../shared/return-url.ts'
@@ -31,7 +31,7 @@ export function toSignInPage(
 ): Omit<RouteAnswer, 'status'> {
   const cancel = new URLSearchParams({ state, error: 'access_denied' })
   return page({
-    texts,
+    messages,
     state,
     csrfToken: deriveCsrfToken(browser),
     siteId: site.siteId,

@@ -2,8 +2,8 @@ import { problems } from '@countersign/core/contract'
 import { findReturnLink } from '../../actions/find-return-link.ts'
 import type { Deps } from '../../deps.ts'
 import { acceptsPage } from '../../pages/accepts-page.ts'
+import { messages } from '../../pages/messages.ts'
 import { problemPage } from '../../pages/problem-page.ts'
-import { texts } from '../../pages/texts.ts'
 import { Problem } from '../../problem.ts'
 import type { RouteRequest } from '../../route.ts'
 import { toReturnUrl } from './return-url.ts'
@@ -34,7 +34,7 @@ export async function withReturnLink<T>(
     )
     const back = { site: found.site, href }
     const repeat = problems[code].retryable ? { again } : {}
-    const page = problemPage(code, requestId, texts, { back, triesLeft: facts.triesLeft, ...repeat })
+    const page = problemPage(code, requestId, messages, { back, triesLeft: facts.triesLeft, ...repeat })
     throw new Problem(code, detail, { ...facts, page })
   }
 }

@@ -1,9 +1,8 @@
 /**
- * Every word of the sign-in, wallet and error pages, also those that their scripts show: a
- * translation is another object of this shape. `{…}` is filled in; what stands beside it may change
- * its order.
+ * All texts of the sign-in, wallet and error pages and of their scripts. A translation is another
+ * object of this type. Placeholders such as `{site}` may stand anywhere in a text.
  */
-export interface Texts {
+export interface Messages {
   readonly lang: string
   readonly dir: 'ltr' | 'rtl'
   readonly common: Readonly<Record<keyof typeof english.common, string>>
@@ -13,8 +12,8 @@ export interface Texts {
   /** What a scope allows, by its last word; `{what}` is the rest of it. */
   readonly verbs: Readonly<Record<string, string>>
   /**
-   * By the code of the refusal: what happened, and what to do next. Codes that are not here have
-   * the words of the API.
+   * By the code of the problem: what happened, and what to do next. Other codes have the texts of
+   * the API.
    */
   readonly problems: Readonly<Record<string, { readonly title: string; readonly next: string } | undefined>>
 }
@@ -158,7 +157,7 @@ const english = {
   },
 } as const
 
-export const texts: Texts = {
+export const messages: Messages = {
   lang: 'en',
   dir: 'ltr',
   ...english,

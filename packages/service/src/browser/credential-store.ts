@@ -24,16 +24,16 @@ export interface PendingClaim {
 }
 
 /**
- * What this browser keeps. Keys go in and out as handles that cannot be read. Every verb rejects
- * when the browser cannot do it.
+ * The credentials of this browser. Keys are stored as handles whose bytes cannot be read. Every
+ * method rejects when the browser fails to store or load.
  */
-export interface Vault {
+export interface CredentialStore {
   all(): Promise<readonly Kept[]>
   remove(id: string): Promise<void>
   markRevoked(ids: readonly string[]): Promise<void>
   pendingClaims(): Promise<readonly PendingClaim[]>
   /**
-   * Saves a claim before it is sent, and gives the one that counts: that of another tab, if it was
+   * Saves a claim before it is sent. Returns the claim to use: that of another tab, if it was
    * first.
    */
   keepPending(claim: PendingClaim): Promise<PendingClaim>
@@ -46,8 +46,8 @@ const NAME = 'countersign-wallet'
 const CREDENTIALS = 'credentials'
 const PENDING = 'pending'
 
-/** Rejects where the browser lets this page keep nothing. */
-export async function openVault(): Promise<Vault> {
+/** Rejects when the browser does not allow this page to store data. */
+export async function openCredentialStore(): Promise<CredentialStore> {
   const opening = indexedDB.open(NAME, 2)
   opening.onupgradeneeded = () => {
     const { result: database } = opening
@@ -57,7 +57,7 @@ export async function openVault(): Promise<Vault> {
       database.createObjectStore(PENDING, { keyPath: 'offer' })
   }
   const database = await done(opening)
-  // Another tab may have a newer version of this page; it must not wait for us.
+  // Another tab may have a newer version of this page, which must not wait for this one.
   database.onversionchange = () => database.close()
   const read = async <T>(table: string) =>
     (await done(database.transaction(table).objectStore(table).getAll())) as T[]
