@@ -2,8 +2,16 @@ import { checkGrounds, findRoot, listChain, recheckAccess, toGrounds, verify } f
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { type Chain, newChain, showLink } from '../packages/core/test/chain.ts'
-import { logOf, type Saying, viewOf } from '../packages/core/test/log/log-sample.ts'
-import { asking, at, knowing, NOW, newParty, type Party, SITE } from '../packages/core/test/sample.ts'
+import { createLog, createView, type Saying } from '../packages/core/test/log/log-sample.ts'
+import {
+  at,
+  createData,
+  createDemand,
+  NOW,
+  newParty,
+  type Party,
+  SITE,
+} from '../packages/core/test/sample.ts'
 import { tokenFacts } from '../packages/service/src/access/token-finder.ts'
 import { recheckPresentation } from '../packages/service/src/actions/finish-sign-in.ts'
 import { credentialState } from '../packages/service/src/actions/revocation-status.ts'
@@ -45,19 +53,19 @@ test('a request, a running request, a token, a sign-in and a status give the sam
       fc.array(anySaying, { maxLength: 4 }),
       fc.constantFrom(NOW, NOW, NOW, NOW + 3_599_999, NOW + 3_600_000),
       async (sayings, nowMs) => {
-        const site = viewOf(await logOf([...trusted, ...sayings]))
+        const site = createView(await createLog([...trusted, ...sayings]))
         const code = checkGrounds(toGrounds(credential), site, nowMs)?.code
         seen.add(String(code))
 
         // A new request: its holder proof is only valid now, so it is the last check and comes
         // after the grounds.
         const { presented, demand } = await showLink(chain)
-        const verdict = await verify(presented, { ...demand, nowMs }, knowing(site))
+        const verdict = await verify(presented, { ...demand, nowMs }, createData(site))
         if (verdict.ok) expect(code).toBeUndefined()
         else if (verdict.code !== 'proof_invalid') expect(verdict.code).toBe(code)
 
         // A request that was accepted before and still runs.
-        expect(recheckAccess(before, asking({ nowMs }), knowing(site))?.code).toBe(code)
+        expect(recheckAccess(before, createDemand({ nowMs }), createData(site))?.code).toBe(code)
 
         // A bearer token of this credential that ends with it.
         const common = {
@@ -76,8 +84,8 @@ test('a request, a running request, a token, a sign-in and a status give the sam
         }
         const token = await verify(
           { token: tokenFacts(row as unknown as TokenRow) },
-          asking({ nowMs }),
-          knowing(site),
+          createDemand({ nowMs }),
+          createData(site),
         )
         expect(token.ok ? undefined : token.code).toBe(code && 'token_invalid')
 
@@ -138,7 +146,7 @@ function say<Kind extends Saying['kind']>(kind: Kind, body: Extract<Saying, { ki
 
 async function accepted(sayings: Saying[]) {
   const { presented, demand } = await showLink(chain)
-  const verdict = await verify(presented, demand, knowing(viewOf(await logOf(sayings))))
+  const verdict = await verify(presented, demand, createData(createView(await createLog(sayings))))
   if (!verdict.ok || verdict.presented !== 'credential') throw new Error('the sample must be accepted')
   return verdict
 }

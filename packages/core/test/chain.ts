@@ -4,7 +4,6 @@ import { signDocument } from '../src/proof/sign.ts'
 import {
   type Editable,
   edited,
-  heldBy,
   issue,
   NOW,
   newCredentialId,
@@ -12,6 +11,7 @@ import {
   type Party,
   READ,
   shown,
+  signedDemand,
   WRITE,
 } from './sample.ts'
 
@@ -81,5 +81,5 @@ async function resign(
 /** Presents link `i` of a chain (the last by default) together with its holder's proof. */
 export async function showLink({ links, holders }: Chain, i = links.length - 1) {
   const presented = shown(links[i] as JsonObject)
-  return { presented, demand: await heldBy(holders[i] as Party, presented) }
+  return { presented, demand: await signedDemand(holders[i] as Party, presented) }
 }

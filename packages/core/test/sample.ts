@@ -59,7 +59,7 @@ export function grant(changes: Partial<Grant> = {}): Grant {
   }
 }
 
-export const signerOf = ({ key, did, method }: Party, createdMs = NOW - 1000) => ({
+export const toSigner = ({ key, did, method }: Party, createdMs = NOW - 1000) => ({
   issuer: did,
   verificationMethod: method,
   key,
@@ -67,7 +67,7 @@ export const signerOf = ({ key, did, method }: Party, createdMs = NOW - 1000) =>
 })
 
 export async function issue(issuer: Party, changes: Partial<Grant> = {}): Promise<JsonObject> {
-  return issueCredential(grant(changes), signerOf(issuer))
+  return issueCredential(grant(changes), toSigner(issuer))
 }
 
 /** A document is an ordinary object; an edit works on a copy. */
@@ -105,7 +105,7 @@ export function weighing(document: JsonObject, bytes: number, filler = 'x'): Jso
 }
 
 /**
- * Changes a credential before it is signed, so that the signature holds and only the content is
+ * Changes a credential before it is signed, so that the signature is valid and only the content is
  * wrong.
  */
 export async function signedWith(
@@ -141,7 +141,7 @@ export function trusted(
   }
 }
 
-/** A site's knowledge held in plain maps: the double of our own port. */
+/** The revocation data of a site in plain maps, as a test double. */
 export class PlainSite implements SiteData {
   siteId = SITE
   trusted = true
@@ -165,11 +165,11 @@ export class PlainSite implements SiteData {
     this.tokens.has(hash) ? ({ by: 'token', sinceMs: NOW } as const) : undefined
 }
 
-export function knowing(site: SiteData, changes: Partial<RevocationData> = {}): RevocationData {
+export function createData(site: SiteData, changes: Partial<RevocationData> = {}): RevocationData {
   return { site, ageMs: 100, ageMsMax: 30_000, ...changes }
 }
 
-export function asking(changes: Partial<Demand> = {}): Demand {
+export function createDemand(changes: Partial<Demand> = {}): Demand {
   return { scope: [READ], nowMs: NOW, ...changes }
 }
 
@@ -181,7 +181,7 @@ export const rawHeader = (content: string | Uint8Array) => ({
 const REQUEST_URL = 'https://shop.example/api/orders?page=2'
 
 /** What a holder sends along: a signed request, and a store that has seen none of its nonces. */
-export async function heldBy(
+export async function signedDemand(
   holder: Party,
   { header }: { header: string },
   changes: Partial<Demand> = {},
@@ -194,7 +194,7 @@ export async function heldBy(
   )
   const fields = await signRequest(plain, { key: holder.key, nowMs: NOW })
   const headers = new Headers({ 'x-service-credential': header, ...fields })
-  return asking({
+  return createDemand({
     request: holderRequestFrom('POST', REQUEST_URL, headers, 'none'),
     nonces: createMemoryNonces({ startedAtMs: NOW - 600_000 }),
     ...changes,

@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { crypto } from '../src/proof/crypto.ts'
 import { createNodeCrypto } from '../src/proof/crypto-node.ts'
 
-it('this run proves the WebCrypto path: node:crypto is not to be had', () => {
+test('this run proves the WebCrypto path: node:crypto is not to be had', () => {
   expect(createNodeCrypto()).toBeUndefined()
   expect(crypto.name).toBe('web')
 })

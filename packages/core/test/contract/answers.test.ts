@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import { accessCredentialSchema } from '../../src/contract/access-credential.ts'
 import { type EndpointId, endpointList } from '../../src/contract/endpoints.ts'
 import { revocationStateSchema } from '../../src/contract/revocation.ts'
 import { answers, credential, openAnswers } from './samples.ts'
 
-function answerOf(id: EndpointId): z.ZodType {
+function findAnswer(id: EndpointId): z.ZodType {
   const bodies = Object.values(endpointList.find((one) => one.id === id)?.answers ?? {}).flatMap(
     ({ body }) => body ?? [],
   )
@@ -18,32 +18,32 @@ const ids = Object.keys(all) as EndpointId[]
 const strictIds = Object.keys(answers) as EndpointId[]
 
 describe('answers', () => {
-  it('have a sample each', () => {
+  test('have a sample each', () => {
     const withBody = endpointList
       .filter(({ answers }) => Object.values(answers).some(({ body }) => body !== undefined))
       .map(({ id }) => id)
     expect([...ids].sort()).toEqual([...withBody].sort())
   })
 
-  it.each(ids)('%s: the example of the contract fits', (id) => {
-    for (const example of all[id] ?? []) expect(answerOf(id).parse(example)).toEqual(example)
+  test.each(ids)('%s: the example of the contract fits', (id) => {
+    for (const example of all[id] ?? []) expect(findAnswer(id).parse(example)).toEqual(example)
   })
 
-  it.each(strictIds)('%s: says nothing that is not in the contract', (id) => {
+  test.each(strictIds)('%s: says nothing that is not in the contract', (id) => {
     for (const example of answers[id] ?? [])
-      expect(answerOf(id).safeParse({ ...example, secret: 'x' }).success).toBe(false)
+      expect(findAnswer(id).safeParse({ ...example, secret: 'x' }).success).toBe(false)
   })
 
-  it.each(strictIds)('%s: leaves nothing out that it promises', (id) => {
+  test.each(strictIds)('%s: leaves nothing out that it promises', (id) => {
     const [example = {}] = answers[id] ?? []
     const optional = ['propagation']
     for (const member of Object.keys(example)) {
       const { [member]: _left, ...rest } = example
-      expect(answerOf(id).safeParse(rest).success, member).toBe(optional.includes(member))
+      expect(findAnswer(id).safeParse(rest).success, member).toBe(optional.includes(member))
     }
   })
 
-  it('never call an unknown credential not revoked', () => {
+  test('never call an unknown credential not revoked', () => {
     const states = [
       ['active', false],
       ['expired', false],
@@ -58,8 +58,8 @@ describe('answers', () => {
     }
   })
 
-  it('of an inactive token say that and nothing else', () => {
-    const schema = answerOf('introspect')
+  test('of an inactive token say that and nothing else', () => {
+    const schema = findAnswer('introspect')
     expect(schema.safeParse({ active: false, sub: 'x' }).success).toBe(false)
     expect(schema.safeParse({ active: true }).success).toBe(false)
     expect(schema.safeParse({ active: false, proof: {} }).success).toBe(false)
@@ -67,7 +67,7 @@ describe('answers', () => {
 })
 
 describe('the documented credential', () => {
-  it('is the example of the design, also when delegated', () => {
+  test('is the example of the design, also when delegated', () => {
     expect(accessCredentialSchema.parse(credential)).toEqual(credential)
     const child = {
       ...credential,
@@ -81,7 +81,7 @@ describe('the documented credential', () => {
     ).toBe(false)
   })
 
-  it.each([
+  test.each([
     ['@context', ['https://www.w3.org/ns/credentials/v2']],
     ['id', 'cred_01k9x3v0h2e8y6q4b7d5m1n8ra'],
     ['type', ['VerifiableCredential']],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { accessCredentialSchema } from '../../src/contract/access-credential.ts'
 import { consoleProblems, generalProblems } from '../../src/contract/endpoint.ts'
@@ -72,14 +72,14 @@ GET /metrics 200
 const namesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
 
 describe('endpoints', () => {
-  it('are those of the contract, each once, with their answers', () => {
+  test('are those of the contract, each once, with their answers', () => {
     const table = endpointList.map(
       ({ method, path, answers }) => `${method} ${path} ${Object.keys(answers).join(',')}`,
     )
     expect(table.sort()).toEqual(contract.trim().split('\n').sort())
   })
 
-  it.each(endpointList.map((one) => [one.id, one] as const))(
+  test.each(endpointList.map((one) => [one.id, one] as const))(
     '%s has a schema for exactly the parameters in its path',
     (_id, { path, request }) => {
       const params = request.params === undefined ? [] : Object.keys((request.params as z.ZodObject).shape)
@@ -87,7 +87,7 @@ describe('endpoints', () => {
     },
   )
 
-  it.each(endpointList.map((one) => [one.id, one] as const))(
+  test.each(endpointList.map((one) => [one.id, one] as const))(
     '%s repeats only parameters that are lists',
     (_id, { request }) => {
       const shape =
@@ -102,7 +102,7 @@ describe('endpoints', () => {
     },
   )
 
-  it('let keys do exactly what section 3 of the contract says', () => {
+  test('let keys do exactly what section 3 of the contract says', () => {
     const used = new Set(endpointList.flatMap((one) => one.permissions ?? []))
     expect([...used].sort()).toEqual([...permissions].sort())
     for (const { id, auth, permissions: needed = [] } of endpointList) {
@@ -115,7 +115,7 @@ describe('endpoints', () => {
     ])
   })
 
-  it('take an Idempotency-Key where something is changed through an API key, and where a token is made', () => {
+  test('take an Idempotency-Key where something is changed through an API key, and where a token is made', () => {
     for (const { id, method, auth, idempotency, request, problems } of endpointList) {
       const changes =
         method !== 'GET' && /key|credential_in_body/.test(auth) && !['introspect', 'acknowledge'].includes(id)
@@ -134,7 +134,7 @@ describe('endpoints', () => {
     ])
   })
 
-  it('take bodies as JSON, and as forms where OAuth clients and plain pages call', () => {
+  test('take bodies as JSON, and as forms where OAuth clients and plain pages call', () => {
     const forms = endpointList
       .filter(({ bodyTypes }) => bodyTypes.includes('application/x-www-form-urlencoded'))
       .map(({ id }) => id)
@@ -143,7 +143,7 @@ describe('endpoints', () => {
     expect(endpoints.read_site.bodyTypes).toEqual([])
   })
 
-  it('keep everything that speaks of credentials, tokens or status out of caches', () => {
+  test('keep everything that speaks of credentials, tokens or status out of caches', () => {
     const cacheable = endpointList.filter(({ noStore }) => !noStore).map(({ path }) => path)
     expect(
       cacheable.every(
@@ -152,7 +152,7 @@ describe('endpoints', () => {
     ).toBe(true)
   })
 
-  it('say at each place where a credential travels in a body which faults are whose', () => {
+  test('say at each place where a credential travels in a body which faults are whose', () => {
     for (const id of ['exchange_proof', 'present'] as const) {
       expect(endpoints[id].description).toMatch(
         /credential_malformed.*request_malformed|request_malformed.*credential_malformed/s,
@@ -162,12 +162,12 @@ describe('endpoints', () => {
 })
 
 describe('problems of endpoints', () => {
-  it('exist, each once, in the order of the table', () => {
+  test('exist, each once, in the order of the table', () => {
     for (const { id, problems } of endpointList)
       expect(problems, id).toEqual(problemCodes.filter((code) => problems.includes(code)))
   })
 
-  it('leave no code of the table unused', () => {
+  test('leave no code of the table unused', () => {
     const used = new Set<ProblemCode>([
       ...generalProblems,
       ...consoleProblems,
@@ -176,7 +176,7 @@ describe('problems of endpoints', () => {
     expect(problemCodes.filter((code) => !used.has(code))).toEqual([])
   })
 
-  it.each([
+  test.each([
     [
       'protected_action',
       [
@@ -230,7 +230,7 @@ describe('problems of endpoints', () => {
     expect([...endpoints[id].problems]).toEqual(expect.arrayContaining([...codes]))
   })
 
-  it('speak of no credential where none is presented', () => {
+  test('speak of no credential where none is presented', () => {
     for (const id of ['introspect', 'list_sites', 'start_sign_in', 'alive'] as const) {
       expect(
         endpoints[id].problems.filter((code) => code.startsWith('credential_') || code.startsWith('proof_')),
@@ -254,7 +254,7 @@ describe('JSON Schema', () => {
     },
   )
 
-  it.each<[string, z.ZodType]>([
+  test.each<[string, z.ZodType]>([
     ...schemas,
     ['credential', accessCredentialSchema],
     ['problem', problemDetailsSchema],
@@ -272,7 +272,7 @@ describe('JSON Schema', () => {
     }
   })
 
-  it('gives each name to one schema only', () => {
+  test('gives each name to one schema only', () => {
     const seen = new Map<string, z.ZodType>()
     for (const [, schema] of schemas) {
       const id = z.globalRegistry.get(schema)?.id
@@ -283,7 +283,7 @@ describe('JSON Schema', () => {
     expect(seen.size).toBeGreaterThan(30)
   })
 
-  it('shows the limits themselves', () => {
+  test('shows the limits themselves', () => {
     const properties = (schema: z.ZodType) =>
       z.toJSONSchema(schema, { io: 'output' }).properties as Record<string, Record<string, unknown>>
     const exchange = properties(endpoints.exchange_proof.request.body)

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { challengeFor } from '../../src/contract/problem-body.ts'
 import { type ProblemCode, problemCodes, problems } from '../../src/contract/problems.ts'
 
@@ -22,9 +22,9 @@ const names: Record<number, string> = {
 
 const intro = `# Errors
 
-<!-- Made from packages/core/src/contract/problems.ts. A test keeps the two equal; its message says how to write this page again. -->
+<!-- Generated from packages/core/src/contract/problems.ts. A test keeps the two equal; its message says how to write this page again. -->
 
-Every refusal is \`application/problem+json\` (RFC 9457):
+Every error is \`application/problem+json\` (RFC 9457):
 
 \`\`\`json
 {
@@ -39,10 +39,10 @@ Every refusal is \`application/problem+json\` (RFC 9457):
 
 Act on \`code\`; it never changes its meaning.
 \`detail\` is for people.
-Where it helps a program there are also \`errors\` (a list of \`{ path, message }\`), \`required_scope\`, \`retry_after\` (seconds) and \`tries_left\` (of a sign-in).
-Codes marked ↻ may succeed when the same request is sent again later.
+Some errors also have \`errors\` (a list of \`{ path, message }\`), \`required_scope\`, \`retry_after\` (seconds) and \`tries_left\` (at a sign-in).
+For codes marked ↻, the same request may succeed later.
 
-Behind a reverse proxy (\`/api/auth/verify\`) every refusal of the caller is 401 or 403, whatever its status here; 429, 500 and 503 stay.
+Behind a reverse proxy (\`/api/auth/verify\`) every denial is 401 or 403, whatever its status here; 429, 500 and 503 do not change.
 `
 
 function section(status: number): string {
@@ -77,7 +77,7 @@ function challenges(): string {
   ].join('\n')
 }
 
-it('docs/errors.md says what the table says', async () => {
+test('docs/errors.md says what the table says', async () => {
   const statuses = [...new Set(problemCodes.map((code) => problems[code].status))]
   const page = [intro, ...statuses.map(section), challenges()].join('\n')
   const hint =

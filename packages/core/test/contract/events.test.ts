@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   entryKinds,
   feedEventDataSchema,
@@ -39,7 +39,7 @@ const bodies: Record<(typeof entryKinds)[number], Json> = {
   'key.compromised': { issuer: `did:key:${MULTIKEY}`, key_id: MULTIKEY, at: AT },
   'site.changed': siteState,
 }
-const entryOf = (kind: string, body: unknown): Json => ({
+const createEntryOfKind = (kind: string, body: unknown): Json => ({
   epoch: EPOCH,
   seq: 1,
   site_id: SITE,
@@ -110,23 +110,27 @@ function agree(
   parserTakes: (value: unknown) => boolean,
 ) {
   expect([schemaTakes(good), parserTakes(good)]).toEqual([true, true])
-  let refused = 0
+  let rejected = 0
   for (const [what, value] of spoil(good)) {
     expect(schemaTakes(value), what).toBe(parserTakes(value))
-    if (!parserTakes(value)) refused++
+    if (!parserTakes(value)) rejected++
   }
-  expect(refused).toBeGreaterThan(20)
+  expect(rejected).toBeGreaterThan(20)
 }
 
 const takes = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) =>
   schema.safeParse(value).success
 
 describe('log entries', () => {
-  it.each(entryKinds)('%s: the schema and the reader of the log agree on good and bad', (kind) => {
-    agree(entryOf(kind, bodies[kind]), takes(logEntrySchema), (value) => parseEntry(value) !== undefined)
+  test.each(entryKinds)('%s: the schema and the reader of the log agree on good and bad', (kind) => {
+    agree(
+      createEntryOfKind(kind, bodies[kind]),
+      takes(logEntrySchema),
+      (value) => parseEntry(value) !== undefined,
+    )
   })
 
-  it.each([
+  test.each([
     ['no cap', { ...issuerState, scope: null, credential_ttl_seconds_max: null }, true],
     ['an empty cap', { ...issuerState, scope: [] }, false],
     ['a scope twice', { ...issuerState, scope: ['a', 'a'] }, false],
@@ -151,15 +155,15 @@ describe('log entries', () => {
     ],
     ['a label', { ...issuerState, label: 'main' }, false],
   ])('issuer.trusted with %s', (_what, body, good) => {
-    const entry = entryOf('issuer.trusted', body)
+    const entry = createEntryOfKind('issuer.trusted', body)
     expect([logEntrySchema.safeParse(entry).success, parseEntry(entry) !== undefined]).toEqual([good, good])
   })
 
-  it('of an unknown kind, or with the body of another, are refused by both', () => {
+  test('of an unknown kind, or with the body of another, are rejected by both', () => {
     for (const entry of [
-      entryOf('user.forgotten', bodies['user.revoked']),
-      entryOf('user.revoked', bodies['user.reinstated']),
-      entryOf('heartbeat', {}),
+      createEntryOfKind('user.forgotten', bodies['user.revoked']),
+      createEntryOfKind('user.revoked', bodies['user.reinstated']),
+      createEntryOfKind('heartbeat', {}),
     ]) {
       expect([logEntrySchema.safeParse(entry).success, parseEntry(entry)]).toEqual([false, undefined])
     }
@@ -167,28 +171,28 @@ describe('log entries', () => {
 })
 
 describe('heartbeats and snapshots', () => {
-  it('heartbeat: the schema and the reader agree', () => {
+  test('heartbeat: the schema and the reader agree', () => {
     agree(heartbeat, takes(heartbeatSchema), (value) => parseHeartbeat(value) !== undefined)
   })
 
-  it.each(lines.map((line) => [line.type, line] as const))(
+  test.each(lines.map((line) => [line.type, line] as const))(
     '%s line: the schema and the reader agree',
     (_type, line) => {
       agree(line, takes(snapshotLineSchema), (value) => parseSnapshotLine(value) !== undefined)
     },
   )
 
-  it('a feed carries entries and heartbeats and nothing else', () => {
-    for (const data of [heartbeat, entryOf('user.revoked', bodies['user.revoked'])])
+  test('a feed carries entries and heartbeats and nothing else', () => {
+    for (const data of [heartbeat, createEntryOfKind('user.revoked', bodies['user.revoked'])])
       expect(feedEventDataSchema.safeParse(data).success).toBe(true)
     expect(feedEventDataSchema.safeParse(head).success).toBe(false)
   })
 })
 
 describe('webhooks', () => {
-  const data = entryOf('user.revoked', bodies['user.revoked'])
+  const data = createEntryOfKind('user.revoked', bodies['user.revoked'])
 
-  it('carry the entry under its own kind', () => {
+  test('carry the entry under its own kind', () => {
     expect(webhookBodySchema.safeParse({ type: 'user.revoked', timestamp: AT, data }).success).toBe(true)
     expect(webhookBodySchema.safeParse({ type: 'user.reinstated', timestamp: AT, data }).success).toBe(false)
     expect(
@@ -196,7 +200,7 @@ describe('webhooks', () => {
     ).toBe(false)
   })
 
-  it('come with the three headers of Standard Webhooks', () => {
+  test('come with the three headers of Standard Webhooks', () => {
     const headers = {
       'webhook-id': `${SITE}.${EPOCH}.1`,
       'webhook-timestamp': '1794657600',

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import {
   credentialId,
@@ -52,7 +52,7 @@ const grammars: [string, z.ZodType, (value: unknown) => unknown, fc.Arbitrary<st
 ]
 
 describe('identifiers', () => {
-  it.each(grammars)('%s: schema, documented pattern and parser agree', (_name, schema, parse, texts) => {
+  test.each(grammars)('%s: schema, documented pattern and parser agree', (_name, schema, parse, texts) => {
     const { pattern, maxLength = Number.POSITIVE_INFINITY } = z.toJSONSchema(schema) as unknown as Documented
     const documented = new RegExp(pattern, 'u')
     let taken = 0
@@ -68,7 +68,7 @@ describe('identifiers', () => {
     expect(taken).toBeGreaterThan(0)
   })
 
-  it('time: every time that is taken fits the documented pattern', () => {
+  test('time: every time that is taken fits the documented pattern', () => {
     const { pattern } = z.toJSONSchema(time) as unknown as Documented
     for (const text of ['2026-11-14T12:00:00Z', '2024-02-29T23:59:59.123456789Z']) {
       expect([time.safeParse(text).success, new RegExp(pattern).test(text)]).toEqual([true, true])
@@ -86,7 +86,7 @@ describe('identifiers', () => {
     }
   })
 
-  it('scope lists: schema and parser agree, and asking for none is refused', () => {
+  test('scope lists: schema and parser agree, and createDemand for none is rejected', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c:d', 'E', ''), fc.stringMatching(/^[a-z]{1,3}$/)), {
@@ -109,7 +109,7 @@ describe('identifiers', () => {
 })
 
 describe('parseFeedCursor', () => {
-  it('reads back what was written', () => {
+  test('reads back what was written', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[0-9a-z]{8,32}$/), fc.maxSafeNat(), (epoch, seq) => {
         expect(parseFeedCursor(`${epoch}.${seq}`)).toEqual({ epoch, seq })
@@ -118,7 +118,7 @@ describe('parseFeedCursor', () => {
     )
   })
 
-  it.each([
+  test.each([
     'abcdefgh.9007199254740992',
     'abcdefgh.9223372036854775808',
     'abcdefgh.01',
@@ -128,7 +128,7 @@ describe('parseFeedCursor', () => {
     'ABCDEFGH.1',
     7,
     null,
-  ])('refuses %j', (value) => {
+  ])('rejects %j', (value) => {
     expect(parseFeedCursor(value)).toBeUndefined()
   })
 })

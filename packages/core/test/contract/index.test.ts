@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { describe, expect, expectTypeOf, test } from 'vitest'
 import type * as z from 'zod'
 import type {
   AccessToken,
@@ -13,7 +13,7 @@ import type { DenialCode } from '../../src/credential/denial.ts'
 import type { Ppid, Scope, SiteId } from '../../src/credential/ids.ts'
 
 describe('the front door of the contract', () => {
-  it('has what the service, the SDK, the command line and the console are made from', () => {
+  test('has what the service, the SDK, the command line and the console are made from', () => {
     expect(Object.keys(contract)).toEqual(
       expect.arrayContaining([
         'endpoints',
@@ -31,7 +31,7 @@ describe('the front door of the contract', () => {
     )
   })
 
-  it('names wire types that any client can write down', () => {
+  test('names wire types that any client can write down', () => {
     expectTypeOf<ExchangeProofRequest['site_id']>().toEqualTypeOf<string | undefined>()
     expectTypeOf<ExchangeProofRequest['ttl_seconds']>().toEqualTypeOf<number | undefined>()
     expectTypeOf<IssueRequest['scope']>().toEqualTypeOf<string[]>()
@@ -45,7 +45,7 @@ describe('the front door of the contract', () => {
     expectTypeOf<DenialCode>().toExtend<ProblemCode>()
   })
 
-  it('gives the service ids that need no second reading', () => {
+  test('gives the service ids that need no second reading', () => {
     type Parsed = z.output<typeof contract.endpoints.revoke_user.request.body>
     expectTypeOf<Parsed['site_id']>().toEqualTypeOf<SiteId>()
     expectTypeOf<Parsed['ppid']>().toEqualTypeOf<Ppid>()

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { limits, rateLimits } from '../../src/contract/limits.ts'
 import { ISSUER_KEYS_MAX } from '../../src/log/entry.ts'
 import { COMPROMISED_KEYS_MAX } from '../../src/log/snapshot.ts'
@@ -6,7 +6,7 @@ import { COMPROMISED_KEYS_MAX } from '../../src/log/snapshot.ts'
 const DAY = 86_400
 
 describe('limits', () => {
-  it('are those of the contract', () => {
+  test('are those of the contract', () => {
     expect(limits).toMatchObject({
       credential_header_chars_max: 8192,
       credential_bytes_max: 6144,
@@ -61,17 +61,17 @@ describe('limits', () => {
     })
   })
 
-  it('agree with what the reader of the log takes', () => {
+  test('agree with what the reader of the log takes', () => {
     expect(limits.issuer_keys_max).toBe(ISSUER_KEYS_MAX)
     expect(limits.compromised_keys_max).toBe(COMPROMISED_KEYS_MAX)
   })
 
-  it('cannot be changed by code that imports them', () => {
+  test('cannot be changed by code that imports them', () => {
     expect(() => Object.assign(limits, { status_ids_max: 1 })).toThrow(TypeError)
     expect(Object.isFrozen(rateLimits)).toBe(true)
   })
 
-  it('on pace are those of the contract', () => {
+  test('on pace are those of the contract', () => {
     const pace = Object.fromEntries(
       Object.entries(rateLimits).map(([name, { requests, window_seconds, per }]) => [
         name,

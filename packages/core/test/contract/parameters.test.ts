@@ -1,21 +1,21 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parseParameters, parsePreferWait, parseRequestId } from '../../src/contract/parameters.ts'
 
 const pairs = (query: string) => [...new URLSearchParams(query)] as [string, string][]
 
 describe('parseParameters', () => {
-  it('collects names that may be repeated, also when there is only one', () => {
+  test('collects names that may be repeated, also when there is only one', () => {
     expect(parseParameters(pairs('id=a&id=b&x=1'), ['id'])).toEqual({ id: ['a', 'b'], x: '1' })
     expect(parseParameters(pairs('id=a'), ['id'])).toEqual({ id: ['a'] })
     expect(parseParameters([], ['id'])).toEqual({})
   })
 
-  it('gives up when a single-valued parameter is repeated', () => {
+  test('gives up when a single-valued parameter is repeated', () => {
     expect(parseParameters(pairs('x=1&x=1'), ['id'])).toBeUndefined()
     expect(parseParameters(pairs('x=&x='))).toBeUndefined()
   })
 
-  it('takes __proto__ for a name like any other', () => {
+  test('takes __proto__ for a name like any other', () => {
     const found = parseParameters(pairs('__proto__=evil&constructor=x'))
     expect(Object.keys(found ?? {})).toEqual(['__proto__', 'constructor'])
     expect(Object.getPrototypeOf(found)).toBe(Object.prototype)
@@ -23,7 +23,7 @@ describe('parseParameters', () => {
 })
 
 describe('parsePreferWait', () => {
-  it.each([
+  test.each([
     ['wait=10', 10],
     ['wait=30', 30],
     ['wait=0', 0],
@@ -35,7 +35,7 @@ describe('parsePreferWait', () => {
     expect(parsePreferWait(header)).toBe(seconds)
   })
 
-  it.each([
+  test.each([
     undefined,
     '',
     'wait',
@@ -52,7 +52,7 @@ describe('parsePreferWait', () => {
 })
 
 describe('parseRequestId', () => {
-  it('takes 1 to 128 harmless characters', () => {
+  test('takes 1 to 128 harmless characters', () => {
     for (const id of ['a', 'exam-1.2_3', 'x'.repeat(128)]) expect(parseRequestId(id)).toBe(id)
     for (const id of ['', 'x'.repeat(129), '<script>', 'a b', 'a\n', 'é', undefined, 7])
       expect(parseRequestId(id)).toBeUndefined()

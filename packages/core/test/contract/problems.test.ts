@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { challengeFor, problemBody } from '../../src/contract/problem-body.ts'
 import {
   forwardAuthStatus,
@@ -30,14 +30,14 @@ const statuses: Record<number, string> = {
 const members = { baseUrl: 'https://auth.example', requestId: 'req-1' }
 
 describe('problems', () => {
-  it('has exactly the codes of the contract, each with its status', () => {
+  test('has exactly the codes of the contract, each with its status', () => {
     const expected = Object.entries(statuses).flatMap(([status, codes]) =>
       codes.split(' ').map((code) => [code, Number(status)]),
     )
     expect(Object.entries(problems).map(([code, { status }]) => [code, status])).toEqual(expected)
   })
 
-  it('says of every code in a title and two sentences what it means and what to do', () => {
+  test('says of every code in a title and two sentences what it means and what to do', () => {
     for (const { title, meaning, remedy } of Object.values(problems)) {
       expect(title).toMatch(/^[A-Z][^.|]{3,40}$/)
       expect(meaning).toMatch(/^[A-Za-z_]+ [^|\n]+\.$/)
@@ -46,7 +46,7 @@ describe('problems', () => {
     expect(new Set(Object.values(problems).map(({ title }) => title)).size).toBe(problemCodes.length)
   })
 
-  it('calls a code retryable exactly when the same request may succeed later', () => {
+  test('calls a code retryable exactly when the same request may succeed later', () => {
     const retryable = problemCodes.filter((code) => problems[code].retryable)
     expect(retryable).toEqual([
       'rate_limited',
@@ -57,7 +57,7 @@ describe('problems', () => {
     ])
   })
 
-  it('takes no name of an object for a code', () => {
+  test('takes no name of an object for a code', () => {
     expect(parseProblemCode('credential_expired')).toBe('credential_expired')
     for (const value of ['toString', '__proto__', '', 'CREDENTIAL_EXPIRED', 7, null])
       expect(parseProblemCode(value)).toBeUndefined()
@@ -65,7 +65,7 @@ describe('problems', () => {
 })
 
 describe('problemBody', () => {
-  it('has the members of RFC 9457 and ours, and leaves out what was not given', () => {
+  test('has the members of RFC 9457 and ours, and leaves out what was not given', () => {
     const body = problemBody('credential_expired', members)
     expect(body).toEqual({
       type: 'https://auth.example/problems/credential_expired',
@@ -77,7 +77,7 @@ describe('problemBody', () => {
     })
   })
 
-  it('carries what helps a program to act', () => {
+  test('carries what helps a program to act', () => {
     expect(
       problemBody('scope_insufficient', { ...members, requiredScope: ['orders:read'] }).required_scope,
     ).toEqual(['orders:read'])
@@ -90,7 +90,7 @@ describe('problemBody', () => {
     expect(problemBody('api_key_missing', { ...members, status: 403 }).status).toBe(403)
   })
 
-  it('fits its own schema for every code', () => {
+  test('fits its own schema for every code', () => {
     for (const code of problemCodes)
       expect(problemDetailsSchema.parse(problemBody(code, members)).code).toBe(code)
     expect(problemDetailsSchema.safeParse({ ...problemBody('not_found', members), stack: 'x' }).success).toBe(
@@ -103,12 +103,12 @@ describe('problemBody', () => {
 })
 
 describe('challengeFor', () => {
-  it('gives every 401 a challenge and nothing else one', () => {
+  test('gives every 401 a challenge and nothing else one', () => {
     for (const code of problemCodes)
       expect(challengeFor(code) !== undefined, code).toBe(problems[code].status === 401)
   })
 
-  it('names the way in that was missed', () => {
+  test('names the way in that was missed', () => {
     expect(challengeFor('credential_missing')).toBe(
       'ServiceCredential realm="countersign", Bearer realm="countersign"',
     )
@@ -120,7 +120,7 @@ describe('challengeFor', () => {
     expect(challengeFor('session_required')).toBe('Session realm="countersign"')
   })
 
-  it('follows the status that is really sent', () => {
+  test('follows the status that is really sent', () => {
     expect(challengeFor('auth_ambiguous', 401)).toBe(
       'ServiceCredential realm="countersign", error="auth_ambiguous"',
     )
@@ -129,7 +129,7 @@ describe('challengeFor', () => {
 })
 
 describe('forwardAuthStatus', () => {
-  it('leaves a proxy with 401, 403, 429 and the faults of the service', () => {
+  test('leaves a proxy with 401, 403, 429 and the faults of the service', () => {
     const seen = new Set(problemCodes.map((code) => forwardAuthStatus(code)))
     expect([...seen].sort()).toEqual([401, 403, 429, 500, 503])
     const known: [ProblemCode, number][] = [

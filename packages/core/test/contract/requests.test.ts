@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import { type EndpointId, endpointList, endpoints } from '../../src/contract/endpoints.ts'
 import type { ProblemCode } from '../../src/contract/problems.ts'
@@ -7,14 +7,14 @@ import { bodies, CREDENTIAL_ID, EPOCH, MULTIKEY, PPID, queries, RANDOM } from '.
 
 type Spoiled = [id: EndpointId, member: string, values: unknown[], code?: ProblemCode]
 
-const schemaOf = (id: EndpointId, part: 'body' | 'query'): z.ZodType => {
+const findSchema = (id: EndpointId, part: 'body' | 'query'): z.ZodType => {
   const schema = endpointList.find((one) => one.id === id)?.request[part]
   if (schema === undefined) throw new Error(`${id} has no ${part}`)
   return schema
 }
 
-function refused(id: EndpointId, part: 'body' | 'query', value: unknown) {
-  const { error } = schemaOf(id, part).safeParse(value)
+function findProblem(id: EndpointId, part: 'body' | 'query', value: unknown) {
+  const { error } = findSchema(id, part).safeParse(value)
   return error && toValidationProblem(error, part)
 }
 
@@ -284,47 +284,48 @@ const required: Partial<Record<EndpointId, string[]>> = {
 const withBody = endpointList.filter(({ request }) => request.body !== undefined).map(({ id }) => id)
 
 describe('request bodies', () => {
-  it('have a good sample each', () => {
+  test('have a good sample each', () => {
     expect(Object.keys(bodies).sort()).toEqual([...withBody].sort())
   })
 
-  it.each(withBody)('%s takes a good body and gives it back unchanged', (id) => {
-    expect(schemaOf(id, 'body').parse(bodies[id])).toEqual(bodies[id])
+  test.each(withBody)('%s takes a good body and gives it back unchanged', (id) => {
+    expect(findSchema(id, 'body').parse(bodies[id])).toEqual(bodies[id])
   })
 
-  it.each(withBody)('%s refuses an unknown member and names it', (id) => {
-    const refusal = refused(id, 'body', { ...bodies[id], surprise: 1 })
-    expect(refusal?.code).toBe('validation_failed')
-    expect(refusal?.errors).toContainEqual({ path: 'surprise', message: 'is unknown' })
+  test.each(withBody)('%s rejects an unknown member and names it', (id) => {
+    const problem = findProblem(id, 'body', { ...bodies[id], surprise: 1 })
+    expect(problem?.code).toBe('validation_failed')
+    expect(problem?.errors).toContainEqual({ path: 'surprise', message: 'is unknown' })
   })
 
-  it.each(withBody)('%s refuses what is no object', (id) => {
-    for (const value of [null, [], 'x', 7]) expect(refused(id, 'body', value)?.code).toBe('validation_failed')
+  test.each(withBody)('%s rejects what is no object', (id) => {
+    for (const value of [null, [], 'x', 7])
+      expect(findProblem(id, 'body', value)?.code).toBe('validation_failed')
   })
 
-  it.each(withBody)('%s wants exactly the members it must have', (id) => {
+  test.each(withBody)('%s wants exactly the members it must have', (id) => {
     for (const member of Object.keys(bodies[id] ?? {})) {
       const { [member]: _left, ...rest } = bodies[id] ?? {}
-      const refusal = refused(id, 'body', rest)
-      if (!required[id]?.includes(member)) expect(refusal, member).toBeUndefined()
+      const problem = findProblem(id, 'body', rest)
+      if (!required[id]?.includes(member)) expect(problem, member).toBeUndefined()
       else
         expect(
-          [refusal?.code, refusal?.errors.some(({ path }) => path === member || path === 'user_ref')],
+          [problem?.code, problem?.errors.some(({ path }) => path === member || path === 'user_ref')],
           member,
         ).toEqual(['validation_failed', true])
     }
   })
 
-  it.each(spoiled)('%s refuses a spoiled %s', (id, member, values, code = 'validation_failed') => {
+  test.each(spoiled)('%s rejects a spoiled %s', (id, member, values, code = 'validation_failed') => {
     for (const value of values) {
-      const refusal = refused(id, 'body', { ...bodies[id], [member]: value })
-      expect(refusal?.code, JSON.stringify(value)).toBe(code)
-      for (const { path } of refusal?.errors ?? [])
+      const problem = findProblem(id, 'body', { ...bodies[id], [member]: value })
+      expect(problem?.code, JSON.stringify(value)).toBe(code)
+      for (const { path } of problem?.errors ?? [])
         expect(path, JSON.stringify(value)).toMatch(new RegExp(`^(?:${member}|keys|user_ref)(?:\\.|$)`))
     }
   })
 
-  it('spoil every member of every body', () => {
+  test('spoil every member of every body', () => {
     const done = new Set(spoiled.map(([id, member]) => `${id}.${member}`))
     const skipped = new Set(['create_offer.site_id', 'revoke_token.token_type_hint'])
     const missing = withBody
@@ -333,28 +334,30 @@ describe('request bodies', () => {
     expect(missing).toEqual([])
   })
 
-  it('count a text by its characters up to the limit', () => {
+  test('count a text by its characters up to the limit', () => {
     const { reason: _r, ...rest } = bodies.revoke_user as Record<string, unknown>
-    expect(refused('revoke_user', 'body', { ...rest, reason: '' })).toBeUndefined()
-    expect(refused('revoke_user', 'body', { ...rest, reason: '😀'.repeat(256) })).toBeUndefined()
+    expect(findProblem('revoke_user', 'body', { ...rest, reason: '' })).toBeUndefined()
+    expect(findProblem('revoke_user', 'body', { ...rest, reason: '😀'.repeat(256) })).toBeUndefined()
     expect(
-      refused('revoke_user', 'body', { ...rest, reason: '<script>alert(1)</script> " \' %s {{y}} #{x}' }),
+      findProblem('revoke_user', 'body', { ...rest, reason: '<script>alert(1)</script> " \' %s {{y}} #{x}' }),
     ).toBeUndefined()
   })
 
-  it('take a lifetime at both ends of its range', () => {
+  test('take a lifetime at both ends of its range', () => {
     for (const ttl_seconds of [60, 3600])
-      expect(refused('exchange_proof', 'body', { ...bodies.exchange_proof, ttl_seconds })).toBeUndefined()
+      expect(findProblem('exchange_proof', 'body', { ...bodies.exchange_proof, ttl_seconds })).toBeUndefined()
     for (const ttl_seconds of [1, 366 * 86_400])
-      expect(refused('issue_credential', 'body', { ...bodies.issue_credential, ttl_seconds })).toBeUndefined()
+      expect(
+        findProblem('issue_credential', 'body', { ...bodies.issue_credential, ttl_seconds }),
+      ).toBeUndefined()
   })
 
-  it('never take a token apart: what is no token is for the endpoint to call inactive', () => {
+  test('never take a token apart: what is no token is for the endpoint to call inactive', () => {
     for (const token of ["' OR 1=1 --", 'a\u0000b', '\ud800', 'x'.repeat(10_000)])
-      expect(refused('introspect', 'body', { token })).toBeUndefined()
+      expect(findProblem('introspect', 'body', { token })).toBeUndefined()
   })
 
-  it('do not carry unknown form parameters on, and do not refuse them', () => {
+  test('do not carry unknown form parameters on, and do not reject them', () => {
     const form = endpoints.introspect.request.form
     expect(form.parse({ token: 'x', client_id: 'abc', client_secret: 'def' })).toEqual({ token: 'x' })
     expect(form.safeParse({ client_id: 'abc' }).success).toBe(false)
@@ -368,7 +371,7 @@ describe('request bodies', () => {
     ).toBe(false)
   })
 
-  it('are strict as forms everywhere else', () => {
+  test('are strict as forms everywhere else', () => {
     expect(endpoints.present.request.form.safeParse({ state: RANDOM, credential: '{}' }).success).toBe(true)
     expect(
       endpoints.present.request.form.safeParse({ state: RANDOM, credential: '{}', extra: '1' }).success,
@@ -383,10 +386,10 @@ describe('request bodies', () => {
 describe('query parameters', () => {
   const withQuery = endpointList.filter(({ request }) => request.query !== undefined).map(({ id }) => id)
 
-  it.each(withQuery)('%s takes a good query and refuses an unknown parameter', (id) => {
+  test.each(withQuery)('%s takes a good query and rejects an unknown parameter', (id) => {
     const query = queries[id] ?? {}
-    expect(refused(id, 'query', query)).toBeUndefined()
-    expect(refused(id, 'query', { ...query, api_key: 'x' })).toMatchObject({
+    expect(findProblem(id, 'query', query)).toBeUndefined()
+    expect(findProblem(id, 'query', { ...query, api_key: 'x' })).toMatchObject({
       code: 'validation_failed',
       errors: [{ path: 'api_key' }],
     })
@@ -447,38 +450,40 @@ describe('query parameters', () => {
     ['sign_in_callback', 'payload', [undefined]],
   ]
 
-  it.each(spoiledQueries)('%s refuses a spoiled %s', (id, member, values, code = 'validation_failed') => {
+  test.each(spoiledQueries)('%s rejects a spoiled %s', (id, member, values, code = 'validation_failed') => {
     for (const value of values)
-      expect(refused(id, 'query', { ...queries[id], [member]: value })?.code, JSON.stringify(value)).toBe(
+      expect(findProblem(id, 'query', { ...queries[id], [member]: value })?.code, JSON.stringify(value)).toBe(
         code,
       )
   })
 
-  it('become numbers and lists, with the defaults of the contract', () => {
-    expect(schemaOf('list_sites', 'query').parse({})).toEqual({ limit: 50 })
-    expect(schemaOf('list_sites', 'query').parse({ limit: '200' })).toEqual({ limit: 200 })
-    expect(schemaOf('propagation_receipt', 'query').parse({ seq: '42' })).toEqual({ seq: 42 })
-    expect(schemaOf('forward_auth', 'query').parse({})).toEqual({ scope: [] })
-    expect(schemaOf('start_sign_in_by_link', 'query').parse(queries.start_sign_in_by_link)).toMatchObject({
+  test('become numbers and lists, with the defaults of the contract', () => {
+    expect(findSchema('list_sites', 'query').parse({})).toEqual({ limit: 50 })
+    expect(findSchema('list_sites', 'query').parse({ limit: '200' })).toEqual({ limit: 200 })
+    expect(findSchema('propagation_receipt', 'query').parse({ seq: '42' })).toEqual({ seq: 42 })
+    expect(findSchema('forward_auth', 'query').parse({})).toEqual({ scope: [] })
+    expect(findSchema('start_sign_in_by_link', 'query').parse(queries.start_sign_in_by_link)).toMatchObject({
       requested_scope: ['orders:read', 'orders:write'],
     })
   })
 
-  it('let the user cancel a sign-in', () => {
-    expect(refused('sign_in_callback', 'query', { state: RANDOM, error: 'access_denied' })).toBeUndefined()
-    expect(refused('sign_in_callback', 'query', { state: RANDOM, error: 'other' })?.code).toBe(
+  test('let the user cancel a sign-in', () => {
+    expect(
+      findProblem('sign_in_callback', 'query', { state: RANDOM, error: 'access_denied' }),
+    ).toBeUndefined()
+    expect(findProblem('sign_in_callback', 'query', { state: RANDOM, error: 'other' })?.code).toBe(
       'validation_failed',
     )
   })
 
-  it('take a hundred ids', () => {
+  test('take a hundred ids', () => {
     const credential_ids = Array.from({ length: 100 }, (_, i) => `cred_${String(i).padStart(8, '0')}`)
-    expect(refused('revocation_status', 'query', { credential_ids })).toBeUndefined()
+    expect(findProblem('revocation_status', 'query', { credential_ids })).toBeUndefined()
   })
 })
 
 describe('path parameters', () => {
-  it('that fit no grammar are not found, and nothing more is said', () => {
+  test('that fit no grammar are not found, and nothing more is said', () => {
     const { error } = endpoints.read_site.request.params.safeParse({ site_id: 'Not A Site' })
     expect(error && toValidationProblem(error, 'params')).toEqual({ code: 'not_found', errors: [] })
     expect(
@@ -493,7 +498,7 @@ describe('path parameters', () => {
 })
 
 describe('request headers', () => {
-  it('are judged where they matter and left alone where they do not', () => {
+  test('are judged where they matter and left alone where they do not', () => {
     const { headers } = endpoints.feed.request
     expect(
       headers.parse({
@@ -507,18 +512,18 @@ describe('request headers', () => {
       'x-verifier-id': 'web-1',
       'feed-version': '1',
     })
-    const codeOf = (value: unknown) => {
+    const findCode = (value: unknown) => {
       const { error } = headers.safeParse(value)
       return error && toValidationProblem(error, 'headers').code
     }
     for (const cursor of ['garbage', `${EPOCH}.-1`, ''])
-      expect(codeOf({ 'last-event-id': cursor })).toBe('cursor_malformed')
+      expect(findCode({ 'last-event-id': cursor })).toBe('cursor_malformed')
     for (const id of ['', 'x'.repeat(65), 'a b'])
-      expect(codeOf({ 'x-verifier-id': id })).toBe('validation_failed')
-    expect(codeOf({ 'feed-version': '2' })).toBe('validation_failed')
+      expect(findCode({ 'x-verifier-id': id })).toBe('validation_failed')
+    expect(findCode({ 'feed-version': '2' })).toBe('validation_failed')
   })
 
-  it('take any Prefer, and an Idempotency-Key of visible characters', () => {
+  test('take any Prefer, and an Idempotency-Key of visible characters', () => {
     const { headers } = endpoints.revoke_user.request
     expect(headers.safeParse({ prefer: 'nonsense', 'idempotency-key': 'k'.repeat(255) }).success).toBe(true)
     for (const key of ['', 'k'.repeat(256), 'a b', 'é'])

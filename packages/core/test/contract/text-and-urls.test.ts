@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isLine } from '../../src/contract/text.ts'
 import { isLoopback, parseReturnUrl, parseWebhookUrl } from '../../src/contract/urls.ts'
 
 describe('isLine', () => {
-  it.each([
+  test.each([
     '',
     'lost laptop',
     '<script>alert(1)</script> " \' %s {{y}} #{x}',
@@ -18,7 +18,7 @@ describe('isLine', () => {
     expect(isLine(text, 256)).toBe(true)
   })
 
-  it.each([
+  test.each([
     'a\nb',
     'a\r\nb',
     'a\tb',
@@ -35,18 +35,18 @@ describe('isLine', () => {
     7,
     null,
     {},
-  ])('refuses %j', (value) => {
+  ])('rejects %j', (value) => {
     expect(isLine(value, 256)).toBe(false)
   })
 
-  it('counts characters as JSON Schema does, by code points', () => {
+  test('counts characters as JSON Schema does, by code points', () => {
     expect(isLine('😀'.repeat(64), 64)).toBe(true)
     expect(isLine('😀'.repeat(65), 64)).toBe(false)
     expect(isLine('a'.repeat(64), 64)).toBe(true)
     expect(isLine('a'.repeat(65), 64)).toBe(false)
   })
 
-  it('lets through only what survives UTF-8 and stays on one line', () => {
+  test('accepts only what survives UTF-8 and stays on one line', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         if (!isLine(text, 1000)) return
@@ -104,15 +104,15 @@ const bad = [
 ]
 
 describe('parseReturnUrl', () => {
-  it.each(good)('takes %s', (url) => {
+  test.each(good)('takes %s', (url) => {
     expect(parseReturnUrl(url)?.href).toBe(url)
   })
 
-  it.each(bad)('refuses %j', (value) => {
+  test.each(bad)('rejects %j', (value) => {
     expect(parseReturnUrl(value)).toBeUndefined()
   })
 
-  it('takes a URL in one spelling only, so comparing bytes is comparing URLs', () => {
+  test('takes a URL in its canonical form only, so comparing bytes is comparing URLs', () => {
     fc.assert(
       fc.property(
         fc.webUrl({ validSchemes: ['https', 'http', 'ftp'], withQueryParameters: true, withFragments: true }),
@@ -127,7 +127,7 @@ describe('parseReturnUrl', () => {
 })
 
 describe('parseWebhookUrl', () => {
-  it.each(['https://hooks.example/in', 'https://hooks.example:8443/in?a=b', 'https://198.51.100.7/in'])(
+  test.each(['https://hooks.example/in', 'https://hooks.example:8443/in?a=b', 'https://198.51.100.7/in'])(
     'takes %s',
     (url) => {
       const parsed = parseWebhookUrl(url)
@@ -136,7 +136,7 @@ describe('parseWebhookUrl', () => {
     },
   )
 
-  it.each([
+  test.each([
     'http://127.0.0.1:9/hook',
     'https://localhost:3000/hook',
     'http://[::1]:4000/',
@@ -146,7 +146,7 @@ describe('parseWebhookUrl', () => {
     expect(parsed && isLoopback(parsed)).toBe(true)
   })
 
-  it.each([
+  test.each([
     'http://hooks.example/in',
     'ftp://hooks.example/',
     'ftp://127.0.0.1/',
@@ -166,7 +166,7 @@ describe('parseWebhookUrl', () => {
     'https://127.1/hook',
     'https://localhost./hook',
     'https://LOCALHOST/hook',
-  ])('refuses %s', (url) => {
+  ])('rejects %s', (url) => {
     expect(parseWebhookUrl(url)).toBeUndefined()
   })
 })

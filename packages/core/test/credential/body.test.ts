@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { parseCredentialBody } from '../../src/credential/body.ts'
 import { credentialHeader } from '../../src/credential/header.ts'
 import { readCredentialHeader, readCredentialObject } from '../../src/credential/read.ts'
@@ -20,7 +20,7 @@ const notStrict = (fault: string, offset: number) =>
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
 describe('a body with a credential', () => {
-  it('is read together with it, exactly as a header would be', () => {
+  test('is read together with it, exactly as a header would be', () => {
     const body = { site_id: 'shop.example', credential: good, requested_scope: ['orders:read'] }
     expect(parse(JSON.stringify(body))).toStrictEqual({
       members: body,
@@ -28,14 +28,14 @@ describe('a body with a credential', () => {
     })
   })
 
-  it('may spell the name of the member with escapes', () => {
+  test('may spell the name of the member with escapes', () => {
     expect(parse(`{"\\u0063redential":${text}}`)).toStrictEqual({
       members: { credential: good },
       credential: readCredentialObject(good),
     })
   })
 
-  it('says what is wrong with the credential, and keeps the other members', () => {
+  test('says what is wrong with the credential, and keeps the other members', () => {
     const body = { credential: { ...good, validUntil: '2026' }, site_id: 'shop.example' }
     expect(parse(JSON.stringify(body))).toStrictEqual({
       members: body,
@@ -47,7 +47,7 @@ describe('a body with a credential', () => {
     })
   })
 
-  it('A017 takes the credential as an object, never as text', () => {
+  test('A017 takes the credential as an object, never as text', () => {
     const answer = { ok: false, code: 'credential_malformed', detail: 'the credential is not a JSON object' }
     expect(parse(JSON.stringify({ credential: credentialHeader(good) }))).toHaveProperty('credential', answer)
     expect(parse(JSON.stringify({ credential: text }))).toHaveProperty('credential', answer)
@@ -61,7 +61,7 @@ describe('a body with a credential', () => {
     })
   })
 
-  it('is read from the member of that name only', () => {
+  test('is read from the member of that name only', () => {
     for (const body of [
       { site_id: 'shop.example' },
       {},
@@ -77,12 +77,12 @@ describe('a body with a credential', () => {
 describe('a body that is none', () => {
   const notObject = { code: 'request_malformed', detail: 'the body is not a JSON object' }
 
-  it('is the fault of the request: not an object', () => {
+  test('is the fault of the request: not an object', () => {
     for (const body of ['[]', 'null', '1', '"credential"', `[${text}]`, `[{"credential":${text}}]`])
       expect(parse(body)).toStrictEqual(notObject)
   })
 
-  it.each(['ff', 'c0af', 'eda0bdedb880'])(
+  test.each(['ff', 'c0af', 'eda0bdedb880'])(
     'is the fault of the request: bytes that are not UTF-8 (%s)',
     (bytes) => {
       const notUtf8 = { code: 'request_malformed', detail: 'the body is not UTF-8' }
@@ -95,7 +95,7 @@ describe('a body that is none', () => {
     },
   )
 
-  it.each([
+  test.each([
     ['nothing at all', '', 'the text ends too early', 0],
     ['a byte order mark', '\ufeff{}', 'not a JSON value', 0],
     ['a bad value of another member', '{"a":tru,"credential":{}}', 'not a JSON value', 5],
@@ -116,7 +116,7 @@ describe('a body that is none', () => {
     expect(parse(body)).toStrictEqual({ code: 'request_malformed', detail: notStrict(fault, offset) })
   })
 
-  it.each([
+  test.each([
     ['A018 a member of it twice', '{"credential":{"a":1,"a":2}}', 'two members have the same name', 24],
     ['the credential twice', '{"credential":{},"credential":{}}', 'two members have the same name', 29],
     [
@@ -147,7 +147,7 @@ describe('a body that is none', () => {
 })
 
 describe('the depth of a body', () => {
-  it('A031 leaves a credential its 16 levels, and not one more', () => {
+  test('A031 leaves a credential its 16 levels, and not one more', () => {
     // The credential itself is the first level, and stands one deep in the body.
     const withDepth = (depth: number) =>
       parse(
@@ -160,7 +160,7 @@ describe('the depth of a body', () => {
     })
   })
 
-  it('is the fault of the request where it is not in the credential', () => {
+  test('is the fault of the request where it is not in the credential', () => {
     expect(parse(`{"a":${nested(16)}}`)).toHaveProperty('members')
     expect(parse(`{"a":${nested(17)}}`)).toMatchObject({
       code: 'request_malformed',
@@ -176,7 +176,7 @@ describe('the depth of a body', () => {
 describe('the weight of a credential in a body', () => {
   const tooLarge = { code: 'request_too_large', detail: 'the credential has more than 6144 bytes' }
 
-  it.each([
+  test.each([
     ['of one byte', 'x'],
     ['of two bytes', '\u00e9'],
     ['of three bytes', '\u20ac'],
@@ -189,19 +189,19 @@ describe('the weight of a credential in a body', () => {
     expect(parse(`{"credential":${JSON.stringify(weighing(good, 20_000, filler))}}`)).toStrictEqual(tooLarge)
   })
 
-  it('counts the blanks in it, and not those around it', () => {
+  test('counts the blanks in it, and not those around it', () => {
     const heaviest = JSON.stringify(weighing(good, 6144))
     expect(parse(`{"credential":\n  ${heaviest}\n  }`)).toHaveProperty('credential.credential')
     expect(parse(`{"credential":${heaviest.replace('{', '{ ')}}`)).toStrictEqual(tooLarge)
   })
 
-  it('does not count the other members', () => {
+  test('does not count the other members', () => {
     expect(
       parse(JSON.stringify({ a: 'x'.repeat(20_000), credential: good, b: 'x'.repeat(20_000) })),
     ).toHaveProperty('credential.credential')
   })
 
-  it('is looked at before anything the credential says', () => {
+  test('is looked at before anything the credential says', () => {
     expect(parse(`{"credential":"${'x'.repeat(6142)}"}`)).toHaveProperty(
       'credential.code',
       'credential_malformed',
@@ -216,12 +216,12 @@ describe('the weight of a credential in a body', () => {
 describe('members of a body (S7)', () => {
   const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":0`).join(',')}}`
 
-  it('are at most 64 in an object outside of the credential', () => {
+  test('are at most 64 in an object outside of the credential', () => {
     expect(parse(members(64))).toHaveProperty('members')
     expect(parse(members(65))).toMatchObject({ code: 'request_malformed' })
     expect(parse(`{"a":${members(65)}}`)).toMatchObject({ code: 'request_malformed' })
   })
-  it('are at most 256 in an object of the credential, as in the header', () => {
+  test('are at most 256 in an object of the credential, as in the header', () => {
     const detail = expect.stringContaining('too many members')
     const inHeader = (text: string) => readCredentialHeader(Buffer.from(text).toString('base64url'))
     expect(parse(`{"credential":${members(257)}}`)).toMatchObject({ code: 'credential_malformed', detail })

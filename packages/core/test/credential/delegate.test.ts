@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type DelegationTerms, delegateCredential } from '../../src/credential/delegate.ts'
 import { readCredentialObject } from '../../src/credential/read.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
@@ -39,10 +39,11 @@ function delegation(changes: Partial<DelegationTerms> = {}): DelegationTerms {
   }
 }
 const by = ({ key }: Party, createdMs = NOW) => ({ key, createdMs })
-const refusal = (...words: string[]) => new TypeError(`cannot delegate this credential: ${words.join('; ')}`)
+const delegationError = (...words: string[]) =>
+  new TypeError(`cannot delegate this credential: ${words.join('; ')}`)
 
 describe('a delegated credential', () => {
-  it('takes user, site and permission over from its parent, and carries the parent', async () => {
+  test('takes user, site and permission over from its parent, and carries the parent', async () => {
     const wanted = delegation({ delegable: true })
     const { proof, ...unsecured } = (await delegateCredential(parent, wanted, by(agent))) as Editable
     const { credentialSubject } = parent as Editable
@@ -70,7 +71,7 @@ describe('a delegated credential', () => {
     })
   })
 
-  it.each(['Ed25519', 'P-256'] as const)("is signed by its parent's holder key: %s", async (algorithm) => {
+  test.each(['Ed25519', 'P-256'] as const)("is signed by its parent's holder key: %s", async (algorithm) => {
     const holder = await newParty(algorithm)
     const child = await delegateCredential(
       await issue(issuer, { holderKey: holder.did, delegable: true }),
@@ -81,7 +82,7 @@ describe('a delegated credential', () => {
     expect(await checkProof({ ...child, parent }, holder.key.publicKey, requireSuite(algorithm))).toBe(false)
   })
 
-  it('can be read back with its parent behind it', async () => {
+  test('can be read back with its parent behind it', async () => {
     const read = readCredentialObject(await delegateCredential(parent, delegation(), by(agent))) as Editable
     expect(read.credential).toMatchObject({
       issuer: agent.did,
@@ -93,7 +94,7 @@ describe('a delegated credential', () => {
     expect(read.credential.parent).toStrictEqual((readCredentialObject(parent) as Editable).credential)
   })
 
-  it('is not delegable unless that was asked for, in so many words', async () => {
+  test('is not delegable unless that was asked for, in so many words', async () => {
     for (const delegable of [undefined, false, 'true', 1]) {
       const child = (await delegateCredential(
         parent,
@@ -104,13 +105,13 @@ describe('a delegated credential', () => {
     }
   })
 
-  it('names no permission if its parent names none', async () => {
+  test('names no permission if its parent names none', async () => {
     const plain = edited(parent, (copy) => delete copy.credentialSubject.permission_id)
     const child = (await delegateCredential(plain, delegation(), by(agent))) as Editable
     expect(Object.keys(child.credentialSubject)).toEqual(['id', 'site_id', 'scope', 'holder_key'])
   })
 
-  it('takes nothing from a delegation that its type does not have', async () => {
+  test('takes nothing from a delegation that its type does not have', async () => {
     const greedy = {
       ppid: 'did:service:ppid_evilevil',
       siteId: 'evil.example',
@@ -132,7 +133,7 @@ describe('a delegated credential', () => {
     expect(child.parent).toEqual(plain)
   })
 
-  it.each<[string, Partial<DelegationTerms>]>([
+  test.each<[string, Partial<DelegationTerms>]>([
     ['all the scope of its parent, in any order', { scope: [WRITE, READ] }],
     ['no scope at all', { scope: [] }],
     ['the very end of its parent', { validUntilMs: PARENT_UNTIL }],
@@ -143,7 +144,7 @@ describe('a delegated credential', () => {
     ).toHaveProperty('credential')
   })
 
-  it('may be delegated up to three times', async () => {
+  test('may be delegated up to three times', async () => {
     let link = parent
     for (const [from, to] of [
       [agent, partner],
@@ -154,13 +155,13 @@ describe('a delegated credential', () => {
       expect(readCredentialObject(link)).toHaveProperty('credential.parent')
     }
     await expect(delegateCredential(link, delegation(), by(partner))).rejects.toThrow(
-      refusal('it has been delegated 3 times already'),
+      delegationError('it has been delegated 3 times already'),
     )
   })
 })
 
 describe('a delegation that no verifier would accept', () => {
-  it.each<[string, (parent: Editable) => void, Partial<DelegationTerms>, string[]]>([
+  test.each<[string, (parent: Editable) => void, Partial<DelegationTerms>, string[]]>([
     [
       'A115 of a parent that says nothing of delegation',
       (copy) => delete copy.credentialSubject.delegable,
@@ -228,23 +229,23 @@ describe('a delegation that no verifier would accept', () => {
         'it expires earlier',
       ],
     ],
-  ])('is refused: %s', async (_, edit, changes, words) => {
+  ])('is rejected: %s', async (_, edit, changes, words) => {
     await expect(delegateCredential(edited(parent, edit), delegation(changes), by(agent))).rejects.toThrow(
-      refusal(...words),
+      delegationError(...words),
     )
   })
 
-  it('is refused for what the reader would say of the parent', async () => {
+  test('is rejected for what the reader would say of the parent', async () => {
     const broken = edited(parent, (copy) => delete copy.validUntil)
     await expect(delegateCredential(broken, delegation(), by(agent))).rejects.toThrow(
-      refusal('validUntil is missing or not an RFC 3339 time in UTC with Z'),
+      delegationError('validUntil is missing or not an RFC 3339 time in UTC with Z'),
     )
     await expect(delegateCredential([] as Editable, delegation(), by(agent))).rejects.toThrow(
-      refusal('the credential is not a JSON object'),
+      delegationError('the credential is not a JSON object'),
     )
   })
 
-  it.each<[string, Partial<DelegationTerms>, string]>([
+  test.each<[string, Partial<DelegationTerms>, string]>([
     [
       'an id that is none',
       { credentialId: 'x' },
@@ -257,13 +258,13 @@ describe('a delegation that no verifier would accept', () => {
       'holderKey must be a did:key with a valid key',
     ],
     ['an end before its beginning', { validUntilMs: NOW - 1 }, 'validUntilMs must be later than validFromMs'],
-  ])('is refused like any grant: %s', async (_, changes, words) => {
+  ])('is rejected like any grant: %s', async (_, changes, words) => {
     await expect(delegateCredential(parent, delegation(changes), by(agent))).rejects.toThrow(
       new TypeError(`cannot issue this credential: ${words}`),
     )
   })
 
-  it('is refused for a parent of a site that could be no site', async () => {
+  test('is rejected for a parent of a site that could be no site', async () => {
     const elsewhere = edited(parent, (copy) => {
       copy.credentialSubject.site_id = 'https://shop.example'
     })
@@ -274,21 +275,21 @@ describe('a delegation that no verifier would accept', () => {
 })
 
 describe('the id of a delegated credential', () => {
-  it('is none of those above it', async () => {
+  test('is none of those above it', async () => {
     const own = String(parent.id).slice('did:service:'.length)
     await expect(delegateCredential(parent, delegation({ credentialId: own }), by(agent))).rejects.toThrow(
-      refusal('the id is already used in its chain'),
+      delegationError('the id is already used in its chain'),
     )
     const child = await delegateCredential(parent, delegation({ delegable: true }), by(agent))
     const again = delegation({ credentialId: own, holderKey: agent.did })
     await expect(delegateCredential(child, again, by(partner))).rejects.toThrow(
-      refusal('the id is already used in its chain'),
+      delegationError('the id is already used in its chain'),
     )
   })
 })
 
 describe('a credential that has become too large', () => {
-  it('is not made, because no verifier would read it', async () => {
+  test('is not made, because no verifier would read it', async () => {
     const bulky = edited(parent, (c) => {
       c.note = 'p'.repeat(6000)
     })

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { deny, isDenial } from '../../src/credential/denial.ts'
 
-describe('a refusal', () => {
-  it('carries its code and its words, and nothing else', () => {
+describe('a denial', () => {
+  test('carries its code and its words, and nothing else', () => {
     expect(deny('site_mismatch', 'for another site')).toStrictEqual({
       ok: false,
       code: 'site_mismatch',
@@ -10,7 +10,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('is told from what was asked for', () => {
+  test('is told from what was asked for', () => {
     expect(isDenial(deny('token_invalid', ''))).toBe(true)
     expect(isDenial({ ok: true })).toBe(false)
     expect(isDenial({})).toBe(false)

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { CREDENTIAL_HEADER, credentialHeader } from '../../src/credential/header.ts'
 import { readCredentialHeader } from '../../src/credential/read.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
@@ -10,11 +10,11 @@ beforeAll(async () => {
 })
 
 describe('the credential header', () => {
-  it('has the name that the contract gives it', () => {
+  test('has the name that the contract gives it', () => {
     expect(CREDENTIAL_HEADER).toBe('x-service-credential')
   })
 
-  it('is base64url, without padding, of the UTF-8 JSON of the whole signed object', () => {
+  test('is base64url, without padding, of the UTF-8 JSON of the whole signed object', () => {
     for (const note of ['', 'a', 'ab', 'abc', '\u00e9\u{1f600}']) {
       const header = credentialHeader({ ...good, note })
       expect(header).toMatch(/^[A-Za-z0-9_-]+$/)
@@ -22,17 +22,17 @@ describe('the credential header', () => {
     }
   })
 
-  it('is read back as the same object', () => {
+  test('is read back as the same object', () => {
     expect(readCredentialHeader(credentialHeader(good))).toHaveProperty('document', good)
   })
 
-  it('is written up to 8192 characters, which is what 6144 bytes take', () => {
+  test('is written up to 8192 characters, which is what 6144 bytes take', () => {
     const header = credentialHeader(weighing(good, 6144))
     expect(header).toHaveLength(8192)
     expect(readCredentialHeader(header)).toHaveProperty('credential')
   })
 
-  it('is not written for a credential that no verifier would take', () => {
+  test('is not written for a credential that no verifier would take', () => {
     expect(() => credentialHeader(weighing(good, 6145))).toThrow(
       new RangeError('this credential has 8194 characters in a header; at most 8192 are accepted'),
     )

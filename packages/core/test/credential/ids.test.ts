@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   credentialDid,
   parseCredentialDid,
@@ -58,14 +58,14 @@ describe.each(GRAMMARS)('$name', ({ parse, prefix, min, max, letters }) => {
   const filler = letters[0]?.toLowerCase() as string
   const ofLength = (length: number) => prefix + filler.repeat(length)
 
-  it('has a shortest and a longest form', () => {
+  test('has a shortest and a longest form', () => {
     expect(parse(ofLength(min))).toBe(ofLength(min))
     expect(parse(ofLength(max))).toBe(ofLength(max))
     expect(parse(ofLength(min - 1))).toBeUndefined()
     expect(parse(ofLength(max + 1))).toBeUndefined()
   })
 
-  it('may hold exactly its own letters', () => {
+  test('may hold exactly its own letters', () => {
     const body = filler.repeat(min)
     const taken = (char: string) =>
       [`${char}${body}`, `${body}${char}`, `${body}${char}${body}`].map(
@@ -77,7 +77,7 @@ describe.each(GRAMMARS)('$name', ({ parse, prefix, min, max, letters }) => {
     }
   })
 
-  it('takes nothing in front or behind, above all no newline', () => {
+  test('takes nothing in front or behind, above all no newline', () => {
     for (const extra of ['\n', '\r\n', ' ', '\t', '\u0000', '\u2028']) {
       expect(parse(ofLength(min) + extra)).toBeUndefined()
       expect(parse(extra + ofLength(min))).toBeUndefined()
@@ -86,11 +86,11 @@ describe.each(GRAMMARS)('$name', ({ parse, prefix, min, max, letters }) => {
     expect(parse('')).toBeUndefined()
   })
 
-  it('is a string', () => {
+  test('is a string', () => {
     for (const value of NO_TEXT) expect(parse(value)).toBeUndefined()
   })
 
-  it('is given back as it is', () => {
+  test('is given back as it is', () => {
     const id = fc
       .string({ unit: fc.constantFrom(...letters), minLength: min, maxLength: max })
       .map((body) => prefix + body)
@@ -99,7 +99,7 @@ describe.each(GRAMMARS)('$name', ({ parse, prefix, min, max, letters }) => {
 })
 
 describe('the prefix', () => {
-  it.each([
+  test.each([
     'ppid_abcdefgh',
     'did:service:abcdefgh',
     'DID:service:ppid_abcdefgh',
@@ -113,7 +113,7 @@ describe('the prefix', () => {
     expect(parsePpid(text)).toBeUndefined()
   })
 
-  it.each([
+  test.each([
     'abcdefgh',
     'CRED_abcdefgh',
     'cred-abcdefgh',
@@ -126,19 +126,19 @@ describe('the prefix', () => {
 })
 
 describe('the DID of a credential', () => {
-  it('is its id with did:service: in front, and back', () => {
+  test('is its id with did:service: in front, and back', () => {
     const id = parseCredentialId('cred_01k9x3v0h2e8y6q4b7d5m1n8ra')
     expect(id).toBeDefined()
     expect(credentialDid(id as never)).toBe('did:service:cred_01k9x3v0h2e8y6q4b7d5m1n8ra')
     expect(parseCredentialDid('did:service:cred_01k9x3v0h2e8y6q4b7d5m1n8ra')).toBe(id)
   })
 
-  it('keeps the bounds of the id', () => {
+  test('keeps the bounds of the id', () => {
     const ofLength = (length: number) => parseCredentialDid(`did:service:cred_${'a'.repeat(length)}`)
     expect([7, 8, 64, 65].map((length) => ofLength(length) !== undefined)).toEqual([false, true, true, false])
   })
 
-  it.each([
+  test.each([
     'cred_abcdefgh',
     'did:service:ppid_abcdefgh',
     'did:service:',
@@ -156,7 +156,7 @@ describe('the DID of a credential', () => {
     expect(parseCredentialDid(text)).toBeUndefined()
   })
 
-  it('is a string', () => {
+  test('is a string', () => {
     for (const value of [...NO_TEXT, ['did:service:cred_abcdefgh']])
       expect(parseCredentialDid(value)).toBeUndefined()
   })
@@ -165,22 +165,22 @@ describe('the DID of a credential', () => {
 describe('a list of scopes', () => {
   const scopes = (count: number) => Array.from({ length: count }, (_, i) => `scope:${i}`)
 
-  it('has at most 32 entries', () => {
+  test('has at most 32 entries', () => {
     expect(SCOPE_LIST_MAX).toBe(32)
     expect(parseScopeList(scopes(32))).toEqual(scopes(32))
     expect(parseScopeList(scopes(33))).toBeUndefined()
     expect(parseScopeList(scopes(1000))).toBeUndefined()
   })
 
-  it('may be empty', () => {
+  test('may be empty', () => {
     expect(parseScopeList([])).toEqual([])
   })
 
-  it('keeps its order', () => {
+  test('keeps its order', () => {
     expect(parseScopeList(['b', 'a', 'c'])).toEqual(['b', 'a', 'c'])
   })
 
-  it.each([
+  test.each([
     ['one scope twice', ['a', 'b', 'a']],
     ['one scope twice in a row', ['a', 'a']],
     ['two words in one entry', ['read write']],
@@ -193,11 +193,11 @@ describe('a list of scopes', () => {
     ['a list in the list', [['a']]],
     ['null', ['a', null]],
     ['a hole', new Array(1)],
-  ])('refuses %s', (_, list) => {
+  ])('rejects %s', (_, list) => {
     expect(parseScopeList(list)).toBeUndefined()
   })
 
-  it('is an array', () => {
+  test('is an array', () => {
     for (const value of [undefined, null, 'a', 'read write', {}, { 0: 'a', length: 1 }, new Set(['a']), 1])
       expect(parseScopeList(value)).toBeUndefined()
   })
@@ -207,7 +207,7 @@ describe('a site id', () => {
   const label63 = 'a'.repeat(63)
   const chars253 = `${label63}.${label63}.${label63}.${'a'.repeat(61)}`
 
-  it.each([
+  test.each([
     'shop.example',
     'localhost',
     'a',
@@ -226,7 +226,7 @@ describe('a site id', () => {
     expect(parseSiteId(site)).toBe(site)
   })
 
-  it.each([
+  test.each([
     ['a name of 254 characters', `${label63}.${label63}.${label63}.${'a'.repeat(62)}`],
     ['a label of 64 characters', `${'a'.repeat(64)}.example`],
     ['a last label of 64 characters', `example.${'a'.repeat(64)}`],
@@ -267,12 +267,12 @@ describe('a site id', () => {
     expect(parseSiteId(site)).toBeUndefined()
   })
 
-  it('is a string', () => {
+  test('is a string', () => {
     for (const value of [undefined, null, 1, ['a.example'], ['a.example', 'b.example'], {}])
       expect(parseSiteId(value)).toBeUndefined()
   })
 
-  it('has an answer for a name made to make a regular expression try everything', () => {
+  test('has an answer for a name made to make a regular expression try everything', () => {
     expect(parseSiteId(`${'a'.repeat(100_000)}!`)).toBeUndefined()
     expect(parseSiteId(`${'a-'.repeat(126)}!`)).toBeUndefined()
     expect(parseSiteId(`${'a.'.repeat(126)}!`)).toBeUndefined()

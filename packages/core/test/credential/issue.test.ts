@@ -1,9 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { issueCredential, type Signer } from '../../src/credential/issue.ts'
 import { readCredentialObject } from '../../src/credential/read.ts'
 import { checkProof } from '../../src/proof/check.ts'
 import { requireSuite } from '../../src/proof/suites.ts'
-import { type Editable, grant, NOW, newParty, type Party, READ, signerOf, WRITE } from '../sample.ts'
+import { type Editable, grant, NOW, newParty, type Party, READ, toSigner, WRITE } from '../sample.ts'
 
 const YEAR_0 = Date.parse('0000-01-01T00:00:00Z')
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1
@@ -14,11 +14,11 @@ let signer: Signer
 beforeAll(async () => {
   issuer = await newParty()
   holder = await newParty()
-  signer = signerOf(issuer)
+  signer = toSigner(issuer)
 })
 
 describe('an issued credential', () => {
-  it('has the shape of the standard, and every claim in its one signed place', async () => {
+  test('has the shape of the standard, and every claim in its one signed place', async () => {
     const granted = grant({ holderKey: holder.did, delegable: true })
     const { proof, ...unsecured } = (await issueCredential(granted, signer)) as Editable
     expect(unsecured).toStrictEqual({
@@ -48,11 +48,11 @@ describe('an issued credential', () => {
     })
   })
 
-  it.each(['Ed25519', 'P-256'] as const)(
+  test.each(['Ed25519', 'P-256'] as const)(
     'carries a signature by the key of its issuer: %s',
     async (algorithm) => {
       const party = await newParty(algorithm)
-      const signed = await issueCredential(grant(), signerOf(party))
+      const signed = await issueCredential(grant(), toSigner(party))
       expect(await checkProof(signed, party.key.publicKey, requireSuite(algorithm))).toBe(true)
       expect(
         await checkProof(
@@ -64,7 +64,7 @@ describe('an issued credential', () => {
     },
   )
 
-  it('can be read back as it was granted', async () => {
+  test('can be read back as it was granted', async () => {
     const { permissionId: _, ...granted } = grant({
       scope: [WRITE, READ],
       validFromMs: NOW + 1,
@@ -88,7 +88,7 @@ describe('an issued credential', () => {
     })
   })
 
-  it('has no member for what was not granted', async () => {
+  test('has no member for what was not granted', async () => {
     const { permissionId: _, ...granted } = grant({ delegable: false })
     const { credentialSubject, parent } = (await issueCredential(granted, signer)) as Editable
     expect(Object.keys(credentialSubject)).toEqual(['id', 'site_id', 'scope'])
@@ -103,7 +103,7 @@ describe('an issued credential', () => {
     ])
   })
 
-  it('does not change with the list that was granted', async () => {
+  test('does not change with the list that was granted', async () => {
     const scope = ['orders:read']
     const signed = (await issueCredential(grant({ scope }), signer)) as Editable
     scope.push('admin')
@@ -116,7 +116,7 @@ describe('an issued credential', () => {
     ])
   })
 
-  it.each([
+  test.each([
     ['no scope at all', { scope: [] }],
     ['32 scopes', { scope: Array.from({ length: 32 }, (_, i) => `s${i}`) }],
     ['one millisecond of life', { validFromMs: NOW, validUntilMs: NOW + 1 }],
@@ -165,13 +165,13 @@ const MISTAKES: [changes: Editable, words: string][] = [
 ]
 
 describe('a mistake', () => {
-  it.each(MISTAKES)('is named: %j', async (changes, words) => {
+  test.each(MISTAKES)('is named: %j', async (changes, words) => {
     await expect(issueCredential(grant(changes), signer)).rejects.toThrow(
       new TypeError(`cannot issue this credential: ${words}`),
     )
   })
 
-  it('in a time that is no number is named, too', async () => {
+  test('in a time that is no number is named, too', async () => {
     await expect(issueCredential(grant({ validUntilMs: Number.NaN }), signer)).rejects.toThrow(
       new TypeError(
         'cannot issue this credential: validUntilMs must be milliseconds since 1970, in the years 0 to 9999; validUntilMs must be later than validFromMs',
@@ -179,7 +179,7 @@ describe('a mistake', () => {
     )
   })
 
-  it.each<[string, Editable, string]>([
+  test.each<[string, Editable, string]>([
     [
       'a key of another',
       { verificationMethod: 'did:web:other.example#key-1' },
@@ -214,7 +214,7 @@ describe('a mistake', () => {
     )
   })
 
-  it('does not hide another: all are named at once', async () => {
+  test('does not hide another: all are named at once', async () => {
     const nothing = {
       credentialId: '',
       ppid: '',
@@ -245,7 +245,7 @@ describe('a mistake', () => {
     )
   })
 
-  it('is found before the key is used', async () => {
+  test('is found before the key is used', async () => {
     let used = 0
     const key = { publicKey: issuer.key.publicKey, sign: () => new Uint8Array(64).fill(++used) }
     await expect(issueCredential(grant({ siteId: '' }), { ...signer, key })).rejects.toThrow(TypeError)

@@ -1,5 +1,5 @@
 import { base58 } from '@scure/base'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { credentialHeader } from '../../src/credential/header.ts'
 import { readCredentialHeader, readCredentialObject } from '../../src/credential/read.ts'
 import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
@@ -21,7 +21,7 @@ interface Member {
    * What each answer is given to. `undefined` takes the member away; an attack line stands in front
    * of the values that it is about.
    */
-  readonly refused: readonly {
+  readonly rejected: readonly {
     readonly line?: string
     readonly values: readonly Value[]
     readonly answer: object
@@ -64,7 +64,7 @@ const UNREADABLE_TIMES: readonly Value[] = [
 const MEMBERS: readonly Member[] = [
   {
     path: '@context',
-    refused: [
+    rejected: [
       { line: 'A038', values: [undefined], answer: malformed('@context is missing') },
       {
         line: 'A038',
@@ -89,7 +89,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'type',
-    refused: [
+    rejected: [
       { values: [undefined], answer: malformed('type is missing') },
       {
         answer: badType,
@@ -109,7 +109,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'credentialStatus',
-    refused: [
+    rejected: [
       {
         values: [null, false, {}, [], { type: 'BitstringStatusListEntry' }],
         answer: unsupported('credentialStatus is not supported; revoke through this service'),
@@ -118,7 +118,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'proof',
-    refused: [
+    rejected: [
       {
         line: 'A040',
         values: [undefined, null, [], 'z1', 1, false],
@@ -134,7 +134,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'proof/type',
-    refused: [
+    rejected: [
       { line: 'A044', values: NO_STRING, answer: malformed('proof.type is missing') },
       {
         line: 'A044',
@@ -145,7 +145,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'proof/cryptosuite',
-    refused: [
+    rejected: [
       { line: 'A043', values: NO_STRING, answer: malformed('proof.cryptosuite is missing') },
       {
         line: 'A043',
@@ -156,19 +156,19 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'proof/proofPurpose',
-    refused: [{ line: 'A045', values: NO_STRING, answer: malformed('proof.proofPurpose is missing') }],
+    rejected: [{ line: 'A045', values: NO_STRING, answer: malformed('proof.proofPurpose is missing') }],
   },
   {
     path: 'proof/verificationMethod',
-    refused: [{ values: NO_STRING, answer: malformed('proof.verificationMethod is missing') }],
+    rejected: [{ values: NO_STRING, answer: malformed('proof.verificationMethod is missing') }],
   },
   {
     path: 'proof/created',
-    refused: [{ line: 'A074', values: [undefined, ...UNREADABLE_TIMES], answer: badTime('proof.created') }],
+    rejected: [{ line: 'A074', values: [undefined, ...UNREADABLE_TIMES], answer: badTime('proof.created') }],
   },
   {
     path: 'proof/expires',
-    refused: [
+    rejected: [
       {
         line: 'A074',
         values: UNREADABLE_TIMES,
@@ -178,7 +178,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'proof/proofValue',
-    refused: [
+    rejected: [
       {
         answer: malformed('proof.proofValue is not a base58btc multibase value'),
         values: [
@@ -205,7 +205,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'proof/@context',
-    refused: [
+    rejected: [
       {
         line: 'A038',
         answer: unsupported('the @context of the proof differs from that of the credential'),
@@ -215,7 +215,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'credentialSubject',
-    refused: [
+    rejected: [
       {
         values: [undefined, null, [], [{}], PPID, 1],
         answer: malformed('credentialSubject is missing or not an object'),
@@ -224,7 +224,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'id',
-    refused: [
+    rejected: [
       {
         answer: malformed('id is not did:service:cred_… with 8 to 64 letters, digits, - or _'),
         values: [
@@ -242,7 +242,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'issuer',
-    refused: [
+    rejected: [
       {
         line: 'A064',
         answer: malformed('issuer is not a string'),
@@ -257,11 +257,11 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'validFrom',
-    refused: [{ line: 'A074', values: [undefined, ...UNREADABLE_TIMES], answer: badTime('validFrom') }],
+    rejected: [{ line: 'A074', values: [undefined, ...UNREADABLE_TIMES], answer: badTime('validFrom') }],
   },
   {
     path: 'validUntil',
-    refused: [
+    rejected: [
       { line: 'A073', values: [undefined, null], answer: badTime('validUntil') },
       { line: 'A074', values: UNREADABLE_TIMES, answer: badTime('validUntil') },
       {
@@ -273,7 +273,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'credentialSubject/id',
-    refused: [
+    rejected: [
       {
         answer: malformed(
           'credentialSubject.id is not did:service:ppid_… with 8 to 128 letters, digits, - or _',
@@ -292,7 +292,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'credentialSubject/site_id',
-    refused: [
+    rejected: [
       {
         line: 'A085',
         answer: malformed('credentialSubject.site_id is missing or not a string'),
@@ -302,7 +302,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'credentialSubject/scope',
-    refused: [
+    rejected: [
       {
         line: 'A090',
         values: [undefined, null, 'read write', 'read', ['read write'], { 0: 'read', length: 1 }, 1],
@@ -330,7 +330,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'credentialSubject/permission_id',
-    refused: [
+    rejected: [
       {
         answer: malformed('credentialSubject.permission_id is malformed'),
         values: [null, '', 'a b', 'a'.repeat(65), 'perm\n', 1, false, {}, ['perm_orders']],
@@ -339,7 +339,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'credentialSubject/holder_key',
-    refused: [
+    rejected: [
       {
         answer: malformed('credentialSubject.holder_key is not a did:key with a valid key'),
         values: [
@@ -371,7 +371,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'credentialSubject/delegable',
-    refused: [
+    rejected: [
       {
         line: 'A115',
         answer: malformed('credentialSubject.delegable is not true or false'),
@@ -381,7 +381,7 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'parent',
-    refused: [
+    rejected: [
       {
         values: [null, [], ID, 1, true, false, [{}]],
         answer: malformed('parent is not a signed credential'),
@@ -390,8 +390,8 @@ const MEMBERS: readonly Member[] = [
   },
 ]
 
-describe.each(MEMBERS)('a credential is refused when its $path', ({ path, refused }) => {
-  const cases = refused.flatMap(({ line = '', values, answer }) =>
+describe.each(MEMBERS)('a credential is rejected when its $path', ({ path, rejected }) => {
+  const cases = rejected.flatMap(({ line = '', values, answer }) =>
     values.map((value) => ({
       title:
         `${line} ${value === undefined ? 'is missing' : `is ${JSON.stringify(value).slice(0, 60)}`}`.trim(),
@@ -400,7 +400,7 @@ describe.each(MEMBERS)('a credential is refused when its $path', ({ path, refuse
     })),
   )
 
-  it.each(cases)('$title', ({ value, answer }) => {
+  test.each(cases)('$title', ({ value, answer }) => {
     const spoiled = edited(good, (copy) => put(copy, path, value))
     expect(spoiled).not.toEqual(good)
     expect(readCredentialObject(spoiled)).toEqual(answer)
@@ -408,21 +408,21 @@ describe.each(MEMBERS)('a credential is refused when its $path', ({ path, refuse
   })
 })
 
-describe('a credential is refused', () => {
+describe('a credential is rejected', () => {
   const read = (edit: Parameters<typeof edited>[1]) => readCredentialObject(edited(good, edit))
 
-  it('A092 with 1,000 scopes or one of 10,000 characters, which no header could carry', () => {
+  test('A092 with 1,000 scopes or one of 10,000 characters, which no header could carry', () => {
     expect(read((copy) => put(copy, 'credentialSubject/scope', scopes(1000)))).toEqual(badScope)
     expect(read((copy) => put(copy, 'credentialSubject/scope', ['a'.repeat(10_000)]))).toEqual(badScope)
   })
 
-  it('A041 with a list of proofs, even if the good one is all that is in it', () => {
+  test('A041 with a list of proofs, even if the good one is all that is in it', () => {
     const answer = unsupported('a credential has exactly one proof, and it is an object')
     expect(read((copy) => put(copy, 'proof', [copy.proof]))).toEqual(answer)
     expect(read((copy) => put(copy, 'proof', [copy.proof, {}]))).toEqual(answer)
   })
 
-  it('A038 with another @context in credential and proof alike', () => {
+  test('A038 with another @context in credential and proof alike', () => {
     const turned = (copy: Parameters<typeof put>[0]) => {
       put(copy, '@context', [ACCESS, V2])
       put(copy, 'proof/@context', [ACCESS, V2])

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { delegateCredential } from '../../src/credential/delegate.ts'
 import { credentialHeader } from '../../src/credential/header.ts'
 import { readCredentialHeader, readCredentialObject } from '../../src/credential/read.ts'
@@ -63,8 +63,8 @@ function respelled(from: string | RegExp, to: string): string {
   return other
 }
 
-const headerOf = (content: string | Uint8Array) => Buffer.from(content).toString('base64url')
-const readText = (content: string | Uint8Array) => readCredentialHeader(headerOf(content))
+const toHeader = (content: string | Uint8Array) => Buffer.from(content).toString('base64url')
+const readText = (content: string | Uint8Array) => readCredentialHeader(toHeader(content))
 /** What is wrong with the text itself; the place where it was found is of no matter here. */
 function jsonFault(content: string): string {
   const read = readText(content)
@@ -84,7 +84,7 @@ function spoiled(edit: (copy: Editable) => void, document: JsonObject = good) {
 }
 
 describe('a good credential', () => {
-  it('says what it was issued with', () => {
+  test('says what it was issued with', () => {
     const { credential, document, proof, parent } = readCredentialObject(bound) as Editable
     const { id, credentialSubject: subject, proof: signed } = bound as Editable
     expect(credential).toStrictEqual({
@@ -114,18 +114,18 @@ describe('a good credential', () => {
     expect(parent).toBeUndefined()
   })
 
-  it('says the same in a header', () => {
+  test('says the same in a header', () => {
     expect(readCredentialHeader(credentialHeader(bound))).toStrictEqual(readCredentialObject(bound))
   })
 
-  it('may be signed with P-256', async () => {
+  test('may be signed with P-256', async () => {
     expect(readCredentialObject(await issue(await newParty('P-256')))).toHaveProperty(
       'proof.cryptosuite',
       'ecdsa-jcs-2019',
     )
   })
 
-  it.each<[string, string, JsonValue | undefined, string, unknown]>([
+  test.each<[string, string, JsonValue | undefined, string, unknown]>([
     ['no permission', 'credentialSubject/permission_id', undefined, 'permissionId', undefined],
     ['no holder key', 'credentialSubject/holder_key', undefined, 'holderKey', undefined],
     [
@@ -196,14 +196,14 @@ describe('a good credential', () => {
     expect(spoiled((copy) => put(copy, path, value), bound)).toHaveProperty(`credential.${member}`, meaning)
   })
 
-  it('A045 may have another purpose: that is for the check of the signature to refuse', () => {
+  test('A045 may have another purpose: that is for the check of the signature to reject', () => {
     expect(spoiled((copy) => put(copy, 'proof/proofPurpose', 'authentication'))).toHaveProperty(
       'proof.proofPurpose',
       'authentication',
     )
   })
 
-  it.each([
+  test.each([
     ['the shortest', `z${'1'.repeat(1)}`],
     ['the longest', `z${'2'.repeat(128)}`],
     ['every letter of base58', 'z123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'],
@@ -214,7 +214,7 @@ describe('a good credential', () => {
     )
   })
 
-  it('A025 means the same whatever way a number in it is spelled', () => {
+  test('A025 means the same whatever way a number in it is spelled', () => {
     const plain = readText(respelled('"type"', '"n":1,"type"'))
     expect(plain).toHaveProperty('document.n', 1)
     for (const spelling of ['1.0', '1E0', '1e0', '10e-1', '1.00'])
@@ -227,7 +227,7 @@ describe('a good credential', () => {
     )
   })
 
-  it('means the same with blanks, escapes and in another order of members', () => {
+  test('means the same with blanks, escapes and in another order of members', () => {
     const { credential } = readCredentialObject(good) as Editable
     const turned = JSON.stringify(Object.fromEntries(Object.entries(good).reverse()), null, 2)
     expect(readText(turned.replace('"issuer"', '"\\u0069ssuer"'))).toHaveProperty('credential', credential)
@@ -235,7 +235,7 @@ describe('a good credential', () => {
 })
 
 describe('a header', () => {
-  it.each(['', ' ', '   \t '])('A002 %j is a credential missing', (header) => {
+  test.each(['', ' ', '   \t '])('A002 %j is a credential missing', (header) => {
     expect(readCredentialHeader(header)).toEqual({
       ok: false,
       code: 'credential_missing',
@@ -243,7 +243,7 @@ describe('a header', () => {
     })
   })
 
-  it('A012 may have 8,192 characters and not one more', () => {
+  test('A012 may have 8,192 characters and not one more', () => {
     const longest = credentialHeader(weighing(good, 6144))
     expect(longest).toHaveLength(8192)
     expect(readCredentialHeader(longest)).toHaveProperty('credential')
@@ -258,7 +258,7 @@ describe('a header', () => {
   })
 
   const notBase64url = malformed('X-Service-Credential is not base64url without padding')
-  it.each<[string, (header: string) => string]>([
+  test.each<[string, (header: string) => string]>([
     [
       'A003 the standard alphabet',
       () =>
@@ -270,12 +270,12 @@ describe('a header', () => {
     [
       'A004 the padding that standard base64 would have',
       () =>
-        `${headerOf(`${JSON.stringify(good)}${' '.repeat((7 - (JSON.stringify(good).length % 3)) % 3)}`)}==`,
+        `${toHeader(`${JSON.stringify(good)}${' '.repeat((7 - (JSON.stringify(good).length % 3)) % 3)}`)}==`,
     ],
     ['A007 two headers joined', (header) => `${header}, ${header}`],
     ['a blank in front', (header) => ` ${header}`],
     ['a newline behind', (header) => `${header}\n`],
-    ['A057 a JWT', () => `${headerOf('{"alg":"none"}')}.${headerOf('{}')}.`],
+    ['A057 a JWT', () => `${toHeader('{"alg":"none"}')}.${toHeader('{}')}.`],
     ['junk that Node skips', (header) => `${header.slice(0, 100)}!${header.slice(100)}`],
     ['quotes around it', (header) => `"${header}"`],
     ['one character of four', () => 'A'],
@@ -283,7 +283,7 @@ describe('a header', () => {
     expect(readCredentialHeader(spoil(credentialHeader(good)))).toEqual(notBase64url)
   })
 
-  it.each([
+  test.each([
     [
       'the JSON itself',
       () => JSON.stringify(good),
@@ -303,13 +303,13 @@ describe('a header', () => {
     expect(readCredentialHeader(header())).toEqual(malformed(detail))
   })
 
-  it('A010 encoded twice is malformed', () => {
+  test('A010 encoded twice is malformed', () => {
     expect(readText(credentialHeader(good))).toEqual(
       malformed(`${notStrict('not a JSON value')} near offset 0`),
     )
   })
 
-  it.each([
+  test.each([
     ['FF', 'ff'],
     ['an overlong slash', 'c0af'],
     ['surrogates of three bytes each', 'eda0bdedb880'],
@@ -320,13 +320,13 @@ describe('a header', () => {
     expect(readText(content)).toEqual(malformed('the credential is not UTF-8'))
   })
 
-  it('with a byte order mark is malformed', () => {
+  test('with a byte order mark is malformed', () => {
     expect(jsonFault(`\ufeff${JSON.stringify(good)}`)).toBe(notStrict('not a JSON value'))
   })
 })
 
 describe('the JSON of a credential', () => {
-  it('A018 has each member once', () => {
+  test('A018 has each member once', () => {
     const evil =
       '"credentialSubject":{"id":"did:service:ppid_evilevil","site_id":"shop.example","scope":["admin"]}'
     expect(jsonFault(respelled('"proof":', `${evil},"proof":`))).toBe(
@@ -340,13 +340,13 @@ describe('the JSON of a credential', () => {
     )
   })
 
-  it('A064 has each member of an issuer object once', () => {
+  test('A064 has each member of an issuer object once', () => {
     expect(jsonFault(respelled(/"issuer":"[^"]*"/, '"issuer":{"id":"a","id":"b"}'))).toBe(
       notStrict('two members have the same name'),
     )
   })
 
-  it('A020 has each member once, also five levels down in the proof', () => {
+  test('A020 has each member once, also five levels down in the proof', () => {
     expect(jsonFault(respelled('"proof":{', '"proof":{"a":{"b":{"c":{"d":{"e":1,"e":1}}}},'))).toBe(
       notStrict('two members have the same name'),
     )
@@ -355,7 +355,7 @@ describe('the JSON of a credential', () => {
     )
   })
 
-  it.each(['{', '"credentialSubject":{', '"proof":{'])('A021 has no __proto__ after %s', (place) => {
+  test.each(['{', '"credentialSubject":{', '"proof":{'])('A021 has no __proto__ after %s', (place) => {
     for (const name of ['__proto__', '\\u005f\\u005fproto__']) {
       expect(jsonFault(respelled(place, `${place}"${name}":{"scope":["admin"]},`))).toBe(
         notStrict('a member is called __proto__'),
@@ -364,7 +364,7 @@ describe('the JSON of a credential', () => {
     expect(({} as { scope?: unknown }).scope).toBeUndefined()
   })
 
-  it.each(['9007199254740993', '1e400', '-1e400', '1e-400', '0.1000000000000000055511151231257827'])(
+  test.each(['9007199254740993', '1e400', '-1e400', '1e-400', '0.1000000000000000055511151231257827'])(
     'A023 A024 has no number like %s',
     (number) => {
       expect(jsonFault(respelled('{', `{"n":${number},`))).toBe(
@@ -376,7 +376,7 @@ describe('the JSON of a credential', () => {
     },
   )
 
-  it.each([
+  test.each([
     ['NaN', '{"n":NaN,', 'not a JSON value'],
     ['Infinity', '{"n":Infinity,', 'not a JSON value'],
     ['-Infinity', '{"n":-Infinity,', 'not a number'],
@@ -392,11 +392,11 @@ describe('the JSON of a credential', () => {
     expect(jsonFault(respelled('{', start))).toBe(notStrict(fault))
   })
 
-  it('A029 has no comma before the end', () => {
+  test('A029 has no comma before the end', () => {
     expect(jsonFault(respelled(/\}$/, ',}'))).toBe(notStrict('a member name is missing'))
   })
 
-  it('A030 ends with the credential', () => {
+  test('A030 ends with the credential', () => {
     const text = JSON.stringify(good)
     for (const more of [text, 'x', '{}', ',', '\u0000'])
       expect(jsonFault(text + more)).toBe(notStrict('text after the end'))
@@ -406,7 +406,7 @@ describe('the JSON of a credential', () => {
     expect(readText(`\n ${text} \r\n`)).toHaveProperty('credential')
   })
 
-  it('A031 is at most 16 levels deep', () => {
+  test('A031 is at most 16 levels deep', () => {
     const deep = (levels: number) => respelled('{', `{"n":${'['.repeat(levels)}${']'.repeat(levels)},`)
     expect(readText(deep(15))).toHaveProperty('credential')
     expect(jsonFault(deep(16))).toBe(notStrict('more than 16 levels deep'))
@@ -414,19 +414,19 @@ describe('the JSON of a credential', () => {
     expect(readText('['.repeat(100_000))).toHaveProperty('code', 'header_too_large')
   })
 
-  it.each(['[]', '"credential"', 'null', '1', 'true'])('A035 is an object, and not %s', (text) => {
+  test.each(['[]', '"credential"', 'null', '1', 'true'])('A035 is an object, and not %s', (text) => {
     expect(readText(text)).toEqual(malformed('the credential is not a JSON object'))
     expect(readCredentialObject(JSON.parse(text))).toEqual(malformed('the credential is not a JSON object'))
   })
 
-  it('A035 is an object, and not a list with one in it', () => {
+  test('A035 is an object, and not a list with one in it', () => {
     expect(readText(`[${JSON.stringify(good)}]`)).toEqual(malformed('the credential is not a JSON object'))
     expect(readText('{}')).toEqual(malformed('@context is missing'))
   })
 })
 
 describe('a chain', () => {
-  it('A114 may have three links', () => {
+  test('A114 may have three links', () => {
     const read = readCredentialObject(chain[3] as JsonObject) as Editable
     const ids = (chain as Editable[]).map((link) => link.id.slice('did:service:'.length)).reverse()
     const { credential } = read
@@ -441,7 +441,7 @@ describe('a chain', () => {
     expect(read.parent.parent.parent.parent).toBeUndefined()
   })
 
-  it('delegates what the parent says on its own', () => {
+  test('delegates what the parent says on its own', () => {
     const read = readCredentialObject(chain[1] as JsonObject) as Editable
     expect(read.parent).toStrictEqual(readCredentialObject(bound))
     expect(read.credential.parent).toBe(read.parent.credential)
@@ -452,7 +452,7 @@ describe('a chain', () => {
     code: 'delegation_too_deep',
     detail: 'a credential may be delegated at most 3 times',
   }
-  it('A114 may not have four links', () => {
+  test('A114 may not have four links', () => {
     const fifth = edited(good, (copy) => put(copy, 'parent', chain[3] as JsonObject))
     expect(readCredentialObject(fifth)).toEqual(tooDeep)
     // The same credential is good as long as it hangs one higher.
@@ -461,7 +461,7 @@ describe('a chain', () => {
     ).toHaveProperty('credential')
   })
 
-  it('A114 is refused for its depth before any caller looks at what lies too deep', () => {
+  test('A114 is rejected for its depth before any caller looks at what lies too deep', () => {
     const links = (count: number, innermost: JsonObject): JsonObject => {
       let document = innermost
       for (let i = 0; i < count; i++) document = { ...good, parent: document }
@@ -476,7 +476,7 @@ describe('a chain', () => {
     expect(readText(JSON.stringify(links(4, {})))).toEqual(tooDeep)
   })
 
-  it.each<[string, string, JsonValue | undefined, object]>([
+  test.each<[string, string, JsonValue | undefined, object]>([
     [
       'parent',
       'parent/validUntil',
@@ -503,7 +503,7 @@ describe('a chain', () => {
       'all',
       malformed('credentialSubject.scope is not a list of at most 32 different scopes'),
     ],
-  ])('is refused for the fault of its %s', (_, path, value, answer) => {
+  ])('is rejected for the fault of its %s', (_, path, value, answer) => {
     expect(readCredentialObject(edited(chain[3] as JsonObject, (copy) => put(copy, path, value)))).toEqual(
       answer,
     )

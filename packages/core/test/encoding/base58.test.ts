@@ -1,11 +1,11 @@
 import { base58 } from '@scure/base'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BASE58_CHARS_MAX, decodeBase58, encodeBase58 } from '../../src/encoding/base58.ts'
 import { hex, unhex } from '../vectors.ts'
 
 describe('base58', () => {
-  it.each([
+  test.each([
     ['', ''],
     ['00', '1'],
     ['000000', '111'],
@@ -20,7 +20,7 @@ describe('base58', () => {
     expect(hex(decodeBase58(text) as Uint8Array)).toBe(bytes)
   })
 
-  it('agrees with another library, both ways, for every length up to the longest', () => {
+  test('agrees with another library, both ways, for every length up to the longest', () => {
     const bytes = fc.uint8Array({ maxLength: 186, size: 'max' })
     const zeros = fc.nat(5)
     fc.assert(
@@ -34,7 +34,7 @@ describe('base58', () => {
     )
   })
 
-  it('reads every text of the alphabet in exactly one way', () => {
+  test('reads every text of the alphabet in exactly one way', () => {
     const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...alphabet), maxLength: 200 }), (text) => {
@@ -43,22 +43,22 @@ describe('base58', () => {
     )
   })
 
-  it.each(['0', 'O', 'I', 'l', ' ', '+', '/', '=', '\0', '\u0131', '\uff11', '\ud83d\ude00'])(
-    'refuses the character %j anywhere',
+  test.each(['0', 'O', 'I', 'l', ' ', '+', '/', '=', '\0', '\u0131', '\uff11', '\ud83d\ude00'])(
+    'rejects the character %j anywhere',
     (bad) => {
       for (const text of [bad, `${bad}abc`, `ab${bad}c`, `abcd${bad}`, `111${bad}`])
         expect(decodeBase58(text)).toBeUndefined()
     },
   )
 
-  it('refuses a text that is longer than the limit, before it looks at it', () => {
+  test('rejects a text that is longer than the limit, before it looks at it', () => {
     expect(decodeBase58('z'.repeat(BASE58_CHARS_MAX))).toHaveLength(188)
     expect(decodeBase58('1'.repeat(BASE58_CHARS_MAX))).toHaveLength(BASE58_CHARS_MAX)
     expect(decodeBase58('z'.repeat(BASE58_CHARS_MAX + 1))).toBeUndefined()
     expect(decodeBase58('1'.repeat(BASE58_CHARS_MAX + 1))).toBeUndefined()
   })
 
-  it('throws rather than write what it would not read back', () => {
+  test('throws rather than write what it would not read back', () => {
     const longest = new Uint8Array(186).fill(255)
     expect(decodeBase58(encodeBase58(longest))).toEqual(longest)
     expect(() => encodeBase58(new Uint8Array(187))).toThrow(TypeError)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import * as withBuffer from '../../src/encoding/base64url.ts'
 import { hex } from '../vectors.ts'
 
@@ -28,7 +28,7 @@ const decoded = (module: typeof withBuffer, text: string) => {
   return bytes && hex(bytes)
 }
 
-it('is the module without Buffer that is tested next to the one with it', () => {
+test('is the module without Buffer that is tested next to the one with it', () => {
   const from = vi.spyOn(Buffer, 'from')
   try {
     withoutBuffer.decodeBase64url(withoutBuffer.encodeBase64url(Uint8Array.of(1, 2, 3)))
@@ -47,7 +47,7 @@ describe.each([
   const decode = (text: string) => decoded(module(), text)
   const encode = (bytes: Uint8Array) => module().encodeBase64url(bytes)
 
-  it('writes what Buffer writes', () => {
+  test('writes what Buffer writes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         expect(encode(bytes)).toBe(Buffer.from(bytes).toString('base64url'))
@@ -55,7 +55,7 @@ describe.each([
     )
   })
 
-  it('reads what it has written', () => {
+  test('reads what it has written', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         expect(decode(encode(bytes))).toBe(hex(bytes))
@@ -63,11 +63,11 @@ describe.each([
     )
   })
 
-  it('writes only the part that a view shows of its buffer', () => {
+  test('writes only the part that a view shows of its buffer', () => {
     expect(encode(Uint8Array.of(0, 1, 2, 3, 4, 5).subarray(2, 4))).toBe('AgM')
   })
 
-  it.each([
+  test.each([
     ['', ''],
     ['AA', '00'],
     ['Zg', '66'],
@@ -80,7 +80,7 @@ describe.each([
     expect(decode(text)).toBe(bytes)
   })
 
-  it.each([
+  test.each([
     ['A004 padding', 'Zg=='],
     ['A004 padding of one', 'Zm8='],
     ['half the padding', 'Zg='],
@@ -107,29 +107,29 @@ describe.each([
     ['one character', 'A'],
     ['one character too many', 'Zm9vA'],
     ['one character too many, further on', 'Zm9vZm9vA'],
-  ])('refuses %s', (_name, text) => {
+  ])('rejects %s', (_name, text) => {
     expect(decode(text)).toBeUndefined()
   })
 
-  it('takes only zeros in the unused bits, two characters after a full group', () => {
+  test('takes only zeros in the unused bits, two characters after a full group', () => {
     for (const prefix of ['', 'Zm9v']) {
       const good = [...ALPHABET].filter((last) => decode(`${prefix}A${last}`) !== undefined)
       expect(good.join('')).toBe('AQgw')
     }
   })
 
-  it('takes only zeros in the unused bits, three characters after a full group', () => {
+  test('takes only zeros in the unused bits, three characters after a full group', () => {
     for (const prefix of ['', 'Zm9v']) {
       const good = [...ALPHABET].filter((last) => decode(`${prefix}AA${last}`) !== undefined)
       expect(good.join('')).toBe('AEIMQUYcgkosw048')
     }
   })
 
-  it('takes every last character of a full group', () => {
+  test('takes every last character of a full group', () => {
     expect([...ALPHABET].filter((last) => decode(`AAA${last}`) === undefined)).toEqual([])
   })
 
-  it('knows one text for each run of bytes', () => {
+  test('knows one text for each run of bytes', () => {
     const text = fc.string({
       unit: fc.constantFrom(...ALPHABET, '=', '+', '/', ' ', '\n', '.'),
       maxLength: 12,
@@ -155,7 +155,7 @@ describe('the two ways', () => {
     .tuple(likely, fc.string({ unit: 'binary', maxLength: 1 }), likely)
     .map((parts) => parts.join(''))
 
-  it('read every text alike', () => {
+  test('read every text alike', () => {
     fc.assert(
       fc.property(fc.oneof(likely, spoiled, fc.string({ unit: 'binary' }), fc.base64String()), (text) => {
         expect(decoded(withoutBuffer, text)).toBe(decoded(withBuffer, text))
@@ -164,7 +164,7 @@ describe('the two ways', () => {
     )
   })
 
-  it('write all bytes alike', () => {
+  test('write all bytes alike', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         expect(withoutBuffer.encodeBase64url(bytes)).toBe(withBuffer.encodeBase64url(bytes))

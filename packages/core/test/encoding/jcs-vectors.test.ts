@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canonicalJson } from '../../src/encoding/jcs.ts'
 import { readJsonVector, readVector } from '../vectors.ts'
 
 describe('RFC 8785: the files of the reference project', () => {
-  it.each(['arrays', 'french', 'structures', 'unicode', 'values', 'weird'])(
+  test.each(['arrays', 'french', 'structures', 'unicode', 'values', 'weird'])(
     '%s.json gets its canonical form',
     (name) => {
       expect(canonicalJson(readJsonVector(`rfc8785/input/${name}.json`))).toBe(
@@ -15,7 +15,7 @@ describe('RFC 8785: the files of the reference project', () => {
 })
 
 describe('RFC 8785 appendix B: the published number sequence', () => {
-  it('spells the first million numbers so that the text has the published SHA-256', () => {
+  test('spells the first million numbers so that the text has the published SHA-256', () => {
     const edges = readJsonVector<readonly string[]>('rfc8785/number-edges.json')
     const published = readJsonVector<Record<string, string>>('rfc8785/number-sha256.json')
     const numbers = numberSequence(edges)
@@ -24,7 +24,7 @@ describe('RFC 8785 appendix B: the published number sequence', () => {
     let text = ''
     for (let line = 1; line <= 1_000_000; line++) {
       const bits = numbers.next().value
-      text += `${bits.toString(16)},${canonicalJson(doubleOf(bits))}\n`
+      text += `${bits.toString(16)},${canonicalJson(toDouble(bits))}\n`
       if (line % 1000 !== 0) continue
       hash.update(text)
       text = ''
@@ -37,7 +37,7 @@ describe('RFC 8785 appendix B: the published number sequence', () => {
 
 const cell = new DataView(new ArrayBuffer(8))
 
-function doubleOf(bits: bigint): number {
+function toDouble(bits: bigint): number {
   cell.setBigUint64(0, bits)
   return cell.getFloat64(0)
 }
@@ -56,7 +56,7 @@ function* numberSequence(edges: readonly string[]): Generator<bigint, never> {
     block = createHash('sha256').update(block).digest()
     for (let at = 0; at < 32; at += 8) {
       const bits = block.readBigUInt64LE(at)
-      const double = doubleOf(bits)
+      const double = toDouble(bits)
       if (Number.isFinite(double) && double !== 0) yield bits
     }
   }

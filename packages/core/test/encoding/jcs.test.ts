@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canonicalJson } from '../../src/encoding/jcs.ts'
 import { type JsonObject, type JsonValue, parseJson } from '../../src/encoding/json.ts'
 
@@ -19,7 +19,7 @@ function nested(depth: number, wrap: (inner: JsonValue) => JsonValue, innermost:
 }
 
 describe('the canonical text', () => {
-  it('is the one that another implementation writes', () => {
+  test('is the one that another implementation writes', () => {
     fc.assert(
       fc.property(jsonValue, (value) => {
         expect(canonicalJson(value)).toBe(canonicalize(value))
@@ -28,7 +28,7 @@ describe('the canonical text', () => {
     )
   })
 
-  it('is the same for objects of many members', () => {
+  test('is the same for objects of many members', () => {
     fc.assert(
       fc.property(wideObject, (value) => {
         expect(canonicalJson(value)).toBe(canonicalize(value))
@@ -36,7 +36,7 @@ describe('the canonical text', () => {
     )
   })
 
-  it('does not depend on the order of the members', () => {
+  test('does not depend on the order of the members', () => {
     const shuffled = fc
       .dictionary(fc.string({ unit: 'binary', maxLength: 3 }), jsonValue, {
         maxKeys: 40,
@@ -55,12 +55,12 @@ describe('the canonical text', () => {
     )
   })
 
-  it('is read back as the same value', () => {
+  test('is read back as the same value', () => {
     const value = { b: [1, 0.5, -3, 1e-7], a: { '': null, '\u{1f600}': 'x\n' }, c: [true, false] }
     expect(parseJson(canonicalJson(value), { depthMax: 4 })).toEqual({ value, watched: undefined })
   })
 
-  it.each<[JsonValue, string]>([
+  test.each<[JsonValue, string]>([
     [null, 'null'],
     [true, 'true'],
     [false, 'false'],
@@ -78,7 +78,7 @@ describe('the canonical text', () => {
     expect(canonicalJson(value)).toBe(text)
   })
 
-  it('escapes what must be escaped, and nothing else', () => {
+  test('escapes what must be escaped, and nothing else', () => {
     expect(canonicalJson('\u0000\b\t\n\v\f\r\u001f"\\')).toBe('"\\u0000\\b\\t\\n\\u000b\\f\\r\\u001f\\"\\\\"')
     expect(canonicalJson('/ \u007f\u0080\u2028\u2029\ufeff\ud7ff\ue000\u{1f600}')).toBe(
       '"/ \u007f\u0080\u2028\u2029\ufeff\ud7ff\ue000\u{1f600}"',
@@ -88,14 +88,14 @@ describe('the canonical text', () => {
 })
 
 describe('the order of members', () => {
-  it('goes by UTF-16 code units: a surrogate pair stands before U+FB33, whose code point is smaller', () => {
+  test('goes by UTF-16 code units: a surrogate pair stands before U+FB33, whose code point is smaller', () => {
     const value = { '\ufb33': 1, '\u{1f600}': 2, '\u00f6': 3, '\u20ac': 4, '\r': 5, '1': 6, '\u0080': 7 }
     expect(canonicalJson(value)).toBe(
       '{"\\r":5,"1":6,"\u0080":7,"\u00f6":3,"\u20ac":4,"\u{1f600}":2,"\ufb33":1}',
     )
   })
 
-  it('is the same in an object of more than sixteen members', () => {
+  test('is the same in an object of more than sixteen members', () => {
     const many = Object.fromEntries(
       Array.from({ length: 17 }, (_, i) => [`k${String(16 - i).padStart(2, '0')}`, i]),
     )
@@ -109,35 +109,35 @@ describe('the order of members', () => {
     ])
   })
 
-  it('A034 treats names that look like integers as text', () => {
+  test('A034 treats names that look like integers as text', () => {
     expect(canonicalJson({ '9': 1, '10': 2, '1': 3, a: 4, '-1': 5 })).toBe(
       '{"-1":5,"1":3,"10":2,"9":1,"a":4}',
     )
   })
 
-  it('puts a name before the longer ones that begin with it, and capitals before small letters', () => {
+  test('puts a name before the longer ones that begin with it, and capitals before small letters', () => {
     expect(canonicalJson({ ab: 1, a: 2, '': 3, B: 4, aa: 5 })).toBe('{"":3,"B":4,"a":2,"aa":5,"ab":1}')
   })
 })
 
 describe('the member to skip', () => {
-  it('is left out of the outermost object only', () => {
+  test('is left out of the outermost object only', () => {
     expect(canonicalJson({ a: 1, proof: 2, z: { proof: 3 } }, 'proof')).toBe('{"a":1,"z":{"proof":3}}')
     expect(canonicalJson([{ proof: 1 }], 'proof')).toBe('[{"proof":1}]')
   })
 
-  it('leaves no comma behind, wherever it stood', () => {
+  test('leaves no comma behind, wherever it stood', () => {
     expect(canonicalJson({ a: 1, b: 2 }, 'a')).toBe('{"b":2}')
     expect(canonicalJson({ a: 1, b: 2 }, 'b')).toBe('{"a":1}')
     expect(canonicalJson({ a: 1 }, 'a')).toBe('{}')
     expect(canonicalJson({ a: 1 }, 'b')).toBe('{"a":1}')
   })
 
-  it('need not have a JSON form', () => {
+  test('need not have a JSON form', () => {
     expect(canonicalJson({ a: 1, b: undefined } as unknown as JsonObject, 'b')).toBe('{"a":1}')
   })
 
-  it('gives the text of a copy without it', () => {
+  test('gives the text of a copy without it', () => {
     fc.assert(
       fc.property(wideObject, fc.nat(), (object, place) => {
         const skipped = Object.keys(object)[place % Object.keys(object).length] as string
@@ -154,7 +154,7 @@ describe('what has no JSON form', () => {
   const ring: JsonObject = {}
   ring.ring = ring
 
-  it.each<[string, unknown, string]>([
+  test.each<[string, unknown, string]>([
     ['a lone high surrogate', '\ud800', 'canonical JSON: a string has a lone surrogate'],
     ['a lone low surrogate', 'a\udfff', 'canonical JSON: a string has a lone surrogate'],
     ['surrogates the wrong way round', '\udc00\ud800', 'canonical JSON: a string has a lone surrogate'],
@@ -174,7 +174,7 @@ describe('what has no JSON form', () => {
     expect(() => canonicalJson(value as JsonValue)).toThrow(new TypeError(message))
   })
 
-  it('is what lies deeper than 64 levels', () => {
+  test('is what lies deeper than 64 levels', () => {
     const inArray = (inner: JsonValue) => [inner]
     const inObject = (inner: JsonValue) => ({ a: inner })
     expect(canonicalJson(nested(64, inArray, []))).toBe('['.repeat(64) + ']'.repeat(64))

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type JsonValue, parseJson } from '../../src/encoding/json.ts'
 
 function readValue(text: string): JsonValue {
@@ -9,13 +9,13 @@ function readValue(text: string): JsonValue {
 }
 
 /** The words of the fault, or the value in a shape that equals no words. */
-function faultOf(text: string): unknown {
+function findFault(text: string): unknown {
   const parsed = parseJson(text, { depthMax: 16 })
   return 'fault' in parsed ? parsed.fault : parsed
 }
 
 describe('numbers', () => {
-  it.each([
+  test.each([
     ['0', 0],
     ['9', 9],
     ['10', 10],
@@ -51,7 +51,7 @@ describe('numbers', () => {
     expect(readValue(`[ ${written} , ${written}]`)).toStrictEqual([value, value])
   })
 
-  it.each([
+  test.each([
     ['9007199254740992'],
     ['9007199254740993'],
     ['-9007199254740992'],
@@ -73,18 +73,18 @@ describe('numbers', () => {
     ['4.9e-324'],
     [`1${'0'.repeat(400)}`],
   ])('%s cannot be held exactly', (written) => {
-    expect(faultOf(written)).toBe('a number that cannot be held exactly')
-    expect(faultOf(`{"a":[1,${written}]}`)).toBe('a number that cannot be held exactly')
+    expect(findFault(written)).toBe('a number that cannot be held exactly')
+    expect(findFault(`{"a":[1,${written}]}`)).toBe('a number that cannot be held exactly')
   })
 
-  it('are refused in linear time when a long row of zeros stands before another digit', () => {
-    expect(faultOf(`1.${'0'.repeat(200_000)}1`)).toBe('a number that cannot be held exactly')
-    expect(faultOf(`0.${'0'.repeat(200_000)}1${'0'.repeat(200_000)}`)).toBe(
+  test('are rejected in linear time when a long row of zeros stands before another digit', () => {
+    expect(findFault(`1.${'0'.repeat(200_000)}1`)).toBe('a number that cannot be held exactly')
+    expect(findFault(`0.${'0'.repeat(200_000)}1${'0'.repeat(200_000)}`)).toBe(
       'a number that cannot be held exactly',
     )
   })
 
-  it.each([
+  test.each([
     '01',
     '00',
     '-01',
@@ -107,23 +107,23 @@ describe('numbers', () => {
     '1.5e',
     '123456789012345678901.',
   ])('%s is no number', (written) => {
-    expect(faultOf(written)).toBe('not a number')
-    expect(faultOf(`[${written}]`)).toBe('not a number')
+    expect(findFault(written)).toBe('not a number')
+    expect(findFault(`[${written}]`)).toBe('not a number')
   })
 
-  it.each(['.5', '+1', 'e5', 'Infinity', '\u0661', '\uff11'])('%s is no value', (written) => {
-    expect(faultOf(written)).toBe('not a JSON value')
+  test.each(['.5', '+1', 'e5', 'Infinity', '\u0661', '\uff11'])('%s is no value', (written) => {
+    expect(findFault(written)).toBe('not a JSON value')
   })
 
-  it.each(['0x10', '1_000', '1a', '1\u0661', '1n', '1\u000e'])(
+  test.each(['0x10', '1_000', '1a', '1\u0661', '1n', '1\u000e'])(
     '%s is a number with something behind it',
     (written) => {
-      expect(faultOf(written)).toBe('text after the end')
-      expect(faultOf(`[${written}]`)).toBe('a comma or a closing bracket is missing')
+      expect(findFault(written)).toBe('text after the end')
+      expect(findFault(`[${written}]`)).toBe('a comma or a closing bracket is missing')
     },
   )
 
-  it('are read where their shortest spelling means the same number, and nowhere else', () => {
+  test('are read where their shortest spelling means the same number, and nowhere else', () => {
     const digits = (length: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${length}}$`))
     const token = fc
       .record({
@@ -147,7 +147,7 @@ describe('numbers', () => {
         const held = BigInt(whole + fraction) * 10n ** (shift + BigInt(power) - BigInt(fraction.length))
         const exact =
           Math.abs(value) <= Number.MAX_SAFE_INTEGER && held === claimed * 10n ** (shift + BigInt(exponent))
-        expect(faultOf(written)).toEqual(
+        expect(findFault(written)).toEqual(
           exact
             ? { value: value === 0 ? 0 : value, watched: undefined }
             : 'a number that cannot be held exactly',
@@ -162,7 +162,7 @@ describe('numbers in an unusual spelling', () => {
   const list = (times: number, spelling: string) =>
     parseJson(`[${Array(times).fill(spelling).join(',')}]`, { depthMax: 1 })
 
-  it.each(['1.0', '1e2', '0.10', '1E-2'])(
+  test.each(['1.0', '1e2', '0.10', '1E-2'])(
     '%s is read 256 times and not once more, because it costs much to compare',
     (spelling) => {
       expect(list(256, spelling)).toMatchObject({ value: Array(256).fill(Number(spelling)) })
@@ -170,7 +170,7 @@ describe('numbers in an unusual spelling', () => {
     },
   )
 
-  it.each(['-0', '-1', '0.1', '1e-7', '-12345'])('%s is an ordinary one', (spelling) => {
+  test.each(['-0', '-1', '0.1', '1e-7', '-12345'])('%s is an ordinary one', (spelling) => {
     expect(list(5000, spelling)).toMatchObject({ value: Array(5000).fill(Number(spelling) + 0) })
   })
 })

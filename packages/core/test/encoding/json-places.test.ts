@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parseJson } from '../../src/encoding/json.ts'
 
 const DEPTH = 16
 
-function memberOf(text: string): string | undefined {
+function findMember(text: string): string | undefined {
   const parsed = parseJson(text, { depthMax: DEPTH })
   if (!('fault' in parsed)) throw new Error('no fault')
   return parsed.member
@@ -18,7 +18,7 @@ describe('the watched member', () => {
     return parsed.watched && written.slice(parsed.watched.start, parsed.watched.end)
   }
 
-  it('is told by where its value stands, without the blanks around it', () => {
+  test('is told by where its value stands, without the blanks around it', () => {
     expect(watched('{"a":1, "credential" :\n {"b": [2]} , "c":3}')).toBe('{"b": [2]}')
     expect(watched('{"credential":"\\u0061"}')).toBe('"\\u0061"')
     expect(watched('{"credential":12.50}')).toBe('12.50')
@@ -30,11 +30,11 @@ describe('the watched member', () => {
     })
   })
 
-  it('is found also when its name is spelled with escapes', () => {
+  test('is found also when its name is spelled with escapes', () => {
     expect(watched('{"\\u0063redential":true}')).toBe('true')
   })
 
-  it('is a member of the outermost object only', () => {
+  test('is a member of the outermost object only', () => {
     expect(watched('{"a":{"credential":1}}')).toBeUndefined()
     expect(watched('[{"credential":1}]')).toBeUndefined()
     expect(watched('{"credential":{"credential":1}}')).toBe('{"credential":1}')
@@ -42,7 +42,7 @@ describe('the watched member', () => {
     expect(watched('"credential"')).toBeUndefined()
   })
 
-  it('is not looked for unless asked', () => {
+  test('is not looked for unless asked', () => {
     expect(parseJson('{"credential":1,"undefined":2}', { depthMax: DEPTH })).toEqual({
       value: { credential: 1, undefined: 2 },
       watched: undefined,
@@ -51,7 +51,7 @@ describe('the watched member', () => {
 })
 
 describe('the member blamed for a fault', () => {
-  it.each([
+  test.each([
     ['in its value', '{"a":1,"b":tru,"c":1}', 'b'],
     ['deep in its value', '{"a":1,"b":{"c":[{"d":01}]}}', 'b'],
     ['in a name inside of it', '{"a":{"b":1,"b":2}}', 'a'],
@@ -62,10 +62,10 @@ describe('the member blamed for a fault', () => {
     ['when it is called __proto__', '{"a":1,"__proto__":1}', '__proto__'],
     ['when it is too deep', `{"a":${nested(16)}}`, 'a'],
   ])('is the one of the outermost object: %s', (_, written, member) => {
-    expect(memberOf(written)).toBe(member)
+    expect(findMember(written)).toBe(member)
   })
 
-  it.each([
+  test.each([
     ['before the first name', '{x'],
     ['in the first name', '{"a'],
     ['after a value', '{"a":1 "b":2}'],
@@ -78,12 +78,12 @@ describe('the member blamed for a fault', () => {
     ['in a bare value', 'x'],
     ['in a text that is not Unicode', '{"a":"\ud800"}'],
   ])('is none: %s', (_, written) => {
-    expect(memberOf(written)).toBeUndefined()
+    expect(findMember(written)).toBeUndefined()
   })
 })
 
 describe('the offset of a fault', () => {
-  it.each([
+  test.each([
     ['[1,x]', 3],
     ['{"a":01}', 5],
     ['{"a":"b\nc"}', 7],

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type ParsedJson, parseJson } from '../../src/encoding/json.ts'
 import { decodeUtf8 } from '../../src/encoding/utf8.ts'
 
@@ -9,10 +9,10 @@ const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'))
 const named = (prefix: string) => files.filter((name) => name.startsWith(prefix))
 
 /**
- * Sound JSON that we refuse all the same, and why. The numbers lie beyond 2^53 − 1, where doubles
+ * Sound JSON that we reject all the same, and why. The numbers lie beyond 2^53 − 1, where doubles
  * stand for more than one integer.
  */
-const REFUSED_ON_PURPOSE: Readonly<Record<string, string>> = {
+const REJECTED_ON_PURPOSE: Readonly<Record<string, string>> = {
   'y_number.json': 'a number that cannot be held exactly',
   'y_number_real_capital_e.json': 'a number that cannot be held exactly',
   'y_number_real_exponent.json': 'a number that cannot be held exactly',
@@ -36,15 +36,15 @@ function platformValue(text: string | undefined): unknown {
 }
 
 describe('the JSON parsing set', () => {
-  it('is here in full', () => {
+  test('is here in full', () => {
     expect([named('y_').length, named('n_').length, files.length]).toEqual([95, 187, 282])
   })
 
-  it.each(named('n_'))('%s is refused', (name) => {
+  test.each(named('n_'))('%s is rejected', (name) => {
     expect(read(name).result).toBeTypeOf('string')
   })
 
-  it.each(named('y_').filter((name) => !Object.hasOwn(REFUSED_ON_PURPOSE, name)))(
+  test.each(named('y_').filter((name) => !Object.hasOwn(REJECTED_ON_PURPOSE, name)))(
     '%s is read like the platform reads it',
     (name) => {
       const { text, result } = read(name)
@@ -52,7 +52,7 @@ describe('the JSON parsing set', () => {
     },
   )
 
-  it.each(Object.entries(REFUSED_ON_PURPOSE))('%s is refused on purpose: %s', (name, reason) => {
+  test.each(Object.entries(REJECTED_ON_PURPOSE))('%s is rejected on purpose: %s', (name, reason) => {
     expect(read(name).result).toBe(reason)
   })
 })

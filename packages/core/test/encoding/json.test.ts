@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isJsonObject, type JsonOptions, type JsonValue, parseJson } from '../../src/encoding/json.ts'
 import { decodeUtf8 } from '../../src/encoding/utf8.ts'
 
@@ -12,7 +12,7 @@ function readValue(text: string): JsonValue {
 }
 
 /** The words of the fault, or the value in a shape that equals no words. */
-function faultOf(text: string, options: JsonOptions = { depthMax: DEPTH }): unknown {
+function findFault(text: string, options: JsonOptions = { depthMax: DEPTH }): unknown {
   const parsed = parseJson(text, options)
   return 'fault' in parsed ? parsed.fault : parsed
 }
@@ -100,7 +100,7 @@ function spelled(value: JsonValue, dice: readonly number[]): string {
 }
 
 describe('what the platform reads, too', () => {
-  it('is read the same, as JSON.stringify writes it', () => {
+  test('is read the same, as JSON.stringify writes it', () => {
     fc.assert(
       fc.property(json, fc.constantFrom(undefined, 2, '\t'), (value, indent) => {
         const written = JSON.stringify(value, null, indent)
@@ -112,7 +112,7 @@ describe('what the platform reads, too', () => {
     )
   })
 
-  it('is read the same in every spelling', () => {
+  test('is read the same in every spelling', () => {
     fc.assert(
       fc.property(json, fc.array(fc.nat(), { minLength: 1, maxLength: 50 }), (value, dice) => {
         const written = spelled(value, dice)
@@ -121,7 +121,7 @@ describe('what the platform reads, too', () => {
     )
   })
 
-  it('is read the same or refused, whatever numbers and names there are', () => {
+  test('is read the same or rejected, whatever numbers and names there are', () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: 'binary', maxDepth: 6 }), (written) => {
         const parsed = parseJson(written, { depthMax: DEPTH })
@@ -134,22 +134,22 @@ describe('what the platform reads, too', () => {
     )
   })
 
-  it('reads words, and nothing that only begins like one', () => {
+  test('reads words, and nothing that only begins like one', () => {
     expect(readValue('[true,false,null]')).toEqual([true, false, null])
-    expect(faultOf('nul')).toBe('not a JSON value')
-    expect(faultOf('[True]')).toBe('not a JSON value')
-    expect(faultOf('[truee]')).toBe('a comma or a closing bracket is missing')
-    expect(faultOf('nulll')).toBe('text after the end')
+    expect(findFault('nul')).toBe('not a JSON value')
+    expect(findFault('[True]')).toBe('not a JSON value')
+    expect(findFault('[truee]')).toBe('a comma or a closing bracket is missing')
+    expect(findFault('nulll')).toBe('text after the end')
   })
 
-  it('makes ordinary objects, also of members with names of the object prototype', () => {
+  test('makes ordinary objects, also of members with names of the object prototype', () => {
     const value = readValue('{"constructor":1,"toString":{"hasOwnProperty":2}}')
     expect(value).toStrictEqual({ constructor: 1, toString: { hasOwnProperty: 2 } })
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
   })
 })
 
-describe('what the platform refuses', () => {
+describe('what the platform rejects', () => {
   const token = fc.constantFrom(
     '{',
     '}',
@@ -192,14 +192,14 @@ describe('what the platform refuses', () => {
     expect(JSON.stringify(parsed.value)).toBe(JSON.stringify(platform?.value))
   }
 
-  it('is refused: any heap of tokens', () => {
+  test('is rejected: any heap of tokens', () => {
     fc.assert(
       fc.property(fc.array(token, { maxLength: 12 }), (tokens) => agreesWithPlatform(tokens.join(''))),
       { numRuns: 2000 },
     )
   })
 
-  it('is refused: a sound text with one place changed', () => {
+  test('is rejected: a sound text with one place changed', () => {
     fc.assert(
       fc.property(json, fc.nat(), token, fc.nat(1), (value, place, other, cut) => {
         const written = JSON.stringify(value)
@@ -210,7 +210,7 @@ describe('what the platform refuses', () => {
     )
   })
 
-  it('never makes the reader throw, whatever the bytes', () => {
+  test('never makes the reader throw, whatever the bytes', () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
       fc.string({ unit: 'binary', maxLength: 50 }).map((content) => new TextEncoder().encode(content)),
@@ -223,7 +223,7 @@ describe('what the platform refuses', () => {
     )
   })
 
-  it.each([
+  test.each([
     ['', 'the text ends too early'],
     ['  \n', 'the text ends too early'],
     ['{"a":', 'the text ends too early'],
@@ -271,40 +271,40 @@ describe('what the platform refuses', () => {
     ['"\\u{41}"', 'an unknown escape in a string'],
     ['"\\u004\n"', 'an unknown escape in a string'],
   ])('%j: %s', (written, fault) => {
-    expect(faultOf(written)).toBe(fault)
+    expect(findFault(written)).toBe(fault)
   })
 
-  it('also inside: a fault in an inner value is the fault of the whole', () => {
-    expect(faultOf('[[1 2],[1,]]')).toBe('a comma or a closing bracket is missing')
-    expect(faultOf('{"a":{"b":[{"c":tru}]}}')).toBe('not a JSON value')
+  test('also inside: a fault in an inner value is the fault of the whole', () => {
+    expect(findFault('[[1 2],[1,]]')).toBe('a comma or a closing bracket is missing')
+    expect(findFault('{"a":{"b":[{"c":tru}]}}')).toBe('not a JSON value')
   })
 
-  it('takes characters right next to the control characters', () => {
+  test('takes characters right next to the control characters', () => {
     expect(readValue('" \u007f\u0080"')).toBe(' \u007f\u0080')
     expect(readValue('"\\/ \u007f"')).toBe('/ \u007f')
   })
 
-  it('A030 refuses anything after the end but blanks', () => {
-    expect(faultOf('{} {}')).toBe('text after the end')
-    expect(faultOf('{}x')).toBe('text after the end')
-    expect(faultOf('[]\u0000')).toBe('text after the end')
-    expect(faultOf('1 2')).toBe('text after the end')
+  test('A030 rejects anything after the end but blanks', () => {
+    expect(findFault('{} {}')).toBe('text after the end')
+    expect(findFault('{}x')).toBe('text after the end')
+    expect(findFault('[]\u0000')).toBe('text after the end')
+    expect(findFault('1 2')).toBe('text after the end')
     expect(readValue('{}\n\r\t ')).toEqual({})
   })
 
-  it('refuses a byte order mark, and blanks that are none in JSON', () => {
-    expect(faultOf('\ufeff{}')).toBe('not a JSON value')
-    expect(faultOf('{}\ufeff')).toBe('text after the end')
+  test('rejects a byte order mark, and blanks that are none in JSON', () => {
+    expect(findFault('\ufeff{}')).toBe('not a JSON value')
+    expect(findFault('{}\ufeff')).toBe('text after the end')
     for (const blank of ['\u00a0', '\u2028', '\u3000', '\v', '\f', '\u0000', '\u0085']) {
-      expect(faultOf(`${blank}{}`)).toBe('not a JSON value')
-      expect(faultOf(`[${blank}1]`)).toBe('not a JSON value')
-      expect(faultOf(`{${blank}"a":1}`)).toBe('a member name is missing')
+      expect(findFault(`${blank}{}`)).toBe('not a JSON value')
+      expect(findFault(`[${blank}1]`)).toBe('not a JSON value')
+      expect(findFault(`{${blank}"a":1}`)).toBe('a member name is missing')
     }
   })
 })
 
 describe('two members of one name', () => {
-  it.each([
+  test.each([
     ['plain', '{"a":1,"a":1}'],
     ['one with an escape', '{"a":1,"\\u0061":2}'],
     ['the first with an escape', '{"\\u0061":1,"a":2}'],
@@ -317,11 +317,11 @@ describe('two members of one name', () => {
     ['a surrogate pair and its escapes', '{"\ud83d\ude00":1,"\\ud83d\\ude00":2}'],
     ['an integer', '{"1":1,"1":2}'],
     ['a slash and its escape', '{"/":1,"\\/":2}'],
-  ])('are refused: %s', (_, written) => {
-    expect(faultOf(written)).toBe('two members have the same name')
+  ])('are rejected: %s', (_, written) => {
+    expect(findFault(written)).toBe('two members have the same name')
   })
 
-  it('are no two when they differ in case, in normal form or in place', () => {
+  test('are no two when they differ in case, in normal form or in place', () => {
     expect(readValue('{"a":1,"A":2}')).toEqual({ a: 1, A: 2 })
     expect(readValue('{"\u00e9":1,"e\u0301":2}')).toEqual({ '\u00e9': 1, 'e\u0301': 2 })
     expect(readValue('{"a":{"a":1},"b":{"a":2}}')).toEqual({ a: { a: 1 }, b: { a: 2 } })
@@ -330,18 +330,18 @@ describe('two members of one name', () => {
 })
 
 describe('A021 a member called __proto__', () => {
-  it.each([
+  test.each([
     '{"__proto__":{"scope":["x"]}}',
     '{"a":{"__proto__":1}}',
     '[{"b":1,"__proto__":null}]',
     '{"\\u005f_proto__":1}',
     '{"__proto\\u005F\\u005f":1}',
-  ])('is refused: %s', (written) => {
-    expect(faultOf(written)).toBe('a member is called __proto__')
+  ])('is rejected: %s', (written) => {
+    expect(findFault(written)).toBe('a member is called __proto__')
     expect(({} as { scope?: unknown }).scope).toBeUndefined()
   })
 
-  it('is no fault as a value, or with another name around it', () => {
+  test('is no fault as a value, or with another name around it', () => {
     expect(readValue('{"a":"__proto__","__proto":1,"__proto___":2}')).toEqual({
       a: '__proto__',
       __proto: 1,
@@ -351,7 +351,7 @@ describe('A021 a member called __proto__', () => {
 })
 
 describe('lone surrogates', () => {
-  it.each([
+  test.each([
     ['a high one, escaped', '"\\ud83d"'],
     ['a low one, escaped', '"\\ude00"'],
     ['the wrong way round', '"\\ude00\\ud83d"'],
@@ -362,11 +362,11 @@ describe('lone surrogates', () => {
     ['raw, in a name', '{"\ude00":1}'],
     ['raw, outside of any string', '[\ud83d]'],
     ['half raw, half escaped', '"\ud83d\\ude00"'],
-  ])('are refused: %s', (_, written) => {
-    expect(faultOf(written)).toBe('a lone surrogate')
+  ])('are rejected: %s', (_, written) => {
+    expect(findFault(written)).toBe('a lone surrogate')
   })
 
-  it('are no fault in pairs, raw or escaped', () => {
+  test('are no fault in pairs, raw or escaped', () => {
     expect(readValue('["\ud83d\ude00","\\ud83d\\ude00","\\uD83D\\uDE00"]')).toEqual([
       '\u{1f600}',
       '\u{1f600}',
@@ -377,42 +377,42 @@ describe('lone surrogates', () => {
 })
 
 describe('depth', () => {
-  it('is counted with the outermost container as one, in arrays and objects alike', () => {
-    expect(faultOf(nested(16))).toHaveProperty('value')
-    expect(faultOf(nested(17))).toBe('more than 16 levels deep')
-    expect(faultOf(`${'{"a":'.repeat(15)}{}${'}'.repeat(15)}`)).toHaveProperty('value')
-    expect(faultOf(`${'{"a":'.repeat(16)}{}${'}'.repeat(16)}`)).toBe('more than 16 levels deep')
-    expect(faultOf(`${'[{"a":'.repeat(8)}1${'}]'.repeat(8)}`)).toHaveProperty('value')
-    expect(faultOf(`${'[{"a":'.repeat(8)}[]${'}]'.repeat(8)}`)).toBe('more than 16 levels deep')
+  test('is counted with the outermost container as one, in arrays and objects alike', () => {
+    expect(findFault(nested(16))).toHaveProperty('value')
+    expect(findFault(nested(17))).toBe('more than 16 levels deep')
+    expect(findFault(`${'{"a":'.repeat(15)}{}${'}'.repeat(15)}`)).toHaveProperty('value')
+    expect(findFault(`${'{"a":'.repeat(16)}{}${'}'.repeat(16)}`)).toBe('more than 16 levels deep')
+    expect(findFault(`${'[{"a":'.repeat(8)}1${'}]'.repeat(8)}`)).toHaveProperty('value')
+    expect(findFault(`${'[{"a":'.repeat(8)}[]${'}]'.repeat(8)}`)).toBe('more than 16 levels deep')
   })
 
-  it('is left again with each container that ends', () => {
+  test('is left again with each container that ends', () => {
     const side = [
       nested(15),
       `${'{"a":'.repeat(14)}{}${'}'.repeat(14)}`,
       `${'{"a":['.repeat(7)}1${']}'.repeat(7)}`,
     ]
-    expect(faultOf(`[${[...side, ...side, ...side].join(',')}]`)).toHaveProperty('value')
+    expect(findFault(`[${[...side, ...side, ...side].join(',')}]`)).toHaveProperty('value')
   })
 
-  it('is what the caller says it is', () => {
-    expect(faultOf('1', { depthMax: 0 })).toHaveProperty('value')
-    expect(faultOf('[]', { depthMax: 0 })).toBe('more than 0 levels deep')
-    expect(faultOf('{}', { depthMax: 0 })).toBe('more than 0 levels deep')
-    expect(faultOf(nested(3), { depthMax: 3 })).toHaveProperty('value')
-    expect(faultOf(nested(4), { depthMax: 3 })).toBe('more than 3 levels deep')
+  test('is what the caller says it is', () => {
+    expect(findFault('1', { depthMax: 0 })).toHaveProperty('value')
+    expect(findFault('[]', { depthMax: 0 })).toBe('more than 0 levels deep')
+    expect(findFault('{}', { depthMax: 0 })).toBe('more than 0 levels deep')
+    expect(findFault(nested(3), { depthMax: 3 })).toHaveProperty('value')
+    expect(findFault(nested(4), { depthMax: 3 })).toBe('more than 3 levels deep')
   })
 
-  it.each([5_000, 100_000])('A031 does no harm: %i brackets', (brackets) => {
-    expect(faultOf(nested(brackets))).toBe('more than 16 levels deep')
-    expect(faultOf('['.repeat(brackets))).toBe('more than 16 levels deep')
-    expect(faultOf('{"a":'.repeat(brackets))).toBe('more than 16 levels deep')
+  test.each([5_000, 100_000])('A031 does no harm: %i brackets', (brackets) => {
+    expect(findFault(nested(brackets))).toBe('more than 16 levels deep')
+    expect(findFault('['.repeat(brackets))).toBe('more than 16 levels deep')
+    expect(findFault('{"a":'.repeat(brackets))).toBe('more than 16 levels deep')
     expect(parseJson('['.repeat(brackets), { depthMax: DEPTH })).toHaveProperty('offset', 16)
   })
 })
 
 describe('isJsonObject', () => {
-  it('knows an object from everything else', () => {
+  test('knows an object from everything else', () => {
     expect(isJsonObject({})).toBe(true)
     for (const other of [null, undefined, [], [{}], 'a', 1, true]) expect(isJsonObject(other)).toBe(false)
   })
@@ -421,20 +421,20 @@ describe('isJsonObject', () => {
 describe('members of one object (S7, A222)', () => {
   const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":0`).join(',')}}`
 
-  it('are at most 256, unless the caller says otherwise', () => {
-    expect(faultOf(members(256))).toHaveProperty('value')
-    expect(faultOf(members(257))).toBe('an object has too many members')
-    expect(faultOf(members(3), { depthMax: DEPTH, membersMax: 3 })).toHaveProperty('value')
-    expect(faultOf(members(4), { depthMax: DEPTH, membersMax: 3 })).toBe('an object has too many members')
+  test('are at most 256, unless the caller says otherwise', () => {
+    expect(findFault(members(256))).toHaveProperty('value')
+    expect(findFault(members(257))).toBe('an object has too many members')
+    expect(findFault(members(3), { depthMax: DEPTH, membersMax: 3 })).toHaveProperty('value')
+    expect(findFault(members(4), { depthMax: DEPTH, membersMax: 3 })).toBe('an object has too many members')
   })
-  it('are counted for each object, wherever it stands', () => {
+  test('are counted for each object, wherever it stands', () => {
     const options = { depthMax: DEPTH, membersMax: 3 }
-    expect(faultOf(`[${members(3)},${members(3)},{"a":${members(3)}}]`, options)).toHaveProperty('value')
-    expect(faultOf(`[${members(3)},{"a":[${members(4)}]}]`, options)).toBe('an object has too many members')
+    expect(findFault(`[${members(3)},${members(3)},{"a":${members(3)}}]`, options)).toHaveProperty('value')
+    expect(findFault(`[${members(3)},{"a":[${members(4)}]}]`, options)).toBe('an object has too many members')
   })
-  it('may be more in the watched member, and in no other', () => {
+  test('may be more in the watched member, and in no other', () => {
     const options = { depthMax: DEPTH, membersMax: 3, watch: 'w', watchedMembersMax: 5 }
-    expect(faultOf(`{"a":${members(3)},"w":[${members(5)}],"b":${members(3)}}`, options)).toHaveProperty(
+    expect(findFault(`{"a":${members(3)},"w":[${members(5)}],"b":${members(3)}}`, options)).toHaveProperty(
       'value',
     )
     for (const text of [
@@ -444,7 +444,7 @@ describe('members of one object (S7, A222)', () => {
       `{"a":{"w":${members(4)}}}`,
       members(4).replace('k0', 'w'),
     ]) {
-      expect(faultOf(text, options)).toBe('an object has too many members')
+      expect(findFault(text, options)).toBe('an object has too many members')
     }
   })
 })

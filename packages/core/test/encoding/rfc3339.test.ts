@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { formatTime, isWritableTime, parseTime } from '../../src/encoding/rfc3339.ts'
 
 const YEAR_0 = Date.parse('0000-01-01T00:00:00Z')
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000
 const anyMs = fc.integer({ min: YEAR_0, max: YEAR_9999_END })
 
 describe('a time that can be read', () => {
-  it('means what Date.parse says, from the year 0 to the year 9999', () => {
+  test('means what Date.parse says, from the year 0 to the year 9999', () => {
     fc.assert(
       fc.property(anyMs, (ms) => {
         const text = new Date(ms).toISOString()
@@ -19,7 +19,7 @@ describe('a time that can be read', () => {
     )
   })
 
-  it('is right on every first and last day of every month', () => {
+  test('is right on every first and last day of every month', () => {
     const wrong: string[] = []
     for (let year = 0; year <= 9999; year++) {
       for (let month = 0; month < 12; month++) {
@@ -34,12 +34,12 @@ describe('a time that can be read', () => {
     expect(wrong).toEqual([])
   })
 
-  it('is right on every day of a leap year and of the years around it', () => {
+  test('is right on every day of a leap year and of the years around it', () => {
     for (let ms = Date.UTC(2027, 0, 1); ms < Date.UTC(2030, 0, 1); ms += DAY_MS)
       expect(parseTime(new Date(ms).toISOString())).toBe(ms)
   })
 
-  it.each([
+  test.each([
     ['1970-01-01T00:00:00Z', 0],
     ['1969-12-31T23:59:59.999Z', -1],
     ['0000-01-01T00:00:00Z', YEAR_0],
@@ -56,7 +56,7 @@ describe('a time that can be read', () => {
     expect(parseTime(text)).toBe(ms)
   })
 
-  it.each([
+  test.each([
     ['.1', 100],
     ['.12', 120],
     ['.123', 123],
@@ -71,7 +71,7 @@ describe('a time that can be read', () => {
 })
 
 describe('a time that cannot be read', () => {
-  it.each([
+  test.each([
     ['A074 30 February', '2026-02-30T00:00:00Z'],
     ['A074 a year alone', '2026'],
     ['A074 a date of an American letter', 'Jan 1 2027'],
@@ -127,11 +127,11 @@ describe('a time that cannot be read', () => {
     ['any character instead of the full stop', '2026-11-14T12:00:00x5Z'],
     ['a number text', '1794657600000'],
     ['nothing', ''],
-  ])('%s is refused', (_, text) => {
+  ])('%s is rejected', (_, text) => {
     expect(parseTime(text)).toBeUndefined()
   })
 
-  it.each([
+  test.each([
     [undefined],
     [null],
     [1_794_657_600_000],
@@ -146,7 +146,7 @@ describe('a time that cannot be read', () => {
 })
 
 describe('writing a time', () => {
-  it('gives a text that is read back as the same time', () => {
+  test('gives a text that is read back as the same time', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -160,14 +160,14 @@ describe('writing a time', () => {
     )
   })
 
-  it('leaves out a fraction of zero, and nothing else', () => {
+  test('leaves out a fraction of zero, and nothing else', () => {
     expect(formatTime(Date.UTC(2026, 10, 14, 12, 0, 0))).toBe('2026-11-14T12:00:00Z')
     expect(formatTime(Date.UTC(2026, 10, 14, 12, 0, 0, 1))).toBe('2026-11-14T12:00:00.001Z')
     expect(formatTime(Date.UTC(2026, 10, 14, 12, 0, 0, 500))).toBe('2026-11-14T12:00:00.500Z')
     expect(formatTime(0)).toBe('1970-01-01T00:00:00Z')
   })
 
-  it('works for the first and the last moment that can be written, and not beyond', () => {
+  test('works for the first and the last moment that can be written, and not beyond', () => {
     expect(formatTime(YEAR_0)).toBe('0000-01-01T00:00:00Z')
     expect(formatTime(YEAR_9999_END)).toBe('9999-12-31T23:59:59.999Z')
     for (const ms of [

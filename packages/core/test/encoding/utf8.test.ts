@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { decodeUtf8, encodeUtf8 } from '../../src/encoding/utf8.ts'
 import { hex, unhex } from '../vectors.ts'
 
 describe('UTF-8', () => {
-  it('is read back as it was written', () => {
+  test('is read back as it was written', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(decodeUtf8(encodeUtf8(text))).toBe(text)
@@ -12,7 +12,7 @@ describe('UTF-8', () => {
     )
   })
 
-  it('is written as Buffer writes it', () => {
+  test('is written as Buffer writes it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(hex(encodeUtf8(text))).toBe(Buffer.from(text).toString('hex'))
@@ -20,7 +20,7 @@ describe('UTF-8', () => {
     )
   })
 
-  it('has one spelling for each text: what is read is written with the same bytes', () => {
+  test('has one spelling for each text: what is read is written with the same bytes', () => {
     const bytes = fc.array(
       fc.oneof(fc.nat(0x7f), fc.integer({ min: 0x80, max: 0xbf }), fc.integer({ min: 0xc0, max: 0xff })),
       {
@@ -37,19 +37,19 @@ describe('UTF-8', () => {
     )
   })
 
-  it('keeps a byte order mark, at the start and elsewhere', () => {
+  test('keeps a byte order mark, at the start and elsewhere', () => {
     expect(decodeUtf8(unhex('efbbbf7b7d'))).toBe('\ufeff{}')
     expect(decodeUtf8(unhex('7befbbbf7d'))).toBe('{\ufeff}')
   })
 
-  it('has room for every code point up to the last', () => {
+  test('has room for every code point up to the last', () => {
     expect(decodeUtf8(unhex('00'))).toBe('\u0000')
     expect(decodeUtf8(unhex('f48fbfbf'))).toBe('\u{10ffff}')
     expect(decodeUtf8(unhex('ed9fbfee8080'))).toBe('\ud7ff\ue000')
     expect(decodeUtf8(new Uint8Array())).toBe('')
   })
 
-  it.each([
+  test.each([
     ['A027 FF', 'ff'],
     ['FE', 'fe'],
     ['A027 an overlong slash', 'c0af'],
@@ -73,7 +73,7 @@ describe('UTF-8', () => {
     expect(decodeUtf8(unhex(`22${bytes}22`))).toBeUndefined()
   })
 
-  it('is read afresh each time: a text cut off leaves nothing behind', () => {
+  test('is read afresh each time: a text cut off leaves nothing behind', () => {
     expect(decodeUtf8(unhex('f09f98'))).toBeUndefined()
     expect(decodeUtf8(unhex('80'))).toBeUndefined()
     expect(decodeUtf8(unhex('61'))).toBe('a')

@@ -4,7 +4,7 @@ import { SignatureCache } from '../../src/verify/signature-cache.ts'
 import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain } from '../chain.ts'
-import { asking, issue, knowing, newParty, PlainSite, trusted } from '../sample.ts'
+import { createData, createDemand, issue, newParty, PlainSite, trusted } from '../sample.ts'
 import { type Corpus, mutations } from './mutate.ts'
 import { createRandom } from './random.ts'
 
@@ -50,7 +50,7 @@ export async function fuzz(options: {
   const corpus: Corpus = { singles, chain: links }
   const genuine = new Set([...singles, ...links].map((document) => canonicalJson(document)))
   const site = new PlainSite(...issuers.map((issuer) => trusted(issuer)))
-  const knowledge = knowing(site, { signatures: cache(new SignatureCache({ capacity: 1024 })) })
+  const data = createData(site, { signatures: cache(new SignatureCache({ capacity: 1024 })) })
 
   const names = Object.keys(mutations)
   const codes: Record<string, number> = {}
@@ -77,7 +77,7 @@ export async function fuzz(options: {
   async function answerTo(bytes: Uint8Array): Promise<string> {
     try {
       const header = Buffer.from(bytes).toString('base64url')
-      const verdict = await verify({ header }, asking({ scope: [] }), knowledge)
+      const verdict = await verify({ header }, createDemand({ scope: [] }), data)
       return verdict.ok || verdict.code === 'proof_required' ? 'accepted' : verdict.code
     } catch (error) {
       return `threw ${error instanceof Error ? error.message : String(error)}`

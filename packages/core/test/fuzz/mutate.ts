@@ -18,13 +18,13 @@ export type Mutation = (corpus: Corpus, random: Random) => Uint8Array
 
 export const mutations: Readonly<Record<string, Mutation>> = {
   bytes: (corpus, random) => {
-    const bytes = Uint8Array.from(textOf(anyOf(corpus, random)))
+    const bytes = Uint8Array.from(toText(anyOf(corpus, random)))
     for (let times = 1 + random.int(3); times > 0; times--) mutateByte(bytes, random)
     return random.oneIn(4) ? cutOrGrown(bytes, random) : bytes
   },
-  json: (corpus, random) => textOf(mutated(anyOf(corpus, random), (copy) => mutateMember(copy, random))),
+  json: (corpus, random) => toText(mutated(anyOf(corpus, random), (copy) => mutateMember(copy, random))),
   spliced: (corpus, random) => {
-    const [one, other] = [textOf(anyOf(corpus, random)), textOf(anyOf(corpus, random))]
+    const [one, other] = [toText(anyOf(corpus, random)), toText(anyOf(corpus, random))]
     const at = random.int(Math.min(one.length, other.length))
     return Buffer.concat([
       one.subarray(0, at),
@@ -33,7 +33,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   /** One member of a valid credential in place of the same member of another. */
   transplanted: (corpus, random) =>
-    textOf(
+    toText(
       mutated(anyOf(corpus, random), (copy) => {
         const donor = structuredClone(anyOf(corpus, random))
         const [from, to] = random.oneIn(3) ? [objectIn(donor, random), objectIn(copy, random)] : [donor, copy]
@@ -51,7 +51,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       links[random.int(links.length)] = structuredClone(from)
     }
     if (random.oneIn(2)) links.splice(random.int(links.length), 1)
-    return textOf(links.reduce((parent, child) => ({ ...child, parent })))
+    return toText(links.reduce((parent, child) => ({ ...child, parent })))
   },
   /** Two members of one name, in all the ways in which a lenient reader would see only one. */
   doubled: (corpus, random) => {
@@ -70,7 +70,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
 }
 
-const textOf = (document: JsonValue) => Buffer.from(JSON.stringify(document))
+const toText = (document: JsonValue) => Buffer.from(JSON.stringify(document))
 const anyOf = ({ singles, chain }: Corpus, random: Random) => random.pick(random.oneIn(3) ? chain : singles)
 
 function mutated(document: JsonObject, change: (copy: JsonObject) => void): JsonObject {

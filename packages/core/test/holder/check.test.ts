@@ -5,8 +5,6 @@ import { generatePrivateKey } from '../../src/proof/private-key.ts'
 import {
   BODY,
   COVERED,
-  digestOf,
-  expectedOf,
   type Forgery,
   forged,
   GET,
@@ -14,6 +12,8 @@ import {
   POST,
   received,
   type Sent,
+  toDigest,
+  toExpected,
   withHeader,
 } from './forged-proof.ts'
 
@@ -21,7 +21,7 @@ const holder = await generatePrivateKey('Ed25519')
 const INVALID = { ok: false, code: 'proof_invalid' }
 const ALLOWED = { ok: true }
 
-const check = (sent: Sent) => checkHolderProof(received(sent), expectedOf(holder))
+const check = (sent: Sent) => checkHolderProof(received(sent), toExpected(holder))
 const attempt = async (sent: Sent, forgery: Forgery = {}) => check(await forged(sent, holder, forgery))
 const field = (sent: Sent, name: string) => [sent.headers[name]].flat()[0] as string
 const changed = (sent: Sent, name: string, change: (value: string) => string) =>
@@ -54,7 +54,7 @@ describe('signatures on one request', () => {
     )
   })
 
-  test('are refused when two have our tag, even if one of them is good', async () => {
+  test('are rejected when two have our tag, even if one of them is good', async () => {
     const first = await forged(GET, holder)
     const second = await forged(GET, holder, {
       label: 'sig2',
@@ -74,7 +74,7 @@ describe('signatures on one request', () => {
     expect(await check(withHeader(first, 'signature-input', both('signature-input')))).toMatchObject(INVALID)
   })
 
-  test('are refused when a label stands twice in either field, so that no reader can pick another', async () => {
+  test('are rejected when a label stands twice in either field, so that no reader can pick another', async () => {
     const good = await forged(GET, holder)
     expect(await check(changed(good, 'signature-input', (v) => `sig1=("@method"), ${v}`))).toMatchObject(
       INVALID,
@@ -204,7 +204,7 @@ describe('the body', () => {
       expect(
         await attempt({
           ...POST,
-          headers: { ...GET.headers, 'content-digest': digestOf(new Uint8Array()) },
+          headers: { ...GET.headers, 'content-digest': toDigest(new Uint8Array()) },
           body,
         }),
       ).toMatchObject(ALLOWED)
@@ -214,11 +214,11 @@ describe('the body', () => {
 
   test('needs a sha-256; others may stand beside it', async () => {
     const withDigest = (value: string | string[]) => attempt(withHeader(POST, 'content-digest', value))
-    expect(await withDigest(`${digestOf(BODY, 'sha-512')}, ${digestOf(BODY)}`)).toMatchObject(ALLOWED)
-    expect(await withDigest([digestOf(BODY), digestOf(BODY, 'sha-512')])).toMatchObject(ALLOWED)
-    expect(await withDigest(digestOf(BODY, 'sha-512'))).toMatchObject(INVALID)
-    expect(await withDigest(`${digestOf(BODY)}, ${digestOf(BODY)}`)).toMatchObject(INVALID)
-    expect(await withDigest(`${digestOf(new Uint8Array(1))}, ${digestOf(BODY)}`)).toMatchObject(INVALID)
+    expect(await withDigest(`${toDigest(BODY, 'sha-512')}, ${toDigest(BODY)}`)).toMatchObject(ALLOWED)
+    expect(await withDigest([toDigest(BODY), toDigest(BODY, 'sha-512')])).toMatchObject(ALLOWED)
+    expect(await withDigest(toDigest(BODY, 'sha-512'))).toMatchObject(INVALID)
+    expect(await withDigest(`${toDigest(BODY)}, ${toDigest(BODY)}`)).toMatchObject(INVALID)
+    expect(await withDigest(`${toDigest(new Uint8Array(1))}, ${toDigest(BODY)}`)).toMatchObject(INVALID)
     expect(await withDigest('sha-256=:AAAA:')).toMatchObject(INVALID)
     expect(await withDigest('nonsense here')).toMatchObject(INVALID)
   })
@@ -238,7 +238,7 @@ describe('the body', () => {
     })
 
     test.each([
-      ['content-digest', digestOf(BODY)],
+      ['content-digest', toDigest(BODY)],
       ['content-length', '18'],
       ['content-length', ['0', '18']],
       ['content-length', 'many'],
@@ -247,7 +247,7 @@ describe('the body', () => {
     ])('needs its digest covered when %s is %j', async (name, value) => {
       const sent = withHeader(unseen, name, value)
       expect(await attempt(sent, { covered: COVERED })).toMatchObject(INVALID)
-      expect(await attempt(withHeader(sent, 'content-digest', digestOf(BODY)))).toMatchObject({
+      expect(await attempt(withHeader(sent, 'content-digest', toDigest(BODY)))).toMatchObject({
         ok: true,
         bodyChecked: false,
       })
@@ -262,7 +262,7 @@ describe('the body', () => {
         expect(await attempt(withHeader(sent, 'content-length', '0'), { covered: COVERED })).toMatchObject(
           INVALID,
         )
-        expect(await attempt(withHeader(sent, 'content-digest', digestOf(new Uint8Array())))).toMatchObject({
+        expect(await attempt(withHeader(sent, 'content-digest', toDigest(new Uint8Array())))).toMatchObject({
           ok: true,
           bodyChecked: false,
         })
@@ -326,7 +326,7 @@ describe('whatever comes in', () => {
             header: (name: string) => fields[name],
             body: BODY,
           } as ReturnType<typeof received>
-          expect((await checkHolderProof(request, expectedOf(holder))).ok).toBe(false)
+          expect((await checkHolderProof(request, toExpected(holder))).ok).toBe(false)
         },
       ),
       { numRuns: 500 },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { contentDigest, matchesDigest, parseContentDigest } from '../../src/holder/content-digest.ts'
-import { BODY, digestOf } from './forged-proof.ts'
+import { BODY, toDigest } from './forged-proof.ts'
 
 test('gives the digest of RFC 9530 for its example', async () => {
   expect(await contentDigest(BODY)).toBe('sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:')
@@ -13,7 +13,7 @@ test('is read back, alone, beside others and over several lines', async () => {
   const bytes = new Uint8Array(createHash('sha256').update(BODY).digest())
   for (const lines of [
     [own],
-    [`${digestOf(BODY, 'sha-512')}, ${own}`],
+    [`${toDigest(BODY, 'sha-512')}, ${own}`],
     [own, 'unixsum=:AAAA:'],
     [` ${own}\t`],
   ])
@@ -22,17 +22,17 @@ test('is read back, alone, beside others and over several lines', async () => {
 
 test.each([
   ['none at all', []],
-  ['another algorithm', [digestOf(BODY, 'sha-512')]],
-  ['two', [digestOf(BODY), digestOf(BODY)]],
+  ['another algorithm', [toDigest(BODY, 'sha-512')]],
+  ['two', [toDigest(BODY), toDigest(BODY)]],
   ['one too short', ['sha-256=:AAAA:']],
-  ['one too long', [digestOf(BODY, 'sha-512').replace('512', '256')]],
-  ['a parameter', [`${digestOf(BODY)};a`]],
-  ['a string', [digestOf(BODY).replaceAll(':', '"')]],
-  ['a list', [digestOf(BODY).replace('=', '=(').concat(')')]],
+  ['one too long', [toDigest(BODY, 'sha-512').replace('512', '256')]],
+  ['a parameter', [`${toDigest(BODY)};a`]],
+  ['a string', [toDigest(BODY).replaceAll(':', '"')]],
+  ['a list', [toDigest(BODY).replace('=', '=(').concat(')')]],
   ['hexadecimal', [`sha-256=${createHash('sha256').update(BODY).digest('hex')}`]],
-  ['capitals', [digestOf(BODY).replace('sha', 'SHA')]],
-  ['the old Digest form', [digestOf(BODY).replaceAll(':', '')]],
-  ['unused bits', [digestOf(BODY).replace('PE=', 'PF=')]],
+  ['capitals', [toDigest(BODY).replace('sha', 'SHA')]],
+  ['the old Digest form', [toDigest(BODY).replaceAll(':', '')]],
+  ['unused bits', [toDigest(BODY).replace('PE=', 'PF=')]],
 ])('is not read with %s', (_, lines) => expect(parseContentDigest(lines)).toBeUndefined())
 
 test('belongs to its own bytes and to no others', async () => {

@@ -34,11 +34,11 @@ export const BODY = new TextEncoder().encode('{"hello": "world"}')
 export const POST: Sent = {
   ...GET,
   method: 'POST',
-  headers: { ...GET.headers, 'content-digest': digestOf(BODY) },
+  headers: { ...GET.headers, 'content-digest': toDigest(BODY) },
   body: BODY,
 }
 
-export function digestOf(body: Uint8Array, algorithm: 'sha-256' | 'sha-512' = 'sha-256'): string {
+export function toDigest(body: Uint8Array, algorithm: 'sha-256' | 'sha-512' = 'sha-256'): string {
   return `${algorithm}=:${createHash(algorithm.replace('-', '')).update(body).digest('base64')}:`
 }
 
@@ -52,7 +52,7 @@ export function received({ headers, ...sent }: Sent): HolderRequest {
   }
 }
 
-export function expectedOf(key: PrivateKey, more: Partial<ExpectedHolder> = {}): ExpectedHolder {
+export function toExpected(key: PrivateKey, more: Partial<ExpectedHolder> = {}): ExpectedHolder {
   return {
     holderKey: key.publicKey,
     holderDid: didKey(key.publicKey),

@@ -7,7 +7,7 @@ import { signRequest } from '../../src/holder/sign.ts'
 import { didKey } from '../../src/proof/did.ts'
 import type { KeyAlgorithm } from '../../src/proof/keys.ts'
 import { exportPrivateJwk, generatePrivateKey } from '../../src/proof/private-key.ts'
-import { BODY, digestOf, expectedOf, NONCE_A, NOW_MS } from './forged-proof.ts'
+import { BODY, NONCE_A, NOW_MS, toDigest, toExpected } from './forged-proof.ts'
 
 const FIELDS = ['@method', '@authority', '@path', '@query', 'x-service-credential', 'content-digest']
 const ALGS = { Ed25519: 'ed25519', 'P-256': 'ecdsa-p256-sha256' } as const
@@ -44,16 +44,16 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('with %s, next to http-message
       {
         method: 'POST',
         url,
-        headers: { 'X-Service-Credential': 'eyJmb28iOiJiYXIifQ', 'Content-Digest': digestOf(BODY) },
+        headers: { 'X-Service-Credential': 'eyJmb28iOiJiYXIifQ', 'Content-Digest': toDigest(BODY) },
       },
     )
     const request = holderRequestFrom('POST', url, new Headers(headers as Record<string, string>), BODY)
-    expect(await checkHolderProof(request, expectedOf(key))).toMatchObject({
+    expect(await checkHolderProof(request, toExpected(key))).toMatchObject({
       ok: true,
       nonce: NONCE_A,
       bodyChecked: true,
     })
-    expect(await checkHolderProof({ ...request, method: 'PUT' }, expectedOf(key))).toMatchObject({
+    expect(await checkHolderProof({ ...request, method: 'PUT' }, toExpected(key))).toMatchObject({
       ok: false,
       code: 'proof_invalid',
     })

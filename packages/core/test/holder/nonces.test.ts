@@ -25,7 +25,7 @@ describe('nonces in memory', () => {
     expect(nonces.consume(use({ createdMs: START_MS + 59_500 }))).toBe('replayed')
   })
 
-  test('refuse everything that an earlier process may have accepted, the second of the start included', () => {
+  test('reject everything that an earlier process may have accepted, the second of the start included', () => {
     const created = (createdMs: number, options = {}) =>
       createMemoryNonces({ startedAtMs: START_MS, ...options }).consume(
         use({ createdMs, nowMs: Math.max(START_MS, createdMs) }),
@@ -54,7 +54,7 @@ describe('nonces in memory', () => {
     expect(createMemoryNonces({ startedAtMs: -Infinity }).consume(use({ createdMs: 0 }))).toBe('fresh')
   })
 
-  test('refuse what is further ahead than a later process would account for', () => {
+  test('reject what is further ahead than a later process would account for', () => {
     const nowMs = START_MS + 60_000
     const nonces = createMemoryNonces({ startedAtMs: START_MS, aheadMsMax: 2000 })
     expect(nonces.consume(use({ nowMs, createdMs: nowMs + 2001 }))).toBe('rejected')
@@ -78,7 +78,7 @@ describe('nonces in memory', () => {
     expect(nonces.consume(at(9))).toBe('fresh')
   })
 
-  test('refuse times that are not numbers', () => {
+  test('reject times that are not numbers', () => {
     const nonces = createMemoryNonces({ startedAtMs: START_MS })
     expect(nonces.consume(use({ createdMs: Number.NaN }))).toBe('rejected')
     expect(nonces.consume(use({ nowMs: Number.NaN, createdMs: START_MS + 60_000 }))).toBe('rejected')
@@ -110,7 +110,7 @@ describe('nonces in memory', () => {
   })
 
   test.each([1, 5, 7, 8, 9, 10, 11, 12, 13, 30, 90])(
-    'refuse no proof of the last minute when one comes from ahead every %i s',
+    'reject no proof of the last minute when one comes from ahead every %i s',
     (seconds) => {
       const nonces = createMemoryNonces({ startedAtMs: START_MS })
       for (let i = 0; i < 150; i++) {
@@ -170,7 +170,7 @@ describe('nonces in memory', () => {
     )
   })
 
-  test('refuse no proof that is young enough while there is room', () => {
+  test('reject no proof that is young enough while there is room', () => {
     const arrival = fc.record({
       afterMs: fc.integer({ min: 0, max: 30_000 }),
       ageMs: fc.integer({ min: -10_000, max: 60_000 }),

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { holderRequestFrom } from '../../src/holder/request.ts'
 
 test('takes a web-standard request apart', () => {
@@ -37,7 +37,7 @@ test.each(['/orders', 'ftp://shop.example/', 'shop.example:80'])('throws a TypeE
 describe('a URL that a parser would change', () => {
   const from = (url: string) => () => holderRequestFrom('GET', url, new Headers(), 'none')
 
-  it.each([
+  test.each([
     'https://shop.example/a/../b',
     'https://shop.example/a/%2e%2e/b',
     'https://shop.example/a\\b',
@@ -48,7 +48,7 @@ describe('a URL that a parser would change', () => {
     expect(from(url)).toThrow(TypeError)
   })
 
-  it.each([
+  test.each([
     ['https://shop.example', '/', ''],
     ['https://shop.example?a=1', '/', '?a=1'],
     ['https://shop.example/a?', '/a', ''],

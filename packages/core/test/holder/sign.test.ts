@@ -6,14 +6,14 @@ import type { KeyAlgorithm } from '../../src/proof/keys.ts'
 import { generatePrivateKey } from '../../src/proof/private-key.ts'
 import {
   BODY,
-  digestOf,
-  expectedOf,
   GET,
   NONCE_A,
   NOW_MS,
   NOW_SECONDS,
   received,
   type Sent,
+  toDigest,
+  toExpected,
   withHeader,
 } from './forged-proof.ts'
 
@@ -33,7 +33,7 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a holder with %s', (algorithm
     const holder = await generatePrivateKey(algorithm)
     const fields = await sign(sent, { key: holder })
     const request = received({ ...sent, headers: { ...sent.headers, ...fields } })
-    expect(await checkHolderProof(request, expectedOf(holder))).toMatchObject({
+    expect(await checkHolderProof(request, toExpected(holder))).toMatchObject({
       ok: true,
       createdMs: NOW_SECONDS * 1000,
       bodyChecked: true,
@@ -57,16 +57,16 @@ test('covers what there is, and writes it in one way', async () => {
   expect(post['signature-input']).toBe(
     `holder=("@method" "@authority" "@path" "@query" "content-digest")${tail}`,
   )
-  expect(post['content-digest']).toBe(digestOf(BODY))
+  expect(post['content-digest']).toBe(toDigest(BODY))
 })
 
 test('names the key as the caller spells it', async () => {
   const fields = await sign(GET, { keyid: 'did:jwk:abc' })
   const request = received({ ...GET, headers: { ...GET.headers, ...fields } })
-  expect(await checkHolderProof(request, expectedOf(key, { holderDid: 'did:jwk:abc' }))).toMatchObject({
+  expect(await checkHolderProof(request, toExpected(key, { holderDid: 'did:jwk:abc' }))).toMatchObject({
     ok: true,
   })
-  expect(await checkHolderProof(request, expectedOf(key))).toMatchObject({ ok: false, code: 'proof_invalid' })
+  expect(await checkHolderProof(request, toExpected(key))).toMatchObject({ ok: false, code: 'proof_invalid' })
 })
 
 test('takes a new nonce of 144 bits for every proof', async () => {
@@ -79,7 +79,7 @@ test('takes a new nonce of 144 bits for every proof', async () => {
 
 test.each<[string, Partial<Sent>, Partial<SignRequestOptions>]>([
   ['an unseen body', { body: 'unseen' }, {}],
-  ['a Content-Digest of its own', withHeader(GET, 'content-digest', digestOf(BODY)), {}],
+  ['a Content-Digest of its own', withHeader(GET, 'content-digest', toDigest(BODY)), {}],
   ['no authority', { authority: '' }, {}],
   ['a path that is not one', { path: 'orders' }, {}],
   ['a line break in the credential', withHeader(GET, 'x-service-credential', 'a\nb'), {}],

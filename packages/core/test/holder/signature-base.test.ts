@@ -30,7 +30,7 @@ describe('RFC 9421 appendix B.2.6', () => {
     body: Buffer.from(body),
   })
 
-  test('gives the signature base of the RFC, its signature holds, and signing again gives the same bytes', async () => {
+  test('gives the signature base of the RFC, its signature is valid, and signing again gives the same bytes', async () => {
     const [components] = member(signatureInput, label) as unknown as [[string][], unknown]
     const names = components.map(([name]) => name)
     const base = signatureBase(request, names, signatureInput.slice(label.length + 1))

@@ -4,7 +4,7 @@ import { checkHolderProof } from '../../src/holder/check.ts'
 import { signRequest } from '../../src/holder/sign.ts'
 import type { KeyAlgorithm } from '../../src/proof/keys.ts'
 import { generatePrivateKey } from '../../src/proof/private-key.ts'
-import { BODY, expectedOf, GET, NOW_MS, received, type Sent } from './forged-proof.ts'
+import { BODY, GET, NOW_MS, received, type Sent, toExpected } from './forged-proof.ts'
 
 const PARTS = [
   'method',
@@ -52,14 +52,14 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a request signed with %s', (a
     return { key, sent: { ...sent, headers: { ...sent.headers, ...fields } } as Sent }
   })()
   const isAllowed = async (sent: Sent) =>
-    (await checkHolderProof(received(sent), expectedOf((await signed).key))).ok
+    (await checkHolderProof(received(sent), toExpected((await signed).key))).ok
 
   test('is allowed as it is', async () => {
     expect(await isAllowed((await signed).sent)).toBe(true)
   })
 
   test.each(PARTS)(
-    'is refused after any single character of its %s is replaced, dropped or added',
+    'is rejected after any single character of its %s is replaced, dropped or added',
     async (part) => {
       const { sent } = await signed
       const original = get(sent, part)
@@ -83,7 +83,7 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a request signed with %s', (a
     },
   )
 
-  test('is refused after any single bit of its fields and body is turned', async () => {
+  test('is rejected after any single bit of its fields and body is turned', async () => {
     const { sent } = await signed
     for (const part of PARTS) {
       const original = get(sent, part)

@@ -43,7 +43,7 @@ test.each([
   ['a line break', ['a=1,\nb=2']],
   ['a byte order mark', ['\ufeffa=1']],
   ['rubbish', ['{"a":1}']],
-])('refuses %s', (_, lines) => expect(parseStrictDictionary(lines)).toBeUndefined())
+])('rejects %s', (_, lines) => expect(parseStrictDictionary(lines)).toBeUndefined())
 
 test('keeps the order of members and the last word of none', () => {
   expect([...(parseStrictDictionary(['b=1', 'a=2']) ?? [])].map(([key]) => key)).toEqual(['b', 'a'])
@@ -94,7 +94,7 @@ describe('next to structured-headers, which reads all of RFC 9651', () => {
     )
   })
 
-  test('accepts nothing that it refuses, and never with another meaning', () => {
+  test('accepts nothing that it rejects, and never with another meaning', () => {
     const junk = fc.stringMatching(/^[ \t()";=,:?@%\\a-cA0-9+/.-]{0,6}$/)
     fc.assert(
       fc.property(text, fc.nat(), fc.nat({ max: 3 }), junk, (written, place, cut, noise) => {

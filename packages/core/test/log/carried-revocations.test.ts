@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { CARRIED_REVOCATIONS_MAX } from '../../src/log/carried-revocations.ts'
 import type { EpochStatement } from '../../src/log/epoch-statement.ts'
 import type { LogHead } from '../../src/log/position.ts'
@@ -10,23 +10,23 @@ import {
   activeKey,
   at,
   BODIES,
+  createLog,
+  createView,
   credential,
   EPOCH,
   issuer,
   issuerState,
-  logOf,
   msAt,
-  msOf,
   NOW,
   type Saying,
   SEED,
   SITE,
   token,
+  toMs,
   user,
-  viewOf,
 } from './log-sample.ts'
 import { PlainSite } from './plain-site.ts'
-import { answersOf, anyLog, CREATED, FEW, type TimedSaying, userLog } from './random-log.ts'
+import { anyLog, CREATED, FEW, listAnswers, type TimedSaying, userLog } from './random-log.ts'
 
 const NEXT = 'fedcba9876543210'
 const LAST = 'aaaabbbbccccdddd'
@@ -34,7 +34,7 @@ const AS_OF_MS = msAt(1000)
 const open: Saying = { kind: 'site.changed', body: BODIES['site.changed'], at: at(0) }
 
 describe('a new epoch', () => {
-  it('I-24 keeps every proven revocation that it lacks: credential, token, user, compromised key', async () => {
+  test('I-24 keeps every proven revocation that it lacks: credential, token, user, compromised key', async () => {
     const view = await proven([
       open,
       { kind: 'issuer.trusted', body: issuerState(1, [activeKey('key-1', 1)]) },
@@ -57,7 +57,7 @@ describe('a new epoch', () => {
     expect(view.credentialRevocation(credential(2))).toBeUndefined()
   })
 
-  it('has nothing to carry when it has all of them', async () => {
+  test('has nothing to carry when it has all of them', async () => {
     const sayings: Saying[] = [
       open,
       { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(3) }, at: at(3) },
@@ -67,9 +67,9 @@ describe('a new epoch', () => {
     expect(view.carriedRevocationCount).toBe(0)
   })
 
-  it('does not carry what was never proven', async () => {
+  test('does not carry what was never proven', async () => {
     const view = await proven([open])
-    for (const entry of await logOf(
+    for (const entry of await createLog(
       [{ kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(3) } }],
       view.head,
     ))
@@ -80,7 +80,7 @@ describe('a new epoch', () => {
     expect(view.userRevocation(user(1), msAt(0))).toBeUndefined()
   })
 
-  it('is followed over several statements, and not past a missing one', async () => {
+  test('is followed over several statements, and not past a missing one', async () => {
     const sayings: Saying[] = [open, { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(3) } }]
     const link = statement(EPOCH, NEXT)
     const next = statement(NEXT, LAST)
@@ -95,7 +95,7 @@ describe('a new epoch', () => {
     expect(follow(back, EPOCH, sayings, [link])).toBe('unlinked_epoch')
   })
 
-  it('keeps them through further epochs and snapshots, until the log revokes them itself', async () => {
+  test('keeps them through further epochs and snapshots, until the log revokes them itself', async () => {
     const view = await proven([
       open,
       { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(1) } },
@@ -119,14 +119,14 @@ describe('a new epoch', () => {
       kind: 'credential.revoked',
       body: { credential_id: credential(1), revoked_at: at(600) },
     }
-    for (const entry of await logOf([again], view.head)) view.apply(entry)
+    for (const entry of await createLog([again], view.head)) view.apply(entry)
     expect(view.carriedRevocationCount).toBe(2)
     prove(view, AS_OF_MS + 1)
     expect(view.carriedRevocationCount).toBe(1)
     expect(view.credentialRevocation(credential(1))).toEqual({ by: 'credential', sinceMs: msAt(600) })
   })
 
-  it('lifts the revocation of a user with a proven reinstatement of its own, and with no older one', async () => {
+  test('lifts the revocation of a user with a proven reinstatement of its own, and with no older one', async () => {
     const earlier: Saying[] = [
       { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(1) }, at: at(1) },
       { kind: 'user.reinstated', body: { ppid: user(1), reinstated_at: at(10) }, at: at(10) },
@@ -141,7 +141,7 @@ describe('a new epoch', () => {
     expect(view.userRevocation(user(1), msAt(15))).toBeDefined()
     expect(view.userRevocation(user(1), msAt(700))).toBeDefined()
     const reinstated: Saying = { kind: 'user.reinstated', body: { ppid: user(1), reinstated_at: at(600) } }
-    for (const entry of await logOf([reinstated], view.head)) view.apply(entry)
+    for (const entry of await createLog([reinstated], view.head)) view.apply(entry)
     expect(view.userRevocation(user(1), msAt(700))).toBeDefined()
     prove(view, AS_OF_MS + 1)
     expect(view.userRevocation(user(1), msAt(700))).toBeUndefined()
@@ -149,7 +149,7 @@ describe('a new epoch', () => {
     expect(view.carriedRevocationCount).toBe(0)
   })
 
-  it(`is not followed when it lacks more than ${CARRIED_REVOCATIONS_MAX} of them`, () => {
+  test(`is not followed when it lacks more than ${CARRIED_REVOCATIONS_MAX} of them`, () => {
     const many = (count: number) => {
       const view = new SiteView({ siteId: SITE, seed: SEED })
       const head: SnapshotHead = { ...new PlainSite().snapshotHead(7, token(7)), as_of: at(0) }
@@ -181,7 +181,7 @@ describe('a new epoch', () => {
     expect(view.carriedRevocationCount).toBe(CARRIED_REVOCATIONS_MAX)
   })
 
-  it('forgets them when every credential of that time has expired, and tokens after a day', async () => {
+  test('forgets them when every credential of that time has expired, and tokens after a day', async () => {
     const revoked: Saying[] = [
       { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(1) } },
       { kind: 'token.revoked', body: { token_sha256: token(1), revoked_at: at(1) } },
@@ -204,7 +204,7 @@ describe('another history of the same epoch', () => {
       body: { credential_id: credential(50 + n), revoked_at: at(1) },
     }))
 
-  it('I-24 that a relay passes off as an extension makes no proven revocation vanish', async () => {
+  test('I-24 that a relay passes off as an extension makes no proven revocation vanish', async () => {
     const view = await proven([
       open,
       { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(1) } },
@@ -219,13 +219,13 @@ describe('another history of the same epoch', () => {
     expect(view.credentialRevocation(credential(1))).toBeDefined()
   })
 
-  it('I-24 revokes all that was proven, whatever the two logs say, unless a user was reinstated since', async () => {
+  test('I-24 revokes all that was proven, whatever the two logs say, unless a user was reinstated since', async () => {
     await fc.assert(
       fc.asyncProperty(anyLog, anyLog, async (before, after) => {
         const view = await proven([open, ...before])
-        const old = answersOf(view) as Answers
+        const old = listAnswers(view) as Answers
         expect(follow(view, EPOCH, [open, ...after, ...others(41)])).toBe('loaded')
-        const now = answersOf(view) as Answers
+        const now = listAnswers(view) as Answers
         for (const n of FEW) {
           if (old.credentials[n] !== undefined) expect(now.credentials[n]).toBeDefined()
           if (old.tokens[n] !== undefined) expect(now.tokens[n]).toBeDefined()
@@ -240,14 +240,14 @@ describe('another history of the same epoch', () => {
     )
   })
 
-  it('has nothing to carry when it is an extension', async () => {
+  test('has nothing to carry when it is an extension', async () => {
     await fc.assert(
       fc.asyncProperty(anyLog, anyLog, async (before, after) => {
         const log = inOrder([{ ...open, at: at(0) }, ...before, ...after])
         const view = await proven(log.slice(0, before.length + 1))
         expect(follow(view, EPOCH, [...log, ...others(1)])).toBe('loaded')
         expect(view.carriedRevocationCount).toBe(0)
-        expect(answersOf(view)).toEqual(answersOf(viewOf(await logOf(log))))
+        expect(listAnswers(view)).toEqual(listAnswers(createView(await createLog(log))))
       }),
       { numRuns: 100 },
     )
@@ -255,10 +255,10 @@ describe('another history of the same epoch', () => {
 })
 
 describe('revocations that another log lacks', () => {
-  it('together with that log revoke all that this one does, unless that one has reinstated since', async () => {
+  test('together with that log revoke all that this one does, unless that one has reinstated since', async () => {
     await fc.assert(
       fc.property(userLog, userLog, (before, after) => {
-        const [old, next] = [revocationsOf(before), revocationsOf(after)]
+        const [old, next] = [createRevocations(before), createRevocations(after)]
         const missing = old.missingFrom(next)
         for (const n of FEW) {
           const isSettled = lastReinstated(after, n) > lastReinstated(before, n)
@@ -276,11 +276,11 @@ describe('revocations that another log lacks', () => {
     )
   })
 
-  it('added to others revoke whatever either of them does', () => {
+  test('added to others revoke whatever either of them does', () => {
     fc.assert(
       fc.property(userLog, userLog, (one, other) => {
-        const [left, right] = [revocationsOf(one), revocationsOf(other)]
-        const both = revocationsOf(one)
+        const [left, right] = [createRevocations(one), createRevocations(other)]
+        const both = createRevocations(one)
         both.addAll(right)
         for (const n of FEW)
           for (const createdMs of CREATED)
@@ -290,7 +290,7 @@ describe('revocations that another log lacks', () => {
     )
   })
 
-  it('are found among many, in tables that are spread over parts', () => {
+  test('are found among many, in tables that are spread over parts', () => {
     const [old, next] = [new Revocations(SEED), new Revocations(SEED)]
     for (let n = 0; n < 30_000; n++) {
       old.revokeCredential(credential(n), n)
@@ -302,13 +302,13 @@ describe('revocations that another log lacks', () => {
     expect(missing.credential(credential(29_998))).toBeUndefined()
   })
 
-  it('cannot be found between tables of different seeds', () => {
+  test('cannot be found between tables of different seeds', () => {
     expect(() => new Revocations(SEED).missingFrom(new Revocations([1, 2]))).toThrow(TypeError)
   })
 })
 
 const seconds = ({ reinstated_at }: { readonly reinstated_at: string }) =>
-  Math.ceil(msOf(reinstated_at) / 1000)
+  Math.ceil(toMs(reinstated_at) / 1000)
 
 const lastReinstated = (log: readonly TimedSaying[], n: number) =>
   Math.max(
@@ -318,7 +318,7 @@ const lastReinstated = (log: readonly TimedSaying[], n: number) =>
     ),
   )
 
-/** What `answersOf` gives, for users by the moments of `CREATED`. */
+/** What `listAnswers` gives, for users by the moments of `CREATED`. */
 interface Answers {
   readonly credentials: readonly unknown[]
   readonly tokens: readonly unknown[]
@@ -336,11 +336,11 @@ function inOrder(log: readonly TimedSaying[]): TimedSaying[] {
   })
 }
 
-function revocationsOf(log: readonly TimedSaying[]): Revocations {
+function createRevocations(log: readonly TimedSaying[]): Revocations {
   const revocations = new Revocations(SEED)
   for (const { kind, body } of log) {
-    if (kind === 'user.revoked') revocations.revokeUser(body.ppid, msOf(body.revoked_at))
-    if (kind === 'user.reinstated') revocations.reinstateUser(body.ppid, msOf(body.reinstated_at))
+    if (kind === 'user.revoked') revocations.revokeUser(body.ppid, toMs(body.revoked_at))
+    if (kind === 'user.reinstated') revocations.reinstateUser(body.ppid, toMs(body.reinstated_at))
   }
   return revocations
 }
@@ -348,9 +348,9 @@ function revocationsOf(log: readonly TimedSaying[]): Revocations {
 /** A view of a log that says this, with a proof of its head. */
 async function proven(sayings: readonly Saying[]): Promise<SiteView> {
   const view = new SiteView({ siteId: SITE, seed: SEED })
-  for (const entry of await logOf(sayings)) view.apply(entry)
+  for (const entry of await createLog(sayings)) view.apply(entry)
   prove(view, msAt(0))
-  expect(view.provenHead).toEqual(viewOf(await logOf(sayings)).head)
+  expect(view.provenHead).toEqual(createView(await createLog(sayings)).head)
   return view
 }
 

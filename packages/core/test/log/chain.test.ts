@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { canonicalJson } from '../../src/encoding/jcs.ts'
 import type { JsonValue } from '../../src/encoding/json.ts'
 import { auditChain, checkEntry, createEntry, entryHash, GENESIS_HASH } from '../../src/log/chain.ts'
@@ -8,16 +8,16 @@ import { type Entry, parseEntry } from '../../src/log/entry.ts'
 import {
   at,
   BODIES,
+  createLog,
   credential,
   EPOCH,
-  headOf,
   KINDS,
-  logOf,
   OTHER_SITE,
   revocations,
   type Saying,
   SITE,
   START,
+  toHead,
   token,
   user,
 } from './log-sample.ts'
@@ -32,22 +32,22 @@ const resealed = async (entry: Entry, changes: Partial<Entry>) => {
 }
 
 describe('the hash of an entry', () => {
-  it('is the SHA-256 of the canonical JSON of the rest, for every kind', async () => {
-    for (const entry of await logOf(oneOfEachKind)) {
+  test('is the SHA-256 of the canonical JSON of the rest, for every kind', async () => {
+    for (const entry of await createLog(oneOfEachKind)) {
       expect(entry.hash, entry.kind).toBe(sha256(canonicalJson(entry as unknown as JsonValue, 'hash')))
     }
   })
 
-  it('does not depend on the order in which the members came', async () => {
-    for (const entry of await logOf(oneOfEachKind)) {
+  test('does not depend on the order in which the members came', async () => {
+    for (const entry of await createLog(oneOfEachKind)) {
       const shuffled = parseEntry(backwards(entry))
       expect(shuffled).toEqual(entry)
       expect(await checkEntry(shuffled as Entry), entry.kind).toBeDefined()
     }
   })
 
-  it('is what it was when this test was written', async () => {
-    const [entry] = await logOf([
+  test('is what it was when this test was written', async () => {
+    const [entry] = await createLog([
       { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(3) } },
     ])
     expect(canonicalJson(entry as unknown as JsonValue, 'hash')).toBe(
@@ -58,10 +58,10 @@ describe('the hash of an entry', () => {
     expect(entry?.hash).toBe('7fb0d1286f55a07606fe5cd3b3fcb7e117bc56753be59a202f5bfed4d5b3172d')
   })
 
-  it('covers every member', async () => {
-    const [entry] = (await logOf([{ kind: 'user.revoked', body: BODIES['user.revoked'] }])) as Entry[] as [
-      Entry,
-    ]
+  test('covers every member', async () => {
+    const [entry] = (await createLog([
+      { kind: 'user.revoked', body: BODIES['user.revoked'] },
+    ])) as Entry[] as [Entry]
     const changes: Partial<Entry>[] = [
       { epoch: `${EPOCH}0` },
       { seq: 2 },
@@ -80,13 +80,13 @@ describe('the hash of an entry', () => {
 })
 
 describe('createEntry', () => {
-  it('continues a log: the next number, the same epoch, the hash before', async () => {
-    const [first, second] = (await logOf(revocations(2))) as Entry[] as [Entry, Entry]
+  test('continues a log: the next number, the same epoch, the hash before', async () => {
+    const [first, second] = (await createLog(revocations(2))) as Entry[] as [Entry, Entry]
     expect(first).toMatchObject({ seq: 1, epoch: EPOCH, site_id: SITE, prev_hash: GENESIS_HASH })
     expect(second).toMatchObject({ seq: 2, epoch: EPOCH, site_id: SITE, prev_hash: first.hash })
   })
 
-  it('throws rather than make an entry that no reader would take', () => {
+  test('throws rather than make an entry that no reader would take', () => {
     const fields = { siteId: SITE, kind: 'user.revoked', body: BODIES['user.revoked'], at: at(0) } as const
     expect(() => createEntry(fields, START)).not.toThrow()
     expect(() => createEntry({ ...fields, at: 'now' }, START)).toThrow(TypeError)
@@ -101,23 +101,23 @@ describe('createEntry', () => {
 })
 
 describe('auditChain', () => {
-  it('finds nothing wrong with a good log and says where it ends', async () => {
-    const entries = await logOf(oneOfEachKind)
-    const head = headOf(entries.at(-1) as Entry)
+  test('finds nothing wrong with a good log and says where it ends', async () => {
+    const entries = await createLog(oneOfEachKind)
+    const head = toHead(entries.at(-1) as Entry)
     expect(await auditChain(entries)).toEqual({ ok: true, head })
     expect(await auditChain(inPieces(entries), { siteId: SITE })).toEqual({ ok: true, head })
-    expect(await auditChain(entries.slice(3), { head: headOf(entries[2] as Entry) })).toEqual({
+    expect(await auditChain(entries.slice(3), { head: toHead(entries[2] as Entry) })).toEqual({
       ok: true,
       head,
     })
   })
 
-  it('takes an empty log for one that has not begun', async () => {
+  test('takes an empty log for one that has not begun', async () => {
     expect(await auditChain([])).toEqual({ ok: true, head: { epoch: '', seq: 0, hash: GENESIS_HASH } })
     expect(await auditChain([], { head: START })).toEqual({ ok: true, head: START })
   })
 
-  it.each([
+  test.each([
     ['hole', async (e: Entry[]) => e.toSpliced(3, 1), 4, 5],
     ['hole', async (e: Entry[]) => e.slice(1), 1, 2],
     ['hole', async (e: Entry[]) => e.toSpliced(3, 0, e[2] as Entry), 4, 3],
@@ -154,13 +154,13 @@ describe('auditChain', () => {
       4,
     ],
   ] as const)('finds a %s', async (fault, spoil, seq, found) => {
-    const spoiled = await spoil(await logOf(revocations(6)))
+    const spoiled = await spoil(await createLog(revocations(6)))
     expect(await auditChain(spoiled)).toEqual({ ok: false, fault, seq, found })
     expect(await auditChain(inPieces(spoiled))).toEqual({ ok: false, fault, seq, found })
   })
 
-  it('holds the first entry to the site and head it was told to begin with', async () => {
-    const entries = await logOf(revocations(3))
+  test('holds the first entry to the site and head it was told to begin with', async () => {
+    const entries = await createLog(revocations(3))
     expect(await auditChain(entries, { siteId: OTHER_SITE })).toMatchObject({
       ok: false,
       fault: 'other_site',
@@ -178,8 +178,8 @@ describe('auditChain', () => {
     })
   })
 
-  it('notices any entry taken out of the middle, doubled, or put elsewhere', async () => {
-    const entries = await logOf(revocations(12))
+  test('notices any entry taken out of the middle, doubled, or put elsewhere', async () => {
+    const entries = await createLog(revocations(12))
     await fc.assert(
       fc.asyncProperty(
         fc.nat(10),

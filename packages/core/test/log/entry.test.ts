@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Entry, type EntryKind, ISSUER_KEYS_MAX, parseEntry } from '../../src/log/entry.ts'
 import { activeKey, at, BODIES, EPOCH, issuer, KINDS, multikey, SITE, token } from './log-sample.ts'
 
 /** Not sealed: the grammar does not look whether the hash is right. */
-function entryOf(
+function createEntryOfKind(
   kind: string,
   body: unknown = BODIES[kind as EntryKind],
   changes: Record<string, unknown> = {},
@@ -23,22 +23,22 @@ function entryOf(
 }
 
 describe('parseEntry', () => {
-  it.each(KINDS)('takes a good %s', (kind) => {
-    expect(parseEntry(entryOf(kind))).toEqual(entryOf(kind))
+  test.each(KINDS)('takes a good %s', (kind) => {
+    expect(parseEntry(createEntryOfKind(kind))).toEqual(createEntryOfKind(kind))
   })
 
-  it('gives a copy, so that what was checked cannot be changed afterwards', () => {
-    const mutable = structuredClone(entryOf('issuer.trusted')) as {
+  test('gives a copy, so that what was checked cannot be changed afterwards', () => {
+    const mutable = structuredClone(createEntryOfKind('issuer.trusted')) as {
       body: { issuer: string; keys: { status: string }[]; scope: string[] }
     }
     const entry = parseEntry(mutable)
     mutable.body.issuer = issuer(9)
     mutable.body.scope.push('admin')
     ;(mutable.body.keys[0] as { status: string }).status = 'compromised'
-    expect(entry).toEqual(entryOf('issuer.trusted'))
+    expect(entry).toEqual(createEntryOfKind('issuer.trusted'))
   })
 
-  it.each([
+  test.each([
     ['a kind it does not know', { kind: 'user.renamed' }],
     ['a kind that is the name of an inherited member', { kind: 'constructor' }],
     ['a short epoch', { epoch: 'abcdefg' }],
@@ -61,33 +61,38 @@ describe('parseEntry', () => {
     ['no body', { body: undefined }],
     ['a body that is a list', { body: [] }],
     ['null for a body', { body: null }],
-  ])('refuses %s', (_, changes) => {
-    expect(parseEntry(entryOf('user.revoked', undefined, changes as Record<string, unknown>))).toBeUndefined()
+  ])('rejects %s', (_, changes) => {
+    expect(
+      parseEntry(createEntryOfKind('user.revoked', undefined, changes as Record<string, unknown>)),
+    ).toBeUndefined()
   })
 
-  it.each(Object.keys(entryOf('user.revoked')))('refuses an entry without %s', (member) => {
-    const { [member]: _, ...rest } = entryOf('user.revoked')
+  test.each(Object.keys(createEntryOfKind('user.revoked')))('rejects an entry without %s', (member) => {
+    const { [member]: _, ...rest } = createEntryOfKind('user.revoked')
     expect(parseEntry(rest)).toBeUndefined()
   })
 
-  it.each(KINDS)('refuses a body of %s with one member more or one less', (kind) => {
+  test.each(KINDS)('rejects a body of %s with one member more or one less', (kind) => {
     const body = BODIES[kind] as unknown as Record<string, unknown>
-    expect(parseEntry(entryOf(kind, { ...body, reason: 'because' }))).toBeUndefined()
+    expect(parseEntry(createEntryOfKind(kind, { ...body, reason: 'because' }))).toBeUndefined()
     for (const member of Object.keys(body)) {
       const { [member]: _, ...rest } = body
-      expect(parseEntry(entryOf(kind, rest)), `without ${member}`).toBeUndefined()
-      expect(parseEntry(entryOf(kind, { ...rest, other: body[member] })), `${member} renamed`).toBeUndefined()
+      expect(parseEntry(createEntryOfKind(kind, rest)), `without ${member}`).toBeUndefined()
+      expect(
+        parseEntry(createEntryOfKind(kind, { ...rest, other: body[member] })),
+        `${member} renamed`,
+      ).toBeUndefined()
     }
   })
 
-  it.each(KINDS)('refuses the body of any other kind under %s', (kind) => {
+  test.each(KINDS)('rejects the body of any other kind under %s', (kind) => {
     for (const other of KINDS) {
       const alike = JSON.stringify(Object.keys(BODIES[kind])) === JSON.stringify(Object.keys(BODIES[other]))
-      expect(parseEntry(entryOf(kind, BODIES[other])) !== undefined, other).toBe(alike)
+      expect(parseEntry(createEntryOfKind(kind, BODIES[other])) !== undefined, other).toBe(alike)
     }
   })
 
-  it.each([
+  test.each([
     ['user.revoked', { ppid: 'did:service:ppid_short' }],
     ['user.revoked', { revoked_at: 'yesterday' }],
     ['user.reinstated', { ppid: 5 }],
@@ -122,27 +127,27 @@ describe('parseEntry', () => {
     ['issuer.trusted', { keys: [{ ...activeKey('key-1', 1), status: 'retired', retired_at: 'soon' }] }],
     ['issuer.trusted', { keys: [{ ...activeKey('key-1', 1), note: 'x' }] }],
     ['issuer.trusted', { keys: [null] }],
-  ] as const)('refuses %s with %j', (kind, changes) => {
-    expect(parseEntry(entryOf(kind, { ...BODIES[kind], ...changes }))).toBeUndefined()
+  ] as const)('rejects %s with %j', (kind, changes) => {
+    expect(parseEntry(createEntryOfKind(kind, { ...BODIES[kind], ...changes }))).toBeUndefined()
   })
 
-  it('takes as many keys of an issuer as are allowed and not one more', () => {
+  test('takes as many keys of an issuer as are allowed and not one more', () => {
     const keys = Array.from({ length: ISSUER_KEYS_MAX + 1 }, (_, n) => activeKey(`key-${n}`, n))
     const bodyWith = (count: number) => ({ ...BODIES['issuer.trusted'], keys: keys.slice(0, count) })
-    expect(parseEntry(entryOf('issuer.trusted', bodyWith(ISSUER_KEYS_MAX)))).toBeDefined()
-    expect(parseEntry(entryOf('issuer.trusted', bodyWith(ISSUER_KEYS_MAX + 1)))).toBeUndefined()
+    expect(parseEntry(createEntryOfKind('issuer.trusted', bodyWith(ISSUER_KEYS_MAX)))).toBeDefined()
+    expect(parseEntry(createEntryOfKind('issuer.trusted', bodyWith(ISSUER_KEYS_MAX + 1)))).toBeUndefined()
   })
 
-  it('never throws, whatever it is given', () => {
+  test('never throws, for any input', () => {
     fc.assert(
       fc.property(fc.constantFrom(...KINDS), fc.anything(), fc.anything(), (kind, value, body) => {
         parseEntry(value)
-        parseEntry(entryOf(kind, body))
+        parseEntry(createEntryOfKind(kind, body))
       }),
     )
   })
 
-  it('refuses every entry in which one member anywhere has become something else', () => {
+  test('rejects every entry in which one member anywhere has become something else', () => {
     const other = fc.oneof(
       fc.constant(undefined),
       fc.boolean(),
@@ -153,7 +158,7 @@ describe('parseEntry', () => {
     )
     fc.assert(
       fc.property(fc.constantFrom(...KINDS), fc.nat(), other, (kind, pick, replacement) => {
-        const entry = structuredClone(entryOf(kind))
+        const entry = structuredClone(createEntryOfKind(kind))
         const places = placesIn(entry)
         const [holder, member] = places[pick % places.length] as [Record<string, unknown>, string]
         holder[member] = replacement

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   checkEpochStatement,
   type EpochStatement,
@@ -17,20 +17,20 @@ const key = await generatePrivateKey('Ed25519')
 const otherKey = await generatePrivateKey('Ed25519')
 
 describe('an epoch statement', () => {
-  it('is signed over its own first line and the canonical JSON of all but the signature', () => {
+  test('is signed over its own first line and the canonical JSON of all but the signature', () => {
     expect(epochStatementText(FIELDS)).toBe(
       `countersign-epoch\n{"at":"2026-11-14T12:00:00Z","epoch":"0123456789abcdef","kid":"feed-1","previous":{"epoch":"fedcba9876543210","hash":"${token(7)}","seq":7},"site_id":"shop.example"}`,
     )
   })
 
-  it('is valid under its key after a trip through JSON', async () => {
+  test('is valid under its key after a trip through JSON', async () => {
     const statement = await signEpochStatement(FIELDS, key)
     const received = parseEpochStatement(JSON.parse(JSON.stringify(statement)))
     expect(received).toEqual(statement)
     expect(await checkEpochStatement(received as EpochStatement, key.publicKey)).toBe(true)
   })
 
-  it.each([
+  test.each([
     ['site', { site_id: OTHER_SITE }],
     ['epoch', { epoch: `${EPOCH}0` }],
     ['previous epoch', { previous: { ...PREVIOUS, epoch: 'aaaaaaaaaaaaaaaa' } }],
@@ -44,7 +44,7 @@ describe('an epoch statement', () => {
     expect(await checkEpochStatement(statement, key.publicKey)).toBe(false)
   })
 
-  it('is invalid under another key, and with the signature of a heartbeat', async () => {
+  test('is invalid under another key, and with the signature of a heartbeat', async () => {
     const statement = await signEpochStatement(FIELDS, key)
     expect(await checkEpochStatement(statement, otherKey.publicKey)).toBe(false)
     const heartbeat = {
@@ -60,7 +60,7 @@ describe('an epoch statement', () => {
     expect(await checkEpochStatement({ ...statement, signature }, key.publicKey)).toBe(false)
   })
 
-  it.each([
+  test.each([
     ['a member more', { more: 1 }],
     ['a member more of the previous head', { previous: { ...PREVIOUS, more: 1 } }],
     ['a previous head without a hash', { previous: { epoch: PREVIOUS.epoch, seq: 7 } }],
@@ -82,13 +82,13 @@ describe('a path of statements', () => {
   })
   const chain = [link('epoch00a', 'epoch00b'), link('epoch00b', 'epoch00c'), link('epoch00c', 'epoch00d')]
 
-  it('leads from any epoch to any later one', () => {
+  test('leads from any epoch to any later one', () => {
     expect(findEpochPath(chain, 'epoch00a', 'epoch00d')).toEqual(chain)
     expect(findEpochPath(chain, 'epoch00b', 'epoch00c')).toEqual([chain[1]])
     expect(findEpochPath(chain, 'epoch00d', 'epoch00d')).toEqual([])
   })
 
-  it('does not lead back, past a missing link, or round in a circle', () => {
+  test('does not lead back, past a missing link, or round in a circle', () => {
     expect(findEpochPath(chain, 'epoch00d', 'epoch00a')).toBeUndefined()
     expect(findEpochPath([chain[0], chain[2]] as EpochStatement[], 'epoch00a', 'epoch00d')).toBeUndefined()
     expect(

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   checkFeedKeyStatement,
   type FeedKeyFields,
@@ -15,7 +15,7 @@ import { at, EPOCH, SITE, token } from './log-sample.ts'
 const previous = await generatePrivateKey('Ed25519')
 const key = await generatePrivateKey('Ed25519')
 const next = await generatePrivateKey('Ed25519')
-const stranger = await generatePrivateKey('Ed25519')
+const attacker = await generatePrivateKey('Ed25519')
 const p256 = (await generatePrivateKey('P-256')).publicKey.multikey
 const FIELDS: FeedKeyFields = {
   kid: 'feed-2',
@@ -30,13 +30,13 @@ const overWire = (statement: FeedKeyStatement) =>
   parseFeedKeyStatement(JSON.parse(JSON.stringify(statement))) as FeedKeyStatement
 
 describe('a statement of a feed key', () => {
-  it('is signed over its own first line and the canonical JSON of all but the signatures', () => {
+  test('is signed over its own first line and the canonical JSON of all but the signatures', () => {
     expect(feedKeyText(FIELDS)).toBe(
       `countersign-feed-key\n{"at":"2026-11-14T12:00:00Z","kid":"feed-2","next_sha256":"${FIELDS.next_sha256}","previous_compromised":false,"previous_kid":"feed-1","public_key_multibase":"${key.publicKey.multikey}"}`,
     )
   })
 
-  it('proves its key to a reader who knows the previous key, and goes through JSON unharmed', async () => {
+  test('proves its key to a reader who knows the previous key, and goes through JSON unharmed', async () => {
     const statement = await signFeedKeyStatement(FIELDS, key, previous)
     expect(overWire(statement)).toEqual(statement)
     expect((await checkFeedKeyStatement(overWire(statement), previous.publicKey))?.multikey).toBe(
@@ -47,7 +47,7 @@ describe('a statement of a feed key', () => {
     )
   })
 
-  it('of the first key is signed by that key alone', async () => {
+  test('of the first key is signed by that key alone', async () => {
     const statement = await signFeedKeyStatement(FIRST, key, undefined)
     expect(statement.previous_signature).toBeNull()
     expect(overWire(statement)).toEqual(statement)
@@ -55,9 +55,9 @@ describe('a statement of a feed key', () => {
     expect(await checkFeedKeyStatement(statement, previous.publicKey)).toBeUndefined()
   })
 
-  it.each<[string, Partial<FeedKeyFields>]>([
+  test.each<[string, Partial<FeedKeyFields>]>([
     ['key name', { kid: 'feed-3' }],
-    ['key', { public_key_multibase: stranger.publicKey.multikey }],
+    ['key', { public_key_multibase: attacker.publicKey.multikey }],
     ['commitment', { next_sha256: token(1) }],
     ['predecessor', { previous_kid: 'feed-0' }],
     ['mark of a compromised predecessor', { previous_compromised: true }],
@@ -71,14 +71,14 @@ describe('a statement of a feed key', () => {
     expect(await checkFeedKeyStatement(statement, undefined)).toBeUndefined()
   })
 
-  it('A254 cannot be made with one of the two keys alone', async () => {
-    const byPrevious = await signFeedKeyStatement({ ...FIELDS, next_sha256: token(1) }, stranger, previous)
+  test('A254 cannot be made with one of the two keys alone', async () => {
+    const byPrevious = await signFeedKeyStatement({ ...FIELDS, next_sha256: token(1) }, attacker, previous)
     expect(await checkFeedKeyStatement(byPrevious, previous.publicKey)).toBeUndefined()
-    const bySelf = await signFeedKeyStatement({ ...FIELDS, next_sha256: token(1) }, key, stranger)
+    const bySelf = await signFeedKeyStatement({ ...FIELDS, next_sha256: token(1) }, key, attacker)
     expect(await checkFeedKeyStatement(bySelf, previous.publicKey)).toBeUndefined()
   })
 
-  it('is proven by no signature that was made for another purpose', async () => {
+  test('is proven by no signature that was made for another purpose', async () => {
     const statement = await signFeedKeyStatement(FIELDS, key, previous)
     const head = {
       site_id: SITE,
@@ -93,12 +93,12 @@ describe('a statement of a feed key', () => {
     expect(await checkFeedKeyStatement({ ...statement, signature }, undefined)).toBeUndefined()
   })
 
-  it('is not made with half a predecessor', async () => {
+  test('is not made with half a predecessor', async () => {
     await expect(signFeedKeyStatement(FIELDS, key, undefined)).rejects.toThrow(TypeError)
     await expect(signFeedKeyStatement(FIRST, key, previous)).rejects.toThrow(TypeError)
   })
 
-  it.each<[string, Record<string, unknown>]>([
+  test.each<[string, Record<string, unknown>]>([
     ['a member more', { more: 1 }],
     ['an empty key name', { kid: '' }],
     ['a key name of 257 characters', { kid: 'k'.repeat(257) }],
@@ -116,7 +116,7 @@ describe('a statement of a feed key', () => {
     expect(parseFeedKeyStatement({ ...statement, ...change })).toBeUndefined()
   })
 
-  it.each([
+  test.each([
     'kid',
     'public_key_multibase',
     'next_sha256',

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Freshness } from '../../src/log/freshness.ts'
 import { NOW } from './log-sample.ts'
 
 describe('Freshness', () => {
-  it('is infinite before the first proof, and from a restart until a newer proof', () => {
+  test('is infinite before the first proof, and from a restart until a newer proof', () => {
     const age = new Freshness()
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(Infinity)
     age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
@@ -18,19 +18,19 @@ describe('Freshness', () => {
     expect(age.ageMs({ wallMs: NOW + 1, monotonicMs: 3 })).toBe(0)
   })
 
-  it('goes on with the monotonic clock when the wall clock is set back', () => {
+  test('goes on with the monotonic clock when the wall clock is set back', () => {
     const age = new Freshness()
     age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: NOW - 3_600_000, monotonicMs: 40_000 })).toBe(40_000)
   })
 
-  it('goes on with the wall clock when the machine has slept', () => {
+  test('goes on with the wall clock when the machine has slept', () => {
     const age = new Freshness()
     age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: NOW + 3_600_000, monotonicMs: 10 })).toBe(3_600_000)
   })
 
-  it('does not become younger with an old proof that comes again', () => {
+  test('does not become younger with an old proof that comes again', () => {
     const age = new Freshness()
     age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
     // The wall clock is set back, and the heartbeat of before is played once more.
@@ -39,14 +39,14 @@ describe('Freshness', () => {
     expect(age.ageMs({ wallMs: NOW - 60_000, monotonicMs: 50_000 })).toBe(50_000)
   })
 
-  it('is infinite when a clock gives no number', () => {
+  test('is infinite when a clock gives no number', () => {
     const age = new Freshness()
     age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: Number.NaN, monotonicMs: 0 })).toBe(Infinity)
     expect(age.ageMs({ wallMs: NOW, monotonicMs: Number.NaN })).toBe(Infinity)
   })
 
-  it('never tells less than the time since a proof came, nor, while the wall clock is right, than the time since it was true', () => {
+  test('never tells less than the time since a proof came, nor, while the wall clock is right, than the time since it was true', () => {
     const step = fc.record({
       elapsedMs: fc.nat(20_000),
       /** Where the wall clock is set to, against the true time. */

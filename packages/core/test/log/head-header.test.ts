@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   encodeHeadHeader,
   generatePrivateKey,
@@ -21,7 +21,7 @@ const heartbeat = async () => {
 }
 const encode = (text: string) => Buffer.from(text).toString('base64url')
 
-it('reads what it has written, and fits its limit', async () => {
+test('reads what it has written, and fits its limit', async () => {
   const head = await heartbeat()
   expect(parseHeadHeader(encodeHeadHeader(head))).toEqual(head)
   const longest = {
@@ -35,7 +35,7 @@ it('reads what it has written, and fits its limit', async () => {
   )
 })
 
-it('is undefined for anything else', async () => {
+test('is undefined for anything else', async () => {
   const head = await heartbeat()
   const { signature: _, ...unsigned } = head
   for (const text of [

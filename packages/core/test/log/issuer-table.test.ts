@@ -1,19 +1,19 @@
 import fc from 'fast-check'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { IssuerTable } from '../../src/log/issuer-table.ts'
 import { SiteView } from '../../src/log/view.ts'
 import {
   activeKey,
   at,
+  createLog,
+  createView,
   issuer,
   issuerState,
-  logOf,
   msAt,
   multikey,
   type Saying,
   SITE,
   viewAfter,
-  viewOf,
 } from './log-sample.ts'
 import { PlainSite } from './plain-site.ts'
 import { FEW, issuerLog, KEY_IDS, trustedKeys } from './random-log.ts'
@@ -35,11 +35,11 @@ const compromise = (n: number, key_id: string, seconds: number): Saying => ({
   kind: 'key.compromised',
   body: { issuer: issuer(n), key_id, at: at(seconds) },
 })
-const keyOf = (view: SiteView, n: number, id: string) =>
+const findKey = (view: SiteView, n: number, id: string) =>
   view.issuer(issuer(n))?.keys.get(`${issuer(n)}#${id}`)
 
 describe('an issuer', () => {
-  it('is what was stated about it last, as a whole', async () => {
+  test('is what was stated about it last, as a whole', async () => {
     const view = await viewAfter(
       {
         kind: 'issuer.trusted',
@@ -59,7 +59,7 @@ describe('an issuer', () => {
     expect(view.issuer(issuer(2))).toBeUndefined()
   })
 
-  it('is gone when it is distrusted, since the first time that was said, and back when it is trusted', async () => {
+  test('is gone when it is distrusted, since the first time that was said, and back when it is trusted', async () => {
     const gone = await viewAfter(trust(1, activeKey('key-1', 1)), distrust(1, 7), distrust(1, 9))
     expect(gone.issuer(issuer(1))).toBeUndefined()
     expect(gone.issuerRevocation(issuer(1))).toEqual({ by: 'issuer', sinceMs: msAt(7) })
@@ -72,31 +72,31 @@ describe('an issuer', () => {
     expect(back.issuerRevocation(issuer(1))).toBeUndefined()
   })
 
-  it('is unknown, not revoked, when it was never trusted', async () => {
+  test('is unknown, not revoked, when it was never trusted', async () => {
     expect((await viewAfter(trust(1))).issuerRevocation(issuer(2))).toBeUndefined()
   })
 
-  it('that other code holds does not change', async () => {
-    const entries = await logOf([trust(1, activeKey('key-1', 1)), compromise(1, 'key-1', 5)])
-    const view = viewOf(entries.slice(0, 1))
+  test('that other code holds does not change', async () => {
+    const entries = await createLog([trust(1, activeKey('key-1', 1)), compromise(1, 'key-1', 5)])
+    const view = createView(entries.slice(0, 1))
     const held = view.issuer(issuer(1))
     for (const entry of entries) view.apply(entry)
     expect(held?.keys.get(`${issuer(1)}#key-1`)?.status).toBe('active')
-    expect(keyOf(view, 1, 'key-1')?.status).toBe('compromised')
+    expect(findKey(view, 1, 'key-1')?.status).toBe('compromised')
   })
 })
 
 describe('a retired key', () => {
-  it('is retired since the moment named', async () => {
+  test('is retired since the moment named', async () => {
     expect(
-      keyOf(await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5)), 1, 'key-1'),
+      findKey(await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5)), 1, 'key-1'),
     ).toMatchObject({
       status: 'retired',
       changedAtMs: msAt(5),
     })
   })
 
-  it.each([
+  test.each([
     [5, 9],
     [9, 5],
   ])('retired at %d s and again at %d s, is so since the earlier', async (first, second) => {
@@ -105,22 +105,22 @@ describe('a retired key', () => {
       retire(1, 'key-1', first),
       retire(1, 'key-1', second),
     )
-    expect(keyOf(view, 1, 'key-1')?.changedAtMs).toBe(msAt(5))
+    expect(findKey(view, 1, 'key-1')?.changedAtMs).toBe(msAt(5))
   })
 
-  it('comes back when the whole issuer is stated again with it, and may be retired again later', async () => {
+  test('comes back when the whole issuer is stated again with it, and may be retired again later', async () => {
     const back = [trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5), trust(1, activeKey('key-1', 1))]
-    expect(keyOf(await viewAfter(...back), 1, 'key-1')).toMatchObject({
+    expect(findKey(await viewAfter(...back), 1, 'key-1')).toMatchObject({
       status: 'active',
       changedAtMs: undefined,
     })
-    expect(keyOf(await viewAfter(...back, retire(1, 'key-1', 9)), 1, 'key-1')).toMatchObject({
+    expect(findKey(await viewAfter(...back, retire(1, 'key-1', 9)), 1, 'key-1')).toMatchObject({
       status: 'retired',
       changedAtMs: msAt(9),
     })
   })
 
-  it('is no revocation', async () => {
+  test('is no revocation', async () => {
     expect(
       (await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5))).keyRevocation(
         issuer(1),
@@ -134,7 +134,7 @@ describe('a compromised key', () => {
   const compromised = { status: 'compromised', changedAtMs: msAt(5) }
   const start = [trust(1, activeKey('key-1', 1)), compromise(1, 'key-1', 5)]
 
-  it.each([
+  test.each([
     ['trusted again under its name', [trust(1, activeKey('key-1', 1))], 1, 'key-1'],
     ['trusted again with other material under its name', [trust(1, activeKey('key-1', 2))], 1, 'key-1'],
     ['trusted again under another name', [trust(1, activeKey('key-2', 1))], 1, 'key-2'],
@@ -157,55 +157,55 @@ describe('a compromised key', () => {
     ],
   ] as const)('stays compromised when it is %s', async (_, then, n, id) => {
     const view = await viewAfter(...start, ...then)
-    expect(keyOf(view, n, id)).toMatchObject(compromised)
+    expect(findKey(view, n, id)).toMatchObject(compromised)
     expect(view.keyRevocation(issuer(n), id)).toEqual({ by: 'key', sinceMs: msAt(5) })
   })
 
-  it('takes along the same material that other issuers list already, and whatever shares a name with that', async () => {
+  test('takes along the same material that other issuers list already, and whatever shares a name with that', async () => {
     const view = await viewAfter(
       trust(2, activeKey('a', 1)),
       trust(1, activeKey('key-1', 1), activeKey('key-2', 2)),
       compromise(1, 'key-1', 5),
     )
-    expect(keyOf(view, 2, 'a')).toMatchObject(compromised)
-    expect(keyOf(view, 1, 'key-2')?.status).toBe('active')
+    expect(findKey(view, 2, 'a')).toMatchObject(compromised)
+    expect(findKey(view, 1, 'key-2')?.status).toBe('active')
   })
 
-  it('is known before its issuer is, and of an issuer that is distrusted', async () => {
+  test('is known before its issuer is, and of an issuer that is distrusted', async () => {
     expect(
-      keyOf(await viewAfter(compromise(1, 'key-1', 5), trust(1, activeKey('key-1', 1))), 1, 'key-1'),
+      findKey(await viewAfter(compromise(1, 'key-1', 5), trust(1, activeKey('key-1', 1))), 1, 'key-1'),
     ).toMatchObject(compromised)
     const distrusted = [trust(1, activeKey('key-1', 1)), distrust(1), compromise(1, 'key-1', 5)]
     expect((await viewAfter(...distrusted)).keyRevocation(issuer(1), 'key-1')).toEqual({
       by: 'key',
       sinceMs: msAt(5),
     })
-    expect(keyOf(await viewAfter(...distrusted, trust(1, activeKey('other', 1))), 1, 'other')).toMatchObject(
-      compromised,
-    )
+    expect(
+      findKey(await viewAfter(...distrusted, trust(1, activeKey('other', 1))), 1, 'other'),
+    ).toMatchObject(compromised)
   })
 
-  it('is so since the time of the entry when a state calls it so', async () => {
+  test('is so since the time of the entry when a state calls it so', async () => {
     const view = await viewAfter(
       { ...trust(1, { id: 'key-1', key: multikey(1), status: 'compromised' }), at: at(8) } as Saying,
       trust(1, activeKey('key-1', 1)),
     )
-    expect(keyOf(view, 1, 'key-1')).toMatchObject({ status: 'compromised', changedAtMs: msAt(8) })
+    expect(findKey(view, 1, 'key-1')).toMatchObject({ status: 'compromised', changedAtMs: msAt(8) })
   })
 
-  it('leaves keys alone that share neither name nor material', async () => {
+  test('leaves keys alone that share neither name nor material', async () => {
     const view = await viewAfter(...start, trust(1, activeKey('key-2', 2)), trust(2, activeKey('key-1', 3)))
-    expect(keyOf(view, 1, 'key-2')?.status).toBe('active')
-    expect(keyOf(view, 2, 'key-1')?.status).toBe('active')
+    expect(findKey(view, 1, 'key-2')?.status).toBe('active')
+    expect(findKey(view, 2, 'key-1')?.status).toBe('active')
   })
 
-  it('is final, by name and by material, whatever a log says after it', async () => {
+  test('is final, by name and by material, whatever a log says after it', async () => {
     await fc.assert(
       fc.asyncProperty(issuerLog, async (sayings) => {
         const view = new SiteView({ siteId: SITE })
         const names = new Set<string>()
         const materials = new Set<string>()
-        for (const entry of await logOf(sayings)) {
+        for (const entry of await createLog(sayings)) {
           view.apply(entry)
           for (const [method, { key, status }] of trustedKeys(view)) {
             if (names.has(method) || materials.has(key.multikey)) expect(status).toBe('compromised')
@@ -226,12 +226,12 @@ describe('a compromised key', () => {
     )
   })
 
-  it('is what the plain reading of the whole log says', async () => {
+  test('is what the plain reading of the whole log says', async () => {
     await fc.assert(
       fc.asyncProperty(issuerLog, async (sayings) => {
         const plain = new PlainSite()
         for (const saying of sayings) plain.say(saying)
-        const view = viewOf(await logOf(sayings))
+        const view = createView(await createLog(sayings))
         const { names, keys } = plain.compromised()
         for (const n of FEW) {
           const { state, isTrusted, distrustedMs } = plain.issuerState(issuer(n))
@@ -242,7 +242,7 @@ describe('a compromised key', () => {
           if (!isTrusted) continue
           for (const { id, key, status } of state?.keys ?? []) {
             const isCompromised = names.has(`${issuer(n)}#${id}`) || keys.has(key)
-            expect(keyOf(view, n, id)?.status).toBe(isCompromised ? 'compromised' : status)
+            expect(findKey(view, n, id)?.status).toBe(isCompromised ? 'compromised' : status)
           }
         }
       }),
@@ -252,7 +252,7 @@ describe('a compromised key', () => {
 })
 
 describe('the object of a key', () => {
-  it.each([
+  test.each([
     ['the issuer is stated again without a change', [trust(1, activeKey('key-1', 1))], true],
     ['another key of the issuer changes', [trust(1, activeKey('key-1', 1), activeKey('key-2', 2))], true],
     ['it is retired', [retire(1, 'key-1', 5)], true],
@@ -261,11 +261,11 @@ describe('the object of a key', () => {
     ['it goes and comes back', [trust(1), trust(1, activeKey('key-1', 1))], false],
     ['its issuer is distrusted and trusted again', [distrust(1), trust(1, activeKey('key-1', 1))], false],
   ] as const)('stays or is made again as it must when %s', async (_, then, isKept) => {
-    const entries = await logOf([trust(1, activeKey('key-1', 1)), ...then])
-    const view = viewOf(entries.slice(0, 1))
-    const before = keyOf(view, 1, 'key-1')?.key
+    const entries = await createLog([trust(1, activeKey('key-1', 1)), ...then])
+    const view = createView(entries.slice(0, 1))
+    const before = findKey(view, 1, 'key-1')?.key
     for (const entry of entries) view.apply(entry)
-    const after = keyOf(view, 1, 'key-1')?.key
+    const after = findKey(view, 1, 'key-1')?.key
     expect(before).toBeDefined()
     expect(after).toBeDefined()
     expect(after === before).toBe(isKept)
@@ -273,7 +273,7 @@ describe('the object of a key', () => {
 })
 
 describe('the cost of a compromised key', () => {
-  it('does not grow with the number of issuers, so unsigned lines cannot make a guard slow', () => {
+  test('does not grow with the number of issuers, so unsigned lines cannot make a guard slow', () => {
     const table = new IssuerTable()
     for (let n = 0; n < 50; n++) table.trust(issuerState(n, [activeKey('key-1', 1)]), msAt(0))
     const walks = (['keys', 'values', 'entries', 'forEach', Symbol.iterator] as const).map((walk) =>

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { keyedHash } from '../../src/log/keyed-hash.ts'
 
 /**
@@ -22,11 +22,11 @@ const KEY0 = 0x03020100
 const KEY1 = 0x07060504
 
 describe('keyedHash', () => {
-  it('has a plain counterpart here that agrees with the published vectors', () => {
+  test('has a plain counterpart here that agrees with the published vectors', () => {
     for (const [length, hex] of PUBLISHED_2_4) expect(plainHash(counting(length), KEY0, KEY1, 2, 4)).toBe(hex)
   })
 
-  it('is HalfSipHash-1-3 of every length and under every key', () => {
+  test('is HalfSipHash-1-3 of every length and under every key', () => {
     for (let length = 0; length < 80; length++)
       expect(ours(counting(length), 0, KEY0, KEY1)).toBe(plainHash(counting(length), KEY0, KEY1, 1, 3))
     const word = fc.integer({ min: -(2 ** 31), max: 2 ** 32 - 1 })
@@ -37,7 +37,7 @@ describe('keyedHash', () => {
     )
   })
 
-  it('begins where it is told to', () => {
+  test('begins where it is told to', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary-ascii', maxLength: 20 }),
@@ -49,7 +49,7 @@ describe('keyedHash', () => {
     )
   })
 
-  it('scatters under one key what was chosen to collide under another', () => {
+  test('scatters under one key what was chosen to collide under another', () => {
     // An attacker who knew the key would send ids whose hashes all begin alike, so that they fall
     // into one place of a table.
     const sameStart = (text: string, key0: number) => {

@@ -17,7 +17,7 @@ export const START: LogHead = { epoch: EPOCH, seq: 0, hash: GENESIS_HASH }
 
 export const at = (seconds: number) => formatTime(NOW + seconds * 1000)
 export const msAt = (seconds: number) => NOW + seconds * 1000
-export function msOf(time: string): number {
+export function toMs(time: string): number {
   const ms = parseTime(time)
   if (ms === undefined) throw new Error(`no time: ${time}`)
   return ms
@@ -75,7 +75,7 @@ export type Saying = {
 }[EntryKind]
 
 /** A log that says these things, one after the other. */
-export async function logOf(
+export async function createLog(
   sayings: readonly Saying[],
   start: LogHead = START,
   siteId = SITE,
@@ -85,7 +85,7 @@ export async function logOf(
   for (const { kind, body, at: time = at(entries.length) } of sayings) {
     const entry = (await createEntry({ siteId, kind, body, at: time }, head)) as Entry
     entries.push(await checked(entry))
-    head = headOf(entry)
+    head = toHead(entry)
   }
   return entries
 }
@@ -96,10 +96,10 @@ export async function checked(entry: Entry): Promise<CheckedEntry> {
   return good
 }
 
-export const headOf = ({ epoch, seq, hash }: Entry): LogHead => ({ epoch, seq, hash })
+export const toHead = ({ epoch, seq, hash }: Entry): LogHead => ({ epoch, seq, hash })
 
 /** A view that has applied all of them, as the service has it: its store is the proof. */
-export function viewOf(entries: readonly CheckedEntry[], siteId = SITE): SiteView {
+export function createView(entries: readonly CheckedEntry[], siteId = SITE): SiteView {
   const view = new SiteView({ siteId, seed: SEED, entriesAreProven: true })
   for (const entry of entries) {
     const outcome = view.apply(entry)
@@ -108,7 +108,7 @@ export function viewOf(entries: readonly CheckedEntry[], siteId = SITE): SiteVie
   return view
 }
 
-export const viewAfter = async (...sayings: Saying[]) => viewOf(await logOf(sayings))
+export const viewAfter = async (...sayings: Saying[]) => createView(await createLog(sayings))
 
 /** As many plain entries as asked for. */
 export const revocations = (count: number): Saying[] =>

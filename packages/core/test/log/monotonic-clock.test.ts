@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createMonotonicClock } from '../../src/log/monotonic-clock.ts'
 import { NOW } from './log-sample.ts'
 
@@ -7,12 +7,12 @@ const HOUR = 3_600_000
 const clocks = (wallMs: number, monotonicMs: number) => ({ wallMs: NOW + wallMs, monotonicMs })
 
 describe('createMonotonicClock', () => {
-  it('gives the time of a wall clock that goes as it should', () => {
+  test('gives the time of a wall clock that goes as it should', () => {
     const mark = createMonotonicClock()
     for (const ms of [0, 10, 5000, HOUR]) expect(mark.now(clocks(ms, ms))).toEqual({ ms: NOW + ms })
   })
 
-  it('stands still while the wall clock is behind what it gave before', () => {
+  test('stands still while the wall clock is behind what it gave before', () => {
     const mark = createMonotonicClock()
     mark.now(clocks(1000, 1000))
     expect(mark.now(clocks(-HOUR, 2000))).toEqual({ ms: NOW + 1000 })
@@ -20,17 +20,17 @@ describe('createMonotonicClock', () => {
     expect(mark.now(clocks(1001, HOUR + 1))).toEqual({ ms: NOW + 1001 })
   })
 
-  it('begins no earlier than what the store has on record', () => {
+  test('begins no earlier than what the store has on record', () => {
     const mark = createMonotonicClock({ confirmedMs: NOW + 5000 })
     expect(mark.now(clocks(0, 0))).toEqual({ ms: NOW + 5000 })
     expect(mark.now(clocks(6000, 6000))).toEqual({ ms: NOW + 6000 })
   })
 
-  it('believes the wall clock at the start, after however long a downtime', () => {
+  test('believes the wall clock at the start, after however long a downtime', () => {
     expect(createMonotonicClock({ confirmedMs: NOW - 1000 * HOUR }).now(clocks(0, 0))).toEqual({ ms: NOW })
   })
 
-  it('moves up to what the store confirms, never back to it', () => {
+  test('moves up to what the store confirms, never back to it', () => {
     const mark = createMonotonicClock()
     mark.now(clocks(0, 0))
     mark.confirm(NOW + 3000, 1000)
@@ -39,7 +39,7 @@ describe('createMonotonicClock', () => {
     expect(mark.now(clocks(2000, 2000))).toEqual({ ms: NOW + 3000 })
   })
 
-  it('reports a wall clock that leaps more than 60 s ahead of the monotonic one, and does not move', () => {
+  test('reports a wall clock that leaps more than 60 s ahead of the monotonic one, and does not move', () => {
     const mark = createMonotonicClock()
     mark.now(clocks(0, 0))
     expect(mark.now(clocks(61_000, 1000))).toEqual({ ms: NOW + 61_000 })
@@ -49,14 +49,14 @@ describe('createMonotonicClock', () => {
     expect(mark.now(clocks(61_000, 3000))).toEqual({ ms: NOW + 61_000 })
   })
 
-  it('does not let many small leaps make a large one', () => {
+  test('does not let many small leaps make a large one', () => {
     const mark = createMonotonicClock()
     let jumped = false
     for (let i = 0; i <= 10 && !jumped; i++) jumped = mark.now(clocks(i * 50_000, i)).jumped === true
     expect(jumped).toBe(true)
   })
 
-  it('is ready again after a sleep when a time from elsewhere confirms the wall clock', () => {
+  test('is ready again after a sleep when a time from elsewhere confirms the wall clock', () => {
     const mark = createMonotonicClock()
     mark.now(clocks(0, 0))
     expect(mark.now(clocks(HOUR, 10))).toMatchObject({ jumped: true })
@@ -64,7 +64,7 @@ describe('createMonotonicClock', () => {
     expect(mark.now(clocks(HOUR, 20))).toEqual({ ms: NOW + HOUR })
   })
 
-  it('follows a wall clock that is a little faster than the monotonic one as long as the store confirms it', () => {
+  test('follows a wall clock that is a little faster than the monotonic one as long as the store confirms it', () => {
     const mark = createMonotonicClock()
     for (let i = 0; i < 100; i++) {
       const now = mark.now(clocks(i * 12_000, i * 10_000))
@@ -73,14 +73,14 @@ describe('createMonotonicClock', () => {
     }
   })
 
-  it('is not made suspicious by a confirmation that comes late', () => {
+  test('is not made suspicious by a confirmation that comes late', () => {
     const mark = createMonotonicClock()
     mark.now(clocks(0, 0))
     mark.confirm(NOW - 59_000, 10_000)
     expect(mark.now(clocks(20_000, 10_000))).toEqual({ ms: NOW + 20_000 })
   })
 
-  it('goes back only when an operator resets it, and says by how much', () => {
+  test('goes back only when an operator resets it, and says by how much', () => {
     const mark = createMonotonicClock({ confirmedMs: NOW + 10 * HOUR })
     mark.now(clocks(0, 0))
     expect(mark.reset(clocks(5, 5))).toEqual({ movedMs: 5 - 10 * HOUR })
@@ -91,7 +91,7 @@ describe('createMonotonicClock', () => {
     expect(createMonotonicClock().reset(clocks(0, 0))).toEqual({ movedMs: 0 })
   })
 
-  it('throws when a clock gives no number', () => {
+  test('throws when a clock gives no number', () => {
     const mark = createMonotonicClock()
     expect(() => mark.now({ wallMs: Number.NaN, monotonicMs: 0 })).toThrow(TypeError)
     expect(() => mark.now({ wallMs: NOW, monotonicMs: Infinity })).toThrow(TypeError)
@@ -100,7 +100,7 @@ describe('createMonotonicClock', () => {
     expect(() => createMonotonicClock({ confirmedMs: Number.NaN })).toThrow(TypeError)
   })
 
-  it('never runs back, for any movement of the clocks and across restarts that remember what was confirmed', () => {
+  test('never runs back, for any movement of the clocks and across restarts that remember what was confirmed', () => {
     const step = fc.record({
       what: fc.constantFrom('now', 'now', 'now', 'confirm', 'restart'),
       elapsedMs: fc.nat(100_000),

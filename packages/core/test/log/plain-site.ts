@@ -7,7 +7,7 @@ import type {
   SnapshotLine,
   UserLine,
 } from '../../src/log/snapshot.ts'
-import { at, EPOCH, GENESIS, msOf, type Saying, SITE } from './log-sample.ts'
+import { at, EPOCH, GENESIS, type Saying, SITE, toMs } from './log-sample.ts'
 
 /**
  * What a view must answer, worked out the slow and plain way: it keeps everything that was ever
@@ -61,7 +61,7 @@ export class PlainSite {
       first: earliest([...events.slice(0, 1), ...revoked].map(({ time }) => time)),
       cutoffMs: Math.max(
         Number.NEGATIVE_INFINITY,
-        ...events.filter((e) => !e.revoked).map(({ time }) => Math.ceil(msOf(time) / 1000) * 1000),
+        ...events.filter((e) => !e.revoked).map(({ time }) => Math.ceil(toMs(time) / 1000) * 1000),
       ),
       again: earliest(events.slice(lastReinstatement + 1).map(({ time }) => time)),
       isOpen: events.at(-1)?.revoked === true,
@@ -91,7 +91,7 @@ export class PlainSite {
         const keys = state.keys.map((key) => {
           if (key.id !== body.key_id || key.status === 'compromised') return key
           const earlier =
-            key.retired_at !== undefined && msOf(key.retired_at) < msOf(body.at) ? key.retired_at : body.at
+            key.retired_at !== undefined && toMs(key.retired_at) < toMs(body.at) ? key.retired_at : body.at
           return { ...key, status: 'retired', retired_at: earlier } as const
         })
         state = { ...state, keys }
@@ -128,11 +128,11 @@ export class PlainSite {
       if (kind === 'issuer.trusted') {
         listed.set(body.issuer, body)
         for (const key of body.keys)
-          if (key.status === 'compromised') mark(body.issuer, key.id, key.key, msOf(time))
+          if (key.status === 'compromised') mark(body.issuer, key.id, key.key, toMs(time))
       }
       if (kind === 'key.compromised') {
         const key = listed.get(body.issuer)?.keys.find(({ id }) => id === body.key_id)
-        mark(body.issuer, body.key_id, key?.key ?? null, msOf(body.at))
+        mark(body.issuer, body.key_id, key?.key ?? null, toMs(body.at))
       }
       for (let isNews = true; isNews; ) {
         isNews = false
@@ -166,28 +166,28 @@ export class PlainSite {
         return isOffUntilNow ? [time] : []
       }),
     )
-    const bearerOff = off === undefined ? {} : { bearer_off_at: timeOf(off) }
+    const bearerOff = off === undefined ? {} : { bearer_off_at: toTime(off) }
     const lines: SnapshotLine[] = settings === undefined ? [] : [{ type: 'site', ...settings, ...bearerOff }]
     for (const { credential_id } of this.#bodies('credential.revoked')) {
       lines.push({
         type: 'credential',
         credential_id,
-        revoked_at: timeOf(this.credentialSince(credential_id)),
+        revoked_at: toTime(this.credentialSince(credential_id)),
       })
     }
     for (const { token_sha256 } of this.#bodies('token.revoked')) {
-      lines.push({ type: 'token', token_sha256, revoked_at: timeOf(this.tokenSince(token_sha256)) })
+      lines.push({ type: 'token', token_sha256, revoked_at: toTime(this.tokenSince(token_sha256)) })
     }
     const users = new Set(
       [...this.#bodies('user.revoked'), ...this.#bodies('user.reinstated')].map(({ ppid }) => ppid),
     )
     for (const ppid of users) {
       const { first, cutoffMs, again, isOpen } = this.#user(ppid)
-      const line: UserLine = { type: 'user', ppid, revoked_at: timeOf(first) }
+      const line: UserLine = { type: 'user', ppid, revoked_at: toTime(first) }
       if (cutoffMs === Number.NEGATIVE_INFINITY) lines.push(line)
       else if (isOpen)
-        lines.push({ ...line, reinstated_at: timeOf(cutoffMs), revoked_again_at: timeOf(again) })
-      else lines.push({ ...line, reinstated_at: timeOf(cutoffMs) })
+        lines.push({ ...line, reinstated_at: toTime(cutoffMs), revoked_again_at: toTime(again) })
+      else lines.push({ ...line, reinstated_at: toTime(cutoffMs) })
     }
     return [...lines, ...this.#issuerLines()]
   }
@@ -202,7 +202,7 @@ export class PlainSite {
         .map(({ id, key }) => ({
           key_id: id,
           key,
-          at: timeOf(Math.max(names.get(`${issuer}#${id}`) ?? 0, key === null ? 0 : (keys.get(key) ?? 0))),
+          at: toTime(Math.max(names.get(`${issuer}#${id}`) ?? 0, key === null ? 0 : (keys.get(key) ?? 0))),
         }))
       const all = {
         issuer,
@@ -211,21 +211,21 @@ export class PlainSite {
         credential_ttl_seconds_max: state?.credential_ttl_seconds_max ?? null,
       }
       if (isTrusted) return { type: 'issuer', ...all, status: 'trusted', compromised }
-      const distrusted_at = distrustedMs === undefined ? null : timeOf(distrustedMs)
+      const distrusted_at = distrustedMs === undefined ? null : toTime(distrustedMs)
       return { type: 'issuer', ...all, status: 'distrusted', distrusted_at, compromised }
     })
   }
 }
 
 function earliest(times: readonly string[]): number | undefined {
-  return times.length === 0 ? undefined : Math.min(...times.map(msOf))
+  return times.length === 0 ? undefined : Math.min(...times.map(toMs))
 }
 
 function latest(times: readonly string[]): number | undefined {
-  return times.length === 0 ? undefined : Math.max(...times.map(msOf))
+  return times.length === 0 ? undefined : Math.max(...times.map(toMs))
 }
 
-function timeOf(ms: number | undefined): string {
+function toTime(ms: number | undefined): string {
   const text = new Date(ms ?? Number.NaN).toISOString()
   if (parseTime(text) !== ms) throw new Error('a time was lost')
   return text

@@ -86,7 +86,7 @@ export const issuerLog = timed(issuerSaying)
 export const CREATED = Array.from({ length: 24 }, (_, i) => NOW + (i - 1) * 1000)
 
 /** Every answer that a view has for these names, in a form that can be compared. */
-export function answersOf(view: SiteView): unknown {
+export function listAnswers(view: SiteView): unknown {
   return {
     settings: view.settings,
     credentials: FEW.map((i) => view.credentialRevocation(credential(i))),

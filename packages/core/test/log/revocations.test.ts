@@ -1,10 +1,11 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { SiteView } from '../../src/log/view.ts'
 import {
   at,
+  createLog,
+  createView,
   credential,
-  logOf,
   msAt,
   NOW,
   type Saying,
@@ -12,7 +13,6 @@ import {
   token,
   user,
   viewAfter,
-  viewOf,
 } from './log-sample.ts'
 import { PlainSite } from './plain-site.ts'
 import { anyLog, CREATED, FEW, userLog } from './random-log.ts'
@@ -27,52 +27,52 @@ const reinstated = (seconds: number, n = 1): Saying => ({
 })
 
 describe('the revocation of a user', () => {
-  it('covers every credential of that user, also those signed later', async () => {
+  test('covers every credential of that user, also those signed later', async () => {
     const view = await viewAfter(revoked(10))
     for (const seconds of [-1000, 10, 1000])
       expect(view.userRevocation(user(1), msAt(seconds))).toEqual({ by: 'user', sinceMs: msAt(10) })
     expect(view.userRevocation(user(2), msAt(0))).toBeUndefined()
   })
 
-  it('ends with a reinstatement for what is signed after it, never for what was signed up to it', async () => {
+  test('ends with a reinstatement for what is signed after it, never for what was signed up to it', async () => {
     const view = await viewAfter(revoked(10), reinstated(20))
     expect(view.userRevocation(user(1), msAt(0))).toEqual({ by: 'user', sinceMs: msAt(10) })
     expect(view.userRevocation(user(1), msAt(20))).toEqual({ by: 'user', sinceMs: msAt(10) })
     expect(view.userRevocation(user(1), msAt(20) + 1)).toBeUndefined()
   })
 
-  it('counts the second in which a reinstatement falls as the past', async () => {
+  test('counts the second in which a reinstatement falls as the past', async () => {
     const view = await viewAfter(revoked(10), reinstated(20.001))
     expect(view.userRevocation(user(1), msAt(20.9))).toBeDefined()
     expect(view.userRevocation(user(1), msAt(21))).toBeDefined()
     expect(view.userRevocation(user(1), msAt(21) + 1)).toBeUndefined()
   })
 
-  it('begins again for a user who was reinstated, since then for what is new and since ever for what is old', async () => {
+  test('begins again for a user who was reinstated, since then for what is new and since ever for what is old', async () => {
     const view = await viewAfter(revoked(10), reinstated(20), revoked(30))
     expect(view.userRevocation(user(1), msAt(15))).toEqual({ by: 'user', sinceMs: msAt(10) })
     expect(view.userRevocation(user(1), msAt(25))).toEqual({ by: 'user', sinceMs: msAt(30) })
     expect(view.userRevocation(user(1), msAt(99))).toEqual({ by: 'user', sinceMs: msAt(30) })
   })
 
-  it('is not shortened by a second reinstatement with an earlier time', async () => {
+  test('is not shortened by a second reinstatement with an earlier time', async () => {
     const view = await viewAfter(revoked(10), reinstated(50), revoked(60), reinstated(20))
     expect(view.userRevocation(user(1), msAt(50))).toBeDefined()
     expect(view.userRevocation(user(1), msAt(51))).toBeUndefined()
   })
 
-  it('counts a signature without a readable time as old', async () => {
+  test('counts a signature without a readable time as old', async () => {
     const view = await viewAfter(revoked(10), reinstated(20))
     expect(view.userRevocation(user(1), Number.NaN)).toBeDefined()
   })
 
-  it('keeps the earliest time when it is said twice', async () => {
+  test('keeps the earliest time when it is said twice', async () => {
     expect(
       (await viewAfter(revoked(10), revoked(5), revoked(20))).userRevocation(user(1), msAt(0))?.sinceMs,
     ).toBe(msAt(5))
   })
 
-  it('can lie before 1970', async () => {
+  test('can lie before 1970', async () => {
     const view = await viewAfter({
       kind: 'user.revoked',
       body: { ppid: user(1), revoked_at: '1960-01-01T00:00:00Z' },
@@ -82,7 +82,7 @@ describe('the revocation of a user', () => {
 })
 
 describe('the revocation of a credential or token', () => {
-  it('is permanent and not touched by the reinstatement of its user', async () => {
+  test('is permanent and not touched by the reinstatement of its user', async () => {
     const view = await viewAfter(
       { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(5) } },
       { kind: 'token.revoked', body: { token_sha256: token(1), revoked_at: at(6) } },
@@ -93,7 +93,7 @@ describe('the revocation of a credential or token', () => {
     expect(view.tokenRevocation(token(1))).toEqual({ by: 'token', sinceMs: msAt(6) })
   })
 
-  it('keeps the earliest time when it is said twice', async () => {
+  test('keeps the earliest time when it is said twice', async () => {
     const say = (seconds: number): Saying => ({
       kind: 'credential.revoked',
       body: { credential_id: credential(1), revoked_at: at(seconds) },
@@ -105,12 +105,12 @@ describe('the revocation of a credential or token', () => {
 })
 
 describe('revocations only add up', () => {
-  it('answers as the plain reading of the whole log does', async () => {
+  test('answers as the plain reading of the whole log does', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(anyLog, userLog), async (sayings) => {
         const plain = new PlainSite()
         for (const saying of sayings) plain.say(saying)
-        const view = viewOf(await logOf(sayings))
+        const view = createView(await createLog(sayings))
         for (const n of FEW) {
           expect(view.credentialRevocation(credential(n))?.sinceMs).toBe(plain.credentialSince(credential(n)))
           expect(view.tokenRevocation(token(n))?.sinceMs).toBe(plain.tokenSince(token(n)))
@@ -122,12 +122,12 @@ describe('revocations only add up', () => {
     )
   })
 
-  it('never lets an entry take back what an earlier one revoked, except for what is signed after a reinstatement', async () => {
+  test('never lets an entry take back what an earlier one revoked, except for what is signed after a reinstatement', async () => {
     await fc.assert(
       fc.asyncProperty(anyLog, async (sayings) => {
         const view = new SiteView({ siteId: SITE })
         let cutoffMs = [-1, -1, -1]
-        for (const entry of await logOf(sayings)) {
+        for (const entry of await createLog(sayings)) {
           const before = answers()
           view.apply(entry)
           if (entry.kind === 'user.reinstated') {

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ABSENT, RevokedTable } from '../../src/log/revoked-table.ts'
 import { credential, NOW, SEED } from './log-sample.ts'
 
 const PREFIX = 'cred_'.length
 
 describe('RevokedTable', () => {
-  it('gives what was set last, and says when nothing was', () => {
+  test('gives what was set last, and says when nothing was', () => {
     const table = new RevokedTable(SEED, PREFIX)
     expect(table.get(credential(1))).toBe(ABSENT)
     table.set(credential(1), 5)
@@ -17,7 +17,7 @@ describe('RevokedTable', () => {
     expect(table.size).toBe(1)
   })
 
-  it('keeps the lower of two numbers when asked to', () => {
+  test('keeps the lower of two numbers when asked to', () => {
     const table = new RevokedTable(SEED, PREFIX)
     for (const [value, kept] of [
       [5, 5],
@@ -33,7 +33,7 @@ describe('RevokedTable', () => {
     expect(() => table.setMin(credential(1), Number.NaN)).toThrow(TypeError)
   })
 
-  it.each([0, 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, NOW, NOW * 2 + 1, 2 ** 52 - 1])(
+  test.each([0, 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, NOW, NOW * 2 + 1, 2 ** 52 - 1])(
     'holds %d exactly',
     (value) => {
       const table = new RevokedTable(SEED, PREFIX)
@@ -42,11 +42,11 @@ describe('RevokedTable', () => {
     },
   )
 
-  it.each([-1, 0.5, 2 ** 52, Number.NaN, Infinity])('throws rather than hold %d', (value) => {
+  test.each([-1, 0.5, 2 ** 52, Number.NaN, Infinity])('throws rather than hold %d', (value) => {
     expect(() => new RevokedTable(SEED, PREFIX).set(credential(1), value)).toThrow(TypeError)
   })
 
-  it('agrees with a Map whatever is set in whatever order', () => {
+  test('agrees with a Map whatever is set in whatever order', () => {
     const word = fc.integer({ min: 0, max: 2 ** 32 - 1 })
     const sets = fc.array(fc.tuple(fc.nat(300), fc.nat(2 ** 31 - 1)), { maxLength: 600, size: 'max' })
     fc.assert(
@@ -63,7 +63,7 @@ describe('RevokedTable', () => {
     )
   })
 
-  it('loses nothing and invents nothing while it grows and is spread over parts', () => {
+  test('loses nothing and invents nothing while it grows and is spread over parts', () => {
     const table = new RevokedTable(SEED, PREFIX)
     const count = 40_000
     let missing = 0
@@ -80,7 +80,7 @@ describe('RevokedTable', () => {
     expect({ missing, invented, size: table.size }).toEqual({ missing: 0, invented: 0, size: count })
   })
 
-  it('never moves more than a small part of a large table at once', () => {
+  test('never moves more than a small part of a large table at once', () => {
     const table = new RevokedTable(SEED, PREFIX)
     let largestStep = 0
     for (let n = 0; n < 40_000; n++) {
@@ -92,7 +92,7 @@ describe('RevokedTable', () => {
     expect(largestStep).toBeLessThan(1.02)
   })
 
-  it.each([10_000, 100_000])('takes no more than 33 bytes for each of %d ids', (count) => {
+  test.each([10_000, 100_000])('takes no more than 33 bytes for each of %d ids', (count) => {
     const table = new RevokedTable(SEED, PREFIX)
     for (let n = 0; n < count; n++) table.set(credential(n), NOW)
     expect(table.byteLength / count).toBeLessThan(33)

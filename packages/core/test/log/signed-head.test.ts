@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   checkHeartbeat,
   checkSnapshot,
@@ -37,20 +37,20 @@ const key = await generatePrivateKey('Ed25519')
 const otherKey = await generatePrivateKey('Ed25519')
 
 describe('a heartbeat', () => {
-  it('is signed over its own first line and the canonical JSON of all but the signature', () => {
+  test('is signed over its own first line and the canonical JSON of all but the signature', () => {
     expect(heartbeatText(FIELDS)).toBe(
       `countersign-heartbeat\n{"as_of":"2026-11-14T12:00:00Z","epoch":"0123456789abcdef","hash":"${token(7)}","kid":"feed-1","max_age_seconds":60,"seq":7,"site_id":"shop.example"}`,
     )
   })
 
-  it('proves the head when its signature holds, and goes through JSON unharmed', async () => {
+  test('proves the head when its signature is valid, and goes through JSON unharmed', async () => {
     const heartbeat = await signHeartbeat(FIELDS, key)
     const received = parseHeartbeat(JSON.parse(JSON.stringify(heartbeat)))
     expect(received).toEqual(heartbeat)
     expect(await checkHeartbeat(received as Heartbeat, key.publicKey)).toEqual(PROOF)
   })
 
-  it.each([
+  test.each([
     ['site', { site_id: OTHER_SITE }],
     ['epoch', { epoch: `${EPOCH}0` }],
     ['seq', { seq: 8 }],
@@ -63,14 +63,14 @@ describe('a heartbeat', () => {
     expect(await checkHeartbeat({ ...heartbeat, ...change } as Heartbeat, key.publicKey)).toBeUndefined()
   })
 
-  it('proves nothing under another key, or with a signature of a snapshot', async () => {
+  test('proves nothing under another key, or with a signature of a snapshot', async () => {
     const heartbeat = await signHeartbeat(FIELDS, key)
     expect(await checkHeartbeat(heartbeat, otherKey.publicKey)).toBeUndefined()
     const { signature } = await signSnapshot(HEAD, DIGEST, 'feed-1', key)
     expect(await checkHeartbeat({ ...heartbeat, signature }, key.publicKey)).toBeUndefined()
   })
 
-  it('proves nothing with a signature that is spelled otherwise', async () => {
+  test('proves nothing with a signature that is spelled otherwise', async () => {
     const heartbeat = await signHeartbeat(FIELDS, key)
     // 64 bytes leave four unused bits in the last character.
     const last = heartbeat.signature.at(-1) as string
@@ -80,7 +80,7 @@ describe('a heartbeat', () => {
     expect(await checkHeartbeat({ ...heartbeat, signature: respelled }, key.publicKey)).toBeUndefined()
   })
 
-  it('is signed with Ed25519 only', async () => {
+  test('is signed with Ed25519 only', async () => {
     const p256 = await generatePrivateKey('P-256')
     await expect(signHeartbeat(FIELDS, p256)).rejects.toThrow(TypeError)
     const heartbeat = await signHeartbeat(FIELDS, {
@@ -90,7 +90,7 @@ describe('a heartbeat', () => {
     expect(await checkHeartbeat(heartbeat, p256.publicKey)).toBeUndefined()
   })
 
-  it.each([
+  test.each([
     ['a member more', { more: 1 }],
     ['a negative seq', { seq: -1 }],
     ['a time that cannot be read', { as_of: 'now' }],
@@ -102,29 +102,29 @@ describe('a heartbeat', () => {
     ['an empty key name', { kid: '' }],
     ['a short signature', { signature: 'AAAA' }],
     ['padding', { signature: `${'A'.repeat(86)}==` }],
-  ])('is refused with %s', async (_, change) => {
+  ])('is rejected with %s', async (_, change) => {
     expect(parseHeartbeat({ ...(await signHeartbeat(FIELDS, key)), ...change })).toBeUndefined()
   })
 
-  it('may speak of a log that has not begun', async () => {
+  test('may speak of a log that has not begun', async () => {
     expect(parseHeartbeat(await signHeartbeat({ ...FIELDS, seq: 0 }, key))).toBeDefined()
   })
 })
 
 describe('the end of a snapshot', () => {
-  it('is signed over its own first line and the canonical JSON of head and digest', () => {
+  test('is signed over its own first line and the canonical JSON of head and digest', () => {
     expect(snapshotText(HEAD, token(3))).toBe(
       `countersign-snapshot\n{"head":{"as_of":"2026-11-14T12:00:00Z","epoch":"0123456789abcdef","hash":"${token(7)}","max_age_seconds":60,"seq":7,"site_id":"shop.example","type":"head"},"sha256":"${token(3)}"}`,
     )
   })
 
-  it('proves the head when everything agrees', async () => {
+  test('proves the head when everything agrees', async () => {
     const end = await signSnapshot(HEAD, DIGEST, 'feed-1', key)
     expect(end).toMatchObject({ type: 'end', kid: 'feed-1', ...DIGEST })
     expect(await checkSnapshot(HEAD, end, DIGEST, key.publicKey)).toEqual(PROOF)
   })
 
-  it('proves nothing when head, digest, count or key is another', async () => {
+  test('proves nothing when head, digest, count or key is another', async () => {
     const end = await signSnapshot(HEAD, DIGEST, 'feed-1', key)
     expect(await checkSnapshot({ ...HEAD, seq: 8 }, end, DIGEST, key.publicKey)).toBeUndefined()
     expect(await checkSnapshot({ ...HEAD, max_age_seconds: 61 }, end, DIGEST, key.publicKey)).toBeUndefined()

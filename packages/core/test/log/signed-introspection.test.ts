@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   checkIntrospection,
   type IntrospectionProof,
@@ -28,13 +28,13 @@ const key = await generatePrivateKey('Ed25519')
 const otherKey = await generatePrivateKey('Ed25519')
 
 describe('a signed answer of introspection', () => {
-  it('is signed over its own first line and the canonical JSON of proof and facts', () => {
+  test('is signed over its own first line and the canonical JSON of proof and facts', () => {
     expect(introspectionText({ active: false }, FIELDS)).toBe(
       `countersign-introspection\n{"as_of":"2026-11-14T12:00:00Z","facts":{"active":false},"head":{"epoch":"${EPOCH}","hash":"${token(7)}","seq":7},"kid":"feed-1","nonce":"q83vEjRWeJCrze8SNFZ4kA","site_id":"shop.example","token_sha256":"${token(1)}"}`,
     )
   })
 
-  it.each([FACTS, { active: false }])(
+  test.each([FACTS, { active: false }])(
     'proves the facts %j, and goes through JSON unharmed',
     async (facts) => {
       const proof = await signIntrospection(facts, FIELDS, key)
@@ -45,7 +45,7 @@ describe('a signed answer of introspection', () => {
     },
   )
 
-  it.each<[string, Record<string, unknown>]>([
+  test.each<[string, Record<string, unknown>]>([
     ['nonce', { nonce: 'A'.repeat(22) }],
     ['site', { site_id: OTHER_SITE }],
     ['token', { token_sha256: token(2) }],
@@ -59,7 +59,7 @@ describe('a signed answer of introspection', () => {
     ).toBe(false)
   })
 
-  it.each<[string, Record<string, unknown>]>([
+  test.each<[string, Record<string, unknown>]>([
     ['a scope', { ...FACTS, scopes: ['orders:read', 'admin:all'] }],
     ['an end', { ...FACTS, exp: FACTS.exp + 1 }],
     ['another member', { ...FACTS, may_act: true }],
@@ -69,7 +69,7 @@ describe('a signed answer of introspection', () => {
     expect(await checkIntrospection(facts as never, proof, key.publicKey)).toBe(false)
   })
 
-  it.each<[string, Record<string, unknown>]>([
+  test.each<[string, Record<string, unknown>]>([
     ['a member more', { more: 1 }],
     ['a nonce of 120 bits', { nonce: 'A'.repeat(20) }],
     ['a nonce that is spelled otherwise', { nonce: `${'A'.repeat(21)}B` }],
@@ -86,11 +86,11 @@ describe('a signed answer of introspection', () => {
     expect(parseIntrospectionProof({ ...proof, ...change })).toBeUndefined()
   })
 
-  it.each([null, undefined, 'proof', [], {}])('is not read from %j', (value) => {
+  test.each([null, undefined, 'proof', [], {}])('is not read from %j', (value) => {
     expect(parseIntrospectionProof(value)).toBeUndefined()
   })
 
-  it('takes a nonce of exactly 128 bits in base64url', () => {
+  test('takes a nonce of exactly 128 bits in base64url', () => {
     for (const nonce of ['A'.repeat(22), `${'_'.repeat(21)}w`, 'q83vEjRWeJCrze8SNFZ4kA'])
       expect(isIntrospectionNonce(nonce)).toBe(true)
     for (const nonce of [

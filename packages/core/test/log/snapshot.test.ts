@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { CheckedEntry } from '../../src/log/chain.ts'
 import type { ConfirmedHead } from '../../src/log/freshness.ts'
 import {
@@ -12,10 +12,11 @@ import { type LoadEvidence, SiteView } from '../../src/log/view.ts'
 import {
   activeKey,
   at,
+  createLog,
+  createView,
   credential,
   EPOCH,
   issuer,
-  logOf,
   msAt,
   multikey,
   OTHER_SITE,
@@ -24,10 +25,9 @@ import {
   SITE,
   token,
   user,
-  viewOf,
 } from './log-sample.ts'
 import { PlainSite } from './plain-site.ts'
-import { answersOf, anyLog, issuerLog } from './random-log.ts'
+import { anyLog, issuerLog, listAnswers } from './random-log.ts'
 
 const HEAD: SnapshotHead = {
   type: 'head',
@@ -78,7 +78,7 @@ const GOOD_LINES = [
 ] as const
 
 /** What `checkSnapshot` gives for a snapshot with this head. */
-const proofOf = ({ site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead): ConfirmedHead => ({
+const toProof = ({ site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead): ConfirmedHead => ({
   siteId: site_id,
   epoch,
   seq,
@@ -91,15 +91,15 @@ const proofOf = ({ site_id, epoch, seq, hash, as_of, max_age_seconds }: Snapshot
 function load(view: SiteView, head: SnapshotHead, lines: readonly SnapshotLine[], evidence?: LoadEvidence) {
   const loading = view.beginLoad(head)
   for (const line of lines) loading.add(line)
-  return loading.commit(proofOf(head), evidence)
+  return loading.commit(toProof(head), evidence)
 }
 
 describe('parseSnapshotLine', () => {
-  it.each(GOOD_LINES)('takes $type', (line) => {
+  test.each(GOOD_LINES)('takes $type', (line) => {
     expect(parseSnapshotLine(structuredClone(line))).toEqual(line)
   })
 
-  it.each(GOOD_LINES)('refuses $type with a member more, less, or of another form', (line) => {
+  test.each(GOOD_LINES)('rejects $type with a member more, less, or of another form', (line) => {
     const members = line as unknown as Record<string, unknown>
     expect(parseSnapshotLine({ ...members, reason: 'because' })).toBeUndefined()
     for (const member of Object.keys(members)) {
@@ -114,7 +114,7 @@ describe('parseSnapshotLine', () => {
     }
   })
 
-  it.each([
+  test.each([
     ['a type it does not know', { type: 'group' }],
     ['a trusted issuer that was distrusted', { ...ISSUER_LINE, distrusted_at: at(1) }],
     ['a distrusted issuer without a time', { ...ISSUER_LINE, status: 'distrusted' }],
@@ -134,11 +134,11 @@ describe('parseSnapshotLine', () => {
     ],
     ['a list', []],
     ['nothing', undefined],
-  ])('refuses %s', (_, line) => {
+  ])('rejects %s', (_, line) => {
     expect(parseSnapshotLine(line)).toBeUndefined()
   })
 
-  it('never throws, whatever it is given', () => {
+  test('never throws, for any input', () => {
     const types = fc.constantFrom('head', 'epoch', 'site', 'issuer', 'user', 'credential', 'token', 'end')
     fc.assert(
       fc.property(fc.anything(), types, fc.dictionary(fc.string(), fc.anything()), (value, type, members) => {
@@ -150,11 +150,11 @@ describe('parseSnapshotLine', () => {
 })
 
 describe('loading a snapshot', () => {
-  it('and then the rest of the log gives the same answers as the whole log', async () => {
+  test('and then the rest of the log gives the same answers as the whole log', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(anyLog, issuerLog), fc.nat(40), async (sayings, cut) => {
         const all = [{ kind: 'site.changed' as const, body: SITE_STATE, at: at(0) }, ...sayings]
-        const entries = await logOf(all)
+        const entries = await createLog(all)
         const done = Math.min(cut, sayings.length) + 1
         const plain = new PlainSite()
         for (const saying of all.slice(0, done)) plain.say(saying)
@@ -163,55 +163,55 @@ describe('loading a snapshot', () => {
 
         const view = new SiteView({ siteId: SITE })
         expect(load(view, plain.snapshotHead(done, entries[done - 1]?.hash), lines)).toBe('loaded')
-        expect(answersOf(view)).toEqual(answersOf(viewOf(entries.slice(0, done))))
+        expect(listAnswers(view)).toEqual(listAnswers(createView(entries.slice(0, done))))
         for (const entry of entries.slice(done)) expect(view.apply(entry)).toBe('applied')
         expect(prove(view)).toBe('proven')
-        expect(view.head).toEqual(viewOf(entries).head)
-        expect(answersOf(view)).toEqual(answersOf(viewOf(entries)))
+        expect(view.head).toEqual(createView(entries).head)
+        expect(listAnswers(view)).toEqual(listAnswers(createView(entries)))
       }),
       { numRuns: 200 },
     )
   })
 
-  it('is not committed with the proof of another head', () => {
+  test('is not committed with the proof of another head', () => {
     for (const other of [{ seq: 8 }, { hash: token(8) }, { epoch: 'otherepoch' }]) {
       const view = new SiteView({ siteId: SITE, seed: SEED })
       const loading = view.beginLoad(HEAD)
       loading.add(SITE_LINE)
-      expect(() => loading.commit({ ...proofOf(HEAD), ...other })).toThrow(TypeError)
+      expect(() => loading.commit({ ...toProof(HEAD), ...other })).toThrow(TypeError)
       expect(view.head.seq).toBe(0)
     }
   })
 
-  it('does not go back behind a proven head, also when the view has been contradicted', () => {
+  test('does not go back behind a proven head, also when the view has been contradicted', () => {
     const view = new SiteView({ siteId: SITE, seed: SEED })
     load(view, HEAD, [SITE_LINE, { type: 'credential', credential_id: credential(1), revoked_at: at(1) }])
     const older = { ...HEAD, seq: HEAD.seq - 1, hash: token(6) }
     expect(load(view, older, [SITE_LINE])).toBe('lower_head')
     expect(view.credentialRevocation(credential(1))).toBeDefined()
-    view.confirmHead({ ...proofOf(HEAD), hash: token(8) }, { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
+    view.confirmHead({ ...toProof(HEAD), hash: token(8) }, { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
     expect(view.fault).toBe('fork')
     expect(load(view, older, [SITE_LINE])).toBe('lower_head')
     expect(load(view, HEAD, [SITE_LINE])).toBe('loaded')
   })
 
-  it('changes nothing until it is committed, and then everything at once', () => {
+  test('changes nothing until it is committed, and then everything at once', () => {
     const view = new SiteView({ siteId: SITE, seed: SEED })
     const loading = view.beginLoad(HEAD)
     loading.add(SITE_LINE)
     loading.add({ type: 'credential', credential_id: credential(1), revoked_at: at(1) })
     expect(view.credentialRevocation(credential(1))).toBeUndefined()
     expect(view.head.seq).toBe(0)
-    expect(loading.commit(proofOf(HEAD))).toBe('loaded')
+    expect(loading.commit(toProof(HEAD))).toBe('loaded')
     expect(view.credentialRevocation(credential(1))).toEqual({ by: 'credential', sinceMs: msAt(1) })
     expect(view.head).toEqual({ epoch: EPOCH, seq: 7, hash: token(7) })
     expect(() => loading.add(SITE_LINE)).toThrow(TypeError)
-    expect(() => loading.commit(proofOf(HEAD))).toThrow(TypeError)
+    expect(() => loading.commit(toProof(HEAD))).toThrow(TypeError)
   })
 
-  it('restores trust in a view that had lost it, but only a newer proof makes it younger', async () => {
-    const entries = await logOf(revocations(4))
-    const view = viewOf(entries.slice(0, 2))
+  test('restores trust in a view that had lost it, but only a newer proof makes it younger', async () => {
+    const entries = await createLog(revocations(4))
+    const view = createView(entries.slice(0, 2))
     const clocks = { wallMs: msAt(0), monotonicMs: 0 }
     view.confirmHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, clocks)
     expect(view.apply(entries[3] as CheckedEntry)).toBe('hole')
@@ -230,7 +230,7 @@ describe('loading a snapshot', () => {
     expect(view.ageMs(later)).toBe(0)
   })
 
-  it.each([
+  test.each([
     ['of another site', 'other_site', { ...HEAD, site_id: OTHER_SITE }, [SITE_LINE]],
     ['from before what is known', 'lower_head', { ...HEAD, seq: 1 }, [SITE_LINE]],
     ['that ends otherwise where we are', 'fork', { ...HEAD, seq: 2 }, [SITE_LINE]],
@@ -242,9 +242,9 @@ describe('loading a snapshot', () => {
       { ...HEAD, epoch: 'fedcba9876543210' },
       [SITE_LINE],
     ],
-  ] as const)('refuses one %s and leaves all as it was', async (_, outcome, head, lines) => {
-    const entries = await logOf(revocations(2))
-    const view = viewOf(entries)
+  ] as const)('rejects one %s and leaves all as it was', async (_, outcome, head, lines) => {
+    const entries = await createLog(revocations(2))
+    const view = createView(entries)
     view.confirmHead(
       { siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 },
       { wallMs: msAt(0), monotonicMs: 0 },
@@ -255,8 +255,8 @@ describe('loading a snapshot', () => {
     expect(view.apply(entries[1] as CheckedEntry)).toBe('known')
   })
 
-  it('A256 replaces entries that were never proven, contradicted or not', async () => {
-    const entries = await logOf(revocations(9))
+  test('A256 replaces entries that were never proven, contradicted or not', async () => {
+    const entries = await createLog(revocations(9))
     for (const isContradicted of [false, true]) {
       const view = new SiteView({ siteId: SITE, seed: SEED })
       const proven = { ...HEAD, hash: entries[6]?.hash ?? '' }
@@ -264,7 +264,7 @@ describe('loading a snapshot', () => {
       for (const entry of entries.slice(7)) expect(view.apply(entry)).toBe('applied')
       expect(view.credentialRevocation(credential(8))).toBeDefined()
       if (isContradicted)
-        view.confirmHead(proofOf(proven), { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
+        view.confirmHead(toProof(proven), { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
       expect(view.fault).toBe(isContradicted ? 'lower_head' : undefined)
       expect(load(view, proven, [SITE_LINE])).toBe('loaded')
       expect(view.head.seq).toBe(7)
@@ -272,7 +272,7 @@ describe('loading a snapshot', () => {
     }
   })
 
-  it.each([
+  test.each([
     ['that it lists', [activeKey('key-1', 1)]],
     ['that it no longer lists', []],
   ])('keeps the compromised keys of a distrusted issuer %s', async (_, keys) => {
@@ -291,11 +291,11 @@ describe('loading a snapshot', () => {
     })
   })
 
-  it('remembers what a distrusted issuer listed, in case it turns out compromised', async () => {
+  test('remembers what a distrusted issuer listed, in case it turns out compromised', async () => {
     const view = new SiteView({ siteId: SITE })
     load(view, HEAD, [SITE_LINE, { ...ISSUER_LINE, status: 'distrusted', distrusted_at: at(5) }])
     const body = { issuer: issuer(1), key_id: 'key-1', at: at(6) }
-    for (const entry of await logOf([{ kind: 'key.compromised', body }], view.head)) view.apply(entry)
+    for (const entry of await createLog([{ kind: 'key.compromised', body }], view.head)) view.apply(entry)
     await trustUnderNewName(view)
     expect(view.issuer(issuer(1))?.keys.get(`${issuer(1)}#new-name`)).toMatchObject({
       status: 'compromised',
@@ -303,7 +303,7 @@ describe('loading a snapshot', () => {
     })
   })
 
-  it('does not make an issuer trusted of which only compromised keys were ever heard', () => {
+  test('does not make an issuer trusted of which only compromised keys were ever heard', () => {
     const view = new SiteView({ siteId: SITE })
     load(view, HEAD, [SITE_LINE, { ...ISSUER_LINE, status: 'distrusted', distrusted_at: null }])
     expect(view.issuer(issuer(1))).toBeUndefined()
@@ -311,7 +311,7 @@ describe('loading a snapshot', () => {
     expect(view.keyRevocation(issuer(1), 'key-0')).toEqual({ by: 'key', sinceMs: msAt(0) })
   })
 
-  it('holds a key for compromised that a line calls so without a row of its own', () => {
+  test('holds a key for compromised that a line calls so without a row of its own', () => {
     const view = new SiteView({ siteId: SITE })
     load(view, HEAD, [
       SITE_LINE,
@@ -335,7 +335,7 @@ async function trustUnderNewName(view: SiteView): Promise<void> {
     scope: null,
     credential_ttl_seconds_max: null,
   }
-  for (const entry of await logOf([{ kind: 'issuer.trusted', body }], view.head))
+  for (const entry of await createLog([{ kind: 'issuer.trusted', body }], view.head))
     expect(view.apply(entry)).toBe('applied')
   expect(prove(view)).toBe('proven')
 }

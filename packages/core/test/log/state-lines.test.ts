@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   COMPROMISED_KEYS_MAX,
   type IssuerLine,
@@ -8,8 +8,18 @@ import {
 } from '../../src/log/snapshot.ts'
 import { toStateLines } from '../../src/log/state-lines.ts'
 import { SiteView } from '../../src/log/view.ts'
-import { activeKey, at, EPOCH, issuer, issuerState, logOf, type Saying, SITE, viewOf } from './log-sample.ts'
-import { answersOf, issuerLog } from './random-log.ts'
+import {
+  activeKey,
+  at,
+  createLog,
+  createView,
+  EPOCH,
+  issuer,
+  issuerState,
+  type Saying,
+  SITE,
+} from './log-sample.ts'
+import { issuerLog, listAnswers } from './random-log.ts'
 
 const SITE_STATE: Saying = {
   kind: 'site.changed',
@@ -38,45 +48,45 @@ function loadedFrom(view: SiteView): SiteView {
 }
 
 describe('the lines that a view writes of itself', () => {
-  it('make another view that answers alike about the site and its issuers, now and after the rest of the log', async () => {
+  test('make another view that answers alike about the site and its issuers, now and after the rest of the log', async () => {
     await fc.assert(
       fc.asyncProperty(issuerLog, fc.nat(40), async (sayings, cut) => {
-        const entries = await logOf([SITE_STATE, ...sayings])
+        const entries = await createLog([SITE_STATE, ...sayings])
         const done = Math.min(cut, sayings.length) + 1
-        const view = viewOf(entries.slice(0, done))
+        const view = createView(entries.slice(0, done))
         const loaded = loadedFrom(view)
-        expect(answersOf(loaded)).toEqual(answersOf(view))
+        expect(listAnswers(loaded)).toEqual(listAnswers(view))
         for (const entry of entries.slice(done)) expect(loaded.apply(entry)).toBe('applied')
-        expect(answersOf(loaded)).toEqual(answersOf(viewOf(entries)))
+        expect(listAnswers(loaded)).toEqual(listAnswers(createView(entries)))
       }),
       { numRuns: 500 },
     )
   })
 
-  it('say until when bearer tokens were off, also when they are on again', async () => {
+  test('say until when bearer tokens were off, also when they are on again', async () => {
     const off = { bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 } as const
-    const entries = await logOf([
+    const entries = await createLog([
       SITE_STATE,
       { kind: 'site.changed', body: off, at: at(5) },
       { ...SITE_STATE, at: at(9) },
     ])
-    expect(toStateLines(viewOf(entries.slice(0, 1)))).toEqual([{ type: 'site', ...SITE_STATE.body }])
-    expect(toStateLines(viewOf(entries.slice(0, 2)))).toEqual([
+    expect(toStateLines(createView(entries.slice(0, 1)))).toEqual([{ type: 'site', ...SITE_STATE.body }])
+    expect(toStateLines(createView(entries.slice(0, 2)))).toEqual([
       { type: 'site', ...off, bearer_off_at: at(5) },
     ])
-    expect(toStateLines(viewOf(entries))).toEqual([
+    expect(toStateLines(createView(entries))).toEqual([
       { type: 'site', ...SITE_STATE.body, bearer_off_at: at(9) },
     ])
   })
 
-  it('are several for an issuer with more compromised keys than a line may have', async () => {
+  test('are several for an issuer with more compromised keys than a line may have', async () => {
     const many = COMPROMISED_KEYS_MAX + 1
     const compromised = Array.from({ length: many }, (_, i): Saying => {
       return { kind: 'key.compromised', body: { issuer: issuer(1), key_id: `key-${i}`, at: at(3) } }
     })
     const trusted: Saying = { kind: 'issuer.trusted', body: issuerState(1, [activeKey('key-7', 1)]) }
-    const view = viewOf(
-      await logOf([SITE_STATE, trusted, ...compromised], { epoch: EPOCH, seq: 0, hash: '0'.repeat(64) }),
+    const view = createView(
+      await createLog([SITE_STATE, trusted, ...compromised], { epoch: EPOCH, seq: 0, hash: '0'.repeat(64) }),
     )
     const lines = toStateLines(view).filter((line): line is IssuerLine => line.type === 'issuer')
     expect(lines.map((line) => line.compromised.length)).toEqual([COMPROMISED_KEYS_MAX, 1])

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { PermissionId, Scope } from '../../src/credential/ids.ts'
 import type { CheckedEntry } from '../../src/log/chain.ts'
 import { PENDING_ENTRIES_MAX } from '../../src/log/pending-entries.ts'
@@ -11,20 +11,20 @@ import {
   activeKey,
   at,
   BODIES,
+  createLog,
+  createView,
   credential,
-  headOf,
   issuer,
   issuerState,
-  logOf,
   msAt,
   NOW,
   revocations,
   type Saying,
   SEED,
   SITE,
+  toHead,
   token,
   user,
-  viewOf,
 } from './log-sample.ts'
 import { anyLog, CREATED, FEW, issuerLog, KEY_IDS, userLog } from './random-log.ts'
 
@@ -38,7 +38,7 @@ describe('pending entries', () => {
     body: { bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 },
   }
 
-  it('I-23 revoke on arrival and grant only with a proof', async () => {
+  test('I-23 revoke on arrival and grant only with a proof', async () => {
     const { view, prove } = await following([strict], [trusted, open, ...revocations(1)])
     expect(view.head.seq).toBe(4)
     expect(view.provenHead?.seq).toBe(1)
@@ -60,7 +60,7 @@ describe('pending entries', () => {
     expect(view.credentialRevocation(credential(0))).toBeDefined()
   })
 
-  it('A253 neither reinstate a user nor bring a distrusted issuer or a retired key back', async () => {
+  test('A253 neither reinstate a user nor bring a distrusted issuer or a retired key back', async () => {
     const { view, prove } = await following(
       [
         open,
@@ -88,7 +88,7 @@ describe('pending entries', () => {
     expect(view.userRevocation(user(1), msAt(1))).toBeDefined()
   })
 
-  it('A253 that grant and revoke at once do only the latter: another key under the same name, other scopes, another issuer life', async () => {
+  test('A253 that grant and revoke at once do only the latter: another key under the same name, other scopes, another issuer life', async () => {
     const scope = (...names: string[]) => names as Scope[]
     const { view, prove } = await following(
       [
@@ -118,7 +118,7 @@ describe('pending entries', () => {
     expect(view.issuer(issuer(1))?.keys.size).toBe(3)
   })
 
-  it('leave the issuers of the proven state untouched', async () => {
+  test('leave the issuers of the proven state untouched', async () => {
     const { view } = await following(
       [open, trusted],
       [{ kind: 'issuer.distrusted', body: { issuer: issuer(1) } }],
@@ -127,31 +127,31 @@ describe('pending entries', () => {
     expect(view.issuers.trusted(issuer(1))).toBeDefined()
   })
 
-  it('keep the key objects of the proven state, so that remembered signatures stay valid', async () => {
+  test('keep the key objects of the proven state, so that remembered signatures stay valid', async () => {
     const { view, prove } = await following(
       [open, trusted],
       [{ kind: 'issuer.trusted', body: issuerState(1, [activeKey('key-1', 1), activeKey('key-2', 2)]) }],
     )
-    const keyOf = () => view.issuer(issuer(1))?.keys.get(`${issuer(1)}#key-1`)?.key
+    const findKey = () => view.issuer(issuer(1))?.keys.get(`${issuer(1)}#key-1`)?.key
     const before = view.issuers.trusted(issuer(1))?.keys.get(`${issuer(1)}#key-1`)?.key
-    expect(keyOf()).toBe(before)
+    expect(findKey()).toBe(before)
     prove()
-    expect(keyOf()).toBe(before)
+    expect(findKey()).toBe(before)
   })
 
-  it('are compared one by one when they come again: another hash anywhere among them is a fork', async () => {
+  test('are compared one by one when they come again: another hash anywhere among them is a fork', async () => {
     const { view, entries } = await following([open], revocations(3))
     for (const entry of entries) expect(view.apply(entry)).toBe('known')
-    const others = await logOf(
+    const others = await createLog(
       [{ ...revocations(1)[0], at: at(77) } as Saying],
-      headOf(entries[0] as CheckedEntry),
+      toHead(entries[0] as CheckedEntry),
     )
     expect(view.apply(others[0] as CheckedEntry)).toBe('fork')
   })
 
-  it(`are at most ${PENDING_ENTRIES_MAX}`, async () => {
+  test(`are at most ${PENDING_ENTRIES_MAX}`, async () => {
     const { view, entries, prove } = await following([open], revocations(PENDING_ENTRIES_MAX))
-    const [next] = (await logOf([trusted], headOf(entries.at(-1) as CheckedEntry))) as [CheckedEntry]
+    const [next] = (await createLog([trusted], toHead(entries.at(-1) as CheckedEntry))) as [CheckedEntry]
     expect(view.trusted).toBe(true)
     expect(view.apply(next)).toBe('too_many_pending')
     expect(view.ageMs(CLOCKS)).toBe(Infinity)
@@ -161,21 +161,21 @@ describe('pending entries', () => {
     expect(prove()).toBe('too_many_pending')
   })
 
-  it('are contradicted by a newer proof of the head before them', async () => {
+  test('are contradicted by a newer proof of the head before them', async () => {
     const { view, entries } = await following([open], [trusted])
-    const proof = { siteId: SITE, ...headOf(entries[0] as CheckedEntry), maxAgeSeconds: 60 }
+    const proof = { siteId: SITE, ...toHead(entries[0] as CheckedEntry), maxAgeSeconds: 60 }
     expect(view.confirmHead({ ...proof, asOfMs: msAt(-1) }, CLOCKS)).toBe('outdated')
     expect(view.confirmHead({ ...proof, asOfMs: msAt(50) }, CLOCKS)).toBe('lower_head')
   })
 })
 
 describe('the bound on the age', () => {
-  it('is that of the last proven head', async () => {
-    const [entry] = (await logOf(revocations(1))) as [CheckedEntry]
+  test('is that of the last proven head', async () => {
+    const [entry] = (await createLog(revocations(1))) as [CheckedEntry]
     const view = new SiteView({ siteId: SITE })
     view.apply(entry)
     expect(view.maxAgeMs).toBe(Infinity)
-    const proof = { siteId: SITE, ...headOf(entry), asOfMs: msAt(0) }
+    const proof = { siteId: SITE, ...toHead(entry), asOfMs: msAt(0) }
     view.confirmHead({ ...proof, maxAgeSeconds: 20 }, CLOCKS)
     expect(view.maxAgeMs).toBe(20_000)
     view.confirmHead({ ...proof, maxAgeSeconds: 90 }, CLOCKS)
@@ -187,14 +187,17 @@ describe('the bound on the age', () => {
 
 /** The rule itself, the slow way: whole views of the two logs, and each question asked of both. */
 describe('a view with pending entries', () => {
-  it('accepts exactly what both the proven and the latest state accept, after every entry and every proof', async () => {
+  test('accepts exactly what both the proven and the latest state accept, after every entry and every proof', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc
           .oneof(anyLog, issuerLog, userLog)
           .chain((log) => fc.tuple(fc.constant(log), fc.array(fc.boolean(), { minLength: log.length }))),
         async ([sayings, proofs]) => {
-          const entries = await logOf([{ kind: 'site.changed', body: BODIES['site.changed'] }, ...sayings])
+          const entries = await createLog([
+            { kind: 'site.changed', body: BODIES['site.changed'] },
+            ...sayings,
+          ])
           const view = new SiteView({ siteId: SITE, seed: SEED })
           let provenSeq = 0
           for (const [i, entry] of entries.entries()) {
@@ -202,14 +205,17 @@ describe('a view with pending entries', () => {
             if (i === 0 || proofs[i - 1]) {
               expect(
                 view.confirmHead(
-                  { siteId: SITE, ...headOf(entry), asOfMs: NOW + i, maxAgeSeconds: 60 },
+                  { siteId: SITE, ...toHead(entry), asOfMs: NOW + i, maxAgeSeconds: 60 },
                   CLOCKS,
                 ),
               ).toBe('proven')
               provenSeq = entry.seq
             }
             if (i % 4 !== 0 && i !== entries.length - 1) continue
-            const naive = [viewOf(entries.slice(0, provenSeq)), viewOf(entries.slice(0, entry.seq))] as const
+            const naive = [
+              createView(entries.slice(0, provenSeq)),
+              createView(entries.slice(0, entry.seq)),
+            ] as const
             expect(acceptedBy(view)).toEqual(acceptedByBoth(...naive))
             expect(revokedBy(view)).toEqual(
               revokedBy(naive[0]).map((isRevoked, n) => isRevoked || revokedBy(naive[1])[n]),
@@ -224,7 +230,7 @@ describe('a view with pending entries', () => {
 
 /** A view that has proof of the first entries and has received the others. */
 async function following(proven: readonly Saying[], pending: readonly Saying[]) {
-  const entries = await logOf([...proven, ...pending])
+  const entries = await createLog([...proven, ...pending])
   const view = new SiteView({ siteId: SITE, seed: SEED })
   const prove = (asOfMs = msAt(1)) =>
     view.confirmHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, CLOCKS)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { CheckedEntry } from '../../src/log/chain.ts'
 import { entryHash } from '../../src/log/chain.ts'
 import type { Entry } from '../../src/log/entry.ts'
@@ -8,24 +8,24 @@ import {
   at,
   BODIES,
   checked,
+  createLog,
+  createView,
   credential,
   EPOCH,
   GENESIS,
-  headOf,
   issuer,
-  logOf,
   msAt,
   OTHER_SITE,
   revocations,
   type Saying,
   SEED,
   SITE,
+  toHead,
   token,
   user,
   viewAfter,
-  viewOf,
 } from './log-sample.ts'
-import { answersOf, anyLog } from './random-log.ts'
+import { anyLog, listAnswers } from './random-log.ts'
 
 const CLOCKS = { wallMs: msAt(0), monotonicMs: 1000 }
 const resealed = async (entry: Entry, changes: Partial<Entry>) => {
@@ -34,7 +34,7 @@ const resealed = async (entry: Entry, changes: Partial<Entry>) => {
 }
 
 describe('a view at the beginning', () => {
-  it('trusts no issuer, has revoked nothing and is infinitely old', () => {
+  test('trusts no issuer, has revoked nothing and is infinitely old', () => {
     const view = new SiteView({ siteId: SITE })
     expect(view.head).toEqual({ epoch: '', seq: 0, hash: GENESIS })
     expect(view.trusted).toBe(true)
@@ -45,7 +45,7 @@ describe('a view at the beginning', () => {
     expect(view.ageMs(CLOCKS)).toBe(Infinity)
   })
 
-  it('is as strict as a site can be until the log says otherwise', async () => {
+  test('is as strict as a site can be until the log says otherwise', async () => {
     expect(new SiteView({ siteId: SITE }).settings).toEqual({
       bearer: 'off',
       holderProof: 'required',
@@ -58,7 +58,7 @@ describe('a view at the beginning', () => {
     expect(view.settings).toEqual({ bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: 60 })
   })
 
-  it('remembers when bearer tokens were last off, whatever is said later and in whichever order the times come', async () => {
+  test('remembers when bearer tokens were last off, whatever is said later and in whichever order the times come', async () => {
     const switched = (bearer: 'on' | 'off', seconds: number): Saying => ({
       kind: 'site.changed',
       body: { bearer, holder_proof: 'optional', credential_ttl_seconds_max: null },
@@ -78,7 +78,7 @@ describe('a view at the beginning', () => {
     ).toBe(msAt(7))
   })
 
-  it('draws its own seed, so that two views do not share their collisions', () => {
+  test('draws its own seed, so that two views do not share their collisions', () => {
     // The seed itself cannot be seen; that it comes from the runtime's random numbers can.
     const drawn: unknown[] = []
     const original = globalThis.crypto.getRandomValues
@@ -97,21 +97,21 @@ describe('a view at the beginning', () => {
 })
 
 describe('apply', () => {
-  it('follows a log and knows how far it has come', async () => {
-    const entries = await logOf(revocations(5))
-    const view = viewOf(entries)
-    expect(view.head).toEqual(headOf(entries[4] as Entry))
+  test('follows a log and knows how far it has come', async () => {
+    const entries = await createLog(revocations(5))
+    const view = createView(entries)
+    expect(view.head).toEqual(toHead(entries[4] as Entry))
     expect(view.revocationCount).toBe(5)
     expect(view.credentialRevocation(credential(3))).toEqual({ by: 'credential', sinceMs: msAt(3) })
     expect(view.credentialRevocation(credential(5))).toBeUndefined()
   })
 
-  it('knows an entry that comes again and changes nothing', async () => {
-    const entries = await logOf(revocations(5))
-    const view = viewOf(entries)
-    const before = answersOf(view)
+  test('knows an entry that comes again and changes nothing', async () => {
+    const entries = await createLog(revocations(5))
+    const view = createView(entries)
+    const before = listAnswers(view)
     for (const entry of entries) expect(view.apply(entry)).toBe('known')
-    expect(answersOf(view)).toEqual(before)
+    expect(listAnswers(view)).toEqual(before)
     expect(view.head.seq).toBe(5)
     expect(view.trusted).toBe(true)
   })
@@ -123,38 +123,41 @@ describe('apply', () => {
     ['other_site', (entries) => resealed(entries[3] as Entry, { site_id: OTHER_SITE })],
     ['fork', (entries) => resealed(entries[2] as Entry, { at: at(99) })],
   ]
-  it.each(spoiled)('meets a %s, applies nothing and distrusts itself from then on', async (fault, spoil) => {
-    const entries = await logOf(revocations(6))
-    const view = viewOf(entries.slice(0, 3))
-    prove(view)
-    expect(view.ageMs(CLOCKS)).toBe(0)
-    const before = answersOf(view)
+  test.each(spoiled)(
+    'meets a %s, applies nothing and distrusts itself from then on',
+    async (fault, spoil) => {
+      const entries = await createLog(revocations(6))
+      const view = createView(entries.slice(0, 3))
+      prove(view)
+      expect(view.ageMs(CLOCKS)).toBe(0)
+      const before = listAnswers(view)
 
-    expect(view.apply(await spoil(entries))).toBe(fault)
-    expect(view).toMatchObject({ trusted: false, fault, head: headOf(entries[2] as Entry) })
-    expect(view.ageMs(CLOCKS)).toBe(Infinity)
-    // Not even what would continue the log counts now, nor any proof.
-    expect(view.apply(entries[3] as CheckedEntry)).toBe(fault)
-    expect(prove(view)).toBe(fault)
-    expect(view.ageMs(CLOCKS)).toBe(Infinity)
-    expect(answersOf(view)).toEqual(before)
-  })
+      expect(view.apply(await spoil(entries))).toBe(fault)
+      expect(view).toMatchObject({ trusted: false, fault, head: toHead(entries[2] as Entry) })
+      expect(view.ageMs(CLOCKS)).toBe(Infinity)
+      // Not even what would continue the log counts now, nor any proof.
+      expect(view.apply(entries[3] as CheckedEntry)).toBe(fault)
+      expect(prove(view)).toBe(fault)
+      expect(view.ageMs(CLOCKS)).toBe(Infinity)
+      expect(listAnswers(view)).toEqual(before)
+    },
+  )
 
-  it('does not take the first entry of a log for its beginning when it is not', async () => {
-    const entries = await logOf(revocations(3))
+  test('does not take the first entry of a log for its beginning when it is not', async () => {
+    const entries = await createLog(revocations(3))
     const view = new SiteView({ siteId: SITE })
     expect(view.apply(entries[1] as CheckedEntry)).toBe('hole')
     const forged = new SiteView({ siteId: SITE })
     expect(forged.apply(await resealed(entries[0] as Entry, { prev_hash: token(1) }))).toBe('wrong_hash')
   })
 
-  it('gives the same answers however often and from wherever entries are delivered again', async () => {
+  test('gives the same answers however often and from wherever entries are delivered again', async () => {
     await fc.assert(
       fc.asyncProperty(
         anyLog,
         fc.array(fc.tuple(fc.nat(40), fc.nat(40)), { maxLength: 10 }),
         async (sayings, replays) => {
-          const entries = await logOf(sayings)
+          const entries = await createLog(sayings)
           const view = new SiteView({ siteId: SITE, seed: [7, 7], entriesAreProven: true })
           // Each replay goes back to some entry already applied and delivers from there on, up to
           // some entry further on.
@@ -164,14 +167,16 @@ describe('apply', () => {
               expect(['applied', 'known']).toContain(view.apply(entry))
           }
           expect(view.head.seq).toBe(entries.length)
-          expect(answersOf(view)).toEqual(answersOf(viewOf(entries)))
+          expect(listAnswers(view)).toEqual(listAnswers(createView(entries)))
         },
       ),
     )
   })
 
-  it('throws rather than skip an entry of a kind that came past the types', async () => {
-    const [entry] = (await logOf([{ kind: 'user.revoked', body: BODIES['user.revoked'] }])) as [CheckedEntry]
+  test('throws rather than skip an entry of a kind that came past the types', async () => {
+    const [entry] = (await createLog([{ kind: 'user.revoked', body: BODIES['user.revoked'] }])) as [
+      CheckedEntry,
+    ]
     const view = new SiteView({ siteId: SITE })
     expect(() => view.apply({ ...entry, kind: 'user.renamed' } as never)).toThrow(TypeError)
     expect(view.head.seq).toBe(0)
@@ -179,17 +184,17 @@ describe('apply', () => {
 })
 
 describe('confirmHead', () => {
-  it('makes the view as old as the proof, and no younger with time', async () => {
+  test('makes the view as old as the proof, and no younger with time', async () => {
     const view = await viewAfter(...revocations(3))
-    expect(view.confirmHead(proofOf(view, -2), CLOCKS)).toBe('proven')
+    expect(view.confirmHead(toProof(view, -2), CLOCKS)).toBe('proven')
     expect(view.ageMs(CLOCKS)).toBe(2000)
     expect(view.ageMs({ wallMs: msAt(5), monotonicMs: 6000 })).toBe(7000)
   })
 
-  it('proves nothing to a view that is behind, which grows older', async () => {
-    const entries = await logOf(revocations(3))
-    const view = viewOf(entries.slice(0, 2))
-    const ahead = { ...proofOf(viewOf(entries)), asOfMs: msAt(0) }
+  test('proves nothing to a view that is behind, which grows older', async () => {
+    const entries = await createLog(revocations(3))
+    const view = createView(entries.slice(0, 2))
+    const ahead = { ...toProof(createView(entries)), asOfMs: msAt(0) }
     expect(view.confirmHead(ahead, CLOCKS)).toBe('behind')
     expect(view.ageMs(CLOCKS)).toBe(Infinity)
     expect(view.trusted).toBe(true)
@@ -197,7 +202,7 @@ describe('confirmHead', () => {
     expect(view.confirmHead(ahead, CLOCKS)).toBe('proven')
   })
 
-  it.each([
+  test.each([
     ['other_site', { siteId: OTHER_SITE }],
     ['other_epoch', { epoch: 'fedcba9876543210' }],
     ['fork', { hash: token(1) }],
@@ -205,31 +210,31 @@ describe('confirmHead', () => {
   ] as const)('finds a %s', async (fault, changes) => {
     const view = await viewAfter(...revocations(3))
     expect(prove(view)).toBe('proven')
-    expect(view.confirmHead({ ...proofOf(view, 1), ...changes }, CLOCKS)).toBe(fault)
+    expect(view.confirmHead({ ...toProof(view, 1), ...changes }, CLOCKS)).toBe(fault)
     expect(view).toMatchObject({ trusted: false, fault })
     expect(view.ageMs(CLOCKS)).toBe(Infinity)
   })
 
-  it('does not mind news of a lower head that is older than what is proven', async () => {
-    const entries = await logOf(revocations(3))
-    const view = viewOf(entries)
-    const late = { ...proofOf(viewOf(entries.slice(0, 2))), asOfMs: msAt(-1) }
+  test('does not mind news of a lower head that is older than what is proven', async () => {
+    const entries = await createLog(revocations(3))
+    const view = createView(entries)
+    const late = { ...toProof(createView(entries.slice(0, 2))), asOfMs: msAt(-1) }
     prove(view)
     expect(view.confirmHead(late, { wallMs: msAt(3), monotonicMs: 4000 })).toBe('outdated')
     expect(view.trusted).toBe(true)
     expect(view.ageMs({ wallMs: msAt(3), monotonicMs: 4000 })).toBe(3000)
   })
 
-  it('takes a time up to five seconds ahead and refuses one further off, which moves nothing', async () => {
+  test('takes a time up to five seconds ahead and rejects one further off, which moves nothing', async () => {
     const view = await viewAfter(...revocations(1))
-    expect(view.confirmHead(proofOf(view, 5.001), CLOCKS)).toBe('too_early')
-    expect(view.confirmHead({ ...proofOf(view), asOfMs: Number.NaN }, CLOCKS)).toBe('too_early')
+    expect(view.confirmHead(toProof(view, 5.001), CLOCKS)).toBe('too_early')
+    expect(view.confirmHead({ ...toProof(view), asOfMs: Number.NaN }, CLOCKS)).toBe('too_early')
     expect(view.ageMs(CLOCKS)).toBe(Infinity)
-    expect(view.confirmHead(proofOf(view, 5), CLOCKS)).toBe('proven')
+    expect(view.confirmHead(toProof(view, 5), CLOCKS)).toBe('proven')
     expect(view.ageMs(CLOCKS)).toBe(0)
   })
 
-  it('can prove a log that has not begun, and then holds it to that epoch', async () => {
+  test('can prove a log that has not begun, and then holds it to that epoch', async () => {
     const view = new SiteView({ siteId: SITE })
     expect(
       view.confirmHead(
@@ -238,7 +243,7 @@ describe('confirmHead', () => {
       ),
     ).toBe('proven')
     expect(view.head.epoch).toBe(EPOCH)
-    const [elsewhere] = (await logOf(revocations(1), {
+    const [elsewhere] = (await createLog(revocations(1), {
       epoch: 'fedcba9876543210',
       seq: 0,
       hash: GENESIS,
@@ -246,19 +251,19 @@ describe('confirmHead', () => {
     expect(view.apply(elsewhere)).toBe('other_epoch')
   })
 
-  it('is not moved by entries: they prove nothing about time', async () => {
-    const entries = await logOf(revocations(3))
-    const view = viewOf(entries.slice(0, 2))
+  test('is not moved by entries: they prove nothing about time', async () => {
+    const entries = await createLog(revocations(3))
+    const view = createView(entries.slice(0, 2))
     prove(view)
     view.apply(entries[2] as CheckedEntry)
     expect(view.ageMs({ wallMs: msAt(9), monotonicMs: 10_000 })).toBe(9000)
   })
 })
 
-function proofOf(view: SiteView, seconds = 0) {
+function toProof(view: SiteView, seconds = 0) {
   return { siteId: SITE, ...view.head, asOfMs: msAt(seconds), maxAgeSeconds: 60 }
 }
 
 function prove(view: SiteView) {
-  return view.confirmHead(proofOf(view), CLOCKS)
+  return view.confirmHead(toProof(view), CLOCKS)
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { encodeBase58 } from '../../src/encoding/base58.ts'
 import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
 import { checkProof, signingInput } from '../../src/proof/check.ts'
@@ -48,7 +48,7 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     return rest
   }
 
-  it('is made in the form that the suite prescribes, and holds', async () => {
+  test('is made in the form that the suite prescribes, and holds', async () => {
     expect(signed).toEqual({
       ...unsecured(),
       proof: {
@@ -64,13 +64,13 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     expect(await check(signed)).toBe(true)
   })
 
-  it('holds whatever the order of the members', async () => {
+  test('holds whatever the order of the members', async () => {
     const turned = Object.fromEntries(Object.entries(signed).toReversed())
     turned.proof = Object.fromEntries(Object.entries(signed.proof as JsonObject).toReversed())
     expect(await check(turned)).toBe(true)
   })
 
-  it('holds without a context anywhere, and without one in the proof alone', async () => {
+  test('holds without a context anywhere, and without one in the proof alone', async () => {
     const { '@context': _, ...plain } = unsecured()
     const without = await signDocument(plain, {
       key,
@@ -85,7 +85,7 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     expect(await check(await signedAs(unsecured(), bare))).toBe(true)
   })
 
-  it('leaves the document it signs as it was, and changes nothing by checking', async () => {
+  test('leaves the document it signs as it was, and changes nothing by checking', async () => {
     const document = unsecured()
     await signDocument(document, { key, verificationMethod: 'x', createdMs: CREATED_MS })
     expect(document).toEqual(unsecured())
@@ -94,7 +94,7 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     expect(signed).toEqual(before)
   })
 
-  it.each<[string, Spoil]>([
+  test.each<[string, Spoil]>([
     ['a changed claim', (document) => Object.assign(document.credentialSubject as JsonObject, { limit: 4 })],
     [
       'an added claim',
@@ -160,7 +160,7 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     expect(await check(signed)).toBe(true)
   })
 
-  it('is invalid when its own context differs from the document’s, even if it was signed so', async () => {
+  test('is invalid when its own context differs from the document’s, even if it was signed so', async () => {
     expect(
       await check(
         await signedAs(unsecured(), { ...options(), '@context': ['https://www.w3.org/ns/credentials/v2'] }),
@@ -171,13 +171,13 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     expect(await check(await signedAs(unsecured(), options()))).toBe(true)
   })
 
-  it('is invalid when it names another type, even if it was signed so', async () => {
+  test('is invalid when it names another type, even if it was signed so', async () => {
     expect(await check(await signedAs(unsecured(), { ...options(), type: 'Ed25519Signature2020' }))).toBe(
       false,
     )
   })
 
-  it('is invalid for another key or in the other suite', async () => {
+  test('is invalid for another key or in the other suite', async () => {
     const other = await generatePrivateKey(algorithm)
     expect(await checkProof(signed, other.publicKey, suite)).toBe(false)
     const otherAlgorithm = algorithm === 'Ed25519' ? 'P-256' : 'Ed25519'
@@ -190,7 +190,7 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     expect(await checkProof(misnamed, key.publicKey, requireSuite(otherAlgorithm))).toBe(false)
   })
 
-  it('is invalid with the signature of another document of the same key', async () => {
+  test('is invalid with the signature of another document of the same key', async () => {
     const other = await signDocument(
       { ...unsecured(), id: 'other' },
       { key, verificationMethod: didKeyMethod(key.publicKey), createdMs: CREATED_MS },
@@ -198,7 +198,7 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     expect(await check({ ...signed, proof: other.proof as JsonObject })).toBe(false)
   })
 
-  it('is invalid after any change of one character of the proof value', async () => {
+  test('is invalid after any change of one character of the proof value', async () => {
     const { proofValue } = signed.proof as { proofValue: string }
     await fc.assert(
       fc.asyncProperty(
@@ -216,7 +216,7 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     )
   })
 
-  it('is not put on top of another proof', async () => {
+  test('is not put on top of another proof', async () => {
     await expect(
       signDocument(signed, { key, verificationMethod: 'x', createdMs: CREATED_MS }),
     ).rejects.toThrow(TypeError)
@@ -224,14 +224,14 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
 })
 
 describe('the suites', () => {
-  it('are two, each for one kind of key', () => {
+  test('are two, each for one kind of key', () => {
     expect(suites.map(({ name, algorithm }) => [name, algorithm])).toEqual([
       ['eddsa-jcs-2022', 'Ed25519'],
       ['ecdsa-jcs-2019', 'P-256'],
     ])
   })
 
-  it.each([
+  test.each([
     'eddsa-rdfc-2022',
     'none',
     '',
@@ -247,12 +247,12 @@ describe('the suites', () => {
     expect(findSuite(name)).toBeUndefined()
   })
 
-  it('throw for a kind of key that none of them signs with', () => {
+  test('throw for a kind of key that none of them signs with', () => {
     expect(() => requireSuite('RSA' as KeyAlgorithm)).toThrow(TypeError)
   })
 })
 
-it('answers at once where the backend does', async () => {
+test('answers at once where the backend does', async () => {
   const key = await generatePrivateKey('Ed25519')
   const signed = await signDocument(unsecured(), { key, verificationMethod: 'x', createdMs: CREATED_MS })
   const answer = checkProof(signed, key.publicKey, requireSuite('Ed25519'))

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { crypto } from '../../src/proof/crypto.ts'
 import { createNodeCrypto } from '../../src/proof/crypto-node.ts'
 import { createWebCrypto } from '../../src/proof/crypto-web.ts'
@@ -15,11 +15,11 @@ afterEach(() => {
 })
 
 describe('the choice of a backend', () => {
-  it('is node:crypto where there is one', () => {
+  test('is node:crypto where there is one', () => {
     expect(crypto.name).toBe(process.getBuiltinModule?.('node:crypto') === undefined ? 'web' : 'node')
   })
 
-  it.each([
+  test.each([
     ['there is no process', undefined],
     ['process cannot be asked', {}],
     ['there is no such module', { getBuiltinModule: () => undefined }],
@@ -29,7 +29,7 @@ describe('the choice of a backend', () => {
     expect(createNodeCrypto()).toBeUndefined()
   })
 
-  it('says what is missing where there is no WebCrypto either, and only when it is needed', async () => {
+  test('says what is missing where there is no WebCrypto either, and only when it is needed', async () => {
     const web = createWebCrypto()
     vi.stubGlobal('crypto', undefined)
     await expect(web.sha256('')).rejects.toThrow(/no WebCrypto/)
@@ -37,7 +37,7 @@ describe('the choice of a backend', () => {
 })
 
 describe.each(backends.map((backend) => [backend.name, backend] as const))('%s', (_, backend) => {
-  it.each([
+  test.each([
     ['', 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
     ['abc', 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'],
     ['€', 'c4cc90ed3d26f12d4b08a75140970a7904035c31cbb4515a83f19b9003c00d1d'],
@@ -48,14 +48,14 @@ describe.each(backends.map((backend) => [backend.name, backend] as const))('%s',
     expect(hex(await backend.sha256(new TextEncoder().encode(text)))).toBe(expected)
   })
 
-  it('hashes what comes in pieces like the whole', async () => {
+  test('hashes what comes in pieces like the whole', async () => {
     const sha256 = backend.createSha256()
     for (const piece of [DATA.subarray(0, 3), new Uint8Array(), DATA.subarray(3)]) sha256.update(piece)
     expect(await sha256.hex()).toBe(await backend.sha256Hex(DATA))
     expect(await backend.createSha256().hex()).toBe(await backend.sha256Hex(''))
   })
 
-  it('hashes and verifies a view into a larger buffer, and only that', async () => {
+  test('hashes and verifies a view into a larger buffer, and only that', async () => {
     const large = unhex(`ff${hex(DATA)}ff`)
     const view = large.subarray(1, 1 + DATA.length)
     expect(await backend.sha256Hex(view)).toBe(await backend.sha256Hex(DATA))
@@ -70,25 +70,25 @@ describe.each(backends.map((backend) => [backend.name, backend] as const))('%s',
       return { key, publicKey: key.publicKey, signature: new Uint8Array(await key.sign(DATA)) }
     }
 
-    it('verifies what it signs', async () => {
+    test('verifies what it signs', async () => {
       const { publicKey, signature } = await signed()
       expect(signature).toHaveLength(64)
       expect(await backend.verify(publicKey, DATA, signature)).toBe(true)
     })
 
-    it('verifies under an equal key that is another object, again and again', async () => {
+    test('verifies under an equal key that is another object, again and again', async () => {
       const { publicKey, signature } = await signed()
       const other: PublicKey = { ...publicKey, bytes: new Uint8Array(publicKey.bytes) }
       expect(await backend.verify(other, DATA, signature)).toBe(true)
       expect(await backend.verify(other, DATA, signature)).toBe(true)
     })
 
-    it('is understood by the other backend', async () => {
+    test('is understood by the other backend', async () => {
       const { publicKey, signature } = await signed()
       for (const other of backends) expect(await other.verify(publicKey, DATA, signature)).toBe(true)
     })
 
-    it('refuses another key, other data and every changed byte of the signature', async () => {
+    test('rejects another key, other data and every changed byte of the signature', async () => {
       const { publicKey, signature } = await signed()
       expect(await backend.verify((await signed()).publicKey, DATA, signature)).toBe(false)
       expect(await backend.verify(publicKey, DATA.subarray(1), signature)).toBe(false)
@@ -99,20 +99,20 @@ describe.each(backends.map((backend) => [backend.name, backend] as const))('%s',
       }
     })
 
-    it.each([0, 1, 32, 63, 65, 70, 128])('refuses a signature of %d bytes', async (length) => {
+    test.each([0, 1, 32, 63, 65, 70, 128])('rejects a signature of %d bytes', async (length) => {
       const { publicKey, signature } = await signed()
       const resized = new Uint8Array(length)
       resized.set(signature.subarray(0, length))
       expect(await backend.verify(publicKey, DATA, resized)).toBe(false)
     })
 
-    it('refuses a signature of zeros and one of ones', async () => {
+    test('rejects a signature of zeros and one of ones', async () => {
       const { publicKey } = await signed()
       expect(await backend.verify(publicKey, DATA, new Uint8Array(64))).toBe(false)
       expect(await backend.verify(publicKey, DATA, new Uint8Array(64).fill(255))).toBe(false)
     })
 
-    it('lets no key out that was not made to leave', async () => {
+    test('lets no key out that was not made to leave', async () => {
       const kept = await backend.generateKey(algorithm, false)
       const free = await backend.generateKey(algorithm, true)
       expect(await backend.exportKey(kept)).toBeUndefined()
@@ -125,7 +125,7 @@ describe.each(backends.map((backend) => [backend.name, backend] as const))('%s',
     })
   })
 
-  it('A048: refuses S + L, though the equation holds', async () => {
+  test('A048: rejects S + L, though the equation is satisfied', async () => {
     const key = await backend.generateKey('Ed25519', false)
     const signature = new Uint8Array(await key.sign(DATA))
     const s = BigInt(`0x${hex(signature.slice(32).toReversed())}`)
@@ -133,14 +133,14 @@ describe.each(backends.map((backend) => [backend.name, backend] as const))('%s',
     expect(await backend.verify(key.publicKey, DATA, signature)).toBe(false)
   })
 
-  it('A050: refuses every signature of a low-order key, also when the key came past the checks', async () => {
+  test('A050: rejects every signature of a low-order key, also when the key came past the checks', async () => {
     // With the neutral element as the key, R = neutral and S = 0 satisfy the equation for all data.
     const neutral = `01${'00'.repeat(31)}`
     const key: PublicKey = { algorithm: 'Ed25519', bytes: unhex(neutral), multikey: 'z' }
     expect(await backend.verify(key, DATA, unhex(neutral + '00'.repeat(32)))).toBe(false)
   })
 
-  it.each([
+  test.each([
     ['P-256 off the curve', 'P-256', `02${'00'.repeat(31)}01`],
     ['P-256 with x = p', 'P-256', '02ffffffff00000001000000000000000000000000ffffffffffffffffffffffff'],
     ['P-256 of another length', 'P-256', '02'],
@@ -153,7 +153,7 @@ describe.each(backends.map((backend) => [backend.name, backend] as const))('%s',
   })
 })
 
-it('a WebCrypto that does not know the algorithm is an error of ours, not a bad signature', async () => {
+test('a WebCrypto that does not know the algorithm is an error of ours, not a bad signature', async () => {
   const web = createWebCrypto()
   const { publicKey } = await web.generateKey('Ed25519', false)
   const { subtle } = globalThis.crypto

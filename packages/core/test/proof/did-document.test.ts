@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
 import { type DidDocumentKeys, readDidDocument } from '../../src/proof/did-document.ts'
 import { type PublicKey, parseMultikey, publicKeyToJwk } from '../../src/proof/keys.ts'
@@ -33,19 +33,19 @@ function keysIn(document: JsonValue): Record<string, string> {
 
 function faultIn(document: JsonValue): string {
   const result = readDidDocument(document, DID)
-  if (!('fault' in result)) throw new Error('this document should have been refused')
+  if (!('fault' in result)) throw new Error('this document should have been rejected')
   return result.fault
 }
 
 describe('a good DID document', () => {
-  it('gives the keys that assertionMethod refers to', () => {
+  test('gives the keys that assertionMethod refers to', () => {
     expect(readDidDocument(documentWith(), DID)).toEqual({
       keys: [{ id: 'key-1', key: parseMultikey(ED25519) }],
       leftOut: [],
     })
   })
 
-  it('gives a key that is embedded in assertionMethod', () => {
+  test('gives a key that is embedded in assertionMethod', () => {
     expect(
       keysIn(
         documentWith({
@@ -60,14 +60,14 @@ describe('a good DID document', () => {
     expect(keysIn(without)).toEqual({ inside: ED25519 })
   })
 
-  it('reads references and ids that are relative to the document', () => {
+  test('reads references and ids that are relative to the document', () => {
     expect(keysIn(documentWith({ assertionMethod: ['#key-1'] }))).toEqual({ 'key-1': ED25519 })
     expect(keysIn(documentWith({ verificationMethod: [method('', { id: '#key-1' })] }))).toEqual({
       'key-1': ED25519,
     })
   })
 
-  it.each([
+  test.each([
     ['Multikey with P-256', { publicKeyMultibase: P256 }, P256],
     ['Ed25519VerificationKey2020', { type: 'Ed25519VerificationKey2020' }, ED25519],
     ['JsonWebKey', { type: 'JsonWebKey', publicKeyJwk: P256_JWK }, P256],
@@ -78,7 +78,7 @@ describe('a good DID document', () => {
     })
   })
 
-  it('does not give a key that is listed for another purpose only', () => {
+  test('does not give a key that is listed for another purpose only', () => {
     const document = documentWith({
       verificationMethod: [method('key-1'), method('login', { publicKeyMultibase: P256 })],
       authentication: [`${DID}#login`],
@@ -87,7 +87,7 @@ describe('a good DID document', () => {
     expect(keysIn(document)).toEqual({ 'key-1': ED25519 })
   })
 
-  it.each([
+  test.each([
     ['an unknown type', { type: 'EcdsaSecp256k1VerificationKey2019' }, /type/],
     [
       'a JWK of another curve',
@@ -108,7 +108,7 @@ describe('a good DID document', () => {
     expect(faultIn(documentWith({ verificationMethod: [method('key-1', members)] }))).toMatch(why)
   })
 
-  it('does not take over a key of another DID that it refers to', () => {
+  test('does not take over a key of another DID that it refers to', () => {
     expect(keysIn(documentWith({ assertionMethod: ['#key-1', 'did:web:other.example#key-1'] }))).toEqual({
       'key-1': ED25519,
     })
@@ -117,7 +117,7 @@ describe('a good DID document', () => {
     )
   })
 
-  it('holds up to 32 keys', () => {
+  test('holds up to 32 keys', () => {
     const many = Array.from({ length: 32 }, (_, i) => method(`key-${i}`, { publicKeyMultibase: P256 }))
     expect(
       Object.keys(
@@ -132,8 +132,8 @@ describe('a good DID document', () => {
   })
 })
 
-describe('a DID document is refused', () => {
-  it.each([
+describe('a DID document is rejected', () => {
+  test.each([
     ['for another DID', documentWith({ id: 'did:web:issuer.example:a' }), /not that of/],
     ['for the DID in another case', documentWith({ id: 'did:web:Issuer.example' }), /not that of/],
     ['without an id', (({ id: _, ...rest }) => rest)(documentWith()), /not that of/],
@@ -242,7 +242,7 @@ describe('a DID document is refused', () => {
     expect(faultIn(document)).toMatch(fault)
   })
 
-  it.each([
+  test.each([
     // y = 0, of order four.
     ['a low-order key', 'z6MkeTG3bFFSLYVU7VqhgZxqr6YzpaGrQtFMh1uvqGy1vDnP', /#key-1: publicKeyMultibase/],
     // y = 2, which is no point.

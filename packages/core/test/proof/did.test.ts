@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   didKey,
   didKeyMethod,
@@ -17,7 +17,7 @@ function didJwk(text: string): string {
 }
 
 describe('did:key', () => {
-  it.each([ED25519, P256])('reads and writes did:key:%s', (multikey) => {
+  test.each([ED25519, P256])('reads and writes did:key:%s', (multikey) => {
     const key = parseDidKey(`did:key:${multikey}`) as PublicKey
     expect(key.multikey).toBe(multikey)
     expect(didKey(key)).toBe(`did:key:${multikey}`)
@@ -25,7 +25,7 @@ describe('did:key', () => {
     expect(findDidKeys(`did:key:${multikey}`)).toEqual([{ id: multikey, key }])
   })
 
-  it.each([
+  test.each([
     `did:key:${ED25519}#${ED25519}`,
     `did:key:${ED25519}?x=1`,
     `did:key:${ED25519}/`,
@@ -39,12 +39,12 @@ describe('did:key', () => {
     'did:key:z6LSbysY2xFMRpGMhb7tFTLMpeuPRaqaWM1yECx2AtzE3KCc',
     'did:key:',
     ED25519,
-  ])('refuses %s', (did) => {
+  ])('rejects %s', (did) => {
     expect(parseDidKey(did)).toBeUndefined()
     expect(findDidKeys(did)).toBeUndefined()
   })
 
-  it.each([[undefined], [null], [1], [{}], [[`did:key:${ED25519}`]]])('refuses %j', (did) => {
+  test.each([[undefined], [null], [1], [{}], [[`did:key:${ED25519}`]]])('rejects %j', (did) => {
     expect(parseDidKey(did)).toBeUndefined()
     expect(parseDidJwk(did)).toBeUndefined()
     expect(parseDidWeb(did)).toBeUndefined()
@@ -56,18 +56,18 @@ describe('did:jwk', () => {
   const x = Buffer.from((parseDidKey(`did:key:${ED25519}`) as PublicKey).bytes).toString('base64url')
   const good = `{"kty":"OKP","crv":"Ed25519","x":"${x}"}`
 
-  it('reads the key, whose name is 0', () => {
+  test('reads the key, whose name is 0', () => {
     expect(parseDidJwk(didJwk(good))?.multikey).toBe(ED25519)
     expect(findDidKeys(didJwk(good))).toEqual([{ id: '0', key: parseDidJwk(didJwk(good)) }])
   })
 
-  it('reads the P-256 example of the did:jwk specification', () => {
+  test('reads the P-256 example of the did:jwk specification', () => {
     const did =
       'did:jwk:eyJjcnYiOiJQLTI1NiIsImt0eSI6IkVDIiwieCI6ImFjYklRaXVNczNpOF91c3pFakoydHBUdFJNNEVVM3l6OTFQSDZDZEgyVjAiLCJ5IjoiX0tjeUxqOXZXTXB0bm1LdG00NkdxRHo4d2Y3NEk1TEtncmwyR3pIM25TRSJ9'
     expect(parseDidJwk(did)?.algorithm).toBe('P-256')
   })
 
-  it.each([
+  test.each([
     ['a fragment', `${didJwk(good)}#0`],
     ['padding', `${didJwk(`${good} `)}==`],
     ['a character outside base64url', didJwk(good).replace(/.$/, '+')],
@@ -82,12 +82,12 @@ describe('did:jwk', () => {
     ['too much beside the key', didJwk(`{"kid":"${'k'.repeat(1000)}",${good.slice(1)}`)],
     ['nothing', 'did:jwk:'],
     ['another case', didJwk(good).replace('jwk', 'JWK')],
-  ])('refuses %s', (_, did) => {
+  ])('rejects %s', (_, did) => {
     expect(parseDidJwk(did)).toBeUndefined()
     expect(findDidKeys(did)).toBeUndefined()
   })
 
-  it('refuses bytes that are not UTF-8', () => {
+  test('rejects bytes that are not UTF-8', () => {
     const bytes = Buffer.concat([
       Buffer.from(`{"kid":"`),
       Buffer.from([0xff]),
@@ -98,7 +98,7 @@ describe('did:jwk', () => {
 })
 
 describe('did:web', () => {
-  it.each([
+  test.each([
     ['did:web:issuer.example', 'https://issuer.example/.well-known/did.json'],
     ['did:web:w3c-ccg.github.io', 'https://w3c-ccg.github.io/.well-known/did.json'],
     ['did:web:w3c-ccg.github.io:user:alice', 'https://w3c-ccg.github.io/user/alice/did.json'],
@@ -111,7 +111,7 @@ describe('did:web', () => {
     expect(parseDidWeb(did)).toEqual({ url })
   })
 
-  it('gives a URL that a URL parser does not read differently', () => {
+  test('gives a URL that a URL parser does not read differently', () => {
     for (const did of [
       'did:web:issuer.example',
       'did:web:issuer.example%3A8443:a:b',
@@ -121,7 +121,7 @@ describe('did:web', () => {
     }
   })
 
-  it.each([
+  test.each([
     ['userinfo', 'did:web:user@issuer.example'],
     ['userinfo, encoded', 'did:web:user%40issuer.example'],
     ['an IPv4 address', 'did:web:127.0.0.1'],
@@ -167,11 +167,11 @@ describe('did:web', () => {
     ['another method', 'did:webvh:issuer.example'],
     ['upper case', 'DID:WEB:issuer.example'],
     ['too much', `did:web:issuer.example${':a'.repeat(600)}`],
-  ])('refuses %s', (_, did) => {
+  ])('rejects %s', (_, did) => {
     expect(parseDidWeb(did)).toBeUndefined()
   })
 
-  it('is not a DID that carries its keys in itself', () => {
+  test('is not a DID that carries its keys in itself', () => {
     expect(findDidKeys('did:web:issuer.example')).toBeUndefined()
   })
 })

@@ -6,7 +6,7 @@ import * as Ed25519Multikey from '@digitalbazaar/ed25519-multikey'
 // @ts-expect-error
 import { createSignCryptosuite, createVerifyCryptosuite } from '@digitalbazaar/eddsa-jcs-2022-cryptosuite'
 import fc from 'fast-check'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { checkProof } from '../../src/proof/check.ts'
 import { didKey, didKeyMethod } from '../../src/proof/did.ts'
@@ -83,13 +83,13 @@ async function peerAccepts({ proof, ...document }: JsonObject, publicKey: Public
 }
 
 describe('what @digitalbazaar signs', () => {
-  it('we accept', async () => {
+  test('we accept', async () => {
     const { signed, publicKey } = await peerSigns(credential('did:web:issuer.example'))
     expect(await peerAccepts(signed, publicKey)).toBe(true)
     expect(await checkProof(signed, publicKey, SUITE)).toBe(true)
   })
 
-  it('we refuse after a change, as they do', async () => {
+  test('we reject after a change, as they do', async () => {
     const { signed, publicKey } = await peerSigns(credential('did:web:issuer.example'))
     const spoiled = { ...signed, validUntil: '2027-12-14T12:00:00Z' }
     expect(await peerAccepts(spoiled, publicKey)).toBe(false)
@@ -110,15 +110,15 @@ describe('what we sign', () => {
     })
   })
 
-  it('@digitalbazaar accepts', async () => {
+  test('@digitalbazaar accepts', async () => {
     expect(await peerAccepts(signed, key.publicKey)).toBe(true)
   })
 
-  it('@digitalbazaar refuses after a change', async () => {
+  test('@digitalbazaar rejects after a change', async () => {
     expect(await peerAccepts({ ...signed, issuer: 'did:web:other.example' }, key.publicKey)).toBe(false)
   })
 
-  it('@digitalbazaar accepts for any JSON, because both write the same canonical text', async () => {
+  test('@digitalbazaar accepts for any JSON, because both write the same canonical text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), async (claims) => {
         fc.pre(JSON.stringify(claims).isWellFormed() && !JSON.stringify(claims).includes('__proto__'))
@@ -134,7 +134,7 @@ describe('what we sign', () => {
     )
   })
 
-  it('is stricter than the suite asks in one thing: a context appended after signing is refused', async () => {
+  test('is stricter than the suite asks in one thing: a context appended after signing is rejected', async () => {
     const appended = { ...signed, '@context': [...(signed['@context'] as string[]), 'https://evil.example'] }
     expect(await peerAccepts(appended, key.publicKey)).toBe(true)
     expect(await checkProof(appended, key.publicKey, SUITE)).toBe(false)

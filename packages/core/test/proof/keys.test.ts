@@ -1,6 +1,6 @@
 import { base58 } from '@scure/base'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { crypto } from '../../src/proof/crypto.ts'
 import {
   findKeyFault,
@@ -41,7 +41,7 @@ function withSign(y: string): string {
 const P256_P = 'ffffffff00000001000000000000000000000000ffffffffffffffffffffffff'
 
 describe('a good key', () => {
-  it.each([
+  test.each([
     ['Ed25519', ED25519, 32],
     ['P-256', P256, 33],
   ])('%s is read from its Multikey, and back', (algorithm, text, length) => {
@@ -53,12 +53,12 @@ describe('a good key', () => {
     expect(findKeyFault(key)).toBeUndefined()
   })
 
-  it.each([ED25519, P256])('%s survives the way through a JWK', (text) => {
+  test.each([ED25519, P256])('%s survives the way through a JWK', (text) => {
     const key = parseMultikey(text) as PublicKey
     expect(publicKeyFromJwk(publicKeyToJwk(key))?.multikey).toBe(text)
   })
 
-  it('is one of those that the crypto library makes', async () => {
+  test('is one of those that the crypto library makes', async () => {
     for (const algorithm of ['Ed25519', 'P-256'] as const) {
       for (let i = 0; i < 5; i++) {
         const { publicKey } = await crypto.generateKey(algorithm, false)
@@ -68,7 +68,7 @@ describe('a good key', () => {
     }
   })
 
-  it('does not change with the bytes it was made of', () => {
+  test('does not change with the bytes it was made of', () => {
     const bytes = unhex(hex((parseMultikey(ED25519) as PublicKey).bytes))
     const key = publicKeyFromBytes('Ed25519', bytes) as PublicKey
     bytes.fill(0)
@@ -77,11 +77,11 @@ describe('a good key', () => {
 })
 
 describe('A050: low-order Ed25519 keys', () => {
-  it('knows fourteen encodings', () => {
+  test('knows fourteen encodings', () => {
     expect(new Set(LOW_ORDER).size).toBe(14)
   })
 
-  it.each(LOW_ORDER)('refuses %s by every door', (bytes) => {
+  test.each(LOW_ORDER)('rejects %s by every door', (bytes) => {
     expect(parseMultikey(multikey(`ed01${bytes}`))).toBeUndefined()
     expect(publicKeyFromBytes('Ed25519', unhex(bytes))).toBeUndefined()
     expect(
@@ -90,7 +90,7 @@ describe('A050: low-order Ed25519 keys', () => {
     expect(findKeyFault(forced('Ed25519', bytes))).toMatch(/low order|canonical/)
   })
 
-  it('names a point of mixed order, which no honest key is', () => {
+  test('names a point of mixed order, which no honest key is', () => {
     // A good key plus the point of order two: (x, y) becomes (−x, −y).
     const { bytes } = parseMultikey(ED25519) as PublicKey
     const p = 2n ** 255n - 19n
@@ -107,12 +107,12 @@ describe('A052: non-canonical and off-curve keys', () => {
     (_, i) => `${(0xed + i).toString(16)}${'ff'.repeat(30)}7f`,
   ).flatMap((y) => [y, withSign(y)])
 
-  it.each(nonCanonical)('refuses y ≥ p: %s', (bytes) => {
+  test.each(nonCanonical)('rejects y ≥ p: %s', (bytes) => {
     expect(parseMultikey(multikey(`ed01${bytes}`))).toBeUndefined()
     expect(findKeyFault(forced('Ed25519', bytes))).toMatch(/canonical/)
   })
 
-  it('does not mistake a canonical y near p, or one with a long run of ones, for a non-canonical one', () => {
+  test('does not mistake a canonical y near p, or one with a long run of ones, for a non-canonical one', () => {
     for (const bytes of [
       `eb${'ff'.repeat(30)}7f`,
       `ff${'ff'.repeat(29)}fe7f`,
@@ -123,14 +123,14 @@ describe('A052: non-canonical and off-curve keys', () => {
     }
   })
 
-  it('names an Ed25519 key that is not on the curve', () => {
+  test('names an Ed25519 key that is not on the curve', () => {
     // y = 2 has no x.
     const bytes = `02${'00'.repeat(31)}`
     expect(parseMultikey(multikey(`ed01${bytes}`))).toBeDefined()
     expect(findKeyFault(forced('Ed25519', bytes))).toMatch(/not a point on the curve/)
   })
 
-  it('names a P-256 key that is not on the curve', () => {
+  test('names a P-256 key that is not on the curve', () => {
     // Of the first sixteen x, some have a point and some have none.
     const encodings = Array.from({ length: 16 }, (_, i) => `02${i.toString(16).padStart(64, '0')}`)
     const faults = encodings.map((bytes) => findKeyFault(forced('P-256', bytes)))
@@ -143,12 +143,12 @@ describe('A052: non-canonical and off-curve keys', () => {
     }
   })
 
-  it.each([
+  test.each([
     P256_P,
     `ffffffff00000001${'0'.repeat(23)}1${'0'.repeat(24)}`,
     `ffffffff00000002${'0'.repeat(48)}`,
     'f'.repeat(64),
-  ])('refuses a P-256 x ≥ p: %s', (x) => {
+  ])('rejects a P-256 x ≥ p: %s', (x) => {
     expect(BigInt(`0x${x}`) >= BigInt(`0x${P256_P}`)).toBe(true)
     for (const sign of ['02', '03']) {
       expect(parseMultikey(multikey(`8024${sign}${x}`))).toBeUndefined()
@@ -156,11 +156,11 @@ describe('A052: non-canonical and off-curve keys', () => {
     }
   })
 
-  it('takes the P-256 x just below p for well-formed', () => {
+  test('takes the P-256 x just below p for well-formed', () => {
     expect(parseMultikey(multikey(`802402${P256_P.slice(0, -1)}e`))).toBeDefined()
   })
 
-  it.each(['00', '01', '04', '05', '82'])('refuses a P-256 point that starts with %s', (sign) => {
+  test.each(['00', '01', '04', '05', '82'])('rejects a P-256 point that starts with %s', (sign) => {
     const { bytes } = parseMultikey(P256) as PublicKey
     expect(parseMultikey(multikey(`8024${sign}${hex(bytes.subarray(1))}`))).toBeUndefined()
   })
@@ -170,11 +170,11 @@ describe('A053: other spellings, kinds and lengths', () => {
   const { bytes } = parseMultikey(ED25519) as PublicKey
   const good = hex(bytes)
 
-  it.each(['m', 'u', 'Z', 'f', '', 'zz', ' z'])('refuses the multibase prefix "%s"', (prefix) => {
+  test.each(['m', 'u', 'Z', 'f', '', 'zz', ' z'])('rejects the multibase prefix "%s"', (prefix) => {
     expect(parseMultikey(prefix + ED25519.slice(1))).toBeUndefined()
   })
 
-  it.each([
+  test.each([
     ['X25519', 'ec01'],
     ['Ed448', '8324'],
     ['RSA', '8524'],
@@ -185,28 +185,28 @@ describe('A053: other spellings, kinds and lengths', () => {
     ['Ed25519 as one byte', 'ed'],
     ['P-256', '8024'],
     ['no codec', ''],
-  ])('refuses the codec of %s', (_, codec) => {
+  ])('rejects the codec of %s', (_, codec) => {
     expect(parseMultikey(multikey(codec + good))).toBeUndefined()
   })
 
-  it('refuses the P-256 key under the codec of Ed25519', () => {
+  test('rejects the P-256 key under the codec of Ed25519', () => {
     expect(parseMultikey(multikey(`ed01${hex((parseMultikey(P256) as PublicKey).bytes)}`))).toBeUndefined()
   })
 
-  it.each(['8023', '8025', '8026', '0024', '8124'])('refuses the P-256 key under the codec %s', (codec) => {
+  test.each(['8023', '8025', '8026', '0024', '8124'])('rejects the P-256 key under the codec %s', (codec) => {
     expect(parseMultikey(multikey(codec + hex((parseMultikey(P256) as PublicKey).bytes)))).toBeUndefined()
   })
 
-  it.each([
+  test.each([
     ['one byte short', good.slice(2)],
     ['one byte long', `${good}00`],
     ['empty', ''],
     ['twice', good + good],
-  ])('refuses a key that is %s', (_, key) => {
+  ])('rejects a key that is %s', (_, key) => {
     expect(parseMultikey(multikey(`ed01${key}`))).toBeUndefined()
   })
 
-  it.each([
+  test.each([
     [undefined],
     [null],
     [7],
@@ -218,11 +218,11 @@ describe('A053: other spellings, kinds and lengths', () => {
     [`${ED25519}#x`],
     [`z1${ED25519.slice(1)}`],
     ['z'.repeat(100_000)],
-  ])('refuses %j', (value) => {
+  ])('rejects %j', (value) => {
     expect(parseMultikey(value)).toBeUndefined()
   })
 
-  it('gives no key two spellings', () => {
+  test('gives no key two spellings', () => {
     fc.assert(
       fc.property(fc.nat(ED25519.length - 1), fc.string({ minLength: 1, maxLength: 1 }), (at, character) => {
         const spoiled = ED25519.slice(0, at) + character + ED25519.slice(at + 1)
@@ -242,7 +242,7 @@ describe('publicKeyFromJwk', () => {
     y: string
   }
 
-  it('takes the members that may stand beside a key', () => {
+  test('takes the members that may stand beside a key', () => {
     expect(
       publicKeyFromJwk({ ...ed, kid: 'one', use: 'sig', alg: 'EdDSA', key_ops: ['verify'] })?.multikey,
     ).toBe(ED25519)
@@ -250,7 +250,7 @@ describe('publicKeyFromJwk', () => {
     expect(publicKeyFromJwk({ ...ec, alg: 'ES256' })?.multikey).toBe(P256)
   })
 
-  it.each([
+  test.each([
     ['a private key', { ...ed, d: ed.x }],
     ['an empty private part', { ...ed, d: '' }],
     ['another use', { ...ed, use: 'enc' }],
@@ -276,11 +276,11 @@ describe('publicKeyFromJwk', () => {
     ['x = p', { ...ec, x: Buffer.from(P256_P, 'hex').toString('base64url') }],
     ['y = y + p, where it fits', { ...ec, y: Buffer.from('f'.repeat(64), 'hex').toString('base64url') }],
     ['the point at infinity', { ...ec, x: 'A'.repeat(43), y: 'A'.repeat(43) }],
-  ])('refuses %s', (_, jwk) => {
+  ])('rejects %s', (_, jwk) => {
     expect(publicKeyFromJwk(jwk)).toBeUndefined()
   })
 
-  it.each([[undefined], [null], ['{}'], [[]], [0]])('refuses %j', (value) => {
+  test.each([[undefined], [null], ['{}'], [[]], [0]])('rejects %j', (value) => {
     expect(publicKeyFromJwk(value)).toBeUndefined()
   })
 })

@@ -1,5 +1,5 @@
 import type { webcrypto } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { checkProof } from '../../src/proof/check.ts'
 import { crypto } from '../../src/proof/crypto.ts'
 import { type KeyAlgorithm, type PrivateJwk, type PublicKey, publicKeyFromJwk } from '../../src/proof/keys.ts'
@@ -19,13 +19,13 @@ const newJwk = async (algorithm: KeyAlgorithm): Promise<PrivateJwk> =>
   exportPrivateJwk(await generatePrivateKey(algorithm, { extractable: true }))
 
 describe.each(ALGORITHMS)('a private %s key', (algorithm) => {
-  it('signs for its public half', async () => {
+  test('signs for its public half', async () => {
     const key = await generatePrivateKey(algorithm)
     expect(key.publicKey.algorithm).toBe(algorithm)
     expect(await crypto.verify(key.publicKey, DATA, await key.sign(DATA))).toBe(true)
   })
 
-  it('goes out and comes in again', async () => {
+  test('goes out and comes in again', async () => {
     const key = await generatePrivateKey(algorithm, { extractable: true })
     const jwk = await exportPrivateJwk(key)
     expect(Object.keys(jwk).sort()).toEqual(
@@ -37,25 +37,25 @@ describe.each(ALGORITHMS)('a private %s key', (algorithm) => {
     expect(await exportPrivateJwk(again)).toEqual(jwk)
   })
 
-  it('stays inside unless it was made to leave', async () => {
+  test('stays inside unless it was made to leave', async () => {
     await expect(exportPrivateJwk(await generatePrivateKey(algorithm))).rejects.toThrow(TypeError)
     await expect(exportPrivateJwk(await importPrivateKey(await newJwk(algorithm)))).rejects.toThrow(TypeError)
   })
 
-  it('does not show in JSON, nor in its members', async () => {
+  test('does not show in JSON, nor in its members', async () => {
     const jwk = await newJwk(algorithm)
     const key = await importPrivateKey(jwk)
     expect(JSON.stringify(key)).not.toContain(jwk.d)
     expect(Object.keys(key).sort()).toEqual(['publicKey', 'sign'])
   })
 
-  it('may carry what other software writes beside it', async () => {
+  test('may carry what other software writes beside it', async () => {
     const alg = algorithm === 'Ed25519' ? 'EdDSA' : 'ES256'
     const jwk = { ...(await newJwk(algorithm)), kid: 'one', alg, use: 'sig', key_ops: ['sign'], ext: false }
     expect((await importPrivateKey(jwk)).publicKey.algorithm).toBe(algorithm)
   })
 
-  it.each<[string, (jwk: PrivateJwk, other: PrivateJwk) => unknown]>([
+  test.each<[string, (jwk: PrivateJwk, other: PrivateJwk) => unknown]>([
     ['without d', ({ d: _, ...rest }) => rest],
     ['with a d that is no text', (jwk) => ({ ...jwk, d: 7 })],
     ['with a short d', (jwk) => ({ ...jwk, d: jwk.d.slice(2) })],
@@ -69,7 +69,7 @@ describe.each(ALGORITHMS)('a private %s key', (algorithm) => {
     ['of another curve', (jwk) => ({ ...jwk, crv: 'X25519' })],
     ['that is text', (jwk) => JSON.stringify(jwk)],
     ['that is null', () => null],
-  ])('is refused %s, without repeating it', async (_, spoil) => {
+  ])('is rejected %s, without repeating it', async (_, spoil) => {
     const jwk = await newJwk(algorithm)
     const error = await importPrivateKey(spoil(jwk, await newJwk(algorithm))).catch(
       (reason: unknown) => reason,
@@ -91,7 +91,7 @@ describe.each(ALGORITHMS)('a CryptoKey of a browser wallet, %s', (algorithm) => 
     return { ...pair, ours: publicKeyFromJwk({ kty, crv, x, y }) as PublicKey }
   }
 
-  it('signs, though it cannot be read', async () => {
+  test('signs, though it cannot be read', async () => {
     const { privateKey, ours } = await newPair()
     expect(privateKey.extractable).toBe(false)
     const key = await privateKeyFromCryptoKey(privateKey, ours)
@@ -100,12 +100,12 @@ describe.each(ALGORITHMS)('a CryptoKey of a browser wallet, %s', (algorithm) => 
     await expect(exportPrivateJwk(key)).rejects.toThrow(TypeError)
   })
 
-  it('is refused with the public half of another pair', async () => {
+  test('is rejected with the public half of another pair', async () => {
     const { privateKey } = await newPair()
     await expect(privateKeyFromCryptoKey(privateKey, (await newPair()).ours)).rejects.toThrow(TypeError)
   })
 
-  it('is refused when it is the public half, or of the other kind', async () => {
+  test('is rejected when it is the public half, or of the other kind', async () => {
     const { publicKey, privateKey, ours } = await newPair()
     await expect(privateKeyFromCryptoKey(publicKey, ours)).rejects.toThrow(TypeError)
     const other = (await generatePrivateKey(algorithm === 'Ed25519' ? 'P-256' : 'Ed25519')).publicKey
@@ -113,7 +113,7 @@ describe.each(ALGORITHMS)('a CryptoKey of a browser wallet, %s', (algorithm) => 
   })
 })
 
-it('a key that lives elsewhere needs only a public key and a way to sign', async () => {
+test('a key that lives elsewhere needs only a public key and a way to sign', async () => {
   const inside = await generatePrivateKey('P-256')
   const remote = { publicKey: inside.publicKey, sign: async (data: Uint8Array) => inside.sign(data) }
   const signed = await signDocument(

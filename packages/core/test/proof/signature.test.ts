@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isSoundSignature } from '../../src/proof/signature.ts'
 import { unhex } from '../vectors.ts'
 
@@ -12,26 +12,26 @@ function withS(s: bigint): Uint8Array {
 }
 
 describe('A048: S of an Ed25519 signature', () => {
-  it.each([0n, 1n, L - 1n, L - 2n ** 128n, 2n ** 252n, 2n ** 252n - 1n])(
+  test.each([0n, 1n, L - 1n, L - 2n ** 128n, 2n ** 252n, 2n ** 252n - 1n])(
     'may be %d, which is below L',
     (s) => {
       expect(isSoundSignature('Ed25519', withS(s))).toBe(true)
     },
   )
 
-  it.each([L, L + 1n, L + 2n ** 128n, 2n * L, 2n ** 253n, 2n ** 255n, 2n ** 256n - 1n])(
+  test.each([L, L + 1n, L + 2n ** 128n, 2n * L, 2n ** 253n, 2n ** 255n, 2n ** 256n - 1n])(
     'may not be %d',
     (s) => {
       expect(isSoundSignature('Ed25519', withS(s))).toBe(false)
     },
   )
 
-  it('is no matter for P-256', () => {
+  test('is no matter for P-256', () => {
     expect(isSoundSignature('P-256', withS(L))).toBe(true)
   })
 })
 
-it.each(['Ed25519', 'P-256'] as const)('a %s signature has 64 bytes', (algorithm) => {
+test.each(['Ed25519', 'P-256'] as const)('a %s signature has 64 bytes', (algorithm) => {
   for (const length of [0, 32, 63, 65, 72])
     expect(isSoundSignature(algorithm, new Uint8Array(length))).toBe(false)
   expect(isSoundSignature(algorithm, new Uint8Array(64))).toBe(true)

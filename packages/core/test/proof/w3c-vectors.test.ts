@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { decodeBase58, encodeBase58 } from '../../src/encoding/base58.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { checkProof, signingInput } from '../../src/proof/check.ts'
@@ -44,7 +44,7 @@ describe.each(ROWS)('W3C test vectors: $name', ({ name, folder, suffix, pair, se
     return importPrivateKey({ ...publicKeyToJwk(key), d })
   }
 
-  it('has the published canonical forms, hashes and signing input', async () => {
+  test('has the published canonical forms, hashes and signing input', async () => {
     const input = await signingInput(unsigned, proofOptions)
     expect(input.canonicalDocument).toBe(text('canonDoc'))
     expect(input.canonicalProof).toBe(text('proofCanon'))
@@ -53,22 +53,22 @@ describe.each(ROWS)('W3C test vectors: $name', ({ name, folder, suffix, pair, se
     expect(hex(input.bytes)).toBe(text('combinedHash'))
   })
 
-  it('has the same signing input when it is taken from the signed document', async () => {
+  test('has the same signing input when it is taken from the signed document', async () => {
     expect(hex((await signingInput(signed, signed.proof as JsonObject)).bytes)).toBe(text('combinedHash'))
   })
 
-  it('reads and writes the published signature, which verifies', async () => {
+  test('reads and writes the published signature, which verifies', async () => {
     const signature = unhex(text('sigHex'))
     expect(`z${encodeBase58(signature)}`).toBe(text('sigBTC58'))
     expect((signed.proof as JsonObject).proofValue).toBe(text('sigBTC58'))
     expect(await crypto.verify(key, unhex(text('combinedHash')), signature)).toBe(true)
   })
 
-  it('accepts the published document', async () => {
+  test('accepts the published document', async () => {
     expect(await checkProof(signed, key, suite)).toBe(true)
   })
 
-  it('signs the published document again', async () => {
+  test('signs the published document again', async () => {
     const again = await signDocument(unsigned, {
       key: await privateKey(),
       verificationMethod: didKeyMethod(key),

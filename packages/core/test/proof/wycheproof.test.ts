@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { compressP256 } from '../../src/proof/curves.ts'
 import {
   type KeyAlgorithm,
@@ -44,17 +44,17 @@ function p256Key({ uncompressed }: { uncompressed: string }): PublicKey | undefi
 function suite<Key>(
   name: KeyAlgorithm,
   file: File<Key>,
-  keyOf: (key: Key) => PublicKey | undefined,
+  findKey: (key: Key) => PublicKey | undefined,
   count: number,
 ) {
   describe.each(backends.map((backend) => [backend.name, backend] as const))(
     `Wycheproof ${name} with %s`,
     (_, backend) => {
-      it(`gives the expected answer to all ${count} cases`, async () => {
+      test(`gives the expected answer to all ${count} cases`, async () => {
         const wrong: string[] = []
         let seen = 0
         for (const group of file.testGroups) {
-          const key = keyOf(group.publicKey)
+          const key = findKey(group.publicKey)
           expect(key, 'every key of these files is a good one').toBeDefined()
           for (const { tcId, comment, msg, sig, result } of group.tests) {
             seen++
@@ -69,11 +69,11 @@ function suite<Key>(
     },
   )
 
-  it(`Wycheproof ${name}: the keys have the JWKs that the files say`, () => {
+  test(`Wycheproof ${name}: the keys have the JWKs that the files say`, () => {
     const jwks = file.testGroups.filter((group) => group.publicKeyJwk !== undefined)
     expect(jwks.length).toBeGreaterThan(0)
     for (const { publicKey, publicKeyJwk } of jwks)
-      expect(publicKeyJwk).toMatchObject(publicKeyToJwk(keyOf(publicKey) as PublicKey))
+      expect(publicKeyJwk).toMatchObject(publicKeyToJwk(findKey(publicKey) as PublicKey))
   })
 }
 

@@ -9,9 +9,8 @@ import { verify } from '../../src/verify/verify.ts'
 import { type Chain, newChain, showLink } from '../chain.ts'
 import {
   at,
+  createData,
   type Editable,
-  heldBy,
-  knowing,
   NOW,
   newParty,
   newPpid,
@@ -19,26 +18,27 @@ import {
   PlainSite,
   READ,
   shown,
+  signedDemand,
   trusted,
   WRITE,
 } from '../sample.ts'
 
 let issuer: Party
-let stranger: Party
+let attacker: Party
 let site: PlainSite
 beforeAll(async () => {
   issuer = await newParty()
-  stranger = await newParty()
+  attacker = await newParty()
   site = new PlainSite(trusted(issuer))
 })
 
 const judge = async (
   chain: Chain,
-  knowledge: RevocationData = knowing(site),
+  data: RevocationData = createData(site),
   i?: number,
 ): Promise<DenialCode | 'allowed'> => {
   const { presented, demand } = await showLink(chain, i)
-  const verdict = await verify(presented, demand, knowledge)
+  const verdict = await verify(presented, demand, data)
   return verdict.ok ? 'allowed' : verdict.code
 }
 /** Spoils one link of a chain before it is signed. */
@@ -46,23 +46,23 @@ const spoiled = (depth: number, link: number, edit: (c: Editable) => unknown) =>
   newChain(issuer, depth, (i, c) => {
     if (i === link) edit(c)
   })
-const idOf = (document: JsonObject | undefined) => String(document?.id).slice('did:service:'.length)
+const findId = (document: JsonObject | undefined) => String(document?.id).slice('did:service:'.length)
 
 describe('group 9: delegation', () => {
   test('a chain of one, two and three delegations is good at every link', async () => {
     const chain = await newChain(issuer, 3)
-    for (let i = 0; i <= 3; i++) expect(await judge(chain, knowing(site), i), `link ${i}`).toBe('allowed')
+    for (let i = 0; i <= 3; i++) expect(await judge(chain, createData(site), i), `link ${i}`).toBe('allowed')
   })
 
   test('passes the user on, and what scope is left', async () => {
     const chain = await spoiled(2, 2, (c) => (c.credentialSubject.scope = [READ]))
     const { presented, demand } = await showLink(chain)
-    expect(await verify(presented, demand, knowing(site))).toMatchObject({
+    expect(await verify(presented, demand, createData(site))).toMatchObject({
       ok: true,
       subject: {
         ppid: (chain.links[0] as Editable).credentialSubject.id,
         scope: [READ],
-        credentialId: idOf(chain.links[2]),
+        credentialId: findId(chain.links[2]),
       },
     })
   })
@@ -112,7 +112,7 @@ describe('group 9: delegation', () => {
     const { presented, demand } = await showLink(
       await newChain(issuer, 2, (i, c) => void (i > 0 && named(undefined)(c))),
     )
-    expect(await verify(presented, demand, knowing(site))).toMatchObject({
+    expect(await verify(presented, demand, createData(site))).toMatchObject({
       ok: true,
       subject: { permissionId: 'perm_orders' },
     })
@@ -153,7 +153,7 @@ describe('group 9: delegation', () => {
         claim(c, c.issuer)
         return signer
       })
-    for (const signer of [stranger, issuer]) {
+    for (const signer of [attacker, issuer]) {
       expect(await judge(await by(signer, (c) => (c.issuer = signer.did)))).toBe('delegation_invalid')
       expect(await judge(await by(signer, () => undefined))).toBe('delegation_invalid')
     }
@@ -162,7 +162,7 @@ describe('group 9: delegation', () => {
   test('A112 with the signature of the right holder under a wrong name', async () => {
     const chain = await newChain(issuer, 1)
     const forged = structuredClone(chain.links[1]) as Editable
-    forged.proof.verificationMethod = stranger.method
+    forged.proof.verificationMethod = attacker.method
     expect(await judge({ ...chain, links: [chain.links[0] as JsonObject, forged] })).toBe(
       'delegation_invalid',
     )
@@ -183,7 +183,7 @@ describe('group 9: delegation', () => {
   })
 
   test('A112 signed by the right holder, but naming another issuer, purpose or key', async () => {
-    expect(await judge(await spoiled(1, 1, (c) => (c.issuer = stranger.did)))).toBe('delegation_invalid')
+    expect(await judge(await spoiled(1, 1, (c) => (c.issuer = attacker.did)))).toBe('delegation_invalid')
     const chain = await newChain(issuer, 1)
     const [holder] = chain.holders as [Party]
     const { proof: _, ...unsigned } = chain.links[1] as JsonObject
@@ -199,7 +199,7 @@ describe('group 9: delegation', () => {
     expect(await signedAs({})).toBe('allowed')
     expect(await signedAs({ proofPurpose: 'authentication' })).toBe('delegation_invalid')
     expect(await signedAs({ verificationMethod: `${holder.did}#other` })).toBe('delegation_invalid')
-    expect(await signedAs({ verificationMethod: stranger.method })).toBe('delegation_invalid')
+    expect(await signedAs({ verificationMethod: attacker.method })).toBe('delegation_invalid')
   })
 
   test('A112 a good child hung onto another parent of the same holder', async () => {
@@ -212,7 +212,7 @@ describe('group 9: delegation', () => {
   })
 
   test('a root that no trusted issuer signed carries nothing', async () => {
-    expect(await judge(await newChain(stranger, 1))).toBe('issuer_untrusted')
+    expect(await judge(await newChain(attacker, 1))).toBe('issuer_untrusted')
     const chain = await newChain(issuer, 1)
     const forged = structuredClone(chain.links[1]) as Editable
     forged.parent.proof.proofValue = forged.proof.proofValue
@@ -257,39 +257,39 @@ describe('group 9: delegation', () => {
     const chain = await newChain(issuer, 2)
     for (let revoked = 0; revoked <= 2; revoked++) {
       const known = new PlainSite(trusted(issuer))
-      known.credentials.add(idOf(chain.links[revoked]))
+      known.credentials.add(findId(chain.links[revoked]))
       for (let i = 0; i <= 2; i++) {
-        expect(await judge(chain, knowing(known), i), `link ${i} with ${revoked} revoked`).toBe(
+        expect(await judge(chain, createData(known), i), `link ${i} with ${revoked} revoked`).toBe(
           i < revoked ? 'allowed' : 'credential_revoked',
         )
       }
     }
   })
 
-  test('A116 is refused at once although its signatures are remembered', async () => {
+  test('A116 is rejected at once although its signatures are remembered', async () => {
     const known = new PlainSite(trusted(issuer))
-    const knowledge = knowing(known, { signatures: new SignatureCache() })
+    const data = createData(known, { signatures: new SignatureCache() })
     const chain = await newChain(issuer, 2)
-    expect(await judge(chain, knowledge)).toBe('allowed')
-    expect(await judge(chain, knowledge)).toBe('allowed')
+    expect(await judge(chain, data)).toBe('allowed')
+    expect(await judge(chain, data)).toBe('allowed')
     known.users.add((chain.links[0] as Editable).credentialSubject.id)
-    expect(await judge(chain, knowledge)).toBe('credential_revoked')
+    expect(await judge(chain, data)).toBe('credential_revoked')
   })
 
   test('a chain that breaks a rule is never remembered', async () => {
     const signatures = new SignatureCache()
-    const knowledge = knowing(site, { signatures })
+    const data = createData(site, { signatures })
     const wide = await spoiled(1, 0, (c) => (c.credentialSubject.scope = [READ]))
-    expect(await judge(wide, knowledge)).toBe('delegation_invalid')
-    expect(await judge(wide, knowledge)).toBe('delegation_invalid')
+    expect(await judge(wide, data)).toBe('delegation_invalid')
+    expect(await judge(wide, data)).toBe('delegation_invalid')
     expect(signatures.size).toBe(0)
   })
 
-  test('A119 a chain that is too big is refused by its size', async () => {
+  test('A119 a chain that is too big is rejected by its size', async () => {
     const chain = await newChain(issuer, 3, (_, c) => void (c.note = 'p'.repeat(1500)))
     expect(() => credentialHeader(chain.links[3] as JsonObject)).toThrow(RangeError)
     const header = Buffer.from(JSON.stringify(chain.links[3])).toString('base64url')
-    expect(await verify({ header }, { scope: [], nowMs: NOW }, knowing(site))).toMatchObject({
+    expect(await verify({ header }, { scope: [], nowMs: NOW }, createData(site))).toMatchObject({
       code: 'header_too_large',
     })
   })
@@ -298,10 +298,10 @@ describe('group 9: delegation', () => {
     const chain = await newChain(issuer, 1)
     const [root, child] = [shown(chain.links[0] as JsonObject), shown(chain.links[1] as JsonObject)]
     const [rootHolder, childHolder] = chain.holders as [Party, Party]
-    expect(await verify(child, await heldBy(rootHolder, child), knowing(site))).toMatchObject({
+    expect(await verify(child, await signedDemand(rootHolder, child), createData(site))).toMatchObject({
       code: 'proof_invalid',
     })
-    expect(await verify(root, await heldBy(childHolder, root), knowing(site))).toMatchObject({
+    expect(await verify(root, await signedDemand(childHolder, root), createData(site))).toMatchObject({
       code: 'proof_invalid',
     })
   })
@@ -317,14 +317,14 @@ describe('group 8: possession, through the whole decision', () => {
       header: (name: string) => (name.startsWith('signature') ? undefined : request.header(name)),
     }
     expect(
-      await verify(presented, { ...unsigned, ...(bare && { request: bare }) }, knowing(site)),
+      await verify(presented, { ...unsigned, ...(bare && { request: bare }) }, createData(site)),
     ).toMatchObject({
       code: 'proof_required',
     })
-    expect(await verify(presented, await heldBy(stranger, presented), knowing(site))).toMatchObject({
+    expect(await verify(presented, await signedDemand(attacker, presented), createData(site))).toMatchObject({
       code: 'proof_invalid',
     })
-    expect(await verify(presented, demand, knowing(site))).toMatchObject({ ok: true })
-    expect(await verify(presented, demand, knowing(site))).toMatchObject({ code: 'proof_replayed' })
+    expect(await verify(presented, demand, createData(site))).toMatchObject({ ok: true })
+    expect(await verify(presented, demand, createData(site))).toMatchObject({ code: 'proof_replayed' })
   })
 })

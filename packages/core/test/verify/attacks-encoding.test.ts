@@ -4,10 +4,10 @@ import type { DenialCode } from '../../src/credential/denial.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { verify } from '../../src/verify/verify.ts'
 import {
-  asking,
+  createData,
+  createDemand,
   edited,
   issue,
-  knowing,
   newParty,
   type Party,
   PlainSite,
@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 
 const judge = async (presented: { header: string }): Promise<DenialCode | 'allowed'> => {
-  const verdict = await verify(presented, asking(), knowing(site))
+  const verdict = await verify(presented, createDemand(), createData(site))
   return verdict.ok ? 'allowed' : verdict.code
 }
 const judgeText = (content: string | Uint8Array) => judge(rawHeader(content))

@@ -7,12 +7,11 @@ import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
 import {
-  asking,
+  createData,
+  createDemand,
   type Editable,
   edited,
-  heldBy,
   issue,
-  knowing,
   NOW,
   newParty,
   newPpid,
@@ -20,6 +19,7 @@ import {
   PlainSite,
   READ,
   shown,
+  signedDemand,
   trusted,
 } from '../sample.ts'
 
@@ -28,11 +28,11 @@ import {
  * signature holds.
  */
 let issuer: Party
-let stranger: Party
+let attacker: Party
 let holder: Party
 let good: JsonObject
 beforeAll(async () => {
-  ;[issuer, stranger, holder] = await Promise.all([newParty(), newParty(), newParty()])
+  ;[issuer, attacker, holder] = await Promise.all([newParty(), newParty(), newParty()])
   good = await issue(issuer)
 })
 
@@ -40,14 +40,14 @@ type Words = readonly [DenialCode, string]
 const knownSite = (change: (site: PlainSite) => void = () => undefined) => {
   const site = new PlainSite(trusted(issuer))
   change(site)
-  return knowing(site)
+  return createData(site)
 }
 async function words(
   document: JsonObject,
-  knowledge: RevocationData = knownSite(),
-  demand: Demand = asking(),
+  data: RevocationData = knownSite(),
+  demand: Demand = createDemand(),
 ): Promise<Words> {
-  const verdict = await verify(shown(document), demand, knowledge)
+  const verdict = await verify(shown(document), demand, data)
   return verdict.ok ? (['allowed', ''] as never) : [verdict.code, verdict.detail]
 }
 
@@ -57,18 +57,18 @@ describe('the words of a denial', () => {
       'revocation_view_stale',
       'the revocation data of this verifier is stale; retry in a moment',
     ])
-    expect(await words(await issue(stranger))).toEqual([
+    expect(await words(await issue(attacker))).toEqual([
       'issuer_untrusted',
       'this site does not trust the issuer of the credential',
     ])
-    const compromised = knowing(new PlainSite(trusted(issuer, { key: { status: 'compromised' } })))
+    const compromised = createData(new PlainSite(trusted(issuer, { key: { status: 'compromised' } })))
     expect(await words(good, compromised)).toEqual([
       'issuer_untrusted',
       'the key that signed this credential is compromised; get a new credential',
     ])
     const broken: Words = ['credential_signature_invalid', 'the signature of the credential is invalid']
     expect(await words(edited(good, (c) => (c.note = 'x')))).toEqual(broken)
-    expect(await words(edited(good, (c) => (c.proof.verificationMethod = stranger.method)))).toEqual(broken)
+    expect(await words(edited(good, (c) => (c.proof.verificationMethod = attacker.method)))).toEqual(broken)
     expect(await words(edited(good, (c) => (c.proof.cryptosuite = 'ecdsa-jcs-2019')))).toEqual([
       'credential_unsupported',
       'proof.cryptosuite does not match the key',
@@ -76,23 +76,23 @@ describe('the words of a denial', () => {
   })
 
   test('about what the issuer may say, time, site, revocation and scope', async () => {
-    const retired = knowing(
+    const retired = createData(
       new PlainSite(trusted(issuer, { key: { status: 'retired', changedAtMs: NOW - 5000 } })),
     )
     expect(await words(good, retired)).toEqual([
       'issuer_untrusted',
       'this credential was signed after its key had been retired; get a new credential',
     ])
-    const brief = knowing(new PlainSite(trusted(issuer, { credentialTtlSecondsMax: 60 })))
+    const brief = createData(new PlainSite(trusted(issuer, { credentialTtlSecondsMax: 60 })))
     expect(await words(good, brief)).toEqual([
       'issuer_untrusted',
       'the credential is valid for longer than the 60 seconds that the site allows its issuer; request a shorter one',
     ])
-    expect(await words(good, knownSite(), asking({ nowMs: NOW + 10 ** 8 }))).toEqual([
+    expect(await words(good, knownSite(), createDemand({ nowMs: NOW + 10 ** 8 }))).toEqual([
       'credential_expired',
       'the credential has expired; get a new one',
     ])
-    expect(await words(good, knownSite(), asking({ nowMs: NOW - 10 ** 6 }))).toEqual([
+    expect(await words(good, knownSite(), createDemand({ nowMs: NOW - 10 ** 6 }))).toEqual([
       'credential_not_yet_valid',
       'the credential is not valid yet; check the clocks, or wait',
     ])
@@ -108,7 +108,7 @@ describe('the words of a denial', () => {
         knownSite((s) => s.users.add((good as Editable).credentialSubject.id)),
       ),
     ).toEqual(['credential_revoked', 'access with this credential has been revoked'])
-    expect(await words(good, knownSite(), asking({ scope: ['orders:refund' as Scope] }))).toEqual([
+    expect(await words(good, knownSite(), createDemand({ scope: ['orders:refund' as Scope] }))).toEqual([
       'scope_insufficient',
       'the credential does not have the required scope; request one that does from its issuer',
     ])
@@ -125,7 +125,7 @@ describe('the words of a denial', () => {
       'proof_required',
       'the credential is holder-bound, but this verifier cannot check holder proofs',
     ])
-    const demand = await heldBy(holder, shown(bound))
+    const demand = await signedDemand(holder, shown(bound))
     expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'replayed' } })).toEqual([
       'proof_replayed',
       'this request signature has been used before; sign each request again, with a new nonce',
@@ -159,7 +159,7 @@ describe('the words of a denial', () => {
   })
 
   test('about a delegated credential that another key signed', async () => {
-    const chain = await newChain(issuer, 1, (i) => (i === 1 ? stranger : undefined))
+    const chain = await newChain(issuer, 1, (i) => (i === 1 ? attacker : undefined))
     const { presented, demand } = await showLink(chain)
     expect(await verify(presented, demand, knownSite())).toMatchObject({
       detail: "a delegated credential is invalid: its parent's holder key did not sign it",

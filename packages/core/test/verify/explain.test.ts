@@ -6,10 +6,10 @@ import { SignatureCache } from '../../src/verify/signature-cache.ts'
 import { credentialChecks, verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
 import {
-  asking,
+  createData,
+  createDemand,
   edited,
   issue,
-  knowing,
   NOW,
   newParty,
   type Party,
@@ -55,20 +55,24 @@ describe('explain', () => {
   })
 
   test('shows every check passed for a good credential', async () => {
-    const { allowed, lines, checks } = await table(shown(await issue(issuer)), asking(), knowing(site))
+    const { allowed, lines, checks } = await table(
+      shown(await issue(issuer)),
+      createDemand(),
+      createData(site),
+    )
     expect(allowed).toBe(true)
     expect(lines).toEqual(NAMES.map((name) => `${name} passed`))
     expect(checks.every(({ trustworthy }) => trustworthy)).toBe(true)
   })
 
-  test('goes on after a refusal, so that all that is wrong is seen at once', async () => {
+  test('goes on after a denial, so that all that is wrong is seen at once', async () => {
     const known = new PlainSite(trusted(issuer))
     known.siteId = 'other.example' as never
-    const demand = asking({ nowMs: NOW + 10 ** 9, scope: ['orders:refund' as Scope] })
+    const demand = createDemand({ nowMs: NOW + 10 ** 9, scope: ['orders:refund' as Scope] })
     const { allowed, lines, checks } = await table(
       shown(await issue(issuer)),
       demand,
-      knowing(known, { ageMs: 10 ** 9 }),
+      createData(known, { ageMs: 10 ** 9 }),
     )
     expect(allowed).toBe(false)
     expect(lines).toContain('freshness denied revocation_view_stale')
@@ -81,7 +85,7 @@ describe('explain', () => {
 
   test('marks what no signature vouches for', async () => {
     const spoiled = edited(await issue(issuer), (c) => (c.note = 'x'))
-    const { allowed, checks } = await table(shown(spoiled), asking(), knowing(site))
+    const { allowed, checks } = await table(shown(spoiled), createDemand(), createData(site))
     expect(allowed).toBe(false)
     expect(checks.find(({ check }) => check === 'key')?.trustworthy).toBe(true)
     expect(checks.filter(({ trustworthy }) => !trustworthy).map(({ check }) => check)).toEqual(
@@ -90,8 +94,8 @@ describe('explain', () => {
   })
 
   test('does not claim to have reached what it could not', async () => {
-    const stranger = await newParty()
-    const { lines } = await table(shown(await issue(stranger)), asking(), knowing(site))
+    const attacker = await newParty()
+    const { lines } = await table(shown(await issue(attacker)), createDemand(), createData(site))
     expect(lines).toEqual([
       'freshness passed',
       'reading passed',
@@ -106,7 +110,7 @@ describe('explain', () => {
       'scope skipped',
       'holder passed',
     ])
-    const unread = await table({ header: '%' }, asking(), knowing(site))
+    const unread = await table({ header: '%' }, createDemand(), createData(site))
     expect(unread.lines.slice(1)).toEqual([
       'reading denied credential_malformed',
       ...NAMES.slice(2).map((name) => `${name} skipped`),
@@ -118,24 +122,28 @@ describe('explain', () => {
     const { presented, demand } = await showLink(chain)
     const nonces = createMemoryNonces({ startedAtMs: NOW - 600_000 })
     for (let i = 0; i < 2; i++)
-      expect((await table(presented, { ...demand, nonces }, knowing(site))).allowed).toBe(true)
-    expect(await verify(presented, { ...demand, nonces }, knowing(site))).toMatchObject({ ok: true })
+      expect((await table(presented, { ...demand, nonces }, createData(site))).allowed).toBe(true)
+    expect(await verify(presented, { ...demand, nonces }, createData(site))).toMatchObject({ ok: true })
   })
 
   test('does not promise possession where it cannot be checked', async () => {
     const { presented, demand } = await showLink(await newChain(issuer, 0))
     const { nonces: _, ...without } = demand
-    expect((await table(presented, without, knowing(site))).lines.at(-1)).toBe('holder denied proof_required')
+    expect((await table(presented, without, createData(site))).lines.at(-1)).toBe(
+      'holder denied proof_required',
+    )
   })
 
   test('teaches the memory of signatures nothing, least of all an invalid signature', async () => {
     const signatures = new SignatureCache()
     const spoiled = shown(edited(await issue(issuer), (c) => (c.note = 'x')))
-    const knowledge = knowing(site, { signatures })
-    await explain(spoiled, asking(), knowledge)
-    await explain(shown(await issue(issuer)), asking(), knowledge)
+    const data = createData(site, { signatures })
+    await explain(spoiled, createDemand(), data)
+    await explain(shown(await issue(issuer)), createDemand(), data)
     expect(signatures.size).toBe(0)
-    expect(await verify(spoiled, asking(), knowledge)).toMatchObject({ code: 'credential_signature_invalid' })
+    expect(await verify(spoiled, createDemand(), data)).toMatchObject({
+      code: 'credential_signature_invalid',
+    })
   })
 
   test('agrees with verify', async () => {
@@ -145,9 +153,9 @@ describe('explain', () => {
       (i, c) => void (i === 1 && (c.credentialSubject.delegable = false)),
     )
     const { presented, demand } = await showLink(chain)
-    const { checks } = await table(presented, demand, knowing(site))
+    const { checks } = await table(presented, demand, createData(site))
     const first = checks.find(({ result }) => result === 'denied')
-    expect(await verify(presented, demand, knowing(site))).toMatchObject({
+    expect(await verify(presented, demand, createData(site))).toMatchObject({
       code: first?.denial?.code as string,
     })
   })
@@ -157,6 +165,8 @@ describe('explain', () => {
     broken.credentialRevocation = () => {
       throw new RangeError('broken')
     }
-    await expect(explain(shown(await issue(issuer)), asking(), knowing(broken))).rejects.toThrow(RangeError)
+    await expect(explain(shown(await issue(issuer)), createDemand(), createData(broken))).rejects.toThrow(
+      RangeError,
+    )
   })
 })

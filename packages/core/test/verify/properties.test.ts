@@ -5,11 +5,11 @@ import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
 import {
-  asking,
+  createData,
+  createDemand,
   type Editable,
   edited,
   issue,
-  knowing,
   newParty,
   type Party,
   PlainSite,
@@ -44,7 +44,7 @@ describe('scope never grows along a chain (I-11)', () => {
           )
           const known = new PlainSite(trusted(issuer, { scope: cap && new Set(cap) }))
           const { presented, demand } = await showLink(chain)
-          const verdict = await verify(presented, { ...demand, scope: [] }, knowing(known))
+          const verdict = await verify(presented, { ...demand, scope: [] }, createData(known))
           const narrows = scopes.every(
             (scope, i) => i === 0 || scope.every((s) => scopes[i - 1]?.includes(s)),
           )
@@ -62,7 +62,7 @@ describe('scope never grows along a chain (I-11)', () => {
     await fc.assert(
       fc.asyncProperty(anyScope, fc.subarray(ALL), async (held, needed) => {
         const document = await issue(issuer, { scope: held })
-        const verdict = await verify(shown(document), asking({ scope: needed }), knowing(site))
+        const verdict = await verify(shown(document), createDemand({ scope: needed }), createData(site))
         expect(verdict.ok).toBe(needed.every((s) => held.includes(s)))
       }),
       { numRuns: 60 },
@@ -70,7 +70,7 @@ describe('scope never grows along a chain (I-11)', () => {
   })
 })
 
-describe('any single change is refused', () => {
+describe('any single change is rejected', () => {
   test('of every byte of the signed credential', async () => {
     const bytes = Buffer.from(JSON.stringify(good))
     for (let at = 0; at < bytes.length; at++) {
@@ -80,7 +80,7 @@ describe('any single change is refused', () => {
         const copy = Buffer.from(bytes)
         copy[at] = changed
         expect(
-          await verify(rawHeader(copy), asking(), knowing(site)),
+          await verify(rawHeader(copy), createDemand(), createData(site)),
           `byte ${at} to ${changed}`,
         ).toMatchObject({ ok: false })
       }
@@ -92,7 +92,10 @@ describe('any single change is refused', () => {
     for (let at = 0; at < header.length; at++) {
       const changed = header[at] === 'A' ? 'B' : 'A'
       const text = header.slice(0, at) + changed + header.slice(at + 1)
-      expect(await verify({ header: text }, asking(), knowing(site)), `character ${at}`).toMatchObject({
+      expect(
+        await verify({ header: text }, createDemand(), createData(site)),
+        `character ${at}`,
+      ).toMatchObject({
         ok: false,
       })
     }
@@ -113,7 +116,9 @@ describe('any single change is refused', () => {
             ...inserted,
             ...bytes.subarray(extra === null ? at + 1 : at),
           ])
-          expect(await verify(rawHeader(changed), asking(), knowing(site))).toMatchObject({ ok: false })
+          expect(await verify(rawHeader(changed), createDemand(), createData(site))).toMatchObject({
+            ok: false,
+          })
         },
       ),
       { numRuns: 400 },
@@ -154,12 +159,12 @@ describe('verdicts do not depend on spelling (I-14)', () => {
 
   test.each(spoilings)('%s', async (_, spoil) => {
     const document = edited(good, spoil)
-    const plain = await verify(shown(document), asking(), knowing(site))
+    const plain = await verify(shown(document), createDemand(), createData(site))
     await fc.assert(
       fc.asyncProperty(fc.infiniteStream(fc.nat()), async (choices) => {
         const text = respell(document, () => choices.next().value as number)
         expect(JSON.parse(text)).toEqual(document)
-        const verdict = await verify(rawHeader(text), asking(), knowing(site))
+        const verdict = await verify(rawHeader(text), createDemand(), createData(site))
         expect({ ...verdict, detail: '' }).toEqual({ ...plain, detail: '' })
       }),
       { numRuns: 60 },

@@ -8,10 +8,9 @@ import type { TokenFacts } from '../../src/verify/token.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
 import {
-  asking,
-  heldBy,
+  createData,
+  createDemand,
   issue,
-  knowing,
   NOW,
   newCredentialId,
   newParty,
@@ -21,6 +20,7 @@ import {
   READ,
   SITE,
   shown,
+  signedDemand,
   trusted,
   trustedKey,
   WRITE,
@@ -32,17 +32,17 @@ let allowed: AllowCredential
 beforeAll(async () => {
   issuer = await newParty()
   holder = await newParty()
-  allowed = await letIn(await issue(issuer))
+  allowed = await accept(await issue(issuer))
 })
 
-async function letIn(
+async function accept(
   document: Parameters<typeof credentialHeader>[0],
-  demand = asking(),
+  demand = createDemand(),
 ): Promise<AllowCredential> {
   const verdict = await verify(
     { header: credentialHeader(document) },
     demand,
-    knowing(new PlainSite(trusted(issuer))),
+    createData(new PlainSite(trusted(issuer))),
   )
   if (!verdict.ok || verdict.presented !== 'credential') throw new Error('the sample must be good')
   return verdict
@@ -53,17 +53,20 @@ const siteWith = (change: (site: PlainSite) => void) => {
   change(site)
   return site
 }
-const codeOf = (site: PlainSite, demand = asking(), of: Parameters<typeof recheckAccess>[0] = allowed) =>
-  recheckAccess(of, demand, knowing(site))?.code
+const findCode = (
+  site: PlainSite,
+  demand = createDemand(),
+  of: Parameters<typeof recheckAccess>[0] = allowed,
+) => recheckAccess(of, demand, createData(site))?.code
 
 describe('a caller that was accepted', () => {
   test('stays in while nothing changes, also by a view that was loaded again', () => {
-    expect(codeOf(siteWith(() => undefined))).toBeUndefined()
+    expect(findCode(siteWith(() => undefined))).toBeUndefined()
     const copy = parseMultikey(issuer.key.publicKey.multikey)
     if (copy === undefined) throw new Error('no key')
     const again = trusted(issuer, { keys: new Map([[issuer.method, trustedKey(copy)]]) })
     expect(copy).not.toBe(allowed.signedBy)
-    expect(codeOf(new PlainSite(again))).toBeUndefined()
+    expect(findCode(new PlainSite(again))).toBeUndefined()
   })
 
   test.each<[string, (site: PlainSite) => void, string]>([
@@ -109,27 +112,27 @@ describe('a caller that was accepted', () => {
     ],
     ['the view distrusts itself', (site) => (site.trusted = false), 'revocation_view_stale'],
   ])('is out when %s', (_, change, code) => {
-    expect(codeOf(siteWith(change))).toBe(code)
+    expect(findCode(siteWith(change))).toBe(code)
   })
 
-  test('is out at the very millisecond of expiry, and by knowledge that is too old', () => {
+  test('is out at the very millisecond of expiry, and with stale revocation data', () => {
     const site = new PlainSite(trusted(issuer))
     const { validUntilMs } = allowed.credential
-    expect(codeOf(site, asking({ nowMs: validUntilMs - 1 }))).toBeUndefined()
-    expect(codeOf(site, asking({ nowMs: validUntilMs }))).toBe('credential_expired')
-    expect(recheckAccess(allowed, asking(), knowing(site, { ageMs: 30_001 }))?.code).toBe(
+    expect(findCode(site, createDemand({ nowMs: validUntilMs - 1 }))).toBeUndefined()
+    expect(findCode(site, createDemand({ nowMs: validUntilMs }))).toBe('credential_expired')
+    expect(recheckAccess(allowed, createDemand(), createData(site, { ageMs: 30_001 }))?.code).toBe(
       'revocation_view_stale',
     )
   })
 
   test('needs no second proof of possession', async () => {
     const document = await issue(issuer, { holderKey: holder.did })
-    const bound = await letIn(document, await heldBy(holder, shown(document)))
+    const bound = await accept(document, await signedDemand(holder, shown(document)))
     expect(bound.holder).toBe('verified')
     expect(
-      codeOf(
+      findCode(
         siteWith((site) => (site.settings = { ...site.settings, holderProof: 'required' })),
-        asking(),
+        createDemand(),
         bound,
       ),
     ).toBeUndefined()
@@ -138,15 +141,15 @@ describe('a caller that was accepted', () => {
   test('A116 is out when any link is revoked', async () => {
     const chain = await newChain(issuer, 2)
     const { presented, demand } = await showLink(chain)
-    const leaf = await verify(presented, demand, knowing(new PlainSite(trusted(issuer))))
+    const leaf = await verify(presented, demand, createData(new PlainSite(trusted(issuer))))
     if (!leaf.ok) throw new Error(leaf.detail)
     expect(chain.links).toHaveLength(3)
     for (const link of chain.links) {
       const id = String(link.id).slice('did:service:'.length)
       expect(
-        codeOf(
+        findCode(
           siteWith((site) => site.credentials.add(id)),
-          asking(),
+          createDemand(),
           leaf,
         ),
       ).toBe('credential_revoked')
@@ -169,37 +172,38 @@ test('a bearer token lapses like its credential', async () => {
     issuedAtMs: NOW - 1000,
     expiresAtMs: NOW + 900_000,
   }
-  const verdict = await verify({ token }, asking(), knowing(new PlainSite(trusted(issuer))))
+  const verdict = await verify({ token }, createDemand(), createData(new PlainSite(trusted(issuer))))
   if (!verdict.ok) throw new Error('the sample must be good')
   expect(
-    codeOf(
+    findCode(
       siteWith(() => undefined),
-      asking(),
+      createDemand(),
       verdict,
     ),
   ).toBeUndefined()
   expect(
-    codeOf(
+    findCode(
       siteWith((site) => site.tokens.add(token.tokenSha256)),
-      asking(),
+      createDemand(),
       verdict,
     ),
   ).toBe('token_invalid')
   expect(
-    codeOf(
+    findCode(
       siteWith((site) => (site.settings = { ...site.settings, bearer: 'off' })),
-      asking(),
+      createDemand(),
       verdict,
     ),
   ).toBe('bearer_disabled')
   expect(
-    codeOf(
+    findCode(
       siteWith((site) => (site.settings = { ...site.settings, holderProof: 'required' })),
-      asking(),
+      createDemand(),
       verdict,
     ),
   ).toBe('proof_required')
   expect(
-    recheckAccess(verdict, asking(), knowing(new PlainSite(trusted(issuer)), { ageMs: Infinity }))?.code,
+    recheckAccess(verdict, createDemand(), createData(new PlainSite(trusted(issuer)), { ageMs: Infinity }))
+      ?.code,
   ).toBe('revocation_view_stale')
 })

@@ -10,9 +10,9 @@ import { SignatureCache } from '../../src/verify/signature-cache.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
 import {
-  asking,
+  createData,
+  createDemand,
   issue,
-  knowing,
   NOW,
   newCredentialId,
   newParty,
@@ -176,7 +176,7 @@ describe('the memory of signatures', () => {
     expect(memory.find(digestNumber(9001))?.issuer).toBe(memory.find(digestNumber(9003))?.issuer)
   })
 
-  test('refuses a capacity that is none', () => {
+  test('rejects a capacity that is none', () => {
     for (const capacity of [0, -1, 1.5, Number.NaN, 2 ** 24 + 1])
       expect(() => new SignatureCache({ capacity }), String(capacity)).toThrow(
         'capacity must be a whole number from 1 to 16,777,216',
@@ -190,29 +190,29 @@ describe('a remembered presentation', () => {
     const site = new PlainSite(trusted(issuer))
     const signatures = new SignatureCache()
     const set = vi.spyOn(signatures, 'set')
-    return { site, signatures, knowledge: knowing(site, { signatures }), set }
+    return { site, signatures, data: createData(site, { signatures }), set }
   }
 
   test('gives the same verdict as the first time', async () => {
-    const { knowledge, set } = setUp()
-    const first = await verify(shown(document), asking(), knowledge)
-    const second = await verify(shown(document), asking(), knowledge)
+    const { data, set } = setUp()
+    const first = await verify(shown(document), createDemand(), data)
+    const second = await verify(shown(document), createDemand(), data)
     expect(first.ok).toBe(true)
     expect(second).toMatchObject(JSON.parse(JSON.stringify(first)))
     expect(set).toHaveBeenCalledTimes(1)
   })
 
   test('is asked again about time, site, scope, trust, revocation, freshness and possession', async () => {
-    const { site, knowledge } = setUp()
-    const code = async (demand = asking(), known = knowledge) => {
+    const { site, data } = setUp()
+    const code = async (demand = createDemand(), known = data) => {
       const verdict = await verify(shown(document), demand, known)
       return verdict.ok ? 'allowed' : verdict.code
     }
     expect(await code()).toBe('allowed')
-    expect(await code(asking({ nowMs: sample.validUntilMs }))).toBe('credential_expired')
-    expect(await code(asking({ nowMs: sample.validFromMs - 10_001 }))).toBe('credential_not_yet_valid')
-    expect(await code(asking({ scope: ['orders:refund' as never] }))).toBe('scope_insufficient')
-    expect(await code(asking(), { ...knowledge, ageMs: 30_001 })).toBe('revocation_view_stale')
+    expect(await code(createDemand({ nowMs: sample.validUntilMs }))).toBe('credential_expired')
+    expect(await code(createDemand({ nowMs: sample.validFromMs - 10_001 }))).toBe('credential_not_yet_valid')
+    expect(await code(createDemand({ scope: ['orders:refund' as never] }))).toBe('scope_insufficient')
+    expect(await code(createDemand(), { ...data, ageMs: 30_001 })).toBe('revocation_view_stale')
     site.settings = { ...site.settings, holderProof: 'required' }
     expect(await code()).toBe('proof_required')
     site.settings = { ...site.settings, holderProof: 'optional', credentialTtlSecondsMax: 60 }
@@ -235,67 +235,67 @@ describe('a remembered presentation', () => {
   })
 
   test('is checked again when the key in the list has been replaced, by the same or by another one', async () => {
-    const { site, knowledge, set } = setUp()
+    const { site, data, set } = setUp()
     const put = (publicKey: PublicKey) =>
       site.issuers.set(
         issuer.did,
         trusted(issuer, { keys: new Map([[issuer.method, trustedKey(publicKey)]]) }),
       )
-    await verify(shown(document), asking(), knowledge)
+    await verify(shown(document), createDemand(), data)
     put(parseMultikey(key.multikey) as PublicKey)
-    expect(await verify(shown(document), asking(), knowledge)).toMatchObject({ ok: true })
+    expect(await verify(shown(document), createDemand(), data)).toMatchObject({ ok: true })
     expect(set).toHaveBeenCalledTimes(2)
     put((await newParty()).key.publicKey)
-    expect(await verify(shown(document), asking(), knowledge)).toMatchObject({
+    expect(await verify(shown(document), createDemand(), data)).toMatchObject({
       code: 'credential_signature_invalid',
     })
     put((await newParty('P-256')).key.publicKey)
-    expect(await verify(shown(document), asking(), knowledge)).toMatchObject({
+    expect(await verify(shown(document), createDemand(), data)).toMatchObject({
       code: 'credential_unsupported',
     })
     expect(set).toHaveBeenCalledTimes(2)
   })
 
-  test('was never refused for its signature: nothing bad is remembered', async () => {
-    const { knowledge, set } = setUp()
+  test('was never rejected for its signature: nothing bad is remembered', async () => {
+    const { data, set } = setUp()
     const spoiled = { ...document, note: 'x' }
     for (let i = 0; i < 2; i++)
-      expect(await verify(shown(spoiled), asking(), knowledge)).toMatchObject({
+      expect(await verify(shown(spoiled), createDemand(), data)).toMatchObject({
         code: 'credential_signature_invalid',
       })
     expect(set).not.toHaveBeenCalled()
   })
 
   test('cannot be changed by its receiver', async () => {
-    const { knowledge } = setUp()
-    await verify(shown(document), asking(), knowledge)
-    const verdict = await verify(shown(document), asking(), knowledge)
-    if (!verdict.ok || verdict.presented !== 'credential') throw new Error('refused')
+    const { data } = setUp()
+    await verify(shown(document), createDemand(), data)
+    const verdict = await verify(shown(document), createDemand(), data)
+    if (!verdict.ok || verdict.presented !== 'credential') throw new Error('rejected')
     expect(() => (verdict.subject.scope as unknown as string[]).push('admin')).toThrow(TypeError)
     expect(() => Object.assign(verdict.credential, { ppid: 'x' })).toThrow(TypeError)
   })
 
   test('is another one in another spelling', async () => {
-    const { knowledge, signatures, set } = setUp()
-    await verify(shown(document), asking(), knowledge)
-    await verify(rawHeader(JSON.stringify(document, null, 1)), asking(), knowledge)
+    const { data, signatures, set } = setUp()
+    await verify(shown(document), createDemand(), data)
+    await verify(rawHeader(JSON.stringify(document, null, 1)), createDemand(), data)
     expect(set).toHaveBeenCalledTimes(2)
     expect(signatures.size).toBe(1)
   })
 
   test('of a holder still needs the holder', async () => {
-    const { knowledge } = setUp()
+    const { data } = setUp()
     const chain = await newChain(issuer, 0)
     const { presented, demand } = await showLink(chain)
-    expect(await verify(presented, demand, knowledge)).toMatchObject({ ok: true, holder: 'verified' })
-    expect(await verify(presented, demand, knowledge)).toMatchObject({ code: 'proof_replayed' })
-    expect(await verify(presented, asking(), knowledge)).toMatchObject({ code: 'proof_required' })
+    expect(await verify(presented, demand, data)).toMatchObject({ ok: true, holder: 'verified' })
+    expect(await verify(presented, demand, data)).toMatchObject({ code: 'proof_replayed' })
+    expect(await verify(presented, createDemand(), data)).toMatchObject({ code: 'proof_required' })
   })
 
   test('too long to be a credential is not even hashed', async () => {
-    const { knowledge } = setUp()
-    const digest = vi.spyOn(knowledge.signatures as SignatureCache, 'digest')
-    expect(await verify({ header: 'A'.repeat(8193) }, asking(), knowledge)).toMatchObject({
+    const { data } = setUp()
+    const digest = vi.spyOn(data.signatures as SignatureCache, 'digest')
+    expect(await verify({ header: 'A'.repeat(8193) }, createDemand(), data)).toMatchObject({
       code: 'header_too_large',
     })
     expect(digest).not.toHaveBeenCalled()

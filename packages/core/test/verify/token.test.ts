@@ -4,8 +4,8 @@ import type { TokenFacts } from '../../src/verify/token.ts'
 import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import {
-  asking,
-  knowing,
+  createData,
+  createDemand,
   NOW,
   newCredentialId,
   newParty,
@@ -45,18 +45,18 @@ const site = (changes: (site: PlainSite) => void = () => undefined) => {
 }
 const judge = async (
   known: PlainSite = site(),
-  demand = asking(),
+  demand = createDemand(),
   facts = token,
   more: Partial<RevocationData> = {},
 ) => {
-  const verdict = await verify({ token: facts }, demand, knowing(known, more))
+  const verdict = await verify({ token: facts }, demand, createData(known, more))
   return verdict.ok ? 'allowed' : verdict.code
 }
 
 describe('a bearer token', () => {
   test('is allowed like its credential, and the verdict says that it was a bearer', async () => {
     const [credentialId] = token.credentialIds
-    expect(await verify({ token }, asking(), knowing(site()))).toEqual({
+    expect(await verify({ token }, createDemand(), createData(site()))).toEqual({
       ok: true,
       presented: 'bearer',
       subject: {
@@ -73,8 +73,8 @@ describe('a bearer token', () => {
   })
 
   test('A133 is over at the very millisecond of its end', async () => {
-    expect(await judge(site(), asking({ nowMs: token.expiresAtMs - 1 }))).toBe('allowed')
-    expect(await judge(site(), asking({ nowMs: token.expiresAtMs }))).toBe('token_invalid')
+    expect(await judge(site(), createDemand({ nowMs: token.expiresAtMs - 1 }))).toBe('allowed')
+    expect(await judge(site(), createDemand({ nowMs: token.expiresAtMs }))).toBe('token_invalid')
   })
 
   test('A134 of another site is as good as unknown', async () => {
@@ -130,7 +130,7 @@ describe('a bearer token', () => {
     const off = (s: PlainSite) => (s.settings = { ...s.settings, bearer: 'off' })
     expect(await judge(site(off))).toBe('bearer_disabled')
     expect(await judge(site((s) => (off(s), s.tokens.add(token.tokenSha256))))).toBe('token_invalid')
-    expect(await judge(site(off), asking({ nowMs: token.expiresAtMs }))).toBe('token_invalid')
+    expect(await judge(site(off), createDemand({ nowMs: token.expiresAtMs }))).toBe('token_invalid')
   })
 
   test('S9 is rejected where holder proofs are required, whichever token it is', async () => {
@@ -138,7 +138,7 @@ describe('a bearer token', () => {
     expect(await judge(site())).toBe('allowed')
     expect(await judge(site(required))).toBe('proof_required')
     expect(await judge(site((s) => (required(s), s.tokens.add(token.tokenSha256))))).toBe('proof_required')
-    expect(await judge(site(required), asking({ nowMs: token.expiresAtMs }))).toBe('proof_required')
+    expect(await judge(site(required), createDemand({ nowMs: token.expiresAtMs }))).toBe('proof_required')
     expect(await judge(site((s) => (required(s), (s.settings = { ...s.settings, bearer: 'off' }))))).toBe(
       'proof_required',
     )
@@ -155,16 +155,18 @@ describe('a bearer token', () => {
 
   test('gives only what the issuer may still grant', async () => {
     const capped = site((s) => s.issuers.set(issuer.did, trusted(issuer, { scope: new Set([READ]) })))
-    expect(await verify({ token }, asking(), knowing(capped))).toMatchObject({
+    expect(await verify({ token }, createDemand(), createData(capped))).toMatchObject({
       ok: true,
       subject: { scope: [READ] },
     })
-    expect(await judge(capped, asking({ scope: [WRITE] }))).toBe('scope_insufficient')
-    expect(await judge(site(), asking({ scope: ['orders:refund' as Scope] }))).toBe('scope_insufficient')
+    expect(await judge(capped, createDemand({ scope: [WRITE] }))).toBe('scope_insufficient')
+    expect(await judge(site(), createDemand({ scope: ['orders:refund' as Scope] }))).toBe(
+      'scope_insufficient',
+    )
   })
 
   test('tells its bearer what to do, and no more', async () => {
-    const said = async (known: PlainSite) => verify({ token }, asking(), knowing(known))
+    const said = async (known: PlainSite) => verify({ token }, createDemand(), createData(known))
     expect(await said(site((s) => s.tokens.add(token.tokenSha256)))).toMatchObject({
       detail: 'this bearer token is not valid here; exchange the credential for a new one',
     })
@@ -173,13 +175,17 @@ describe('a bearer token', () => {
     })
   })
 
-  test('is refused like everything else when the knowledge is stale', async () => {
-    expect(await judge(site(), asking(), token, { ageMs: 30_001 })).toBe('revocation_view_stale')
+  test('is rejected like everything else when the revocation data is stale', async () => {
+    expect(await judge(site(), createDemand(), token, { ageMs: 30_001 })).toBe('revocation_view_stale')
   })
 
   test('without a credential behind it is a fault of ours', async () => {
     await expect(
-      verify({ token: { ...token, credentialIds: [] as CredentialId[] } }, asking(), knowing(site())),
+      verify(
+        { token: { ...token, credentialIds: [] as CredentialId[] } },
+        createDemand(),
+        createData(site()),
+      ),
     ).rejects.toThrow(TypeError)
   })
 })

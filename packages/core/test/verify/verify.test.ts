@@ -8,13 +8,12 @@ import { signRequest } from '../../src/holder/sign.ts'
 import { SignatureCache } from '../../src/verify/signature-cache.ts'
 import { decide, verify } from '../../src/verify/verify.ts'
 import {
-  asking,
+  createData,
+  createDemand,
   type Editable,
   EPOCH,
   grant,
-  heldBy,
   issue,
-  knowing,
   NOW,
   newParty,
   type Party,
@@ -22,7 +21,8 @@ import {
   READ,
   SITE,
   shown,
-  signerOf,
+  signedDemand,
+  toSigner,
   trusted,
   trustedKey,
   WRITE,
@@ -46,26 +46,28 @@ describe('decide', () => {
   test('says the same as verify, at once or later', async () => {
     // One memory each: what is remembered of a credential is more than what was read of it.
     const [one, other] = [new SignatureCache(), new SignatureCache()]
-    const good = shown(await issueCredential(grant(), signerOf(issuer)))
-    const bound = shown(await issueCredential(grant({ holderKey: holder.did }), signerOf(issuer)))
+    const good = shown(await issueCredential(grant(), toSigner(issuer)))
+    const bound = shown(await issueCredential(grant({ holderKey: holder.did }), toSigner(issuer)))
     for (const presented of [good, good, bound, { header: 'junk' }]) {
-      const decided = decide(presented, asking(), knowing(site, { signatures: one }))
-      expect(await decided).toEqual(await verify(presented, asking(), knowing(site, { signatures: other })))
+      const decided = decide(presented, createDemand(), createData(site, { signatures: one }))
+      expect(await decided).toEqual(
+        await verify(presented, createDemand(), createData(site, { signatures: other })),
+      )
     }
   })
 
   test('throws at once what verify rejects with', async () => {
-    const broken = { ...knowing(site), site: undefined } as never
-    expect(() => decide({ header: 'junk' }, asking(), broken)).toThrow(TypeError)
-    await expect(verify({ header: 'junk' }, asking(), broken)).rejects.toThrow(TypeError)
+    const broken = { ...createData(site), site: undefined } as never
+    expect(() => decide({ header: 'junk' }, createDemand(), broken)).toThrow(TypeError)
+    await expect(verify({ header: 'junk' }, createDemand(), broken)).rejects.toThrow(TypeError)
   })
 })
 
 describe('a good credential', () => {
-  test('is allowed, and the verdict says who, what and by which knowledge', async () => {
+  test('is allowed, and the verdict says who, what and with which revocation data', async () => {
     const credential = grant()
-    const document = await issueCredential(credential, signerOf(issuer))
-    const verdict = await verify(shown(document), asking(), knowing(site, { ageMs: 41 }))
+    const document = await issueCredential(credential, toSigner(issuer))
+    const verdict = await verify(shown(document), createDemand(), createData(site, { ageMs: 41 }))
     expect(verdict).toMatchObject({
       ok: true,
       presented: 'credential',
@@ -84,8 +86,8 @@ describe('a good credential', () => {
 
   test('names perm_default when it has no permission_id', async () => {
     const { permissionId: _, ...plain } = grant()
-    const document = await issueCredential(plain, signerOf(issuer))
-    expect(await verify(shown(document), asking(), knowing(site))).toMatchObject({
+    const document = await issueCredential(plain, toSigner(issuer))
+    expect(await verify(shown(document), createDemand(), createData(site))).toMatchObject({
       subject: { permissionId: 'perm_default' },
     })
   })
@@ -93,35 +95,37 @@ describe('a good credential', () => {
   test('is judged alike when it was read from a body', async () => {
     const read = readCredentialObject(await issue(issuer))
     if ('ok' in read) throw new Error(read.detail)
-    expect(await code({ signed: read }, asking(), knowing(site))).toBe('allowed')
+    expect(await code({ signed: read }, createDemand(), createData(site))).toBe('allowed')
   })
 
   test('of a P-256 issuer is allowed', async () => {
     const kms = await newParty('P-256')
-    expect(await code(shown(await issue(kms)), asking(), knowing(new PlainSite(trusted(kms))))).toBe(
+    expect(await code(shown(await issue(kms)), createDemand(), createData(new PlainSite(trusted(kms))))).toBe(
       'allowed',
     )
   })
 
-  test('is allowed exactly as long as the knowledge is fresh', async () => {
+  test('is allowed exactly as long as the revocation data is fresh', async () => {
     const presented = shown(await issue(issuer))
-    expect(await code(presented, asking(), knowing(site, { ageMs: 30_000 }))).toBe('allowed')
-    expect(await code(presented, asking(), knowing(site, { ageMs: 30_001 }))).toBe('revocation_view_stale')
-    expect(await code(presented, asking(), knowing(site, { ageMs: Number.NaN }))).toBe(
+    expect(await code(presented, createDemand(), createData(site, { ageMs: 30_000 }))).toBe('allowed')
+    expect(await code(presented, createDemand(), createData(site, { ageMs: 30_001 }))).toBe(
       'revocation_view_stale',
     )
-    expect(await code(presented, asking(), knowing(site, { ageMs: Number.POSITIVE_INFINITY }))).toBe(
+    expect(await code(presented, createDemand(), createData(site, { ageMs: Number.NaN }))).toBe(
+      'revocation_view_stale',
+    )
+    expect(await code(presented, createDemand(), createData(site, { ageMs: Number.POSITIVE_INFINITY }))).toBe(
       'revocation_view_stale',
     )
   })
 })
 
 describe('a denial', () => {
-  test('carries its code, words and the age of the knowledge, and nothing of the credential', async () => {
+  test('carries its code, words and the age of the revocation data, and nothing of the credential', async () => {
     const verdict = await verify(
       shown(await issue(issuer)),
-      asking({ nowMs: NOW + 3_600_000 }),
-      knowing(site),
+      createDemand({ nowMs: NOW + 3_600_000 }),
+      createData(site),
     )
     expect(verdict).toEqual({
       ok: false,
@@ -132,15 +136,15 @@ describe('a denial', () => {
   })
 
   test('for want of scope names the scope that is needed', async () => {
-    const demand = asking({ scope: ['orders:refund' as Scope], anyScope: ['a' as Scope, 'b' as Scope] })
-    expect(await verify(shown(await issue(issuer)), demand, knowing(site))).toMatchObject({
+    const demand = createDemand({ scope: ['orders:refund' as Scope], anyScope: ['a' as Scope, 'b' as Scope] })
+    expect(await verify(shown(await issue(issuer)), demand, createData(site))).toMatchObject({
       code: 'scope_insufficient',
       requiredScope: ['orders:refund', 'a', 'b'],
     })
   })
 
-  test('comes before reading anything when the knowledge is stale', async () => {
-    expect(await code({ header: '%%%' }, asking(), knowing(site, { ageMs: 31_000 }))).toBe(
+  test('comes before reading anything when the revocation data is stale', async () => {
+    expect(await code({ header: '%%%' }, createDemand(), createData(site, { ageMs: 31_000 }))).toBe(
       'revocation_view_stale',
     )
   })
@@ -152,8 +156,8 @@ describe('scope', () => {
     const ask = (scope: string[], anyScope?: string[]) =>
       code(
         presented,
-        asking({ scope: scope as Scope[], ...(anyScope && { anyScope: anyScope as Scope[] }) }),
-        knowing(site),
+        createDemand({ scope: scope as Scope[], ...(anyScope && { anyScope: anyScope as Scope[] }) }),
+        createData(site),
       )
     expect(await ask([READ, WRITE])).toBe('allowed')
     expect(await ask([READ, 'orders:refund'])).toBe('scope_insufficient')
@@ -166,14 +170,16 @@ describe('scope', () => {
   test('is what the credential has and the issuer may grant', async () => {
     const capped = new PlainSite(trusted(issuer, { scope: new Set([READ, 'other' as Scope]) }))
     const presented = shown(await issue(issuer))
-    const verdict = await verify(presented, asking(), knowing(capped))
+    const verdict = await verify(presented, createDemand(), createData(capped))
     expect(verdict).toMatchObject({ ok: true, subject: { scope: [READ] } })
-    expect(await code(presented, asking({ scope: [WRITE] }), knowing(capped))).toBe('scope_insufficient')
+    expect(await code(presented, createDemand({ scope: [WRITE] }), createData(capped))).toBe(
+      'scope_insufficient',
+    )
   })
 
   test('that the cap leaves empty gives nothing, even where nothing is asked for', async () => {
     const capped = new PlainSite(trusted(issuer, { scope: new Set(['other' as Scope]) }))
-    expect(await code(shown(await issue(issuer)), asking({ scope: [] }), knowing(capped))).toBe(
+    expect(await code(shown(await issue(issuer)), createDemand({ scope: [] }), createData(capped))).toBe(
       'scope_insufficient',
     )
   })
@@ -182,16 +188,16 @@ describe('scope', () => {
 describe('the issuer', () => {
   test('may not sign with a compromised key, whenever that was', async () => {
     const known = new PlainSite(trusted(issuer, { key: { status: 'compromised', changedAtMs: NOW + 1 } }))
-    expect(await code(shown(await issue(issuer)), asking(), knowing(known))).toBe('issuer_untrusted')
+    expect(await code(shown(await issue(issuer)), createDemand(), createData(known))).toBe('issuer_untrusted')
   })
 
   test('is believed for what a retired key signed up to its retirement', async () => {
     const presented = shown(await issue(issuer)) // created one second before NOW
     const retired = (changedAtMs: number | undefined) =>
-      knowing(new PlainSite(trusted(issuer, { key: { status: 'retired', changedAtMs } })))
-    expect(await code(presented, asking(), retired(NOW - 1000))).toBe('allowed')
-    expect(await code(presented, asking(), retired(NOW - 1001))).toBe('issuer_untrusted')
-    expect(await code(presented, asking(), retired(undefined))).toBe('issuer_untrusted')
+      createData(new PlainSite(trusted(issuer, { key: { status: 'retired', changedAtMs } })))
+    expect(await code(presented, createDemand(), retired(NOW - 1000))).toBe('allowed')
+    expect(await code(presented, createDemand(), retired(NOW - 1001))).toBe('issuer_untrusted')
+    expect(await code(presented, createDemand(), retired(undefined))).toBe('issuer_untrusted')
   })
 
   test('may give exactly the longest life that site and issuer allow, and not a second more', async () => {
@@ -199,17 +205,17 @@ describe('the issuer', () => {
     const allowing = (own: number | undefined, sites: number | undefined) => {
       const known = new PlainSite(trusted(issuer, { credentialTtlSecondsMax: own }))
       known.settings = { ...known.settings, credentialTtlSecondsMax: sites }
-      return knowing(known)
+      return createData(known)
     }
-    expect(await code(presented, asking(), allowing(3660, undefined))).toBe('allowed')
-    expect(await code(presented, asking(), allowing(3659, undefined))).toBe('issuer_untrusted')
-    expect(await code(presented, asking(), allowing(undefined, 3660))).toBe('allowed')
-    expect(await code(presented, asking(), allowing(undefined, 3659))).toBe('issuer_untrusted')
-    expect(await code(presented, asking(), allowing(9999, 3659))).toBe('issuer_untrusted')
+    expect(await code(presented, createDemand(), allowing(3660, undefined))).toBe('allowed')
+    expect(await code(presented, createDemand(), allowing(3659, undefined))).toBe('issuer_untrusted')
+    expect(await code(presented, createDemand(), allowing(undefined, 3660))).toBe('allowed')
+    expect(await code(presented, createDemand(), allowing(undefined, 3659))).toBe('issuer_untrusted')
+    expect(await code(presented, createDemand(), allowing(9999, 3659))).toBe('issuer_untrusted')
     const years = shown(await issue(issuer, { validUntilMs: NOW - 60_000 + 366 * 86_400_000 }))
     const longer = shown(await issue(issuer, { validUntilMs: NOW - 60_000 + 366 * 86_400_000 + 1000 }))
-    expect(await code(years, asking(), allowing(undefined, undefined))).toBe('allowed')
-    expect(await code(longer, asking(), allowing(10 ** 9, 10 ** 9))).toBe('issuer_untrusted')
+    expect(await code(years, createDemand(), allowing(undefined, undefined))).toBe('allowed')
+    expect(await code(longer, createDemand(), allowing(10 ** 9, 10 ** 9))).toBe('issuer_untrusted')
   })
 })
 
@@ -218,9 +224,9 @@ describe('a holder-bound credential', () => {
 
   test('is allowed with its holder’s proof, once', async () => {
     const presented = await bound()
-    const demand = await heldBy(holder, presented)
-    expect(await verify(presented, demand, knowing(site))).toMatchObject({ ok: true, holder: 'verified' })
-    expect(await code(presented, demand, knowing(site))).toBe('proof_replayed')
+    const demand = await signedDemand(holder, presented)
+    expect(await verify(presented, demand, createData(site))).toMatchObject({ ok: true, holder: 'verified' })
+    expect(await code(presented, demand, createData(site))).toBe('proof_replayed')
   })
 
   test('that came in the body is proven without a credential header', async () => {
@@ -234,59 +240,59 @@ describe('a holder-bound credential', () => {
       new TextEncoder().encode('{}'),
     )
     const fields = new Headers({ ...(await signRequest(plain, { key: holder.key, nowMs: NOW })) })
-    const demand = await heldBy(holder, shown(document))
+    const demand = await signedDemand(holder, shown(document))
     const request = {
       ...plain,
       header: (name: string) => (fields.has(name) ? [fields.get(name) as string] : undefined),
     }
-    expect(await verify({ signed: read }, { ...demand, request }, knowing(site))).toMatchObject({
+    expect(await verify({ signed: read }, { ...demand, request }, createData(site))).toMatchObject({
       ok: true,
       holder: 'verified',
     })
-    expect(await code(shown(document), { ...demand, request }, knowing(site))).toBe('proof_invalid')
+    expect(await code(shown(document), { ...demand, request }, createData(site))).toBe('proof_invalid')
   })
 
-  test('is refused where holder proofs cannot be checked', async () => {
+  test('is rejected where holder proofs cannot be checked', async () => {
     const presented = await bound()
-    const { request, nonces, ...rest } = await heldBy(holder, presented)
-    expect(await code(presented, rest, knowing(site))).toBe('proof_required')
-    expect(await code(presented, { ...rest, ...(request && { request }) }, knowing(site))).toBe(
+    const { request, nonces, ...rest } = await signedDemand(holder, presented)
+    expect(await code(presented, rest, createData(site))).toBe('proof_required')
+    expect(await code(presented, { ...rest, ...(request && { request }) }, createData(site))).toBe(
       'proof_required',
     )
-    expect(await code(presented, { ...rest, ...(nonces && { nonces }) }, knowing(site))).toBe(
+    expect(await code(presented, { ...rest, ...(nonces && { nonces }) }, createData(site))).toBe(
       'proof_required',
     )
   })
 
   test('uses its nonce up only when everything else is in order', async () => {
     const presented = await bound()
-    const demand = await heldBy(holder, presented)
-    expect(await code(presented, { ...demand, scope: ['orders:refund' as Scope] }, knowing(site))).toBe(
+    const demand = await signedDemand(holder, presented)
+    expect(await code(presented, { ...demand, scope: ['orders:refund' as Scope] }, createData(site))).toBe(
       'scope_insufficient',
     )
-    expect(await code(presented, demand, knowing(site))).toBe('allowed')
+    expect(await code(presented, demand, createData(site))).toBe('allowed')
   })
 
-  test('is refused when the nonce store can no longer tell', async () => {
+  test('is rejected when the nonce store can no longer tell', async () => {
     const presented = await bound()
-    const demand = await heldBy(holder, presented, { nonces: { consume: () => 'rejected' } })
-    expect(await code(presented, demand, knowing(site))).toBe('proof_invalid')
+    const demand = await signedDemand(holder, presented, { nonces: { consume: () => 'rejected' } })
+    expect(await code(presented, demand, createData(site))).toBe('proof_invalid')
   })
 
   test('fails loudly, not open, when the nonce store breaks', async () => {
     const presented = await bound()
-    const demand = await heldBy(holder, presented, {
+    const demand = await signedDemand(holder, presented, {
       nonces: { consume: () => Promise.reject(new Error('store is gone')) },
     })
-    await expect(verify(presented, demand, knowing(site))).rejects.toThrow('store is gone')
+    await expect(verify(presented, demand, createData(site))).rejects.toThrow('store is gone')
   })
 
   test('says so when the body was not seen', async () => {
     const presented = await bound()
-    const demand = await heldBy(holder, presented)
+    const demand = await signedDemand(holder, presented)
     if (demand.request === undefined) throw new Error('no request')
     const unseen = { ...demand, request: { ...demand.request, body: 'unseen' as const } }
-    expect(await verify(presented, unseen, knowing(site))).toMatchObject({
+    expect(await verify(presented, unseen, createData(site))).toMatchObject({
       ok: true,
       holder: 'verified_without_body',
     })
@@ -295,16 +301,16 @@ describe('a holder-bound credential', () => {
   test('is the only kind that a site with holder_proof "required" takes', async () => {
     const strict = new PlainSite(trusted(issuer))
     strict.settings = { ...strict.settings, holderProof: 'required' }
-    expect(await code(shown(await issue(issuer)), asking(), knowing(strict))).toBe('proof_required')
+    expect(await code(shown(await issue(issuer)), createDemand(), createData(strict))).toBe('proof_required')
     const presented = await bound()
-    expect(await code(presented, await heldBy(holder, presented), knowing(strict))).toBe('allowed')
+    expect(await code(presented, await signedDemand(holder, presented), createData(strict))).toBe('allowed')
   })
 })
 
-test('the site asked for is the one whose knowledge is used', async () => {
+test('the site asked for is the one whose revocation data is used', async () => {
   const other = new PlainSite(trusted(issuer))
   other.siteId = 'other.example' as SiteId
-  expect(await code(shown(await issue(issuer)), asking(), knowing(other))).toBe('site_mismatch')
+  expect(await code(shown(await issue(issuer)), createDemand(), createData(other))).toBe('site_mismatch')
 })
 
 describe('what the log takes away while a decision waits', () => {
@@ -359,8 +365,8 @@ describe('what the log takes away while a decision waits', () => {
     const known = new PlainSite(trusted(issuer))
     const document = await issue(issuer, { holderKey: holder.did })
     const presented = shown(document)
-    const demand = await heldBy(holder, presented, { nonces: during(() => change(known, document)) })
-    expect(await code(presented, demand, knowing(known))).toBe(expected)
+    const demand = await signedDemand(holder, presented, { nonces: during(() => change(known, document)) })
+    expect(await code(presented, demand, createData(known))).toBe(expected)
   })
 
   test('nothing, though the view was loaded again and has new objects for the same keys: then it is allowed', async () => {
@@ -373,17 +379,21 @@ describe('what the log takes away while a decision waits', () => {
         trusted(issuer, { keys: new Map([[issuer.method, trustedKey(sameKey)]]) }),
       )
     expect(
-      await code(presented, await heldBy(holder, presented, { nonces: during(reload) }), knowing(known)),
+      await code(
+        presented,
+        await signedDemand(holder, presented, { nonces: during(reload) }),
+        createData(known),
+      ),
     ).toBe('allowed')
   })
 
   test('nothing: then it is allowed, and the verdict is stamped with the last entry known', async () => {
     const known = new PlainSite(trusted(issuer))
     const presented = shown(await issue(issuer, { holderKey: holder.did }))
-    const demand = await heldBy(holder, presented, {
+    const demand = await signedDemand(holder, presented, {
       nonces: during(() => (known.head = { ...known.head, seq: 8 })),
     })
-    expect(await verify(presented, demand, knowing(known))).toMatchObject({ ok: true, view: { seq: 8 } })
+    expect(await verify(presented, demand, createData(known))).toMatchObject({ ok: true, view: { seq: 8 } })
   })
 })
 
@@ -394,24 +404,32 @@ describe('misuse', () => {
     if ('ok' in read) throw new Error(read.detail)
     const forged = { ...read, credential: { ...read.credential, scope: ['admin' as Scope] } }
     await expect(
-      verify({ signed: forged }, asking({ scope: ['admin' as Scope] }), knowing(site)),
+      verify({ signed: forged }, createDemand({ scope: ['admin' as Scope] }), createData(site)),
     ).rejects.toThrow(TypeError)
     await expect(
-      verify({ signed: JSON.parse(JSON.stringify(read)) }, asking(), knowing(site)),
+      verify({ signed: JSON.parse(JSON.stringify(read)) }, createDemand(), createData(site)),
     ).rejects.toThrow(TypeError)
-    expect(await code({ signed: read }, asking(), knowing(site))).toBe('allowed')
+    expect(await code({ signed: read }, createDemand(), createData(site))).toBe('allowed')
   })
 
   test('a view that distrusts itself, or an endless age, is never fresh enough', async () => {
     const presented = shown(await issue(issuer))
     const forever = { ageMsMax: Number.POSITIVE_INFINITY }
-    expect(await code(presented, asking(), knowing(site, { ...forever, ageMs: 10 ** 12 }))).toBe('allowed')
+    expect(await code(presented, createDemand(), createData(site, { ...forever, ageMs: 10 ** 12 }))).toBe(
+      'allowed',
+    )
     expect(
-      await code(presented, asking(), knowing(site, { ...forever, ageMs: Number.POSITIVE_INFINITY })),
+      await code(
+        presented,
+        createDemand(),
+        createData(site, { ...forever, ageMs: Number.POSITIVE_INFINITY }),
+      ),
     ).toBe('revocation_view_stale')
     const doubtful = new PlainSite(trusted(issuer))
     doubtful.trusted = false
-    expect(await code(presented, asking(), knowing(doubtful, { ageMs: 0 }))).toBe('revocation_view_stale')
+    expect(await code(presented, createDemand(), createData(doubtful, { ageMs: 0 }))).toBe(
+      'revocation_view_stale',
+    )
   })
 
   test('a proof made for one credential of a holder is no proof for another of the same holder', async () => {
@@ -419,8 +437,8 @@ describe('misuse', () => {
       await issue(issuer, { holderKey: holder.did, scope: [READ] }),
       await issue(issuer, { holderKey: holder.did }),
     ]
-    const demand = await heldBy(holder, shown(small))
-    expect(await verify(shown(large), demand, knowing(site))).toMatchObject({
+    const demand = await signedDemand(holder, shown(small))
+    expect(await verify(shown(large), demand, createData(site))).toMatchObject({
       code: 'proof_invalid',
       detail: 'the signed request does not contain the presented credential',
     })
@@ -436,7 +454,7 @@ describe('misuse', () => {
       ...plain,
       header: (name: string) => (fields.has(name) ? [fields.get(name) as string] : undefined),
     }
-    const demand = await heldBy(holder, shown(document))
-    expect(await code({ signed: read }, { ...demand, request }, knowing(site))).toBe('proof_invalid')
+    const demand = await signedDemand(holder, shown(document))
+    expect(await code({ signed: read }, { ...demand, request }, createData(site))).toBe('proof_invalid')
   })
 })
