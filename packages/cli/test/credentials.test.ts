@@ -113,7 +113,7 @@ describe('issue', () => {
     [['issue', '--user-ref', 'a'], 'Missing --scope'],
     [['issue', '--scope', 'a'], 'Give either --user-ref'],
     [['issue', '--scope', 'a', '--user-ref', 'a', '--ppid', 'b'], 'Give either --user-ref'],
-    [['issue', '--scope', 'a', '--user-ref', 'a', '--delegable'], '--delegable needs --issuer-key'],
+    [['issue', '--scope', 'a', '--user-ref', 'a', '--delegable'], '--delegable needs --holder-key'],
     [
       ['issue', '--scope', 'a', '--user-ref', 'a', '--ttl-seconds', 'long'],
       '--ttl-seconds must be a whole number',

@@ -21,7 +21,7 @@ export const issue: Verb = {
       '--issuer-key <file>',
       'sign on this machine with this private key, without a call to the service; needs --ppid',
     ],
-    ['--delegable', 'allow the holder to delegate a narrower one; only with --issuer-key'],
+    ['--delegable', 'allow the holder to delegate a narrower one; needs --holder-key'],
     ['--out <file>', 'write the credential to a new file that only you can read'],
   ],
   examples: [
@@ -34,6 +34,10 @@ export const issue: Verb = {
       'bind it to the key of an agent',
     ],
     [
+      'countersign issue --user-ref bot --scope orders:read --holder-key bot.jwk --delegable --out bot.json',
+      'let the agent delegate parts of it to other agents',
+    ],
+    [
       'countersign issue --issuer-key issuer.jwk --ppid did:service:ppid_… --site shop.example --scope a',
       'sign on this machine, as an issuer that the site trusts',
     ],
@@ -44,6 +48,8 @@ export const issue: Verb = {
   async run(given, at) {
     const scope = parseScopes(given)
     if (scope === undefined) throw new UsageError('Missing --scope (repeatable).')
+    if (given.has('delegable') && given.text('holder-key') === undefined)
+      throw new UsageError('--delegable needs --holder-key: the holder signs what it delegates.')
     const issued =
       given.text('issuer-key') === undefined
         ? await issueRemotely(given, at, scope)
@@ -86,10 +92,6 @@ async function issueRemotely(given: Given, at: Terminal, scope: string[]): Promi
   const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
   if ((userRef === undefined) === (ppid === undefined))
     throw new UsageError('Give either --user-ref or --ppid.')
-  if (given.has('delegable'))
-    throw new UsageError(
-      '--delegable needs --issuer-key, because the service issues no delegable credentials.',
-    )
   const { client, siteId } = await connect(given, at)
   return client.issueCredential({
     site_id: requireSite({ siteId }),
@@ -98,6 +100,7 @@ async function issueRemotely(given: Given, at: Terminal, scope: string[]): Promi
     permission_id: given.text('permission-id'),
     ttl_seconds: requireLifetime(given),
     holder_key: await loadHolderDid(given),
+    delegable: given.has('delegable') || undefined,
   })
 }
 

@@ -43,8 +43,19 @@ const oneUser = { path: ['user_ref'], message: 'must be sent, or ppid, but not b
 const documentedOneUser = { oneOf: [{ required: ['user_ref'] }, { required: ['ppid'] }] }
 
 export const issueRequestSchema = z
-  .strictObject({ ...grant, holder_key: holderKey.optional() })
+  .strictObject({
+    ...grant,
+    holder_key: holderKey.optional(),
+    delegable: z.boolean().optional().meta({
+      description:
+        'Whether the holder may delegate a narrower credential to another key. Requires holder_key. Default: false.',
+    }),
+  })
   .refine(namesOneUser, oneUser)
+  .refine(({ delegable, holder_key }) => delegable !== true || holder_key !== undefined, {
+    path: ['delegable'],
+    message: 'requires holder_key',
+  })
   .meta(documentedOneUser)
 export type IssueRequest = z.input<typeof issueRequestSchema>
 

@@ -31,6 +31,8 @@ export interface IssueOrder {
   readonly permissionId: PermissionId | undefined
   readonly ttlSeconds: number | undefined
   readonly holderKey: string | undefined
+  /** Whether the holder may delegate a narrower one. Requires a holder key. */
+  readonly delegable?: boolean | undefined
 }
 
 export interface IssuedToUser {
@@ -70,7 +72,7 @@ export async function issueForUser(
   const createdMs = signingTime(deps, site.siteId, ppid, context.atMs)
   const credentialId = createCredentialId(context.atMs)
   const expiresAtMs = createdMs + ttlSeconds * 1000
-  const { permissionId, holderKey } = order
+  const { permissionId, holderKey, delegable = false } = order
   const credential = await issueCredential(
     {
       credentialId,
@@ -80,7 +82,7 @@ export async function issueForUser(
       validFromMs: createdMs,
       validUntilMs: expiresAtMs,
       ...(permissionId === undefined ? {} : { permissionId }),
-      ...(holderKey === undefined ? {} : { holderKey }),
+      ...(holderKey === undefined ? {} : { holderKey, delegable }),
     },
     { ...signer, createdMs },
   )

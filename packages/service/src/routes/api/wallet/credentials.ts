@@ -17,6 +17,7 @@ export const issueCredential: Route<'issue_credential'> = async (request, deps) 
       permissionId: body.permission_id,
       ttlSeconds: body.ttl_seconds,
       holderKey: body.holder_key,
+      delegable: body.delegable,
     },
     auditContext(request, deps),
   )

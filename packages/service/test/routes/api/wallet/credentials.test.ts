@@ -117,6 +117,16 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
       ])
     })
 
+    it('is delegable if the site asks for it, and not otherwise', async () => {
+      const node = await begin()
+      const { did } = await newParty()
+      for (const delegable of [true, false, undefined]) {
+        const { credential } = await issued(node, { holder_key: did, delegable })
+        const read = readCredentialObject(credential)
+        expect(read).toMatchObject({ credential: { holderKey: did, delegable: delegable === true } })
+      }
+    })
+
     it('can be revoked, alone and with its user', async () => {
       const node = await begin()
       const [one, two] = [await issued(node), await issued(node)]
@@ -226,6 +236,12 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
   })
 
   describe('400', () => {
+    it('validation_failed for a delegable credential without a holder', async () => {
+      const node = await begin()
+      const answer = await issue(node, { delegable: true })
+      expect(answer).toMatchObject({ code: 'validation_failed', body: { errors: [{ path: 'delegable' }] } })
+    })
+
     it('site_unknown, for the operator', async () => {
       const node = await begin()
       expect(await issue(node, { site_id: NOWHERE }, operator)).toMatchObject({
