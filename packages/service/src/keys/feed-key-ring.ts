@@ -15,9 +15,9 @@ import type { Store } from '../store/store.ts'
 import { createInTurn } from './in-turn.ts'
 
 /**
- * The feed keys of the service. The next one is always prepared: it lies sealed in the store, and
- * the statement of the current key commits to its hash. A rotation brings the prepared key into use
- * and prepares another one.
+ * The feed keys of the service. The next one is always prepared: it is sealed in the store, and the
+ * statement of the current key commits to its hash. A rotation brings the prepared key into use and
+ * prepares another one.
  */
 export interface FeedKeyRing {
   /**
@@ -26,7 +26,7 @@ export interface FeedKeyRing {
    */
   readonly published: readonly FeedKey[]
   /**
-   * The latest statements, oldest first. All nodes make the same ones, because Ed25519 signatures
+   * The latest statements, oldest first. All nodes create the same ones, because Ed25519 signatures
    * are deterministic.
    */
   readonly chain: readonly FeedKeyStatement[]
@@ -42,7 +42,7 @@ export interface FeedKeyRing {
    * time make one rotation.
    */
   rotate(nowMs: number, options: FeedKeyRotation): Promise<string>
-  /** Reads what other nodes have rotated. True when there was something new. */
+  /** Loads rotations of other nodes. True when there was one. */
   reload(nowMs: number): Promise<boolean>
 }
 
@@ -62,12 +62,12 @@ interface KeyUse {
   readonly isCompromised: boolean
 }
 
-/** Over the whole life of a store. */
+/** For the whole life of a store. */
 const ROTATIONS_MAX = 10_000
 
 /**
- * Reads the keys from the store, and makes the first ones if there are none. Rejects when the store
- * cannot be asked.
+ * Loads the keys from the store, and creates the first ones if there are none. Rejects when the
+ * store is unavailable.
  */
 export async function openFeedKeyRing(
   store: Pick<Store, 'putSecret' | 'secret'>,
@@ -80,9 +80,9 @@ export async function openFeedKeyRing(
 }
 
 /**
- * Key number n lies in the store under one name, and under another one, once it is in use, since
- * when it is. The first node that puts a text under a name wins. Key n + 1 is put before the use of
- * key n, so that a key in use always has a successor.
+ * Key n is stored under one name, and the time from which it signs under another. The first node
+ * that writes a name wins. Key n + 1 is stored before key n comes into use, so that a key in use
+ * always has a successor.
  */
 class StoredFeedKeys implements FeedKeyRing {
   published: readonly FeedKey[] = []
@@ -91,7 +91,7 @@ class StoredFeedKeys implements FeedKeyRing {
   readonly #sealer: Sealer
   readonly #keys: FeedKey[] = []
   readonly #uses: KeyUse[] = []
-  /** Each step depends on how many keys there are. */
+  /** Steps run one at a time, because each depends on the number of keys. */
   readonly #inTurn = createInTurn()
 
   constructor(store: Pick<Store, 'putSecret' | 'secret'>, sealer: Sealer) {
@@ -102,12 +102,12 @@ class StoredFeedKeys implements FeedKeyRing {
   async open(nowMs: number): Promise<void> {
     await this.#load()
     if (this.#uses.length === 0) await this.#use({ signsFromMs: nowMs, isCompromised: false })
-    await this.#settle(nowMs)
+    await this.#updatePublished(nowMs)
   }
 
   /**
-   * A clock that is behind must not make this node sign with a key that is withdrawn: then the
-   * oldest published key signs.
+   * With a clock that is behind, this node must not sign with a withdrawn key: the oldest published
+   * key signs.
    */
   signing(nowMs: number): FeedKey {
     const index = this.#uses.findLastIndex(({ signsFromMs }) => signsFromMs <= nowMs)
@@ -128,19 +128,19 @@ class StoredFeedKeys implements FeedKeyRing {
     return this.#inTurn(async () => {
       const before = this.#uses.length
       await this.#load()
-      await this.#settle(nowMs)
+      await this.#updatePublished(nowMs)
       if (!isCompromised && this.published.length >= FEED_KEY_STATEMENTS_MAX)
         throw new TypeError(
           `At most ${FEED_KEY_STATEMENTS_MAX} feed keys can be published at a time. Wait until the oldest is withdrawn.`,
         )
-      // Another node may have rotated since this one last looked, or does so now: that is the
-      // rotation if it does what is wanted.
+      // Another node may have rotated since the last load, or may be rotating now. That rotation is
+      // used if it meets the request.
       const isDone = () =>
         this.#uses
           .slice(before)
           .some((use) => use.signsFromMs <= wanted.signsFromMs && (use.isCompromised || !isCompromised))
       while (!isDone()) await this.#use(wanted)
-      await this.#settle(nowMs)
+      await this.#updatePublished(nowMs)
       return (this.#keys[this.#uses.length - 1] as FeedKey).id
     })
   }
@@ -148,7 +148,7 @@ class StoredFeedKeys implements FeedKeyRing {
   reload(nowMs: number): Promise<boolean> {
     return this.#inTurn(async () => {
       const isNews = await this.#load()
-      await this.#settle(nowMs)
+      await this.#updatePublished(nowMs)
       return isNews
     })
   }
@@ -165,7 +165,7 @@ class StoredFeedKeys implements FeedKeyRing {
     return this.#uses.length > before
   }
 
-  /** Puts the next use into the store, or reads the one that another node has put there first. */
+  /** Stores the next use, or loads the one that another node stored first. */
   async #use({ signsFromMs, isCompromised }: KeyUse): Promise<void> {
     const number = this.#uses.length + 1
     if (number > ROTATIONS_MAX) throw new TypeError(`A store takes at most ${ROTATIONS_MAX} feed keys.`)
@@ -178,7 +178,7 @@ class StoredFeedKeys implements FeedKeyRing {
     this.#uses.push(parseUse(this.#sealer.open(name, await this.#store.putSecret(name, sealed))))
   }
 
-  /** Reads keys up to this number, and makes those that are not there. */
+  /** Loads keys up to this number, and creates the missing ones. */
   async #prepare(count: number): Promise<void> {
     while (this.#keys.length < count) {
       const name = keyName(this.#keys.length + 1)
@@ -190,7 +190,7 @@ class StoredFeedKeys implements FeedKeyRing {
     }
   }
 
-  async #settle(nowMs: number): Promise<void> {
+  async #updatePublished(nowMs: number): Promise<void> {
     const isWithdrawing = (use: KeyUse) => use.isCompromised || use.signsFromMs + FEED_KEY_OVERLAP_MS <= nowMs
     const first = this.#uses.findLastIndex((use, index) => index > 0 && isWithdrawing(use))
     this.published = this.#keys.slice(Math.max(first, 0), this.#uses.length)

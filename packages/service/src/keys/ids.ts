@@ -2,15 +2,14 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { type CredentialId, type Ppid, parseCredentialId, parsePpid } from '@countersign/core'
 
 /**
- * Crockford's base32 in lower case: no i, l, o or u, and in the order of ASCII, so that ids sort by
- * the time they were made.
+ * Crockford's base32 in lower case: no i, l, o or u, and in ASCII order, so that ids sort by time.
  */
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const PAIRWISE_SECRET_BYTES = 32
 
 /**
- * A new name for something of ours: `key_`, `tok_`, … and 26 characters. They are a UUIDv7 (RFC
- * 9562 §5.7), so names made later sort later, and the 74 random bits cannot be guessed.
+ * A new id: `key_`, `tok_`, … and 26 characters. They are a UUIDv7 (RFC 9562 §5.7), so later ids
+ * sort later, and the 74 random bits cannot be guessed.
  */
 export function createId(prefix: string, nowMs: number): string {
   const bytes = randomBytes(16)
@@ -24,14 +23,17 @@ export function createCredentialId(nowMs: number): CredentialId {
   return required(parseCredentialId(createId('cred_', nowMs)))
 }
 
-/** From which the ppids of one site's users are made, in base64url. Two sites never share one. */
+/**
+ * The secret from which the ppids of one site's users are derived, in base64url. No two sites share
+ * one.
+ */
 export function createPairwiseSecret(): string {
   return randomBytes(PAIRWISE_SECRET_BYTES).toString('base64url')
 }
 
 /**
- * The name of a user at one site: HMAC-SHA-256 under the site's pairwise secret, 52 characters. The
- * same user keeps the same name there, and the names at different sites cannot be connected.
+ * The ppid of a user at one site: HMAC-SHA-256 under the site's pairwise secret, 52 characters. It
+ * is stable at one site, and ppids at different sites cannot be linked.
  */
 export function derivePpid(pairwiseSecret: string, userRef: string): Ppid {
   const secret = Buffer.from(pairwiseSecret, 'base64url')
@@ -43,11 +45,11 @@ export function derivePpid(pairwiseSecret: string, userRef: string): Ppid {
 }
 
 /**
- * The bits from the left, five at a time; zeros fill up the last character, as in RFC 4648 §6, or
- * lead a UUID, as in ULIDs.
+ * Five bits at a time from the left. Zeros fill the last character, as in RFC 4648 §6, or precede a
+ * UUID, as in ULIDs.
  */
 function base32(bytes: Uint8Array): string {
-  // 128 bits are 26 characters with two bits to spare, in front, so that the text still sorts like
+  // 128 bits are 26 characters with two bits left; these come first, so that the text sorts like
   // the number.
   let bits = bytes.length === 16 ? 2 : 0
   let value = 0

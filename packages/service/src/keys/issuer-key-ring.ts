@@ -10,7 +10,7 @@ export interface IssuerKeyRing {
   readonly published: readonly IssuerKey[]
   signing(nowMs: number): IssuerKey
   rotate(nowMs: number, leadMs: number): Promise<string>
-  /** Reads what other nodes have rotated. True when there was something new. */
+  /** Loads rotations of other nodes. True when there was one. */
   reload(nowMs: number): Promise<boolean>
 }
 
@@ -20,17 +20,17 @@ interface IssuerKey {
   readonly signsFromMs: number
 }
 
-/** All credentials that a superseded key signed have expired by then. */
+/** By then all credentials of a superseded key have expired. */
 const SUPERSEDED_KEPT_MS = (limits.credential_lifetime_seconds_max + 86_400) * 1000
-/** Sites can trust so many keys of one issuer. */
+/** Maximum number of keys of one issuer that a site can trust. */
 const KEYS_MAX = limits.issuer_keys_max
-/** Over the whole life of a store. */
+/** For the whole life of a store. */
 const ROTATIONS_MAX = 10_000
 
 /**
- * Reads the keys from the store, and makes the first one if there is none. Each key has a number
- * and a name of its own in the store; the first node that puts a key under a name wins. Rejects
- * when the store cannot be asked.
+ * Loads the keys from the store, and creates the first one if there is none. Each key has a number
+ * and a name in the store; the first node that writes a name wins. Rejects when the store is
+ * unavailable.
  */
 export async function openIssuerKeyRing(
   store: Pick<Store, 'putSecret' | 'secret'>,
@@ -41,11 +41,11 @@ export async function openIssuerKeyRing(
   let published: readonly IssuerKey[] = []
   const toName = (number: number) => `service-key:issuer:${number}`
 
-  const take = async (sealed: string) => {
+  const addSealed = async (sealed: string) => {
     const name = toName(keys.length + 1)
     keys.push(await parseKept(sealer.open(name, sealed)))
   }
-  const settle = (at: number) => {
+  const updatePublished = (at: number) => {
     const superseded = keys.findLastIndex(({ signsFromMs }) => signsFromMs + SUPERSEDED_KEPT_MS <= at)
     published = keys.slice(Math.max(superseded, 0))
   }
@@ -54,7 +54,7 @@ export async function openIssuerKeyRing(
     while (keys.length < ROTATIONS_MAX) {
       const sealed = await store.secret(toName(keys.length + 1))
       if (sealed === undefined) break
-      await take(sealed)
+      await addSealed(sealed)
     }
     return keys.length > before
   }
@@ -62,42 +62,42 @@ export async function openIssuerKeyRing(
     const name = toName(keys.length + 1)
     const made = await generatePrivateKey('Ed25519', { extractable: true })
     const kept = JSON.stringify({ signs_from_ms: signsFromMs, jwk: await exportPrivateJwk(made) })
-    await take(await store.putSecret(name, sealer.seal(name, kept)))
+    await addSealed(await store.putSecret(name, sealer.seal(name, kept)))
   }
-  /** Each step depends on how many keys there are. */
+  /** Steps run one at a time, because each depends on the number of keys. */
   const inTurn = createInTurn()
 
   await load()
   if (keys.length === 0) await add(nowMs)
-  settle(nowMs)
+  updatePublished(nowMs)
 
   const newest = () => keys.at(-1) as IssuerKey
   return {
     get published() {
       return published
     },
-    // Should a clock stand before all of them, the first key signs: it was there from the start.
+    // With a clock before all of them, the first key signs.
     signing: (at) => keys.findLast(({ signsFromMs }) => signsFromMs <= at) ?? (keys[0] as IssuerKey),
     rotate: (at, leadMs) =>
       inTurn(async () => {
         const isNews = await load()
-        // Another node has rotated since we last looked: that is the rotation, unless it comes into
-        // force too late.
+        // Another node has rotated since the last load. That rotation is used, unless it takes
+        // effect too late.
         if (!isNews || newest().signsFromMs > at + leadMs) {
-          settle(at)
+          updatePublished(at)
           if (published.length >= KEYS_MAX)
             throw new TypeError(
               `at most ${KEYS_MAX} keys can be published at a time; wait until old ones end`,
             )
           await add(at + leadMs)
         }
-        settle(at)
+        updatePublished(at)
         return newest().id
       }),
     reload: (at) =>
       inTurn(async () => {
         const isNews = await load()
-        settle(at)
+        updatePublished(at)
         return isNews
       }),
   }

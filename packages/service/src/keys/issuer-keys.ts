@@ -2,18 +2,15 @@ import { type DidKey, findDidKeys, findKeyFault, type KeyState, parseMultikey } 
 import { limits } from '@countersign/core/contract'
 
 /**
- * Why keys are not accepted, in words for the administrator of the site; `at` is the place in the
- * list that was given.
+ * Why keys are not accepted, in words for the administrator of the site; `at` is the index in the
+ * given list.
  */
 export interface KeysRefused {
   readonly fault: string
   readonly at?: number
 }
 
-/**
- * The keys of a DID that carries them in its name, each looked at as closely as a key that enters a
- * registry must be.
- */
+/** The keys of a DID that contains them, each validated as strictly as a key that is registered. */
 export function readOwnKeys(did: string): readonly DidKey[] | KeysRefused {
   const keys = findDidKeys(did)
   if (keys === undefined) return { fault: 'the DID does not contain a valid Ed25519 or P-256 key' }
@@ -22,8 +19,8 @@ export function readOwnKeys(did: string): readonly DidKey[] | KeysRefused {
 }
 
 /**
- * Keys that were given by hand. A pinned key is called by its Multikey, unless the issuer knows
- * that very key by another name already.
+ * Keys that an administrator has given. The id of a pinned key is its Multikey, unless the issuer
+ * has that key under another id already.
  */
 export function readPinnedKeys(
   multikeys: readonly string[],
@@ -41,9 +38,10 @@ export function readPinnedKeys(
 }
 
 /**
- * What an issuer's keys become when it says, or is said, to have these. A key that stays keeps its
- * status. One that is gone counts no more, but a compromised one is never forgotten: neither its
- * name nor its material can come back. Undefined when there would be too many.
+ * The keys of an issuer after it publishes, or is given, this list. A known key keeps its status. A
+ * key that is missing from the list is no longer accepted, but a compromised one is kept
+ * permanently: neither its id nor its material can come back. Undefined when there would be too
+ * many keys.
  */
 export function nextKeyStates(
   before: readonly KeyState[],
@@ -65,7 +63,7 @@ export function nextKeyStates(
   return next.length <= limits.issuer_keys_max ? next : undefined
 }
 
-/** Whether two lists say the same of the same keys, in whatever order. */
+/** Whether two lists have the same keys with the same status, in any order. */
 export function sameKeyStates(some: readonly KeyState[], others: readonly KeyState[]): boolean {
   const text = (states: readonly KeyState[]) =>
     JSON.stringify(

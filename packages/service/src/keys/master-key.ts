@@ -20,8 +20,8 @@ export interface MasterKeySources {
   readonly file: string | undefined
   readonly dataDir: string
   /**
-   * Only in development a missing key is made: in production that would hide that the old one is
-   * lost, and all it had sealed.
+   * A missing key is created only in development. In production that would hide that the old key,
+   * and all it has sealed, is lost.
    */
   readonly mode: 'development' | 'production'
 }
@@ -32,9 +32,9 @@ const FILE_BYTES_MAX = 1024
 const HOW = '32 random bytes as 64 hex digits or in base64, for example from: openssl rand -hex 32'
 
 /**
- * The key under which everything secret in the store is sealed. Throws a TypeError, in words for
- * the operator and without the key, when there is none, when it is not 32 bytes, or when others can
- * read its file.
+ * The key under which all secrets in the store are sealed. Throws a TypeError, with a message for
+ * the operator that does not contain the key, when there is none, when it does not have 32 bytes,
+ * or when other users can read its file.
  */
 export function readMasterKey({ text, file, dataDir, mode }: MasterKeySources): Uint8Array {
   if (text !== undefined && file !== undefined)
@@ -55,8 +55,8 @@ export function readMasterKey({ text, file, dataDir, mode }: MasterKeySources): 
 }
 
 /**
- * The key that is to take the place of the master key. Throws a TypeError, in words for the
- * operator and without the key, like `readMasterKey`; also when it is the old one.
+ * The key that will replace the master key. Throws a TypeError like `readMasterKey`, and when it is
+ * the old key.
  */
 export function readNewMasterKey(
   env: Readonly<Record<string, string | undefined>>,
@@ -108,7 +108,7 @@ function tryReadKeyFile(file: string): string | undefined {
 }
 
 /**
- * Looks at the mode of the very file that it reads. A group may read it, as secrets mounted into
+ * Checks the mode of the file that it reads. A group may read it, as secrets mounted into
  * containers need; other users may not.
  */
 function readKeyFile(file: string): string {
@@ -128,9 +128,8 @@ function readKeyFile(file: string): string {
 }
 
 /**
- * Complete and on disk before it has its name: half a key, or one lost with the power, would be a
- * store that cannot be opened. Of two processes that make one at once, the first to give it the
- * name wins.
+ * The file is complete and durable before it gets its name: a store could not be opened with half a
+ * key or a lost one. When two processes create a key at once, the first to name it wins.
  */
 function makeKeyFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

@@ -12,8 +12,8 @@ const CHECKSUM_CHARS = 6
 const SHAPE = new RegExp(`^[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`)
 
 /**
- * A secret as people and programs carry it: prefix, 256 random bits in base62, six characters of
- * checksum. `random` must be 32 bytes from a good source; anything else is a TypeError.
+ * The text of a secret: prefix, 256 random bits in base62, six characters of checksum. Throws a
+ * TypeError unless `random` has 32 bytes.
  */
 export function createSecretText(prefix: SecretPrefix, random: Uint8Array): string {
   if (random.length !== RANDOM_BYTES) throw new TypeError(`a secret is made of ${RANDOM_BYTES} random bytes`)
@@ -22,9 +22,8 @@ export function createSecretText(prefix: SecretPrefix, random: Uint8Array): stri
 }
 
 /**
- * The secret, when it has the shape of one and its checksum is right; undefined for everything
- * else. Whether it was ever given out is another question: the checksum only saves looking up junk,
- * and lets secret scanners be sure.
+ * The secret, or undefined if its shape or its checksum is wrong. The checksum does not prove that
+ * the secret exists: it saves lookups of random text, and lets secret scanners be certain.
  */
 export function parseSecretText(prefix: SecretPrefix, text: string): string | undefined {
   const end = prefix.length + RANDOM_CHARS
@@ -38,7 +37,8 @@ export function parseSecretText(prefix: SecretPrefix, text: string): string | un
 }
 
 /**
- * Under which a secret is stored and looked up, in hex. The secret itself never reaches the store.
+ * The hash under which a secret is stored and looked up, in hex. The secret itself never reaches
+ * the store.
  */
 export function secretSha256(secret: string): string {
   return hash('sha256', secret, 'hex')

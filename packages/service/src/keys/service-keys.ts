@@ -11,26 +11,26 @@ import { openIssuerKeyRing } from './issuer-key-ring.ts'
 export type KeyUse = 'issuer' | 'feed'
 
 /**
- * The keys of the service itself. Private halves are sealed in the store and never leave this
- * object. A rotation publishes another key at once and signs with it when every node has had time
- * to publish it. A superseded issuer key stays published for as long as what it signed may live, a
+ * The keys of the service itself. Private keys are sealed in the store and never leave this object.
+ * A rotation publishes the next key at once, and signs with it when every node has had time to
+ * publish it. A superseded issuer key stays published until all its credentials have expired, a
  * superseded feed key for one hour.
  */
 export interface ServiceKeys extends Sealer {
   /** `did:web` of the host in the base URL. */
   readonly issuerDid: string
-  /** What credentials are signed with at that moment; `createdMs` is for the caller to set. */
+  /** The signer of credentials at that time; the caller sets `createdMs`. */
   signer(nowMs: number): Omit<Signer, 'createdMs'>
   /**
-   * The keys that sites should trust, oldest first, the one that signs among them. The id is the
+   * The keys that sites should trust, oldest first, including the one that signs. The id is the
    * fragment: the Multikey itself.
    */
   readonly issuerKeys: readonly DidKey[]
-  /** What heads of the log are signed with at that moment. */
+  /** The key that signs heads of the log at that time. */
   feedKey(nowMs: number): { readonly kid: string; readonly key: PrivateKey }
   readonly feedKeys: readonly { readonly kid: string; readonly key: PublicKey }[]
   /**
-   * The public half of a feed key that signs or has signed, also after it was withdrawn. Undefined
+   * The public key of a feed key that signs or has signed, also after it was withdrawn. Undefined
    * if it was marked as compromised.
    */
   findFeedKey(kid: string): PublicKey | undefined
@@ -40,15 +40,15 @@ export interface ServiceKeys extends Sealer {
    */
   readonly feedKeyChain: readonly FeedKeyStatement[]
   /**
-   * Feed keys stand in it as verification methods, but not under assertionMethod: a verifier must
-   * not take them for issuer keys.
+   * Lists feed keys as verification methods, but not under assertionMethod: a verifier must not
+   * accept them as issuer keys.
    */
   didDocument(): DidDocument
   jwks(): Jwks
   /**
    * Publishes the next key and returns its id. It signs after `leadMs` (default `KEY_LEAD_MS`). Two
-   * nodes that rotate at once make one key. Sites have to be told as well: see
-   * `actions/key-upkeep.ts`.
+   * nodes that rotate at once create one key. Sites must trust it as well: see `actions/key-
+   * upkeep.ts`.
    */
   rotate(use: KeyUse, nowMs: number, options?: { readonly leadMs?: number }): Promise<string>
   /**
@@ -57,23 +57,21 @@ export interface ServiceKeys extends Sealer {
    */
   replaceCompromisedFeedKey(nowMs: number): Promise<string>
   /**
-   * Takes in what other nodes have rotated. True when there was something new. Rejects when the
-   * store cannot be asked, and with an `OtherMasterKey` when the master key of the store was
-   * changed: then only a restart with the new one helps.
+   * Loads rotations of other nodes. True when there was one. Rejects when the store is unavailable,
+   * and with an `OtherMasterKey` when the master key of the store was changed: restart with the new
+   * one.
    */
   reload(nowMs: number): Promise<boolean>
 }
 
-/**
- * Between publishing a key and signing with it: several times as long as nodes take to `reload`.
- */
+/** Time between publishing a key and signing with it: several times the interval of `reload`. */
 export const KEY_LEAD_MS = 60_000
 /** How often every node should `reload`. */
 export const KEY_RELOAD_MS = 5_000
 
 /**
- * Reads the keys out of the store, and makes the first ones if there are none. Nodes that start at
- * once agree: the first key put is used by all. Rejects when the store cannot be asked, or its keys
+ * Loads the keys from the store, and creates the first ones if there are none. Nodes that start at
+ * once agree, because the first stored key wins. Rejects when the store is unavailable, or its keys
  * were sealed under another master key.
  */
 export async function openServiceKeys(
@@ -88,8 +86,8 @@ export async function openServiceKeys(
     issuer: await openIssuerKeyRing(store, sealer, nowMs),
     feed: await openFeedKeyRing(store, sealer, nowMs),
   }
-  // After the keys: a store from before this seal was made must not be marked as sealed under a key
-  // that does not open it.
+  // After the keys are open: an older store must not be recorded as sealed under a key that does
+  // not open it.
   await store.putSecret(MASTER_KEY_SEAL, sealer.seal(MASTER_KEY_SEAL, sealer.keyName))
   const toMethod = (id: string) => `${issuerDid}#${id}`
 
@@ -153,7 +151,7 @@ export async function openServiceKeys(
   }
 }
 
-/** RFC 3986 would leave the colon of a port alone; did:web wants it encoded. */
+/** RFC 3986 does not encode the colon of a port; did:web requires it. */
 function toDid(baseUrl: string): string {
   return `did:web:${encodeURIComponent(new URL(baseUrl).host)}`
 }

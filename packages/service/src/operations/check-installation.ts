@@ -4,7 +4,7 @@ import { type Config, readConfig, readStoreConfig } from '../config.ts'
 import type { SettingSources } from '../settings.ts'
 import { checkStore, readStore } from '../store/maintenance.ts'
 
-/** One thing that was looked at on this machine. */
+/** One result of a check on this machine. */
 export interface InstallationFinding {
   readonly check: string
   readonly level: 'ok' | 'warning' | 'problem'
@@ -19,8 +19,8 @@ const AHEAD_MS_MAX = 60_000
 const REMOTE_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546])
 
 /**
- * Looks at the settings, the files and the store of this machine, whether or not a service runs on
- * them. Changes nothing and never rejects.
+ * Checks the settings, the files and the store of this machine, whether or not a service is
+ * running. Changes nothing and never rejects.
  */
 export async function checkInstallation(sources: SettingSources): Promise<readonly InstallationFinding[]> {
   const found: InstallationFinding[] = []
@@ -58,13 +58,13 @@ const problem = (check: string, detail: string, fix: string): InstallationFindin
 const findDataDir = ({ flags = [], env }: SettingSources) =>
   resolve(new Map(flags).get('data-dir') ?? env.COUNTERSIGN_DATA_DIR ?? './data')
 
-/** Reading its settings makes a master key where there is none, so that has to be there already. */
+/** Reading development settings creates a missing master key, so the file must exist already. */
 function isDevelopment(sources: SettingSources): boolean {
   const directory = findDataDir(sources)
   return existsSync(join(directory, 'dev.json')) && existsSync(join(directory, 'master.key'))
 }
 
-/** Others who may read, or replace, what is secret or what decides. */
+/** Files that other users could read or replace. */
 function fileFindings(
   sources: SettingSources,
   store: Config['store'] | undefined,
@@ -80,7 +80,7 @@ function fileFindings(
   ]
   const weak = [
     ...[...names.map((name) => join(directory, name)), ...database].flatMap((file) => weakness(file, 0o077)),
-    // Mounted into containers, a group has to read them.
+    // Secrets mounted into containers are readable by a group.
     ...secrets.flatMap((file) => (file === undefined ? [] : weakness(file, 0o037))),
     ...(database[0] === undefined ? [] : weakness(dirname(database[0]), 0o022)),
   ]

@@ -8,7 +8,7 @@ import { readSettings, type SettingSources } from '../settings.ts'
 import { InvalidInput, orInvalidInput } from './invalid-input.ts'
 import { createOperatorKey } from './operator-keys.ts'
 
-/** What `initInstallation` has made. */
+/** What `initInstallation` has created. */
 export interface Installation {
   readonly directory: string
   readonly config: Config
@@ -57,7 +57,7 @@ interface Plan {
   readonly ownsMasterKey: boolean
 }
 
-/** Checks everything before anything is made. */
+/** Checks everything before anything is created. */
 function plan(sources: SettingSources, dataDir: string): Plan {
   const given = readSettings(settingNames, [], { ...sources, env: {} }, [])
   const env: SettingSources['env'] = { COUNTERSIGN_DATA_DIR: dataDir, ...sources.env }

@@ -5,8 +5,8 @@ import type { AuditRow } from '../store/operations/audit.ts'
 const PAGE = 200
 
 /**
- * Reads what was done to the service itself, the newest first, at most `count` rows. Writes
- * nothing; the store may be in use.
+ * Reads the audit rows of the service itself, the newest first, at most `count`. Writes nothing;
+ * the store may be in use.
  */
 export function readOperatorAudit(
   store: Config['store'],

@@ -6,7 +6,7 @@ import type { ApiKey } from '../store/operations/api-keys.ts'
 import { InvalidInput } from './invalid-input.ts'
 import { type StoreSettings, withStore } from './with-store.ts'
 
-/** Makes a key that may administer all sites. The store keeps only a hash of the secret. */
+/** Creates a key that may administer all sites. The store keeps only a hash of the secret. */
 export async function createOperatorKey(
   settings: StoreSettings,
   label: string | undefined,

@@ -17,8 +17,8 @@ type Restored = Awaited<ReturnType<typeof restoreStore>>
 export type RestoreResult = Restored & { readonly lostCounts: ReturnType<typeof countLost> | null }
 
 /**
- * Puts a backup in the place of the embedded store, in a new epoch of its log. The store that was
- * there is kept beside it. Rejects, and changes nothing, when the backup fails its audit.
+ * Replaces the embedded store with a backup, in a new epoch of its log. Keeps the replaced store
+ * beside it. Rejects, and changes nothing, when the backup fails its audit.
  */
 export async function restore(
   { store, masterKey, headFile }: StoreSettings & { readonly headFile: string | undefined },

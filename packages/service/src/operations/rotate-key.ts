@@ -13,7 +13,7 @@ export interface RotatedKey {
   readonly signsInSeconds: number
 }
 
-/** Makes a new key for signing credentials. `isNow`: it signs at once. */
+/** Creates a new key for signing credentials. `isNow`: it signs at once. */
 export async function rotateIssuerKey(
   settings: KeySettings,
   { isNow }: { readonly isNow: boolean },

@@ -16,7 +16,7 @@ const SITE = 'demo.localhost' as SiteId
 export interface Development {
   readonly dev: DevFile
   readonly dataDir: string
-  /** For a person: where it is, what it has, and commands to paste. */
+  /** For developers: its addresses, its demo data, and commands to paste. */
   readonly summary: string
 }
 
@@ -61,8 +61,8 @@ async function readDevelopmentConfig({ flags = [], env, ...sources }: SettingSou
       },
     }),
   )
-  // The addresses are part of names, signatures and dev.json, so they must be known before anything
-  // is made.
+  // Names, signatures and dev.json contain the addresses, so they must be known before anything is
+  // created.
   const adminPort =
     given.adminPort === undefined ? undefined : await findFreePort(given.adminHost, given.adminPort)
   if (given.port !== 0) return { ...given, adminPort }

@@ -1,17 +1,14 @@
 import type { SiteId } from '@countersign/core'
 
-/**
- * Under this name and for this purpose lies a text that tells nothing but the master key which the
- * store is sealed under.
- */
+/** The name and purpose of a text that only identifies the master key of the store. */
 export const MASTER_KEY_SEAL = 'master-key'
 
-/** For which a site's pairwise secret is sealed: it opens as no other site's. */
+/** The pairwise secret of a site opens for no other site. */
 export function pairwisePurpose(siteId: SiteId): string {
   return `pairwise:${siteId}`
 }
 
-/** For which the kept answer to a request is sealed: it opens for that very request only. */
+/** The kept answer to a request opens only for that request. */
 export function answerPurpose({
   owner,
   sha256,
@@ -24,14 +21,12 @@ export function answerPurpose({
   return `answer:${owner}:${sha256}:${requestSha256}`
 }
 
-/**
- * For which a webhook's secrets are sealed: they open as no other webhook's, nor at another site.
- */
+/** The secrets of a webhook open for no other webhook and no other site. */
 export function webhookPurpose(siteId: SiteId, webhookId: string): string {
   return `webhook:${siteId}:${webhookId}`
 }
 
-/** For which the integration's own state is sealed: it opens for this sign-in only. */
+/** The client's state opens only for this sign-in. */
 export function clientStatePurpose(stateSha256: string): string {
   return `sign-in:${stateSha256}`
 }

@@ -1,11 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /**
- * Creates the codes that prove that the service wrote a row of the store. A store writer without
- * the MAC key cannot create one.
+ * Creates MACs that prove that the service wrote a row. Without the MAC key, another program that
+ * writes to the store cannot create one.
  */
 export interface RowMacs {
-  /** `values` are all columns that matter, in a fixed order. */
+  /** `values` are all covered columns, in a fixed order. */
   create(table: string, values: readonly (string | number | null)[]): string
 }
 

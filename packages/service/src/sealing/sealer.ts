@@ -1,27 +1,23 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
- * Locks what must not be readable in the store. Sealed text opens under the same master key and the
- * same purpose only: what was sealed as one thing cannot be passed off as another.
+ * Encrypts secrets in the store. Sealed text opens only under the same master key and for the same
+ * purpose, so that it cannot be used in another place.
  */
 export interface Sealer {
-  /** Of the master key: tells keys apart, and gives nothing of them away. */
+  /** Identifies the master key without revealing it. */
   readonly keyName: string
-  /**
-   * `purpose` names the thing and, where there are many of them, which: `pairwise:shop.example`.
-   */
+  /** `purpose` names the secret, with its owner if there are many: `pairwise:shop.example`. */
   seal(purpose: string, plain: string): string
-  /**
-   * Throws `SealBroken` for anything that was not sealed so, and says nothing of what is inside.
-   */
+  /** Throws a `SealBroken`, which reveals nothing of the content, for any other text. */
   open(purpose: string, sealed: string): string
-  /** Marks text as our own: 16 bytes that cannot be made without the master key. */
+  /** A MAC of 16 bytes, which proves that the service has written the text. */
   mac(purpose: string, text: string): Uint8Array
 }
 
 /**
- * Sealed text that does not open: another master key, another purpose, or damage. A fault of the
- * set-up or the store, never of a caller.
+ * Sealed text that does not open: another master key, another purpose, or corruption. An error of
+ * the configuration or the store, never of a caller.
  */
 export class SealBroken extends Error {
   override readonly name: string = 'SealBroken'
@@ -32,9 +28,7 @@ export class OtherMasterKey extends SealBroken {
   override readonly name: string = 'OtherMasterKey'
 }
 
-/**
- * The name of the master key that a text is sealed under. Undefined for what is not sealed text.
- */
+/** The name of the master key that sealed a text. Undefined for other text. */
 export function sealedUnder(sealed: string): string | undefined {
   return SEALED.exec(sealed)?.[1]
 }
@@ -49,15 +43,15 @@ const MAC_BYTES = 16
 const SEALED = /^v1\.([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/
 
 /**
- * AES-256-GCM. Every sealing has a key of its own, derived (RFC 5869) from the master key and 16
- * random bytes, so that no number of sealings comes near the limit of random nonces under one key
- * (NIST SP 800-38D §8.3). Throws a TypeError unless the master key has 32 bytes.
+ * AES-256-GCM. Every text has its own key, derived (RFC 5869) from the master key and 16 random
+ * bytes, so that no number of texts comes near the limit of random nonces under one key (NIST SP
+ * 800-38D §8.3). Throws a TypeError unless the master key has 32 bytes.
  */
 export function createSealer(masterKey: Uint8Array): Sealer {
   if (masterKey.length !== MASTER_KEY_BYTES)
     throw new TypeError(`the master key must have ${MASTER_KEY_BYTES} bytes`)
-  // A copy, so that no other code changes it; and the name of the key, so that a wrong one is told
-  // apart from damage.
+  // A copy, so that no other code changes it. The name of the key tells a wrong key from
+  // corruption.
   const master = Buffer.from(masterKey)
   const masterName = Buffer.from(hkdfSync('sha256', master, '', 'countersign master key name', 4)).toString(
     'hex',

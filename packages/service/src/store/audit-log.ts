@@ -9,7 +9,7 @@ import type { LoggedEntry, LogPage, SiteHead } from './operations/log.ts'
 import type { Store } from './store.ts'
 
 /**
- * The log row was removed from a store that has rows. An empty log in its place would revoke
+ * The log row is missing from a store that has rows. An empty log in its place would revoke
  * nothing.
  */
 export const LOG_MISSING: FailedAudit = {
@@ -29,9 +29,7 @@ export type AuditedStore = Pick<
 /** Either of the two below. */
 export type Audit = (store: AuditedStore & Pick<Store, 'derivedFault'>, onPage?: OnPage) => Promise<LogAudit>
 
-/**
- * Told after each page how many entries have been read, of how many there were at the beginning.
- */
+/** Called after each page with the number of entries read, and the number at the beginning. */
 export type OnPage = (done: number, total: number) => void
 
 const PAGE = 1000
@@ -40,9 +38,9 @@ const CHECKED = (Object.keys(macTables) as MacTableName[]).filter(
 )
 
 /**
- * Reads the whole log, recomputes every hash and checks the MAC of every row that carries one; says
- * where it first fails. A page at a time, also while others append to it. A store that was set back
- * as a whole cannot be seen from inside; verifiers that have read further will.
+ * Reads the whole log, recomputes every hash and checks every MAC, and reports where it first
+ * fails. Reads a page at a time, also while others append. It cannot detect a store that was set
+ * back as a whole; verifiers that have read further do.
  */
 export async function auditLog(store: AuditedStore, onPage?: OnPage): Promise<LogAudit> {
   try {
@@ -56,7 +54,7 @@ export async function auditLog(store: AuditedStore, onPage?: OnPage): Promise<Lo
   }
 }
 
-/** The same, and compares the tables that are made from the log with it. */
+/** The same, and compares the tables that are derived from the log with it. */
 export async function auditWhole(
   store: AuditedStore & Pick<Store, 'derivedFault'>,
   onPage?: OnPage,
@@ -70,7 +68,7 @@ export async function auditWhole(
 
 async function auditEntries(store: AuditedStore, onPage: OnPage = () => {}): Promise<LogAudit> {
   const { epoch } = store
-  // Asked for before the entries: what is promised here must be found there.
+  // Read before the entries, so that every entry up to these heads must be found.
   const promised = await allHeads(store)
   const positionMin = await store.logPosition()
   const heads = new Map<SiteId, LogHead>()

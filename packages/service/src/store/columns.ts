@@ -1,8 +1,8 @@
 import type { Row } from './transaction.ts'
 
 /**
- * Reads a column that holds text. Throws when it does not: then the statement and its reader have
- * come apart.
+ * Reads a text column. Throws when it holds something else, because then the statement and its
+ * reader do not match.
  */
 export function text(row: Row, column: string): string {
   const value = row[column]
@@ -26,7 +26,7 @@ export function optionalNumber(row: Row, column: string): number | undefined {
   return row[column] === null ? undefined : number(row, column)
 }
 
-/** What was written with `JSON.stringify` by the verb beside the reader. */
+/** Parses a column that an operation wrote with `JSON.stringify`. */
 export function json<T>(row: Row, column: string): T {
   return JSON.parse(text(row, column)) as T
 }

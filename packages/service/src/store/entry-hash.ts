@@ -12,9 +12,8 @@ export interface EntryContent {
 }
 
 /**
- * The same hash as the core's `createEntry`, which a test keeps true, without reading the body
- * again. None of the strings can hold a character that RFC 8785 §3.2.2.2 would want escaped: they
- * have been through their grammars.
+ * The same hash as the core's `createEntry`, without parsing the body again; a test compares the
+ * two. No string here can hold a character that RFC 8785 §3.2.2.2 escapes: all have been validated.
  */
 export function hashEntry({ epoch, seq, siteId, kind, bodyJson, at, prevHash }: EntryContent): string {
   return hash(

@@ -8,11 +8,10 @@ import { bindOperations, type RunOperation } from './operations/all.ts'
 const EPOCH_CHARS = 16
 
 /**
- * Finds the epoch of the log, and begins a new one when the database is not the incarnation that
- * wrote it: a restored copy, or a server that took over from another. What was acknowledged may be
- * missing there, and a verifier that followed the old log must not take the new one for its
- * continuation. `continued`: see `beginEpoch`. A log that fails the audit is not carried over: this
- * throws a `LogCorrupted`.
+ * Finds the epoch of the log. Begins a new one when this database is not the one that wrote the
+ * log: a restored copy, or a server that took over. Acknowledged entries may be missing there, and
+ * a verifier must not mistake the new log for a continuation of the old one. `continued`: see
+ * `beginEpoch`. Throws a `LogCorrupted` for a log that fails the audit.
  */
 export async function resolveEpoch(
   run: RunOperation,

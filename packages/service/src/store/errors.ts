@@ -1,11 +1,11 @@
-/** The store cannot be asked, or did not answer in time. Nothing may be acknowledged. */
+/** The store is unavailable, or did not answer in time. Nothing may be acknowledged. */
 export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable'
 }
 
 /**
- * A row was not written by the service, was changed or put back since, or is missing although the
- * log knows of it. Nothing may rest on it.
+ * The service did not write this row, or it was changed or put back since, or it is missing
+ * although the log names it. It must not be used.
  */
 export class RowForged extends StoreUnavailable {
   override readonly name = 'RowForged'
@@ -22,8 +22,8 @@ export class RowForged extends StoreUnavailable {
 }
 
 /**
- * The log is no longer the one that was followed so far. Stays inside the store, which finds its
- * new epoch.
+ * The log is not the one that the store has followed. Only the store catches this: it finds the new
+ * epoch.
  */
 export class EpochChanged extends Error {
   override readonly name = 'EpochChanged'

@@ -5,7 +5,7 @@ import { nextDigest } from './log-digest.ts'
 import type { RowIntegrity } from './row-integrity.ts'
 import type { SqlValue } from './transaction.ts'
 
-/** The log row and the head of the site before an entry is added, as the store has them. */
+/** The log row and the head of the site, as stored before an entry is added. */
 export interface LogBefore {
   readonly position: number
   readonly digest: string
@@ -27,8 +27,7 @@ export interface LogAfter {
 
 /**
  * The log row and the head after one more entry, with their MACs. Throws a `RowForged` unless both
- * carried theirs before: otherwise a genuine entry would give a MAC to whatever was written into
- * the store ahead of it.
+ * had valid MACs before: otherwise a genuine entry would give a valid MAC to forged rows.
  */
 export function extendLog(
   { macs, onForged }: RowIntegrity,

@@ -1,9 +1,9 @@
 import type { LogPosition, SiteId } from '@countersign/core'
 
 /**
- * A result, and how far the log must have been read to know it: 0 when there is nothing to read. Of
- * a revocation that was made before, the position of the first one: a caller that repeats it on
- * another node must not be told that it counts before that node has heard of it.
+ * A result, and up to which position the log must be read to know it; 0 when no entry is needed.
+ * For a repeated revocation it is the position of the first one: a node must not confirm the
+ * revocation before it has applied that entry.
  */
 export type Logged<T> = T & { readonly position: number }
 

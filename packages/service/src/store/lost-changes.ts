@@ -1,8 +1,8 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 
-/** All that the log of a store takes away, by names that are the same in another store. */
+/** What the log of a store revokes, by names that are the same in another store. */
 export interface StoreRevocations {
-  /** Users that are revoked, and users whose earlier credentials are. */
+  /** Revoked users, and reinstated users whose earlier credentials stay revoked. */
   readonly users: ReadonlyMap<string, RevokedUser>
   readonly credentials: ReadonlyMap<string, RevokedCredential>
   readonly tokens: ReadonlyMap<string, RevokedToken>
@@ -36,8 +36,8 @@ export interface RevokedUser {
   readonly isRevoked: boolean
   readonly revokedAtMs: number
   /**
-   * Up to when what was signed for a reinstated user stays revoked; 0 when the user was never
-   * reinstated.
+   * Credentials of a reinstated user that were signed up to then stay revoked; 0 for a user who was
+   * never reinstated.
    */
   readonly cutoffMs: number
 }
@@ -51,7 +51,7 @@ export interface EndedKey {
 }
 
 /**
- * What one store takes away and another does not, and API keys that exist in the other only because
+ * What one store revokes and another does not, and API keys that exist in the other only because
  * they were deleted later.
  */
 export interface LostChanges extends StoreRevocations {

@@ -3,11 +3,11 @@ export interface MacTable {
   /** The primary key; it is part of `columns`. */
   readonly key: readonly string[]
   /**
-   * What the MAC covers, in this order. `epoch` of a head and `keys_deleted` of an API key are
-   * those of the log.
+   * The columns that the MAC covers, in this order. `epoch` of a head and `keys_deleted` of an API
+   * key are columns of the log row.
    */
   readonly columns: readonly string[]
-  /** Columns that it does not cover, because they cannot grant anything, with the reason. */
+  /** Columns that the MAC does not cover, each with the reason why it cannot grant anything. */
   readonly uncovered: Readonly<Record<string, string>>
 }
 
@@ -157,8 +157,8 @@ export const macTables = {
 export type MacTableName = keyof typeof macTables
 
 /**
- * The other tables, and why a row that is added, changed or removed there grants nothing and
- * prevents no revocation.
+ * The other tables, each with the reason why a row that is added, changed or removed there grants
+ * nothing and prevents no revocation.
  */
 export const tablesWithoutMac: Readonly<Record<string, string>> = {
   entries: 'each entry is covered by the digest of the log, and so by the MAC of the log row',

@@ -25,8 +25,8 @@ import type { Store } from './store.ts'
 type StoreConfig = Config['store']
 
 /**
- * Reads the whole log of a store, in use or not, and says where it first fails. Writes nothing.
- * Rejects when there is no log to read.
+ * Reads the whole log of a store, in use or not, and reports where it first fails. Writes nothing.
+ * Rejects when there is no log.
  */
 export function auditStore(store: StoreConfig, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
   return readEither(
@@ -40,8 +40,8 @@ export function auditStore(store: StoreConfig, masterKey: Uint8Array, onPage?: O
 export type ReadStore = Pick<Store, 'apiKeys' | 'auditRows' | 'confirmedTime'>
 
 /**
- * Lets `work` read a store, in use or not. Nothing is written, not even a schema. Rejects when
- * there is no store. API keys carry a MAC, so reading them needs the master key.
+ * Lets `work` read a store, in use or not. Writes nothing, not even a schema. Rejects when there is
+ * no store. API keys carry a MAC, so reading them needs the master key.
  */
 export function readStore<T>(
   store: StoreConfig,
@@ -56,8 +56,8 @@ export function readStore<T>(
 }
 
 /**
- * Rejects, in words for the operator, when a store cannot be reached or has settings with which
- * nothing could be promised. Writes nothing.
+ * Rejects, with a message for the operator, when a store cannot be reached or its settings could
+ * lose committed data. Writes nothing.
  */
 export async function checkStore(store: StoreConfig): Promise<void> {
   if (store.kind === 'postgres') await checkDatabase(store.url)
@@ -65,7 +65,7 @@ export async function checkStore(store: StoreConfig): Promise<void> {
   await readStore(store, ({ confirmedTime }) => confirmedTime())
 }
 
-/** Rejects, in words for the operator, when there is nothing to read. */
+/** Rejects, with a message for the operator, when there is nothing to read. */
 async function readEither<T>(
   store: StoreConfig,
   sqlite: (store: StoreConfig & { kind: 'sqlite' }) => Promise<T>,
@@ -83,8 +83,8 @@ async function readEither<T>(
 }
 
 /**
- * Copies the embedded store, in use or not, to a new file. PostgreSQL has its own tools for that,
- * so there this rejects.
+ * Copies the embedded store, in use or not, to a new file. Rejects for PostgreSQL, which has its
+ * own tools.
  */
 export async function backupStore(
   store: StoreConfig,
@@ -97,7 +97,7 @@ export async function backupStore(
   return backupSqlite(store.file, target, masterKey, onPage)
 }
 
-/** Puts a copy in the place of the embedded store, in a new epoch. For PostgreSQL this rejects. */
+/** Replaces the embedded store with a copy, in a new epoch. Rejects for PostgreSQL. */
 export async function restoreStore(store: StoreConfig, copy: string, order: RestoreOrder): Promise<Restored> {
   if (store.kind === 'postgres')
     throw new Error('PostgreSQL is restored with pg_restore, see docs/operating.md')
@@ -107,7 +107,7 @@ export async function restoreStore(store: StoreConfig, copy: string, order: Rest
 
 /**
  * Begins a new epoch of the log after an audit: for a store that was set back in a way that it
- * cannot notice, such as a snapshot of its disk. Rejects with a `LogCorrupted` when the log is not
+ * cannot detect, such as a snapshot of its disk. Rejects with a `LogCorrupted` when the log is not
  * intact.
  */
 export async function beginNewEpoch(
@@ -121,9 +121,8 @@ export async function beginNewEpoch(
 }
 
 /**
- * Seals everything again under the new key, all of it or nothing, and gives how many texts that
- * were. Rejects when anything does not open, and, for the embedded store, while a service has it
- * open.
+ * Seals everything again under the new key, all or nothing, and returns the number of texts.
+ * Rejects when a text does not open, and while a service has the embedded store open.
  */
 export async function resealStore(store: StoreConfig, change: Reseal): Promise<number> {
   if (store.kind === 'postgres') return resealDatabase(store.url, change)
@@ -131,7 +130,7 @@ export async function resealStore(store: StoreConfig, change: Reseal): Promise<n
   return resealFile(store.file, change)
 }
 
-/** Rejects when there is no embedded store at that place: for commands that must not make one. */
+/** Rejects when there is no embedded store: for commands that must not create one. */
 export async function requireStore(store: StoreConfig): Promise<void> {
   if (store.kind === 'sqlite' && !existsSync(store.file))
     throw new Error(

@@ -6,13 +6,11 @@ import { openSqliteStore } from './sqlite/sqlite-store.ts'
 import type { Store } from './store.ts'
 
 export interface OpenStoreOptions {
-  /** Opens the MAC key of the store, with which rows that can grant are written and checked. */
+  /** Opens the MAC key of the store, which protects the rows that can grant. */
   readonly masterKey: Uint8Array
   /** Called once, after an unrecoverable store failure. The process must end and start again. */
   readonly onFatal: (fault: Error) => void
-  /**
-   * Called for every row that the service did not write as it is now, beside the line in the log.
-   */
+  /** Called for every forged row, in addition to the log line. */
   readonly onForged?: RowIntegrity['onForged']
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   /**
@@ -26,8 +24,8 @@ export interface OpenStoreOptions {
 const LOGGED_MAX = 1000
 
 /**
- * Opens the store that the configuration names, with its schema up to date. Rejects, saying why,
- * when it cannot keep its promises.
+ * Opens the configured store and migrates its schema. Rejects, with the reason, when the store
+ * cannot keep its promises.
  */
 export function openStore(config: Config['store'], options: OpenStoreOptions): Promise<Store> {
   const { masterKey, onFatal, log, mustExist = false } = options

@@ -3,28 +3,24 @@ import { answerPurpose, clientStatePurpose, pairwisePurpose, webhookPurpose } fr
 import { text } from './columns.ts'
 import type { Row } from './transaction.ts'
 
-/**
- * A column whose texts are sealed under the master key, and what for: a text opens for its own
- * purpose only.
- */
+/** A column with text that is sealed under the master key. The text opens only for its purpose. */
 export interface SealedColumn {
   readonly table: string
   readonly column: string
   /** The primary key, all of it text. */
   readonly key: readonly string[]
-  /** What else the purpose is made of. */
+  /** Other columns that the purpose is made of. */
   readonly also?: readonly string[]
   readonly toPurpose: (row: Row) => string
   /**
-   * For a column that holds several texts, or something beside them: the same with each text
-   * replaced.
+   * For a column that holds several sealed texts, or other data beside them: replaces each text.
    */
   readonly each?: (held: string, replaced: (sealed: string) => string) => string
 }
 
 /**
- * All of them: what is not here is lost when the master key is changed. A test holds the list
- * against the schema.
+ * All sealed columns. Text in a column that is not listed is lost when the master key changes. A
+ * test compares the list with the schema.
  */
 export const sealedColumns: readonly SealedColumn[] = [
   { table: 'secrets', column: 'sealed', key: ['name'], toPurpose: (row) => text(row, 'name') },

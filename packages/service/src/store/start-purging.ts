@@ -11,8 +11,8 @@ interface PurgeDeps {
 }
 
 /**
- * Removes what has ended, about once a minute. Nothing rests on it but the size of the store, so a
- * failure is logged and tried again.
+ * Removes expired rows about once a minute. Only the size of the store depends on it, so a failure
+ * is logged and retried.
  */
 export function startPurging({ store, clock, log }: PurgeDeps, ms: number = EVERY_MS): PeriodicJob {
   return everyMs(

@@ -1,8 +1,8 @@
 /**
- * One transaction, written once for every store. A program is a generator: it yields what it wants
- * to know or to exec, one statement at a time, and is resumed with the answer. SQLite runs it
- * without ever leaving its writer thread, PostgreSQL with a round trip a statement. A program that
- * throws, or is never finished, leaves nothing behind.
+ * One transaction, written once for both stores. It is a generator: it yields one statement at a
+ * time and is resumed with the answer. SQLite runs it inside its writer thread without waiting,
+ * PostgreSQL with a round trip for each statement. A transaction that throws, or is never finished,
+ * changes nothing.
  */
 export type Transaction<T> = Generator<Step, T, StepAnswer>
 
@@ -44,32 +44,31 @@ export type Row = Readonly<Record<string, SqlValue>>
 
 export type Step =
   /**
-   * Statements are in the common tongue of both stores: `$1` parameters, text and whole numbers
-   * only, `RETURNING`, `ON CONFLICT`.
+   * SQL that both stores understand: `$1` parameters, text and whole numbers only, `RETURNING`, `ON
+   * CONFLICT`.
    */
   | { readonly kind: 'sql'; readonly sql: string; readonly values: readonly SqlValue[] }
   /**
-   * A statement whose rows are not needed. The program may go on before it has been answered; that
-   * it failed is known when the program ends at the latest, and then nothing of the program is
-   * kept.
+   * A statement whose rows are not needed. The transaction may go on before it is answered. If it
+   * fails, the transaction fails at its end at the latest, and changes nothing.
    */
   | { readonly kind: 'exec'; readonly sql: string; readonly values: readonly SqlValue[] }
   /**
-   * Holds every other program that asks for the same name until this one has ended. Names are taken
-   * in the order given; ask for several at once, or two programs may wait for each other.
+   * Blocks every other transaction that locks the same name until this one has ended. Names are
+   * locked in order; lock several at once, or two transactions may wait for each other.
    */
   | { readonly kind: 'lock'; readonly names: readonly string[] }
   /**
-   * Adds an entry to a site's log: takes the next numbers, seals it to the one before, and wakes
-   * the readers after the commit.
+   * Appends an entry to a site's log: assigns the next numbers, chains it to the entry before, and
+   * wakes the readers after the commit.
    */
   | { readonly kind: 'append'; readonly entry: NewEntry }
-  /** Creates the MAC of a row; the answer is its text. Needs no store, so nothing is waited for. */
+  /** Creates the MAC of a row, without a round trip; the answer is its text. */
   | { readonly kind: 'mac'; readonly table: string; readonly values: readonly SqlValue[] }
   /** Reports a row whose MAC is missing or wrong, for the log and the metrics. */
   | { readonly kind: 'forged'; readonly row: ForgedRow }
 
-/** A row that the service did not exec, or that was changed since. */
+/** A row that the service did not write, or that was changed since. */
 export interface ForgedRow {
   readonly table: string
   /** Its primary key. */
@@ -79,12 +78,12 @@ export interface ForgedRow {
 export interface NewEntry {
   readonly siteId: string
   readonly kind: string
-  /** In canonical JSON already, so that the store need not know how. */
+  /** Canonical JSON. */
   readonly bodyJson: string
   readonly atMs: number
 }
 
-/** What an append gives: where the entry stands in its site's log, and in the log of all sites. */
+/** Where an appended entry is in its site's log, and in the log of all sites. */
 export interface Appended {
   readonly epoch: string
   readonly seq: number
@@ -94,7 +93,7 @@ export interface Appended {
 
 export type StepAnswer = readonly Row[] | Appended | string | undefined
 
-/** The rows that a statement gives back, none for one that returns nothing. */
+/** The rows that a statement returns. */
 export function* rows(sql: string, ...values: SqlValue[]): Transaction<readonly Row[]> {
   return (yield { kind: 'sql', sql, values }) as readonly Row[]
 }
@@ -104,7 +103,7 @@ export function* row(sql: string, ...values: SqlValue[]): Transaction<Row | unde
   return (yield* rows(sql, ...values))[0]
 }
 
-/** For what is only to be written: a store that is far away is not waited for. */
+/** Runs a statement whose rows are not needed, without waiting for the answer. */
 export function* exec(sql: string, ...values: SqlValue[]): Transaction<void> {
   yield { kind: 'exec', sql, values }
 }

@@ -11,13 +11,13 @@ export interface WriteWatch {
   close(): void
 }
 
-/** How often a store that cannot be written is tried again. */
+/** How often a store that cannot be written is probed again. */
 const PROBE_MS = 2000
 
 /**
- * Watches the operations that write. One failure proves little: the store may have been slow for a
- * moment. So a failure starts a probe, which writes more than a change does; only a failed probe
- * marks the store, and only a successful one clears the mark.
+ * Watches the operations that write. The store may have been slow for a moment, so a failure starts
+ * a probe, which writes more than any operation. Only a failed probe marks the store as unwritable,
+ * and only a successful one clears that.
  */
 export function watchWrites(
   run: RunOperation,

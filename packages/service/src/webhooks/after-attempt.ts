@@ -1,13 +1,13 @@
 import { limits } from '@countersign/core/contract'
 import type { DueDelivery, EndedAttempt } from '../store/operations/deliveries.ts'
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface Attempted {
-  /** What the receiver answered; undefined when it did not. */
+  /** The status of the response; undefined when there was none. */
   readonly status: number | undefined
   /** How long the receiver asks us to wait. */
   readonly retryAfterMs?: number | undefined
-  /** For the log of the process only. */
+  /** For the log only. */
   readonly fault?: unknown
 }
 
@@ -17,20 +17,20 @@ const HOUR = 60 * MINUTE
 /** Between two attempts: 23 h 50 min in all, before jitter. */
 const PAUSES_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 4 * HOUR + 15 * MINUTE, 7 * HOUR, 10 * HOUR]
 /**
- * A pause is up to so much shorter or longer, so that those who failed together do not come back
+ * A pause varies by this fraction, so that deliveries that failed together are not repeated
  * together.
  */
 const JITTER = 0.1
 const PAUSE_MS_MAX = 12 * HOUR
-/** A receiver that was down days ago is not given up because of one further failure. */
+/** One more failure does not disable a receiver that was down days ago. */
 const ATTEMPTS_MIN_TO_DISABLE = 3
 const DISABLED_AFTER_MS = limits.webhook_disabled_after_seconds * 1000
 const GONE = 410
 
 /**
- * What is to be written down after an attempt: 2xx is a delivery, everything else a failure, to be
- * tried again until there were 8 attempts. A receiver that answers 410, or that has taken nothing
- * for five days, is sent nothing more. `random` is from 0 to 1.
+ * What to record after an attempt: 2xx is a delivery, everything else a failure, which is repeated
+ * until there were 8 attempts. A receiver that answers 410, or that has accepted nothing for five
+ * days, is disabled. `random` is from 0 to 1.
  */
 export function afterAttempt(
   delivery: DueDelivery,

@@ -2,16 +2,16 @@ import { createHmac } from 'node:crypto'
 import type { Entry } from '@countersign/core'
 import { webhookKey } from './secret.ts'
 
-/** What is posted for one entry of the log. */
+/** The request for one entry of the log. */
 interface WebhookMessage {
   readonly headers: Readonly<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>>
   readonly body: string
 }
 
 /**
- * Makes the message of an entry, signed in the way of Standard Webhooks under each of the secrets.
- * Its id and its body are the same at every attempt; the time is that of the attempt, so that a
- * receiver can reject a replay.
+ * Creates the message of an entry, signed as in Standard Webhooks under each of the secrets. Its id
+ * and its body are the same in every attempt; the time is that of the attempt, so that a receiver
+ * can reject a replay.
  */
 export function createWebhookMessage(
   entry: Entry,

@@ -17,10 +17,10 @@ const TIMEOUT_MS = limits.webhook_answer_seconds_max * 1000
 const BYTES_MAX = limits.webhook_answer_bytes_max
 
 /**
- * Posts a delivery once and tells what came of it. The status of the answer is what counts. Of the
- * rest at most 64 KiB are read, and thrown away; after 15 s in all the connection is cut. No
- * redirect is followed. Rejects, with nothing sent, only with a `SealBroken`: this node has another
- * master key than the node that made the secret, which is no fault of the receiver.
+ * Posts a delivery once and returns the result. Only the status of the response is used; at most 64
+ * KiB of the body are read and discarded, and the connection is closed after 15 s in all. Follows
+ * no redirect. Rejects, with nothing sent, only with a `SealBroken`: this node has another master
+ * key than the node that created the secret, which is no failure of the receiver.
  */
 export async function postDelivery(
   delivery: DueDelivery,
@@ -67,7 +67,7 @@ export async function postDelivery(
   }
 }
 
-/** So that the receiver can finish what it has to say, within bounds. */
+/** Reads the rest of the response within bounds, so that the receiver can finish it. */
 async function readOut(answer: IncomingMessage): Promise<void> {
   let bytes = 0
   try {
@@ -76,7 +76,7 @@ async function readOut(answer: IncomingMessage): Promise<void> {
       if (bytes > BYTES_MAX) break
     }
   } catch {
-    // It has said what matters.
+    // The status has arrived.
   } finally {
     answer.destroy()
   }

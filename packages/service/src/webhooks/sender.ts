@@ -26,32 +26,27 @@ export interface SenderOptions extends PostOptions {
   readonly random?: () => number
 }
 
-/** The truth is asked for this often; a wake-up only makes it sooner. */
+/** How often the store is polled; a wake-up only makes it sooner. */
 const POLL_MS = 1000
-/**
- * Longer than an attempt and all that belongs to it. When a node dies, another one takes over after
- * this.
- */
+/** Longer than an attempt. When a node dies, another one takes over after this. */
 const LEASE_MS = 20_000
 const RUNNING_MAX = 64
 /**
- * Of those, so many may be at the store at a time: what comes in by HTTP, revocations first of all,
- * must not queue up behind webhooks.
+ * Maximum number of concurrent store operations: requests by HTTP, above all revocations, must not
+ * queue behind webhooks.
  */
 const AT_STORE_MAX = 4
-/** After that, what is still under way is cut, and sent again by the next sender. */
+/** After that, running attempts are aborted; the next sender repeats them. */
 const CLOSE_MS_MAX = 3000
-const LOOK_MS_MIN = 20
-/**
- * Looking for work takes at most one part in so many of the time, however many webhooks there are.
- */
-const LOOK_SHARE = 20
+const POLL_PAUSE_MS_MIN = 20
+/** Polling takes at most this fraction of the time (1 / 20), however many webhooks there are. */
+const POLL_SHARE = 20
 
 /**
- * Sends what is in the log to the webhooks of its site: at least once, each webhook in the order of
- * the log. A receiver that fails holds up only itself. Of several nodes on one store, one at a time
- * sends to a webhook. What is to be sent, and what became of it, is in the store, so nothing is
- * lost with a process; what was under way when it died is sent again.
+ * Sends log entries to the webhooks of their site: at least once, and in the order of the log for
+ * each webhook. A receiver that fails delays only itself. Of several nodes on one store, one at a
+ * time sends to a webhook. The store has what is to be sent and the results, so nothing is lost
+ * with a process; attempts that were running when it died are repeated.
  */
 export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { close(): Promise<void> } {
   const { store, keys, clock, meters, log } = deps
@@ -66,31 +61,31 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
   const wake = createWake()
   const unlisten = store.onAppend(() => wake.wake())
   const running = new Map<string, Promise<void>>()
-  /** Takes on nothing more. */
+  /** Starts no new attempts. */
   const stop = new AbortController()
-  /** Cuts what is under way. */
-  const cut = new AbortController()
-  /** Whether others are waiting for a place. */
+  /** Aborts running attempts. */
+  const abort = new AbortController()
+  /** Whether other webhooks are waiting to be sent to. */
   let isCrowded = false
   let isFailing = false
 
-  let placesAtStore = AT_STORE_MAX
+  let freeAtStore = AT_STORE_MAX
   const waiting: (() => void)[] = []
   const nextDelivery: typeof store.nextDelivery = async (...args) => {
-    if (placesAtStore > 0) placesAtStore--
+    if (freeAtStore > 0) freeAtStore--
     else await new Promise<void>((done) => waiting.push(done))
     try {
       return await store.nextDelivery(...args)
     } finally {
       const next = waiting.shift()
-      if (next === undefined) placesAtStore++
+      if (next === undefined) freeAtStore++
       else next()
     }
   }
 
-  const told = (due: DueDelivery, attempted: Attempted): EndedAttempt => {
-    if (attempted.status === undefined && cut.signal.aborted)
-      return { deliveryId: due.deliveryId, end: 'untold', lastStatus: undefined }
+  const toEndedAttempt = (due: DueDelivery, attempted: Attempted): EndedAttempt => {
+    if (attempted.status === undefined && abort.signal.aborted)
+      return { deliveryId: due.deliveryId, end: 'aborted', lastStatus: undefined }
     const ended = afterAttempt(due, attempted, clock.nowMs(), random())
     const { end, disable } = ended
     meters.webhookAttempt(typeof end === 'object' ? 'again' : (end as 'delivered' | 'failed'))
@@ -101,9 +96,9 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
       attempt: due.attempts + 1,
       status: attempted.status,
     }
-    // Without the URL: it is the receiver's, and may hold a secret of theirs.
+    // Without the URL, which may contain a secret of the receiver.
     if (end === 'failed')
-      log.warn({ ...about, err: attempted.fault }, 'a delivery to a webhook has failed for good')
+      log.warn({ ...about, err: attempted.fault }, 'a delivery to a webhook has failed permanently')
     else if (end !== 'delivered')
       log.info(
         { ...about, err: attempted.fault },
@@ -119,23 +114,23 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
       owner,
       nowMs: clock.nowMs(),
       leaseMs,
-      leave: stop.signal.aborted || isCrowded,
+      release: stop.signal.aborted || isCrowded,
     })
-    let due = await nextDelivery({ ...turn(), leave: stop.signal.aborted })
+    let due = await nextDelivery({ ...turn(), release: stop.signal.aborted })
     while (due !== undefined) {
-      const attempted = await postDelivery(due, keys, clock.nowMs(), cut.signal, options)
-      due = await nextDelivery(turn(), told(due, attempted))
+      const attempted = await postDelivery(due, keys, clock.nowMs(), abort.signal, options)
+      due = await nextDelivery(turn(), toEndedAttempt(due, attempted))
     }
   }
 
-  const look = async (): Promise<void> => {
-    const places = runningMax - running.size
-    // Those that we are sending to do not count as due, except when a lease has ended under us.
+  const startDue = async (): Promise<void> => {
+    const free = runningMax - running.size
+    // Webhooks that this node is sending to are not due, unless their lease has ended meanwhile.
     const found = (await store.dueWebhooks(clock.nowMs(), runningMax + 1)).filter(
       (webhookId) => !running.has(webhookId),
     )
-    isCrowded = found.length > places
-    for (const webhookId of found.slice(0, Math.max(places, 0))) {
+    isCrowded = found.length > free
+    for (const webhookId of found.slice(0, Math.max(free, 0))) {
       const sending = sendTo(webhookId)
         // The lease ends by itself, and then another node tries.
         .catch((err: unknown) =>
@@ -151,16 +146,16 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
 
   const follow = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      const { count } = wake // Before the look: what is appended in between must still wake us.
+      const { count } = wake // Before the poll, so that an append in between still wakes the sender.
       const beganMs = performance.now()
       try {
-        await look()
+        await startDue()
         isFailing = false
       } catch (err) {
         if (!isFailing) log.warn({ err }, 'what is due to webhooks could not be asked; trying again')
         isFailing = true
       }
-      const restMs = Math.max(LOOK_MS_MIN, (performance.now() - beganMs) * LOOK_SHARE)
+      const restMs = Math.max(POLL_PAUSE_MS_MIN, (performance.now() - beganMs) * POLL_SHARE)
       await pause(restMs, undefined, { signal: stop.signal }).catch(() => {})
       await wake.sleep(count, pollMs, stop.signal)
     }
@@ -172,7 +167,7 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
       stop.abort()
       unlisten()
       await following
-      const timer = setTimeout(() => cut.abort(), closeMsMax)
+      const timer = setTimeout(() => abort.abort(), closeMsMax)
       await Promise.all(running.values())
       clearTimeout(timer)
     },

@@ -36,8 +36,8 @@ export function webhookSuite(store: TheStore): void {
     for (let i = 0; i < times; i++)
       await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
   }
-  const next = (webhookId: string, nowMs = NOW, ended?: EndedAttempt, owner = 'one', leave = false) =>
-    store().nextDelivery({ webhookId, owner, nowMs, leaseMs: LEASE_MS, leave }, ended)
+  const next = (webhookId: string, nowMs = NOW, ended?: EndedAttempt, owner = 'one', release = false) =>
+    store().nextDelivery({ webhookId, owner, nowMs, leaseMs: LEASE_MS, release }, ended)
   const ended = (
     due: Delivery | undefined,
     end: EndedAttempt['end'] = 'delivered',
@@ -148,7 +148,7 @@ export function webhookSuite(store: TheStore): void {
       ).toBe(true)
       const secretsAt = async (nowMs: number) => {
         const due = await next(made.webhookId, nowMs)
-        await next(made.webhookId, nowMs, ended(due, 'untold'), 'one', true)
+        await next(made.webhookId, nowMs, ended(due, 'aborted'), 'one', true)
         return due?.secretsSealed
       }
       expect(await secretsAt(NOW + DAY - 1)).toEqual(['second', made.secretSealed])
@@ -270,7 +270,7 @@ export function webhookSuite(store: TheStore): void {
       const made = await madeWebhook()
       await revoke(made.siteId)
       const due = await next(made.webhookId)
-      expect(await next(made.webhookId, NOW, ended(due, 'untold'), 'one', true)).toBeUndefined()
+      expect(await next(made.webhookId, NOW, ended(due, 'aborted'), 'one', true)).toBeUndefined()
       expect(await next(made.webhookId, NOW, undefined, 'two')).toMatchObject({
         deliveryId: due?.deliveryId,
         attempts: 0,

@@ -27,8 +27,8 @@ forEachStoreWriter('webhooks in a new epoch', (newWriter) => {
       lastStatus: 200,
     })
     await before.nextDelivery(
-      { ...turn, leave: true },
-      { deliveryId: waiting?.deliveryId ?? '', end: 'untold', lastStatus: undefined },
+      { ...turn, release: true },
+      { deliveryId: waiting?.deliveryId ?? '', end: 'aborted', lastStatus: undefined },
     )
     await revoke(before)
     await before.close()

@@ -84,7 +84,7 @@ export function* deleteApiKey(
 
 const RENEWED_A_PAGE = 500
 
-/** Counts a deletion, and gives every key that the service wrote the MAC that goes with it. */
+/** Counts a deletion, and renews the MAC of every key that the service wrote. */
 function* renewMacs(): Transaction<void> {
   for (let after = ''; ; ) {
     const page = yield* rows(
@@ -103,7 +103,7 @@ function* renewMacs(): Transaction<void> {
     }
     if (page.length < RENEWED_A_PAGE) break
   }
-  // Last, because it holds off every append until the end of the transaction.
+  // Last, because it blocks every append until the end of the transaction.
   const log = yield* logRow('UPDATE log SET keys_deleted = keys_deleted WHERE one = 1 RETURNING *')
   yield* updateRow('log', log, { keys_deleted: number(log, 'keys_deleted') + 1 })
 }
@@ -134,8 +134,7 @@ function* isLive(found: Row): Transaction<boolean> {
 export const apiKeysById = read(function* (keyIds: readonly string[]): Transaction<readonly ApiKey[]> {
   const last = keyIds.at(-1)
   if (last === undefined) return []
-  // Few different statements, so that each is prepared once: the last one is asked for as often as
-  // it takes.
+  // Repeats the last id, so that few different statements are prepared.
   const asked = [
     ...keyIds,
     ...Array<string>(4 ** Math.ceil(Math.log(keyIds.length) / Math.log(4)) - keyIds.length).fill(last),

@@ -4,7 +4,7 @@ import { json, number, optionalText, text } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, type Row, read, rows, type Transaction } from '../transaction.ts'
 
-/** Who does something, and when. */
+/** Who makes a change, and when. */
 export interface AuditContext {
   /**
    * `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>` or `system`; an operator at the
@@ -16,10 +16,10 @@ export interface AuditContext {
 }
 
 export interface NewAuditRow {
-  /** Null for what concerns no site. */
+  /** Null for changes that belong to no site. */
   readonly siteId: SiteId | null
   readonly action: string
-  /** What was acted on: an id, never a secret. */
+  /** The id of what was changed, never a secret. */
   readonly target: string | undefined
   /**
    * Lists show `outcome` (`done` when absent, `unchanged`, `refused`), `reason` and `seq` of it.

@@ -40,7 +40,7 @@ export function* recordCredentials(
   atMs: number,
   context?: AuditContext,
 ): Transaction<void> {
-  // In one order always: two batches that name the same credentials must not wait for each other.
+  // In a fixed order, so that two batches with the same credentials do not wait for each other.
   const inOrder = [...seen].sort((a, b) => (toName(a) < toName(b) ? -1 : 1))
   for (const credential of inOrder) yield* recordCredential(credential, atMs, context)
 }
@@ -92,10 +92,7 @@ function* recordCredential(
   })
 }
 
-/**
- * The same answers as a view of the log gives, so that nothing has to be marked when a user is
- * revoked, and nothing can be forgotten.
- */
+/** Computed as in a view of the log, so that a revocation of a user has no rows to mark. */
 const BY_ID = `FROM credential_links l JOIN credential_revocations r ON r.site_id = l.site_id AND r.credential_id = l.link_id
   WHERE l.site_id = c.site_id AND l.credential_id = c.credential_id`
 
@@ -165,7 +162,7 @@ function toCredential(row: Row): CredentialRow {
   }
 }
 
-/** The earlier of the two ways in which it may have been revoked. */
+/** Revoked by id or with its user, whichever was earlier. */
 function toRevocation(row: Row): CredentialRow['revocation'] {
   const byUser = toUserRevocation(row)
   const atMs = optionalNumber(row, 'id_at')

@@ -21,39 +21,36 @@ export interface Delivery {
   /** Undefined when it has ended. */
   readonly nextAttemptAtMs: number | undefined
   readonly deliveredAtMs: number | undefined
-  /** What the receiver last answered; undefined when it did not. */
+  /** The last status of the receiver; undefined when it did not answer. */
   readonly lastStatus: number | undefined
 }
 
-/** A node's turn at sending to a webhook. No other node sends to it until the lease ends. */
+/** A node's turn to send to a webhook. No other node sends to it until the lease ends. */
 export interface WebhookTurn {
   readonly webhookId: string
   readonly owner: string
   readonly nowMs: number
   readonly leaseMs: number
-  /** Only writes down how it ended, and gives the lease back. */
-  readonly leave?: boolean
+  /** Only records how the attempt ended, and releases the lease. */
+  readonly release?: boolean
 }
 
 export interface DueDelivery extends Delivery {
   readonly url: string
-  /** The newest first, then those that still sign beside it. */
+  /** The newest first, then earlier ones that still sign. */
   readonly secretsSealed: readonly string[]
-  /** When the first of the failures was that no success has followed. */
+  /** Since when all attempts have failed. */
   readonly failingSinceMs: number | undefined
-  /** Undefined when the log does not have it any more. */
+  /** Undefined when it is no longer in the log. */
   readonly entry: Entry | undefined
 }
 
 export interface EndedAttempt {
   readonly deliveryId: string
-  /** `untold`: it was cut short by us, counts for nothing and is made again. */
-  readonly end: 'delivered' | 'failed' | 'untold' | { readonly againAtMs: number }
+  /** `aborted`: this node aborted the attempt; it is not counted and is repeated. */
+  readonly end: 'delivered' | 'failed' | 'aborted' | { readonly againAtMs: number }
   readonly lastStatus: number | undefined
-  /**
-   * Why nothing more is to be sent to this webhook. What waits has failed then; an audit row says
-   * so.
-   */
+  /** Why the webhook is disabled. Its pending deliveries fail, and an audit row is written. */
   readonly disable?: string | undefined
 }
 
@@ -61,20 +58,20 @@ export interface WebhookLoad {
   readonly pending: number
   readonly oldestPendingAtMs: number | undefined
   readonly failed: number
-  /** Webhooks that nothing is sent to any more. */
+  /** Number of disabled webhooks. */
   readonly disabled: number
 }
 
-/** How many deliveries of one webhook wait at most; what comes after them is safe in the log. */
+/** Maximum number of pending deliveries of a webhook; later entries stay in the log until then. */
 const WAITING_MAX = 200
-/** And how many replays of it, which only people ask for. */
+/** Maximum number of pending replays of a webhook. */
 const REPLAYS_MAX = 1000
 /** How many entries one transaction makes into deliveries. */
 const PLANNED_MAX = 50
 
 /**
- * No node takes a lease for longer, nor puts an attempt off for longer: a time further ahead comes
- * from a clock that has been set back since, and must not takeLease anything up.
+ * No lease and no pause is longer. A time further ahead comes from a clock that was set back since,
+ * and must not delay anything.
  */
 const LEASE_MS_BELIEVED = 120_000
 const PAUSE_MS_BELIEVED = 86_400_000
@@ -161,7 +158,7 @@ function isFree(now: string): string {
   return `(lease_until IS NULL OR lease_until <= ${now} OR lease_until > ${now} + ${LEASE_MS_BELIEVED})`
 }
 
-/** What changes of a webhook in one turn. Its row is ours until the end of the transaction. */
+/** What one turn changes of a webhook. Its row is locked until the end of the transaction. */
 interface WebhookState {
   readonly siteId: SiteId
   readonly kinds: readonly EntryKind[] | undefined
@@ -195,7 +192,7 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Transact
   const fronts = yield* findFronts(webhookId)
   const [first] = fronts
   const due =
-    turn.leave === true ? undefined : fronts.find((row) => isDueAt(number(row, 'next_attempt_at'), nowMs))
+    turn.release === true ? undefined : fronts.find((row) => isDueAt(number(row, 'next_attempt_at'), nowMs))
   yield* exec(
     `UPDATE webhooks SET status = $2, cursor_seq = $3, waiting = $4, failing_since = $5, due_at = $6, turn_at = $7,
        lease_owner = CASE WHEN $8 = 1 THEN lease_owner END, lease_until = CASE WHEN $8 = 1 THEN lease_until END WHERE webhook_id = $1`,
@@ -225,8 +222,8 @@ function isDueAt(atMs: number, nowMs: number): boolean {
 }
 
 /**
- * Undefined when it belongs to another node, or is no more. What was sent under a lease that
- * another node has taken over has no effect.
+ * Undefined when another node holds the lease, or the webhook was deleted. What was sent under a
+ * lease that another node has taken over has no effect.
  */
 function* takeLease(
   { webhookId, owner, nowMs, leaseMs }: WebhookTurn,
@@ -245,7 +242,7 @@ function* recordAttempt(
   state: WebhookState,
 ): Transaction<void> {
   const { deliveryId, end, lastStatus } = ended
-  if (end === 'untold') return
+  if (end === 'aborted') return
   const isOver = end === 'delivered' || end === 'failed'
   const written = yield* row(
     `UPDATE deliveries SET status = $2, attempts = attempts + 1, next_attempt_at = $3, delivered_at = $4, last_status = $5
@@ -319,8 +316,8 @@ function* plan({ webhookId, nowMs }: WebhookTurn, state: WebhookState): Transact
 }
 
 /**
- * The front of the queue and that of the replays, with their entries; the one to be sent sooner
- * comes first.
+ * The first pending delivery and the first pending replay, with their entries; the earlier one
+ * first.
  */
 function* findFronts(webhookId: string): Transaction<readonly Row[]> {
   const front = (replayed: 0 | 1, order: string) =>

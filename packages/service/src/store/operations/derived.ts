@@ -6,7 +6,7 @@ import { toEntry } from './shared/log-rows.ts'
 import { requireIntact } from './shared/mac-rows.ts'
 import type { NewToken } from './tokens.ts'
 
-/** A row of a table that is made from the log is missing, or does not say what the log says. */
+/** A row of a table that is derived from the log is missing, or differs from the log. */
 export interface DerivedFault {
   readonly table: string
   readonly key: string
@@ -22,7 +22,7 @@ interface UserState {
   readonly position: number
 }
 
-/** What tables must say that are made from the log, by site and name. */
+/** What the tables that are derived from the log must contain, by site and name. */
 interface Expected {
   readonly users: Map<string, UserState>
   /** Positions of their entries. */
@@ -36,9 +36,8 @@ interface Expected {
 }
 
 /**
- * Compares the tables that are made from the log with the log, and gives the first row that is
- * missing or differs. Entries that are appended meanwhile are not compared: rows that they changed
- * are passed over.
+ * Compares the tables that are derived from the log with it, and returns the first row that is
+ * missing or differs. Skips rows that were changed by entries appended meanwhile.
  */
 export const derivedFault = readLog(function* (epoch: string): Transaction<DerivedFault | undefined> {
   const { expected, position } = yield* replay(epoch)
@@ -179,8 +178,8 @@ function* credentialsFault(
 }
 
 /**
- * Only of tokens that are still kept: they are removed when they expire. A token is revoked by
- * itself, or with its user or a credential.
+ * Only tokens that have not expired: others are removed. A token is revoked by itself, or with its
+ * user or a credential.
  */
 function* tokensFault(
   { tokens, users, credentials }: Expected,
@@ -255,7 +254,7 @@ function* isNewer(rowPosition: number, position: number): Transaction<boolean> {
   return rowPosition > position && rowPosition <= (yield* endOfLog())
 }
 
-/** Then a row may have been changed by an entry that was not read. */
+/** If so, an entry that was not read may have changed a row. */
 function* hasGrown(position: number): Transaction<boolean> {
   return (yield* endOfLog()) !== position
 }

@@ -10,7 +10,7 @@ import { recordHeadReaders } from './leases.ts'
 import { insertNewRow, insertRow, isIntact, requireIntact, updateRow } from './shared/mac-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
-/** Where the log is, and which incarnation of the database wrote it. */
+/** The end of the log, and the lineage of the database that wrote it. */
 export interface LogState {
   readonly epoch: string
   readonly position: number
@@ -44,7 +44,7 @@ export const tableWithRows = read(function* (): Transaction<string | undefined> 
 })
 
 /**
- * Makes the log unless there is one. False, and nothing is written, where the log row is missing
+ * Creates the log unless there is one. False, and nothing is written, when the log row is missing
  * from a store that is not empty.
  */
 export function* beginLog(epoch: string, lineage: string): Transaction<boolean> {
@@ -56,12 +56,11 @@ export function* beginLog(epoch: string, lineage: string): Transaction<boolean> 
 }
 
 /**
- * Begins a new epoch: the same entries in the same order with the same numbers, sealed again. Those
- * of the old epoch stay where they are, to be looked at, and each site gets a link that names the
- * head which its new epoch continues. Does nothing when the log is no longer in the state that was
- * audited: then another node was faster. `continued` names heads of a store that is replaced, whose
- * verifiers follow. Throws when a row is forged or the entries are not those that the log row
- * stands for.
+ * Begins a new epoch: the same entries in the same order with the same numbers, hashed again. The
+ * entries of the old epoch are kept, and each site gets a link that names the head which its new
+ * epoch continues. Does nothing when the log is no longer in the state that was audited, because
+ * another node was faster. `continued` names the heads of a replaced store, from which its
+ * verifiers continue. Throws when a row is forged or the entries do not match the log row.
  */
 export function* beginEpoch(
   epoch: string,
@@ -71,7 +70,7 @@ export function* beginEpoch(
   continued: ReadonlyMap<string, LogHead> = new Map(),
 ): Transaction<void> {
   yield* lock('log')
-  // Holds off every append, here and on other nodes, until the end of the transaction.
+  // Blocks every append, here and on other nodes, until the end of the transaction.
   const log = yield* row('UPDATE log SET position = position WHERE one = 1 RETURNING *')
   if (log === undefined || JSON.stringify(toState(log)) !== JSON.stringify(audited)) return
   yield* requireIntact('log', log)
@@ -93,8 +92,8 @@ export function* beginEpoch(
       at: context.atMs,
     })
   }
-  // What was lost may include leases, so receipts state no early instants until all heads of before
-  // have died.
+  // Leases may have been lost, so receipts state no early instants until all earlier heads have
+  // expired.
   yield* recordHeadReaders(
     old.map((head) => text(head, 'site_id') as SiteId),
     context.atMs,
@@ -120,8 +119,7 @@ export function* beginEpoch(
 const COPY_PAGE = 500
 
 /**
- * Copies all entries into a new epoch. What was read must be what the log row stands for: otherwise
- * this throws a `LogCorrupted`.
+ * Copies all entries into a new epoch. Throws a `LogCorrupted` when they do not match the log row.
  */
 function* copyEntries(
   audited: LogState,
@@ -173,8 +171,7 @@ function toInsertion(count: number): string {
 }
 
 /**
- * Takes over a link from another copy of this store, if this service wrote it and the site exists
- * here.
+ * Copies a link from another copy of this store, if this service wrote it and the site exists here.
  */
 export function* adoptLink(link: Row): Transaction<void> {
   if (!(yield* isIntact('epochs', link))) return

@@ -4,24 +4,27 @@ import type { Page } from '../page.ts'
 import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import { type Acknowledged, toAcks, toAcksText } from './shared/acks.ts'
 
-/** A connection that follows the feed of a site. */
+/**
+ * A connection that follows the feed of a site. Its row is removed with the connection, or soon
+ * after its node has ended.
+ */
 export interface FeedStreamRow {
   readonly streamId: string
   readonly nodeId: string
   readonly siteId: SiteId
   readonly keyId: string
   readonly verifierId: string
-  /** Whether it chose that name itself. */
+  /** Whether the verifier chose that name itself. */
   readonly isNamed: boolean
   readonly connectedAtMs: number
   readonly epoch: string
-  /** How far it has applied the log, as it says. */
+  /** Up to which entry it has applied the log, as it reports. */
   readonly seq: number
   /** The last few, oldest first. */
   readonly acks: readonly Acknowledged[]
 }
 
-/** What a node knows of the log and how long it may decide with it. */
+/** Which part of the log a node has applied, and for how long it may decide with it. */
 export interface NodeView {
   readonly ageMsMax: number
   readonly epoch: string
@@ -39,23 +42,23 @@ export interface StreamReport {
   readonly nodeId: string
   readonly nowMs: number
   readonly view: NodeView
-  /** Until when the node counts as there. */
+  /** Until when the node is live. */
   readonly expiresAtMs: number
   readonly streams: readonly FeedStreamRow[]
-  /** Ids of streams that are over. */
+  /** Ids of ended streams. */
   readonly ended: readonly string[]
 }
 
-/** An acknowledgement, by a client with that key. */
+/** An acknowledgement from a client with that key. */
 export interface RemoteAck extends Acknowledged {
   readonly siteId: SiteId
   readonly keyId: string
-  /** Undefined: by a reader without a name. */
+  /** Undefined for a reader without a name. */
   readonly verifierId: string | undefined
   readonly epoch: string
 }
 
-/** Few different statements, so that each is prepared once. */
+/** Rows of one statement, always the same number, so that it is prepared once. */
 const CLAIMS_ASKED = 64
 
 /**
@@ -80,7 +83,7 @@ export function* reportStreams({
     view.epoch,
     JSON.stringify(view.marks.map(({ position, atMs }) => [position, Math.floor(atMs)])),
   )
-  // In their order, like `applyAcks`, so that no two transactions wait for each other.
+  // In order of their ids, as in `applyAcks`, so that no two transactions wait for each other.
   for (const stream of [...streams].sort(byId)) {
     yield* exec(
       `INSERT INTO feed_streams (stream_id, node_id, site_id, key_id, verifier_id, named, connected_at, epoch, seq, acks)

@@ -3,20 +3,19 @@ import { row, rows, type Transaction } from '../transaction.ts'
 import { requireMasterKey } from './shared/master-key.ts'
 
 export interface IdempotencyKey {
-  /** Whose key: a digest of the caller, with method and path. */
+  /** A digest of the caller, the method and the path. */
   readonly owner: string
   readonly sha256: string
   readonly requestSha256: string
 }
 
-/** `secret`: it was answered with something shown only once, which is not kept. */
+/** `secret`: the answer contained a secret that is shown only once, so it is not kept. */
 export type KeptAnswer = { readonly kind: 'answer'; readonly sealed: string } | { readonly kind: 'secret' }
 
 export type IdempotencyState = 'begun' | 'running' | 'other_request' | KeptAnswer
 
 /**
- * A request must end long before this; one that has not was cut off with its process, and its key
- * must not stay taken for a day.
+ * A request that runs longer was cut off with its process; its key must not stay in use for a day.
  */
 const RUNNING_MS_MAX = 60_000
 

@@ -19,8 +19,8 @@ export interface NewIssuer {
   readonly credentialTtlSecondsMax: number | undefined
   readonly label: string | undefined
   /**
-   * Whether its keys come from a document that is fetched again and again, rather than from its
-   * name or by hand.
+   * Whether its keys come from a document that is fetched periodically, rather than from its DID or
+   * from an administrator.
    */
   readonly fetched: boolean
 }
@@ -31,20 +31,20 @@ export interface Issuer extends NewIssuer {
 }
 
 export interface ChangedIssuer extends Issuer {
-  /** What the log says of it; undefined when verifiers need not hear of the change. */
+  /** The entry of the change; undefined when it does not concern verifiers. */
   readonly entry: SiteEntryPosition | undefined
 }
 
 export interface IssuerChanges {
   readonly status?: 'trusted' | 'distrusted'
   /**
-   * One that is there already keeps its status: the author of the list may not have heard what the
-   * site has said of the key since.
+   * A known key keeps its status: the author of the list may not know what the site has said of the
+   * key since.
    */
   readonly keys?: readonly KeyState[]
-  /** Changes nothing once the keys have been pinned by hand: for what a document said. */
+  /** For keys from a document: changes nothing once an administrator has pinned the keys. */
   readonly whileFetched?: true
-  /** False once its keys have been pinned by hand. */
+  /** False once an administrator has pinned the keys. */
   readonly fetched?: boolean
   readonly scope?: readonly Scope[] | null
   readonly credentialTtlSecondsMax?: number | null
@@ -120,7 +120,7 @@ export function* changeIssuer(
     credentialTtlSecondsMax: changed(before.credentialTtlSecondsMax, credentialTtlSecondsMax),
     label: changed(before.label, label),
   }
-  // Kept for snapshots, which say since when.
+  // Snapshots state since when.
   const isDistrustedNow = status === 'distrusted' && before.status === 'trusted'
   yield* updateRow('issuers', found, {
     ...toSettings(wanted),
@@ -132,7 +132,7 @@ export function* changeIssuer(
   const appended = yield* appendChange(before, after, context)
   if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
   const isChanged = JSON.stringify(after) !== JSON.stringify(before)
-  // A document that is fetched every few minutes and has not changed is no news.
+  // A periodic fetch without a change needs no audit row.
   if (isChanged || context.actor !== 'system') {
     const detail = { changed: Object.keys(named) }
     const outcome = isChanged ? 'done' : 'unchanged'
@@ -203,8 +203,8 @@ export function* changeIssuerKey(
 }
 
 /**
- * Verifiers hear what changes for them. Of an issuer that is not trusted they need to hear nothing:
- * trust comes back with a whole state.
+ * Appends what changes for verifiers. Changes of a distrusted issuer do not concern them: when it
+ * is trusted again, the entry has its whole state.
  */
 function* appendChange(
   before: Issuer,
@@ -223,7 +223,7 @@ function* appendChange(
   return yield* appendEntry(siteId, 'issuer.trusted', state, context.atMs)
 }
 
-/** That a key is compromised is told in any case: it counts for every issuer. */
+/** A compromised key is always appended, because it concerns every issuer. */
 function* appendKeyChange(
   after: Issuer,
   keyId: string,
@@ -304,12 +304,14 @@ function toSettings(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
   }
 }
 
-/** One lock for all issuers of a site: what is compromised at one may be listed by another. */
+/**
+ * One lock for all issuers of a site: a key that is compromised at one may be listed by another.
+ */
 function toIssuersLock(siteId: SiteId): string {
   return `issuers ${siteId}`
 }
 
-/** Undefined leaves it, null takes it away. */
+/** Undefined keeps the value, null removes it. */
 function changed<T>(before: T | undefined, change: T | null | undefined): T | undefined {
   return change === undefined ? before : (change ?? undefined)
 }

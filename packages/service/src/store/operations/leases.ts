@@ -15,11 +15,11 @@ export interface LeaseName {
 /** What a verifier declares when it asks for a signed head. */
 export interface LeaseTerms extends LeaseName {
   readonly verifierId: string
-  /** Whether that is a configured name. */
+  /** Whether the name is configured. */
   readonly isNamed: boolean
   /** It rejects everything when its last signed head is older. */
   readonly boundMs: number
-  /** It goes on accepting all the same. */
+  /** Whether it accepts with older data, too. */
   readonly failsOpen: boolean
 }
 
@@ -38,14 +38,14 @@ export interface LeaseEnd extends LeaseName {
 }
 
 export interface LeaseRow extends LeaseTerms {
-  /** Before it was given its first signed head. */
+  /** A time before it was given its first signed head. */
   readonly openedAtMs: number
   /** When it last asked for a stream or a snapshot. */
   readonly declaredAtMs: number
   /** Empty while it has no stream. */
   readonly nodeId: string
   readonly streamId: string
-  /** Until when that node counts as there; 0 for a store with one node. */
+  /** Until when the node of its stream is live; 0 without a stream. */
   readonly nodeUntilMs: number
   readonly connectedAtMs: number
   /** When it was last given a signed head, while it has no stream. */
@@ -53,11 +53,9 @@ export interface LeaseRow extends LeaseTerms {
   readonly epoch: string
   readonly seq: number
   readonly acks: readonly Acknowledged[]
-  /** Of its last acknowledgement; 0 before the first. */
+  /** Time of its last acknowledgement; 0 before the first. */
   readonly heardAtMs: number
-  /**
-   * When it declared that it rejects everything from then on. Without effect while it has a stream.
-   */
+  /** When it declared that it rejects everything. Ignored while it has a stream. */
   readonly closedAtMs: number | undefined
 }
 
@@ -75,15 +73,15 @@ export interface LeasePage {
   readonly limit: number
 }
 
-/** Rows of ended leases kept for one key. Receipts of the last day use them. */
+/** Ended leases kept for one key, for receipts of the last day. */
 const ENDED_PER_KEY_MAX = 1000
 const CLOCK_ALLOWANCE_MS = 10_000
 /**
- * Whether the instance may still accept with the data it has, at the time `$2`. One that fails open
- * may until it has closed.
+ * Whether the instance may still accept with its data at the time `$2`. One that fails open may
+ * until it has closed.
  */
 const IS_LIVE = `(node_id <> '' OR (closed_at IS NULL AND (fails_open = 1 OR served_at + bound_ms + ${CLOCK_ALLOWANCE_MS} > $2)))`
-/** Few different statements, so that each is prepared once. */
+/** Rows of one statement, always the same number, so that it is prepared once. */
 const CLAIMS_ASKED = 64
 
 /**
@@ -99,9 +97,9 @@ export function* openLease(order: LeaseOrder): Transaction<'open' | 'full'> {
     siteId,
     instanceId,
   )
-  // An instance whose lease has ended takes a place again.
+  // Also for an instance whose lease has ended.
   if (before === undefined) {
-    // Two at once must not both find the last free place.
+    // Two concurrent requests must not both get the last free lease.
     yield* lock(`leases ${keyId}`)
     const live = yield* row(
       `SELECT count(*) AS live FROM leases WHERE key_id = $1 AND ${IS_LIVE}`,
@@ -111,8 +109,7 @@ export function* openLease(order: LeaseOrder): Transaction<'open' | 'full'> {
     if (number(live as Row, 'live') >= order.liveMax) return 'full'
     yield* forgetOldest(keyId, nowMs)
   }
-  // A stream replaces the earlier one of the same instance. What was promised before is kept when
-  // it was worse.
+  // A stream replaces the earlier one of the same instance. The weaker promise is kept.
   const stream =
     ', node_id = excluded.node_id, stream_id = excluded.stream_id, connected_at = excluded.connected_at'
   yield* exec(
@@ -141,8 +138,8 @@ export function* openLease(order: LeaseOrder): Transaction<'open' | 'full'> {
 }
 
 /**
- * Removes the oldest ended leases of a key above the number that is kept. Receipts of that time may
- * no longer state an early instant, so each removed row counts like a reader without a lease.
+ * Removes the oldest ended leases of a key above the limit. Receipts of that time may no longer
+ * state an early instant, so each removed row is recorded as a reader without a lease.
  */
 function* forgetOldest(keyId: string, nowMs: number): Transaction<void> {
   const gone = yield* rows(
@@ -350,7 +347,7 @@ function toName({
   return `${siteId} ${keyId} ${instanceId}`
 }
 
-/** In one order for all, so that no two transactions wait for each other. */
+/** In a fixed order, so that no two transactions wait for each other. */
 function byName(one: Parameters<typeof toName>[0], other: Parameters<typeof toName>[0]): number {
   return toName(one) < toName(other) ? -1 : 1
 }

@@ -11,8 +11,8 @@ export interface SiteHead extends LogHead {
 }
 
 /**
- * States that the log of a site in `epoch` continues the log of `previous.epoch` from that head,
- * and from no later one.
+ * The log of a site in `epoch` continues the log of `previous.epoch` from that head, and from no
+ * later one.
  */
 export interface EpochLink {
   readonly epoch: string
@@ -32,17 +32,17 @@ export interface LogPage {
 }
 
 /**
- * The last position, and the digest of all entries up to it: see `nextDigest`. The service has
- * written all of it.
+ * The last position, and the digest of all entries up to it: see `nextDigest`. Its MAC has been
+ * checked.
  */
 export interface LogEnd {
   readonly position: number
   readonly digest: string
-  /** How many API keys have ever been deleted; never less than before. */
+  /** Number of API keys that have ever been deleted. */
   readonly keysDeleted: number
 }
 
-/** What stands in the store of an entry, besides the hashes that follow from it. */
+/** An entry as stored, without its hashes. */
 export interface EntryRecord {
   readonly seq: number
   readonly kind: string
@@ -152,7 +152,7 @@ export const siteHeads = readLog(function* (
   }))
 })
 
-/** Without the row that is there only to tell the epoch when there are no entries. */
+/** Without the row that only has the epoch, when there are no entries. */
 function inEpoch(found: readonly Row[], epoch: string): readonly Row[] {
   const first = found[0]
   if (first === undefined || first.log_epoch !== epoch) throw new EpochChanged('the log is in another epoch')

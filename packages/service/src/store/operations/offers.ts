@@ -7,7 +7,7 @@ import { userLock } from './shared/chain-locks.ts'
 import { insertRow, intact, updateRow } from './shared/mac-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
-/** A credential that a user may claim once, with a key of their own. */
+/** A credential that a user may claim once, with their own key. */
 export interface NewOffer {
   readonly sha256: string
   readonly siteId: SiteId
@@ -19,9 +19,9 @@ export interface NewOffer {
 }
 
 export interface Offer extends NewOffer {
-  /** On whose word it was made. */
+  /** Who created it. */
   readonly actor: string
-  /** The user was revoked since. */
+  /** Whether the user was revoked since. */
   readonly isCancelled: boolean
   /** Kept until the offer expires, so that a claim whose answer was lost can be repeated. */
   readonly claim: OfferClaim | undefined

@@ -1,18 +1,16 @@
 import { rows, type Transaction } from '../transaction.ts'
 
-/**
- * How many rows of each kind one transaction removes, so that none holds the others up for long.
- */
+/** Rows of each kind that one transaction removes, so that it does not block others for long. */
 const PURGED_ROWS_MAX = 2000
-/** As the contract says; not read from there, because the writer's thread need not load it. */
+/** As in the contract, which the writer thread does not load. */
 const DELIVERIES_KEPT_MS = 30 * 86_400_000
 
 /**
- * A person who comes too late is shown the way back to the site. Only for sign-ins that a browser
- * has opened: a flood of new ones is gone at once.
+ * Users who come too late are shown the way back to the site. Only for sign-ins that a browser has
+ * opened: others are removed at once.
  */
 const SIGN_INS_KEPT_MS = 3_600_000
-/** A node that vanished may decide for a short time still, so receipts count it. */
+/** A vanished node may still decide for a short time, so receipts include it. */
 const NODES_KEPT_MS = 3_600_000
 /** Receipts state early instants for entries of the last day. */
 const LEASES_KEPT_MS = 86_400_000
@@ -50,7 +48,7 @@ export function* purgeExpired(nowMs: number): Transaction<boolean> {
     `DELETE FROM log_times WHERE (epoch, position) IN (SELECT t.epoch, t.position FROM log_times t WHERE t.at + ${LEASES_KEPT_MS * 2} <= $1
        AND EXISTS (SELECT 1 FROM log_times o WHERE o.epoch = t.epoch AND o.position > t.position) LIMIT $2) RETURNING 1 AS one`,
   ]
-  // Before their node is forgotten: until when it can have given them signed heads.
+  // Before their node is removed, records until when it may have given them signed heads.
   yield* rows(
     `UPDATE leases SET served_at = (SELECT n.expires_at FROM feed_nodes n WHERE n.node_id = leases.node_id), node_id = '', stream_id = ''
      WHERE node_id IN (SELECT node_id FROM feed_nodes WHERE expires_at + ${NODES_KEPT_MS} <= $1)`,

@@ -8,7 +8,7 @@ import { credentialLock, userLock } from './shared/chain-locks.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
 export interface Revoked extends LogPosition {
-  /** The newest known one; null when none was ever seen. */
+  /** The newest one; null when none was seen. */
   readonly credentialId: CredentialId | null
   readonly credentialIds: readonly CredentialId[]
   readonly alreadyRevoked: boolean
@@ -16,7 +16,7 @@ export interface Revoked extends LogPosition {
   readonly tokensRevoked: number
 }
 
-/** The answer of a table that the log does not confirm, by the seq that it named. */
+/** An answer that the log does not confirm, by its seq. */
 export type Unconfirmed = Pick<Revoked, 'seq'>
 
 export interface Reinstated extends LogPosition {
@@ -24,7 +24,7 @@ export interface Reinstated extends LogPosition {
   readonly alreadyActive: boolean
 }
 
-/** How many credentials an answer lists at most, the newest. All are revoked, listed or not. */
+/** Maximum number of credentials in an answer, the newest. All are revoked, listed or not. */
 const CREDENTIALS_LISTED_MAX = 1000
 
 /** A node whose clock is further from the time on record is not ready. */
@@ -120,10 +120,7 @@ function* credentialsOfUser(siteId: SiteId, ppid: string): Transaction<readonly 
   return found.map((row) => text(row, 'credential_id') as CredentialId)
 }
 
-/**
- * With the epoch the log is in now: after a restore the same entry has the same numbers in another
- * epoch.
- */
+/** With the current epoch: after a restore the same entry has the same numbers in another epoch. */
 function* userRow(siteId: SiteId, ppid: string): Transaction<Row | undefined> {
   return yield* row(
     'SELECT u.*, log.epoch FROM users u, log WHERE log.one = 1 AND u.site_id = $1 AND u.ppid = $2',
@@ -152,7 +149,7 @@ export function* revokeCredential(
   context: AuditContext,
   unconfirmed?: Unconfirmed,
 ): Transaction<Logged<Revoked>> {
-  // Its user as well: a revocation of the user would want the same tokens, in another order.
+  // Locks its users as well: a revocation of a user updates the same tokens in another order.
   const users = yield* rows(
     `SELECT ppid FROM credentials WHERE site_id = $1 AND credential_id = $2
      UNION SELECT t.ppid FROM token_links l JOIN tokens t ON t.sha256 = l.sha256 WHERE l.site_id = $1 AND l.link_id = $2`,
@@ -259,13 +256,11 @@ function credentialAnswer(row: Row, credentialId: CredentialId): Logged<Revoked>
 }
 
 /**
- * What was signed up to the reinstatement stays revoked for every verifier by that very moment. A
- * credential whose clock ran ahead is signed after it and yet known before: only such ones are
- * revoked by id as well, in the same transaction and before the reinstatement, so that "known
- * before stays revoked permanently" is true for a reader that has only the log.
- *
- * In an epoch that continues another, verifiers may carry a revocation which this log does not
- * have. So the first reinstatement in such an epoch is appended even if the user is active here.
+ * Credentials that were signed up to the reinstatement stay revoked. Known credentials that were
+ * signed later, by a clock that was ahead, are revoked by id before the reinstatement, so that a
+ * reader of the log alone knows that all earlier credentials stay revoked permanently. In an epoch
+ * that continues another, verifiers may have revocations that this log lacks. So the first
+ * reinstatement in such an epoch is appended even if the user is active here.
  */
 export function* reinstateUser(
   { siteId, ppid, reason }: UserAtSite,
@@ -273,8 +268,7 @@ export function* reinstateUser(
 ): Transaction<Logged<Reinstated>> {
   yield* lock(userLock(siteId, ppid))
   const user = yield* userRow(siteId, ppid)
-  // Times inside credentials have whole seconds, so the second in which this falls belongs to the
-  // past.
+  // Times in credentials are whole seconds, so this is rounded up.
   const reinstatedAtMs = Math.ceil(notBefore(user, context.atMs) / 1000) * 1000
   if ((user === undefined || number(user, 'revoked') === 0) && !(yield* mayBeCarried(siteId, user))) {
     yield* recordAudit({
@@ -316,7 +310,7 @@ export function* reinstateUser(
 }
 
 /**
- * Whether a verifier may carry a revocation of an active user from a former epoch: until a
+ * Whether a verifier may have a revocation of an active user from an earlier epoch: until a
  * reinstatement was appended in this one.
  */
 function* mayBeCarried(siteId: SiteId, user: Row | undefined): Transaction<boolean> {
@@ -329,9 +323,8 @@ function* mayBeCarried(siteId: SiteId, user: Row | undefined): Transaction<boole
 }
 
 /**
- * Never before the revocation itself, which may have come from a node whose clock is ahead, or have
- * overtaken the reinstatement on its way. One that lies further ahead than clocks may be apart was
- * made at a time that has since been reset, and says nothing of what was signed when.
+ * Never before the revocation, which may come from a node whose clock is ahead. A revocation
+ * further ahead than clocks may differ was made at a time that was reset since, and is ignored.
  */
 function notBefore(user: Row | undefined, atMs: number): number {
   const revokedAtMs = user === undefined ? 0 : number(user, 'revoked_at')
@@ -352,7 +345,7 @@ function* alreadyActive(
       position: number(user, 'reinstated_position'),
     }
   }
-  // Never revoked: true of the log up to wherever it is now.
+  // Never revoked: true up to the end of the log.
   const head = yield* row(
     'SELECT h.seq, log.epoch FROM heads h, log WHERE log.one = 1 AND h.site_id = $1',
     siteId,
@@ -367,10 +360,7 @@ function* alreadyActive(
   }
 }
 
-/**
- * Passes over those that the log has revoked by id already; a row that names no such entry does not
- * count.
- */
+/** Skips those that the log has revoked by id; a row without such an entry is not trusted. */
 function* revokeSignedAhead(
   siteId: SiteId,
   ppid: string,
@@ -400,10 +390,7 @@ function* revokeSignedAhead(
   }
 }
 
-/**
- * What a revocation of the user takes along: sign-ins on their way, and credentials that were
- * offered and not yet claimed.
- */
+/** Cancels sign-ins in progress, and offers that were not claimed. */
 function* cancelPending(siteId: SiteId, ppid: Ppid, atMs: number): Transaction<void> {
   for (const table of ['sign_in_presentations', 'offers']) {
     yield* exec(

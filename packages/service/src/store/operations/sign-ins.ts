@@ -10,9 +10,9 @@ export interface NewSignIn {
   readonly stateSha256: string
   readonly siteId: SiteId
   readonly returnUrl: string
-  /** Undefined: whatever the credential gives. */
+  /** Undefined: all that the credential grants. */
   readonly requestedScope: readonly Scope[] | undefined
-  /** The integration's own state; sealed by the caller. */
+  /** The state of the client; sealed by the caller. */
   readonly clientStateSealed: string | undefined
   readonly codeChallenge: string
   readonly expiresAtMs: number
@@ -31,7 +31,7 @@ export interface NewSignInPresentation {
   readonly stateSha256: string
   readonly siteId: SiteId
   readonly ppid: Ppid
-  /** What the site is told. */
+  /** The scope that the site receives. */
   readonly scope: readonly Scope[]
   readonly permissionId: PermissionId
   /** As in a token. */
@@ -40,12 +40,12 @@ export interface NewSignInPresentation {
   readonly issuerKey: string
   readonly verifiedAtMs: number
   readonly credentialEndsAtMs: number
-  /** Of the payload; later of the code. */
+  /** Of the payload, then of the code. */
   readonly expiresAtMs: number
 }
 
 export interface SignInPresentation extends NewSignInPresentation {
-  /** The user was revoked since. */
+  /** Whether the user was revoked since. */
   readonly isCancelled: boolean
 }
 
@@ -57,8 +57,9 @@ export interface SignInEnd {
 }
 
 /**
- * Each step is one statement whose condition is everything that must still be true: the second
- * request finds nothing to change. A row that the service did not write is as if there were none.
+ * Operations on a sign-in that has ended, or of another browser, find none, and neither does one on
+ * a row that the service did not write. Each is one statement whose condition is everything that
+ * must still be true, so the second of two requests changes nothing.
  */
 const GOES_ON = `status IN ('open', 'presented')`
 
@@ -267,7 +268,7 @@ export function* redeemSignIn(
   codeChallenge: string,
   nowMs: number,
 ): Transaction<SignInPresentation | undefined> {
-  // Only to know whose lock to take; what counts is the statement after it.
+  // Only finds whose lock to take; the statement below decides.
   const found = yield* intact(
     'sign_in_presentations',
     yield* row('SELECT * FROM sign_in_presentations WHERE code_sha256 = $1', codeSha256),

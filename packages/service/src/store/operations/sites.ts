@@ -14,22 +14,20 @@ export interface NewSite {
   readonly siteId: SiteId
   readonly name: string | undefined
   readonly returnUrls: readonly string[]
-  /** For which hosts forward-auth accepts holder proofs; undefined: the name of the site only. */
+  /** Hosts for which forward-auth accepts holder proofs; undefined: only the name of the site. */
   readonly hosts?: readonly string[] | undefined
   readonly bearer: 'on' | 'off'
   readonly holderProof: 'optional' | 'required'
   readonly credentialTtlSecondsMax: number | undefined
   /** How long signed heads of the site are valid. Default 60. */
   readonly maxStalenessSecondsMax?: number
-  /** From which the ppids of its users are made; sealed by the caller. */
+  /** The ppids of its users are derived from it; sealed by the caller. */
   readonly pairwiseSecretSealed: string
 }
 
 export interface Site extends NewSite {
   readonly maxStalenessSecondsMax: number
-  /**
-   * Heads before that entry were valid for so long; undefined when the setting was never lowered.
-   */
+  /** How long heads before that entry were valid; undefined when the setting was never lowered. */
   readonly stalenessBefore: { readonly seconds: number; readonly seq: number } | undefined
   readonly createdAtMs: number
 }
@@ -42,7 +40,7 @@ export type SiteChanges = Partial<
   readonly credentialTtlSecondsMax?: number | null
 }
 
-/** As the contract says; not read from there, because the writer's thread need not load it. */
+/** As in the contract, which the writer thread does not load. */
 const STALENESS_SECONDS_DEFAULT = 60
 
 /** Creates a site with the first entry of its log. */
@@ -53,7 +51,7 @@ export function* createSite(site: NewSite, context: AuditContext): Transaction<L
     ...toSettings(site),
     pairwise_secret_sealed: site.pairwiseSecretSealed,
     created_at: context.atMs,
-    // Of the entry below, the first in the log of the site.
+    // The entry below is the first in the log of the site.
     entry_seq: 1,
   }
   if (!(yield* insertNewRow('sites', created))) return 'exists'
@@ -89,7 +87,7 @@ export function* changeSite(
     credentialTtlSecondsMax: ttlMax === undefined ? before.credentialTtlSecondsMax : (ttlMax ?? undefined),
   }
   const state = toState(after)
-  // Verifiers need not hear of a new name.
+  // A new name does not concern verifiers.
   const isAgeChanged = after.maxStalenessSecondsMax !== before.maxStalenessSecondsMax
   // Nodes read the new age of heads when they apply the entry, so that no later head has the old
   // one.
@@ -116,8 +114,8 @@ export function* changeSite(
 }
 
 /**
- * Receipts use the higher age until the heads that have it can no longer be alive. After several
- * changes the highest is kept.
+ * Receipts use the higher age until the last heads with it have expired. After several changes the
+ * highest is kept.
  */
 function toStalenessBefore(before: Site, after: Site, seq: number): Site['stalenessBefore'] {
   const seconds = Math.max(before.maxStalenessSecondsMax, before.stalenessBefore?.seconds ?? 0)

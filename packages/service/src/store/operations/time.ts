@@ -34,8 +34,7 @@ export const confirmedTime = read(function* (): Transaction<ConfirmedTime> {
  * checked the clocks.
  */
 export function* resetTime(atMs: number, context: AuditContext): Transaction<{ readonly fromMs: number }> {
-  // First the count, which blocks transactions that would move the time until this is over: what is
-  // read with it is what is left behind.
+  // Counting first blocks transactions that would move the time, so `at` is the final value.
   const left = yield* row('UPDATE confirmed_time SET resets = resets + 1 WHERE one = 1 RETURNING at')
   if (left === undefined) throw new Error('the store has lost its time')
   const fromMs = number(left, 'at')

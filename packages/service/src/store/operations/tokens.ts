@@ -63,8 +63,8 @@ export function* createToken(
   yield* lockChain(token)
   if (seen !== undefined) yield* recordCredentials([seen], nowMs)
   if (yield* isRevoked(token)) return 'revoked'
-  // By the whole chain: the delegating holder chooses the id, and must not use up the allowance of
-  // another credential that has it.
+  // By the whole chain: a delegating holder chooses the id, and must not exhaust the limit of
+  // another credential with the same id.
   const living = yield* row(
     `SELECT COUNT(*) AS living FROM tokens
      WHERE site_id = $1 AND credential_id = $2 AND chain = $4 AND revoked_at IS NULL AND expires_at > $3`,
@@ -155,7 +155,7 @@ export function* revokeToken(
   // Otherwise a changed row would send the entry to another site, or say that the token has ended.
   if (found !== undefined) yield* requireIntact('tokens', found)
   const isForeign = found === undefined || (siteId !== undefined && siteId !== found.site_id)
-  // An ended token may have been swept away already, and the answer must not depend on that.
+  // An expired token may have been purged, and the answer must not depend on that.
   if (isForeign || number(found, 'expires_at') <= context.atMs) {
     yield* recordAudit({
       siteId: siteId ?? null,
@@ -169,8 +169,8 @@ export function* revokeToken(
   }
   const token = toToken(found)
   const done = { siteId: token.siteId, action: 'token.revoke', target: token.jti, reason, context } as const
-  // A revocation of its user or credential may be killing it at this moment; the update waits for
-  // that and then finds nothing to do.
+  // A revocation of its user or credential may be revoking it at this moment; the update waits for
+  // that and then changes nothing.
   const killed = yield* row(
     'UPDATE tokens SET revoked_at = $2 WHERE sha256 = $1 AND revoked_at IS NULL RETURNING sha256',
     sha256,

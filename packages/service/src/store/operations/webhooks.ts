@@ -12,7 +12,7 @@ export interface NewWebhook {
   readonly url: string
   /** Undefined: all. */
   readonly kinds: readonly EntryKind[] | undefined
-  /** Sealed by the caller, for this very webhook. */
+  /** Sealed by the caller, for this webhook. */
   readonly secretSealed: string
 }
 
@@ -21,13 +21,13 @@ export interface Webhook extends Omit<NewWebhook, 'secretSealed'> {
   readonly createdAtMs: number
 }
 
-/** A secret and until when it signs; the newest has no end. */
+/** A secret and until when it signs; null for the newest. */
 export interface KeptSecret {
   readonly sealed: string
   readonly untilMs: number | null
 }
 
-/** Signatures a delivery carries at most, however often they are rotated. */
+/** Maximum number of signatures on a delivery. */
 const SECRETS_MAX = 3
 
 /**

@@ -3,7 +3,7 @@ import type { Row, SqlValue } from '../transaction.ts'
 
 export type Sql = postgres.Sql<{ bigint: number }>
 
-/** Asks one statement, prepared, with `$1` parameters. */
+/** Runs one prepared statement with `$1` parameters. */
 export type Query = (text: string, values?: readonly SqlValue[]) => Promise<readonly Row[]>
 
 export interface ConnectOptions {
@@ -20,9 +20,9 @@ const STATEMENT_MS_MAX = 5000
 const LOCK_MS_MAX = 4000
 
 /**
- * Connections with a time-out on every statement, and whole numbers as numbers: none of ours is
- * beyond 2⁵³. Not for transactions: the driver may carry one that has lost its connection on to the
- * next connection. See `WriterPool`.
+ * Opens connections with a time-out on every statement, and whole numbers as numbers: none of ours
+ * exceeds 2⁵³. Not for transactions: the driver may continue one on another connection after it
+ * lost the first. See `WriterPool`.
  */
 export function connect(options: ConnectOptions): Sql {
   const {
@@ -61,10 +61,7 @@ export function queryWith(sql: Sql): Query {
   return async (text, values) => (await ask(sql, text, values)) as unknown as readonly Row[]
 }
 
-/**
- * Hands a statement to the driver, which may keep it for a while before it sends it; `cancel` takes
- * it back as long as it has not been sent.
- */
+/** Hands a statement to the driver, which may queue it; `cancel` removes it unless it was sent. */
 export function ask(
   sql: Sql,
   text: string,

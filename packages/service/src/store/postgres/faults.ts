@@ -5,37 +5,37 @@ import { EpochChanged, StoreUnavailable } from '../errors.ts'
 const EPOCH_CHANGED = 'CS001'
 
 /**
- * SQLSTATEs, or their classes, that speak of the server rather than of the statement: connection
- * (08), authorization (28), no such database (3D000), lost against others for good (40), resources
- * (53), limits of time and shutdown (57), system and I/O (58), damage (XX), idle in a transaction
- * (25P03, 25P04), a standby or a read-only database (25006), locks that did not come (55P03), not
- * durable (CS002, our own).
+ * SQLSTATEs, or their classes, that mean a failure of the server rather than of the statement:
+ * connection (08), authorization (28), no such database (3D000), serialization (40), resources
+ * (53), timeouts and shutdown (57), system and I/O (58), corruption (XX), idle in a transaction
+ * (25P03, 25P04), a standby or a read-only database (25006), lock timeout (55P03), not durable
+ * (CS002, our own).
  */
 const UNAVAILABLE = /^(?:08|28|3D000$|40|53|57|58|XX|25P03$|25P04$|25006$|55P03$|CS002$)/
-/** Of the driver and the system. */
+/** Codes of the driver and the operating system. */
 const DISCONNECTED = /^(?:CONNECTION_|CONNECT_TIMEOUT|E[A-Z]+$)/
-/** With these the server hangs up. */
+/** After these the server closes the connection. */
 const HUNG_UP = /^(?:08|57P|25P03$|25P04$|28)/
 const AGAIN = /^40(?:001|P01)$/
 
-/** Whether the same transaction may well succeed if tried once more: it lost against another. */
+/** Whether the transaction lost against another one and may succeed when repeated. */
 export function isRetryable(fault: unknown): boolean {
   return AGAIN.test(findCode(fault))
 }
 
-/** Whether the server has refused a statement and the connection is as good as before. */
+/** Whether the server rejected a statement, and the connection can still be used. */
 export function isRefusal(fault: unknown): boolean {
   return fault instanceof postgres.PostgresError && (isRetryable(fault) || !UNAVAILABLE.test(fault.code))
 }
 
-/** Whether the connection is gone with it. */
+/** Whether the connection was lost. */
 export function isDisconnection(fault: unknown): boolean {
   return (fault instanceof postgres.PostgresError ? HUNG_UP : DISCONNECTED).test(findCode(fault))
 }
 
 /**
- * Turns what the driver throws into what the port promises; a fault of the statement itself stays
- * what it is.
+ * Converts errors of the driver into those of the port. An error of the statement itself stays as
+ * it is.
  */
 export function toStoreError(fault: unknown): unknown {
   const code = findCode(fault)
@@ -47,7 +47,7 @@ export function toStoreError(fault: unknown): unknown {
     : fault
 }
 
-/** For the operator, who set it up; callers never see it. */
+/** For operators; callers never see it. */
 const ADVICE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; start PostgreSQL, or correct database_url',
   ENOTFOUND: 'its host name is not known; correct database_url',
@@ -65,7 +65,7 @@ function adviceOn(code: string): string {
   return advice === undefined ? '' : `, ${advice}`
 }
 
-/** The role has not the rights that it needs. */
+/** Whether the role lacks a permission. */
 export function isForbidden(fault: unknown): boolean {
   return findCode(fault) === '42501'
 }

@@ -1,16 +1,15 @@
 import { connect, queryWith, type Sql } from './connect.ts'
 
-/** Hears of appends on any node. Only a hint: what it misses, the next poll finds. */
+/**
+ * Receives notifications of appends on any node. Only a hint: the next poll finds what it misses.
+ */
 export interface Listener {
   close(): Promise<void>
 }
 
 const AGAIN_MS = 500
 
-/**
- * Goes on trying by itself. `onConnect` is called whenever the connection is there, the first time
- * and again after it was lost.
- */
+/** Reconnects by itself. Calls `onConnect` after each connection, also the first. */
 export function openListener(url: string, onAppend: () => void, onConnect: () => void): Listener {
   let sql: Sql
   let timer: NodeJS.Timeout | undefined

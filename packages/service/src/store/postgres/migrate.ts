@@ -3,13 +3,13 @@ import { migrations as ours } from '../migrations/all.ts'
 import { type Migration, pendingMigrations } from '../migrations/migration.ts'
 import type { Query } from './connect.ts'
 
-/** Any number, as long as all nodes take the same. */
+/** An arbitrary number, the same on all nodes. */
 const MIGRATION_LOCK = 4_021_970_341
 
 /**
- * Brings the database to the newest schema, inside a transaction of the caller's. Of several nodes
- * that start at once one does it, and the others wait. Throws a SchemaTooNew for a database that a
- * newer release has written.
+ * Migrates the database to the newest schema, inside a transaction of the caller. When several
+ * nodes start at once, one migrates and the others wait. Throws a `SchemaTooNew` for a database
+ * that a newer release has written.
  */
 export async function migrate(query: Query, migrations: readonly Migration[] = ours): Promise<void> {
   await query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
@@ -29,7 +29,7 @@ export async function migrate(query: Query, migrations: readonly Migration[] = o
   }
 }
 
-/** Text sorts by its bytes, as in SQLite, whatever the language of the database. */
+/** Text sorts by bytes, as in SQLite, whatever the locale of the database. */
 function bytewise(statement: string): string {
   return statement.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"')
 }

@@ -22,13 +22,14 @@ import { requireSafeSettings } from './settings.ts'
 import { WriterPool } from './writer-pool.ts'
 
 /**
- * Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing.
+ * Reads the whole log of a database, in use or not, and reports where it first fails. Writes
+ * nothing.
  */
 export function auditDatabase(url: string, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
   return withRun(url, masterKey, (run) => auditOffline(run, onPage, auditWhole))
 }
 
-/** Lets `work` read a database, in use or not; without the master key only what carries no MAC. */
+/** Lets `work` read a database, in use or not; without the master key, only rows without a MAC. */
 export function readFromDatabase<T>(
   url: string,
   masterKey: Uint8Array | undefined,
@@ -38,8 +39,8 @@ export function readFromDatabase<T>(
 }
 
 /**
- * Rejects, with all that is wrong at once, for a server that could lose what it has confirmed or
- * that cannot be reached. Writes nothing.
+ * Rejects, with all problems at once, for a server that cannot be reached or could lose committed
+ * data. Writes nothing.
  */
 export async function checkDatabase(url: string): Promise<void> {
   const readers = new ReaderPool({ url, max: 1 })
@@ -50,13 +51,13 @@ export async function checkDatabase(url: string): Promise<void> {
   }
 }
 
-/** How often it is tried again when entries were added in the meantime. */
+/** Attempts, when entries were added in the meantime. */
 const TRIES = 5
 
 /**
- * Begins a new epoch after an audit, whatever the database says of its lineage. Nodes that run take
- * it up by themselves. Rejects with a `LogCorrupted` when the log is not intact, and when entries
- * are added faster than they can be audited.
+ * Begins a new epoch after an audit, whatever the lineage of the database. Running nodes follow it
+ * by themselves. Rejects with a `LogCorrupted` when the log is not intact, and when entries are
+ * added faster than they can be audited.
  */
 export async function newEpochOfDatabase(
   url: string,
@@ -84,13 +85,13 @@ export async function newEpochOfDatabase(
   })
 }
 
-/** For as long as requests that are running may take. */
+/** As long as running requests may take. */
 const WRITERS_MS_MAX = 60_000
 
 /**
- * Seals everything in a database again, in one transaction. Rejects when anything does not open.
- * Nodes may run: a transaction that writes sealed text is waited for, and a later one waits, and
- * finds that its own key is no longer the one.
+ * Seals everything in a database again, in one transaction. Rejects when a text does not open.
+ * Nodes may run: this waits for transactions that write sealed text, and later ones wait and then
+ * find that their key is no longer valid.
  */
 export async function resealDatabase(url: string, change: Reseal): Promise<number> {
   await prepareDatabase(url, async () => {})
@@ -100,8 +101,8 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
       async (transaction) => {
         const { query } = transaction
         const tables = new Set(sealedColumns.map(({ table }) => table))
-        // Against writers, but not against transactions that only refer to a row, such as
-        // revocations at a site.
+        // Blocks writers, but not transactions that only refer to a row, such as revocations at a
+        // site.
         await query(`LOCK TABLE ${[...tables].join(', ')} IN SHARE ROW EXCLUSIVE MODE`)
         const found = await query(
           `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns WHERE table_schema = current_schema() AND data_type = 'text'`,
@@ -139,7 +140,7 @@ async function withRun<T>(
   }
 }
 
-/** What is forged is for the caller to find in the answers. */
+/** Forged rows are not reported: the caller finds them in the results. */
 async function readIntegrity(readers: ReaderPool, masterKey: Uint8Array): Promise<RowIntegrity> {
   const key = await readers.read((query) => runReading(readMacKey(createSealer(masterKey)), query, undefined))
   return { macs: createRowMacs(key), onForged: () => {} }

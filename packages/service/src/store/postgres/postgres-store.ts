@@ -22,7 +22,7 @@ export interface PostgresStoreOptions {
   readonly url: string
   readonly masterKey: Uint8Array
   readonly onForged: RowIntegrity['onForged']
-  /** Called after an unrecoverable store failure: the process must end, and start again. */
+  /** Called after an unrecoverable store failure. The process must end and start again. */
   readonly onFatal: (fault: Error) => void
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
@@ -31,14 +31,12 @@ const CONNECTIONS = { reading: 4, writing: 10 }
 const MIGRATION_MS_MAX = 10 * 60_000
 
 /**
- * Opens the store for any number of nodes. Connect it to the primary itself: a pooler in between
- * would share writers that must not be shared. Rejects for a server whose settings could lose what
- * it has confirmed.
- *
- * The database is known by its lineage: system identifier, timeline, and the identity of the
- * database and its log. Whenever that is not what wrote the log, at the start, when a connection
- * comes back, or when an append finds out, a new epoch is begun. Which fail-over has lost nothing
- * cannot be told from inside, so each counts as one that may have.
+ * Opens the store for any number of nodes. Connect it to the primary directly: a pooler would share
+ * connections that must not be shared. Rejects for a server whose settings could lose committed
+ * data. The database is identified by its lineage: system identifier, timeline, and the identity of
+ * the database and its log. A new epoch begins whenever that is not what wrote the log: at the
+ * start, after a reconnection, or when an append detects it. A fail-over that lost nothing cannot
+ * be told from one that did, so each begins a new epoch.
  */
 export async function openPostgresStore({
   url,
@@ -159,10 +157,7 @@ export function openMacKeyIn(transaction: OpenTransaction, masterKey: Uint8Array
   return runTransaction(openMacKey(createSealer(masterKey)), transaction, { epoch: '', integrity: undefined })
 }
 
-/**
- * Refuses unsafe settings, brings the schema up to date, and does in the same transaction whatever
- * comes next.
- */
+/** Rejects unsafe settings, migrates the schema, and runs `next` in the same transaction. */
 export async function prepareDatabase<T>(
   url: string,
   next: (transaction: OpenTransaction) => Promise<T>,

@@ -2,13 +2,13 @@ import { StoreUnavailable } from '../errors.ts'
 import { connect, type Query, queryWith, type Sql } from './connect.ts'
 import { isDisconnection, toStoreError } from './faults.ts'
 
-/** More than a statement may take: the server itself should be the one to give up first. */
+/** Longer than a statement may take: the server should be the first to give up. */
 const ANSWER_MS_MAX = 6000
 
 /**
- * Connections that many single statements share, one behind the other. When the server has hung up
- * on one of them, or has not said a word for too long, all are left behind and new ones are made:
- * one that was cut off at the wrong moment would never come back by itself.
+ * Connections that many single statements share in a pipeline. When the server closes one of them,
+ * or does not answer for too long, all are replaced: a connection that was cut at the wrong moment
+ * would never recover.
  */
 export class ReaderPool {
   readonly #url: string
@@ -22,7 +22,7 @@ export class ReaderPool {
     this.#sql = connect({ url, max })
   }
 
-  /** Single statements only. Rejects in the words of the port. */
+  /** Single statements only. Rejects with the errors of the port. */
   async read<T>(work: (query: Query) => Promise<T>): Promise<T> {
     const sql = this.#sql
     const sinceMs = performance.now()
@@ -34,7 +34,7 @@ export class ReaderPool {
       }, ANSWER_MS_MAX)
     })
     const working = work(queryWith(sql))
-    working.catch(() => {}) // It may still fail when its result is no longer awaited.
+    working.catch(() => {}) // It may still fail after the time-out.
     try {
       const answer = await Promise.race([working, tooLong])
       this.#answeredMs = performance.now()

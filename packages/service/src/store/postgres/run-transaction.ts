@@ -6,7 +6,7 @@ import type { Appended, NewEntry, Step, StepAnswer, Transaction } from '../trans
 import type { Query } from './connect.ts'
 import type { OpenTransaction } from './writer-pool.ts'
 
-/** What reads writes nothing. */
+/** Runs an operation that only reads. */
 export async function runReading<T>(
   transaction: Transaction<T>,
   query: Query,
@@ -19,13 +19,13 @@ export async function runReading<T>(
 }
 
 export interface TransactionContext {
-  /** The one that the log must be in for anything to be added to it. */
+  /** The epoch that the log must be in for an append. */
   readonly epoch: string
-  /** Without it only programs run that neither check nor write a row that can grant. */
+  /** Without it, only transactions run that neither check nor write a row with a MAC. */
   readonly integrity: RowIntegrity | undefined
 }
 
-/** Runs a transaction statement by statement, and waits for the answers that it wants. */
+/** Runs a transaction statement by statement, and waits for the answers that it needs. */
 export async function runTransaction<T>(
   transaction: Transaction<T>,
   open: OpenTransaction,
@@ -67,7 +67,7 @@ async function answerTo(
     case 'append':
       return append(step.entry, open, context)
     case 'lock':
-      // In the order of the names, so that no two programs can wait for each other.
+      // In the order of the names, so that no two transactions wait for each other.
       await open.query(
         'SELECT pg_advisory_xact_lock(hashtextextended(value, 0)) FROM json_array_elements_text(CAST(CAST($1 AS TEXT) AS JSON))',
         [JSON.stringify(step.names)],
@@ -77,8 +77,8 @@ async function answerTo(
 }
 
 /**
- * The hash is computed here as well: the MACs must cover what this service meant to exec, whatever
- * the database made of it.
+ * Computes the hash here as well: the MACs must cover what this service meant to write, whatever
+ * the database has written.
  */
 async function append(
   { siteId, kind, bodyJson, atMs }: NewEntry,

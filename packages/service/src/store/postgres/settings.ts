@@ -3,8 +3,8 @@ import type { Query } from './connect.ts'
 const VERSION_MIN = 140_000
 
 /**
- * Throws, with all that is wrong at once, for a server that could lose what it has confirmed, or
- * that is not the one to write to.
+ * Throws, with all problems at once, for a server that could lose committed data, or that is not
+ * the primary.
  */
 export async function requireSafeSettings(query: Query): Promise<void> {
   const [found] = await query(

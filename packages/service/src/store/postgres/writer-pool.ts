@@ -3,17 +3,17 @@ import type { Row, SqlValue } from '../transaction.ts'
 import { ask, type ConnectOptions, connect, type Query, type Sql } from './connect.ts'
 import { isRefusal, isRetryable, toStoreError } from './faults.ts'
 
-/** Longer than a statement may take: the server itself should be the one to give up first. */
+/** Longer than a statement may take: the server should be the first to give up. */
 const ANSWER_MS_MAX = 6000
 const TRIES = 4
 
 /**
- * One connection for one transaction after another. Once lost it is never used again, least of all
- * for the rest of a transaction.
+ * One connection, which runs one transaction at a time. A lost connection is never used again,
+ * least of all for the rest of a transaction.
  */
 class Session {
   readonly #sql: Sql
-  /** What has not been answered yet. */
+  /** Statements without an answer yet. */
   readonly #asked = new Set<ReturnType<typeof ask>>()
   isLost = false
 
@@ -26,9 +26,8 @@ class Session {
   }
 
   /**
-   * The driver would reconnect without a word, and send there what it still has: statements that
-   * belong to the transaction that has just been lost, each standing for itself. It tells us before
-   * it does, so that they can be taken from it.
+   * The driver reconnects silently and sends the statements that it has queued, each outside the
+   * lost transaction. It calls this before, so that they can be cancelled.
    */
   #lose(): void {
     this.isLost = true
@@ -53,23 +52,22 @@ class Session {
     const sent: Promise<unknown>[] = []
     const send: OpenTransaction['send'] = (text, values) => {
       const answer = this.query(text, values)
-      answer.catch(() => {}) // Looked at below; until then it is not awaited.
+      answer.catch(() => {}) // Awaited below.
       sent.push(answer)
     }
     try {
       const result = await work({ query: this.query, send })
-      // Right behind what was sent: a transaction that waits for the head of the log waits for one
-      // way there and back, not for one a statement.
+      // Sent without waiting for the statements before it: transactions that wait for the head of
+      // the log wait for one round trip, not for one per statement.
       const committed = this.query('COMMIT')
       committed.catch(() => {})
       await Promise.all(sent)
       const { command } = (await committed) as unknown as { readonly command?: string }
-      // COMMIT of a transaction that has failed takes it back, and is no error.
+      // COMMIT of a failed transaction rolls back without an error.
       if (command !== 'COMMIT') throw new Error('the database did not commit')
       return result
     } catch (fault) {
-      // What was asked after a statement that failed fails as well, and does not say why. The first
-      // to fail does.
+      // Statements after a failed one fail, too, with no reason. The first error has the reason.
       for (const answer of sent) await answer
       throw fault
     }
@@ -94,17 +92,17 @@ function lost(cause?: unknown): StoreUnavailable {
   return new StoreUnavailable('the connection to the database was lost', { cause })
 }
 
-/** A transaction as those who work in it see it. */
+/** An open transaction. */
 export interface OpenTransaction {
   readonly query: Query
-  /** Sends a statement and does not wait for it. When it fails the transaction does. */
+  /** Sends a statement without waiting for it. If it fails, the transaction fails. */
   readonly send: (text: string, values: readonly SqlValue[]) => void
 }
 
 type Work<T> = (transaction: OpenTransaction) => Promise<T>
 
 export interface WriterPoolOptions extends Pick<ConnectOptions, 'url' | 'statementMsMax' | 'lockMsMax'> {
-  /** How many transactions at a time. */
+  /** Maximum number of concurrent transactions. */
   readonly max: number
   /** How long a transaction may take, including the wait for a connection. */
   readonly answerMsMax?: number
@@ -117,9 +115,9 @@ interface Waiting {
 }
 
 /**
- * Transactions, each on a connection of its own. The driver's own way (`begin`) throws where it
- * cannot be caught when a connection dies in a transaction, and can go on with that transaction on
- * another connection; here a lost connection ends the transaction.
+ * Runs transactions, each on its own connection. The driver's own `begin` throws where it cannot be
+ * caught when a connection dies, and may continue the transaction on another connection. Here a
+ * lost connection ends the transaction.
  */
 export class WriterPool {
   readonly #options: WriterPoolOptions
@@ -135,8 +133,8 @@ export class WriterPool {
   }
 
   /**
-   * All that `work` asks is one transaction. When it loses against another one, it is begun again.
-   * `noTimeout`: takes as long as it takes. Rejects in the words of the port.
+   * Runs `work` in one transaction, and repeats it when it loses against another one. `noTimeout`:
+   * it may take any time. Rejects with the errors of the port.
    */
   async transaction<T>(work: Work<T>, { noTimeout = false } = {}): Promise<T> {
     for (let left = TRIES - 1; ; left--) {
@@ -188,8 +186,8 @@ export class WriterPool {
       let session = this.#findIdle()
       if (session === undefined) {
         if (this.#all.size >= this.#options.max) return
-        // After a jam, the transactions behind it expire one after the other. Each would otherwise
-        // open a connection and leave it soon after, until the database has none left.
+        // After a jam, the waiting transactions expire one after the other. Each would otherwise
+        // open a connection and discard it soon after, until the database has none left.
         if (waiting.deadlineMs - performance.now() < this.#answerMsMax / 6) {
           this.#waiting.delete(waiting)
           waiting.reject(tookTooLong())

@@ -17,8 +17,8 @@ import { readReplaced } from './replaced-store.ts'
 import { LIVE } from './sqlite-store.ts'
 
 /**
- * In the place of `LIVE`: such a file is not served. Only `restore` and `new-epoch` begin a new
- * epoch from it.
+ * The lineage of a backup. The service does not open such a file; only `restore` and `new-epoch`
+ * begin a new epoch from it.
  */
 export const COPY = 'copy'
 
@@ -28,8 +28,9 @@ export interface Backup {
 }
 
 /**
- * Copies the store, in use or not, to a new file for its owner only. Rejects when there is one, or
- * with a `LogCorrupted` when the log in the copy is not intact; the copy is then removed.
+ * Copies the store, in use or not, to a new file that only its owner can read. Rejects when the
+ * file exists, and with a `LogCorrupted` when the log in the copy is not intact; the copy is then
+ * removed.
  */
 export async function backupSqlite(
   file: string,
@@ -69,11 +70,11 @@ export async function backupSqlite(
 export interface Restored extends Backup {
   /** Undefined when nothing was changed, as with `dryRun`. */
   readonly epoch: string | undefined
-  /** Where the file that was in its place has gone. */
+  /** The path of the replaced file. */
   readonly before: string | undefined
   /**
-   * What the replaced store takes away and the backup does not; a text says why it could not be
-   * read. Undefined when there was no store.
+   * What the replaced store revokes and the backup does not; a text says why it could not be read.
+   * Undefined when there was no store.
    */
   readonly lost: LostChanges | string | undefined
 }
@@ -81,17 +82,17 @@ export interface Restored extends Backup {
 export interface RestoreOrder {
   readonly masterKey: Uint8Array
   readonly nowMs: number
-  /** Take away in the restored store, too, what the replaced one had taken away. */
+  /** Revoke in the restored store what the replaced store had revoked. */
   readonly keepRevocations?: boolean
-  /** Only say what would happen. */
+  /** Only report what would happen. */
   readonly dryRun?: boolean
   readonly onPage?: OnPage
 }
 
 /**
- * Puts a copy in the place of the store, in a new epoch, after an audit. Rejects while a service
- * has the store open, and with a `LogCorrupted` when the log of the copy is not intact; then
- * nothing has changed. What was there before is kept beside it.
+ * Replaces the store with a copy, in a new epoch, after an audit. Rejects while a service has the
+ * store open, and with a `LogCorrupted` when the log of the copy is not intact; then nothing has
+ * changed. Keeps the replaced file beside it.
  */
 export async function restoreSqlite(copy: string, file: string, order: RestoreOrder): Promise<Restored> {
   const path = resolve(file)
@@ -166,7 +167,7 @@ function requireIntegrity(db: Database.Database): void {
   if (found !== 'ok') throw new Error(`the copy is damaged: ${String(found)}`)
 }
 
-/** Leaves one file, with all in it, on disk. */
+/** Leaves one complete file, synced to disk. */
 function closeAndSync(db: Database.Database, path: string): void {
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
@@ -174,9 +175,7 @@ function closeAndSync(db: Database.Database, path: string): void {
   syncDirectory(dirname(path))
 }
 
-/**
- * With what belongs to it: a write-ahead log that stayed behind would be taken for the new file's.
- */
+/** Moves the write-ahead log as well: SQLite would apply one that stayed behind to the new file. */
 function moveAside(path: string, epoch: string): string | undefined {
   if (!existsSync(path)) return undefined
   const before = `${path}.before-${epoch}`

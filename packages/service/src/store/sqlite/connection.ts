@@ -2,17 +2,17 @@ import Database from 'better-sqlite3'
 import { StoreUnavailable } from '../errors.ts'
 
 const BUSY_MS = 5000
-/** FULL. With NORMAL, a commit that was acknowledged can be gone after a power cut. */
+/** FULL. With NORMAL, a power cut can lose an acknowledged commit. */
 const SYNCHRONOUS_FULL = 2
 
-/** Opens the file for writing. Throws unless every setting that keeps promises has been taken. */
+/** Opens the file for writing. Throws unless every setting for durability is in effect. */
 export function openForWriting(file: string): Database.Database {
   const db = new Database(file, { timeout: BUSY_MS, fileMustExist: true })
-  // First: the mode of the journal sets a default for `synchronous` that is too low.
+  // First, because the journal mode sets a default for `synchronous` that is too low.
   expect(db, 'journal_mode', 'wal', 'journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
-  // Checkpoints are made by the writer between two groups, where their failures are seen.
+  // The writer makes checkpoints between two groups, where it sees their failures.
   db.pragma('wal_autocheckpoint = 0')
   return checked(db)
 }
@@ -46,14 +46,14 @@ function expect(db: Database.Database, pragma: string, value: string | number, s
 
 const UNAVAILABLE =
   /^SQLITE_(?:FULL|IOERR|BUSY|LOCKED|CANTOPEN|NOMEM|READONLY|PROTOCOL|INTERRUPT|CORRUPT|NOTADB)/
-/** After these the file, or what the system says of it, is not what we think it is. */
+/** After these errors the content of the file is unknown. */
 const FATAL = /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/
 
 export function isFatal(fault: unknown): boolean {
   return FATAL.test(findCode(fault))
 }
 
-/** Whether it was the store that failed, rather than what was asked of it. */
+/** Whether the store failed, rather than the statement. */
 export function isUnavailable(fault: unknown): boolean {
   return UNAVAILABLE.test(findCode(fault))
 }

@@ -8,9 +8,9 @@ const WORLD_WRITABLE = 0o002
 const STICKY = 0o1000
 
 /**
- * Makes the file, empty, and its directory where they are missing, for their owner only; what
- * SQLite puts beside the file gets the same mode. Throws for a file that others could read or
- * replace: that may have happened already.
+ * Creates an empty file and its directory if they are missing, for their owner only; the files that
+ * SQLite puts beside it get the same mode. Throws for a file that other users could read or
+ * replace.
  */
 export function prepareStoreFile(file: string): string {
   const path = resolve(file)
@@ -26,8 +26,8 @@ export function prepareStoreFile(file: string): string {
 }
 
 /**
- * Throws, in words for the operator, where there is no store: for a start that must not create one
- * in the place of a store that is lost.
+ * Throws, with a message for the operator, where there is no store: a start must not create one in
+ * the place of a lost store.
  */
 export function requireStoreFile(file: string): void {
   const path = resolve(file)
@@ -42,7 +42,7 @@ export function noStoreAt(path: string): string {
 }
 
 /**
- * Makes the directory where it is missing. Throws for one in which every user could replace the
+ * Creates the directory if it is missing. Throws for one in which every user could replace the
  * files of others.
  */
 export function prepareDirectory(directory: string): void {
@@ -53,7 +53,7 @@ export function prepareDirectory(directory: string): void {
   }
 }
 
-/** Makes an empty file for its owner only. Throws when there is one. */
+/** Creates an empty file for its owner only. Throws when it exists. */
 export function createPrivateFile(path: string): void {
   closeSync(openSync(path, 'wx', FILE_MODE))
   chmodSync(path, FILE_MODE)
@@ -69,7 +69,7 @@ function requirePrivate(path: string): void {
   }
 }
 
-/** Makes the names in a directory survive a power cut. */
+/** Syncs the names in a directory to disk. */
 export function syncDirectory(directory: string): void {
   syncFile(directory)
 }

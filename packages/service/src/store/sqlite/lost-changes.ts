@@ -19,9 +19,8 @@ import type { SqliteSession } from './session.ts'
 const PAGE = 1000
 
 /**
- * Reads the log of a store in its current epoch. Entries are taken as they are: what does not parse
- * is passed over, and no hash is checked. A damaged store is the usual reason for a restore, and
- * what is read here can only take away.
+ * Reads the log of a store in its current epoch. Skips entries that do not parse, and checks no
+ * hash: a damaged store is the usual reason for a restore, and what is read here can only revoke.
  */
 function readRevocations(session: SqliteSession): StoreRevocations {
   const users = new Map<string, RevokedUser>()
@@ -120,7 +119,7 @@ function readableEntry(row: Row): Entry | undefined {
   }
 }
 
-/** What `replaced` takes away and `restored` does not. */
+/** What `replaced` revokes and `restored` does not. */
 export function findLostChanges(replaced: SqliteSession, restored: SqliteSession): LostChanges {
   const [before, after] = [readRevocations(replaced), readRevocations(restored)]
   const sites = new Set(restored.rows('SELECT site_id FROM sites').map((row) => text(row, 'site_id')))
@@ -152,8 +151,8 @@ export function findLostChanges(replaced: SqliteSession, restored: SqliteSession
 }
 
 /**
- * Takes away in a store what another one had taken away, at the original times, so that newer
- * credentials stay valid.
+ * Revokes in a store what another one had revoked, at the original times, so that newer credentials
+ * stay valid.
  */
 export async function applyRevocations(
   operations: PortOperations,
@@ -162,8 +161,8 @@ export async function applyRevocations(
 ): Promise<void> {
   const at = (atMs: number): AuditContext => ({ ...context, atMs: Math.min(atMs, context.atMs) })
   const reason = 'kept when a backup was restored'
-  // The log of the backup has none of these, so a row that calls one of them revoked is wrong and
-  // must not prevent the revocation.
+  // The log of the backup has none of these, so a row that says "revoked" is wrong and must not
+  // prevent the revocation.
   for (const { siteId, credentialId, atMs } of lost.credentials.values()) {
     const answer = await operations.revokeCredential({ siteId, credentialId, reason }, at(atMs))
     if (answer.alreadyRevoked)

@@ -28,8 +28,8 @@ export function openMacKeyInFile(db: Database.Database, sealer: Sealer): string 
 }
 
 /**
- * A session that writes and checks rows with MACs. What is forged is for the caller to find in the
- * answers.
+ * A session that writes and checks rows with MACs. Forged rows are not reported: the caller finds
+ * them in the results.
  */
 export function openCheckedSession(db: Database.Database, masterKey: Uint8Array): SqliteSession {
   return new SqliteSession(db, {
@@ -38,7 +38,7 @@ export function openCheckedSession(db: Database.Database, masterKey: Uint8Array)
   })
 }
 
-/** Reads the whole log of a file, in use or not, and says where it first fails. */
+/** Reads the whole log of a file, in use or not, and reports where it first fails. */
 export async function auditFile(file: string, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
   const session = openReading(file, masterKey)
   try {
@@ -48,7 +48,7 @@ export async function auditFile(file: string, masterKey: Uint8Array, onPage?: On
   }
 }
 
-/** Lets `work` read a file, in use or not; without the master key only what carries no MAC. */
+/** Lets `work` read a file, in use or not; without the master key, only rows without a MAC. */
 export async function readFromFile<T>(
   file: string,
   masterKey: Uint8Array | undefined,
@@ -62,7 +62,7 @@ export async function readFromFile<T>(
   }
 }
 
-/** A session that only reads; without the master key only what carries no MAC. */
+/** A read-only session; without the master key, only for rows without a MAC. */
 export function openReading(file: string, masterKey: Uint8Array | undefined): SqliteSession {
   const db = openForReading(file)
   try {

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync, truncateSync } from 'node:fs
 import Database from 'better-sqlite3'
 import { createPrivateFile } from './file.ts'
 
-/** Held as long as a store is open. */
+/** Held while a store is open. */
 export interface OwnerLock {
   release(): void
 }
@@ -11,15 +11,15 @@ export interface OwnerLock {
 const PID_OFFSET = 60
 
 /**
- * Of this process. Reading the lock file of our own store would let go of it: POSIX drops a
- * process's locks with any of its descriptors.
+ * Files that this process owns. Opening the lock file again would release it: POSIX drops all locks
+ * of a process on a file when it closes any descriptor of that file.
  */
 const held = new Set<string>()
 
 /**
- * Makes this process the only owner of a file. The lock is the system's, on `<file>.lock`, so it
- * cannot outlive its process, not even one that was killed, and process numbers that repeat in
- * other containers do not matter. Throws when another process owns the file, and says which.
+ * Makes this process the only owner of a file. The lock is one of the operating system on
+ * `<file>.lock`, so it ends with its process, even one that was killed, and repeated process ids in
+ * containers do not matter. Throws when another process owns the file, and says which.
  */
 export function lockOwner(file: string): OwnerLock {
   const path = `${file}.lock`
@@ -41,7 +41,7 @@ export function lockOwner(file: string): OwnerLock {
 function openLock(path: string, isSecondTry = false): Database.Database | undefined {
   const db = new Database(path, { timeout: 0 })
   try {
-    db.pragma('journal_mode = MEMORY') // Nothing in here has to survive anything.
+    db.pragma('journal_mode = MEMORY') // The content of the lock file need not be durable.
     db.pragma('locking_mode = EXCLUSIVE')
     db.exec('BEGIN EXCLUSIVE')
     db.pragma(`user_version = ${process.pid}`)
@@ -51,7 +51,7 @@ function openLock(path: string, isSecondTry = false): Database.Database | undefi
     db.close()
     const code = fault instanceof Database.SqliteError ? fault.code : ''
     if (code.startsWith('SQLITE_BUSY')) return undefined
-    // Torn by a power cut. A process that gets as far as reading it is alone with it.
+    // Damaged by a power cut. A process that reads it has the lock.
     if (isSecondTry || !/^SQLITE_(?:NOTADB|CORRUPT)/.test(code)) throw fault
     truncateSync(path)
     return openLock(path, true)

@@ -10,19 +10,19 @@ import type { SqliteSession } from './session.ts'
 /** What a restore must know of the store that it replaces. */
 export interface ReplacedStore {
   /**
-   * What it takes away and the backup does not; a text says why it could not be read. Undefined
-   * when there is no store.
+   * What it revokes and the backup does not; a text says why it could not be read. Undefined when
+   * there is no store.
    */
   readonly lost: LostChanges | string | undefined
-  /** The head of each site up to which the two logs agree: its verifiers follow from there. */
+  /** The head of each site up to which both logs agree: its verifiers continue from there. */
   readonly heads: ReadonlyMap<string, LogHead>
   /** Its links between epochs. */
   readonly links: readonly Row[]
 }
 
 /**
- * Reads the store at `path` and compares it with the copy. A store that is damaged still tells what
- * it takes away, as far as it can be read.
+ * Reads the store at `path` and compares it with the copy. Of a damaged store, returns what can be
+ * read.
  */
 export async function readReplaced(
   path: string,
@@ -35,7 +35,7 @@ export async function readReplaced(
   try {
     replaced = openReading(path, masterKey)
     const lost = findLostChanges(replaced, copy)
-    // Verifiers are told to follow only from a log that this service wrote.
+    // Verifiers may continue only from a log that this service wrote.
     const audit = await auditSession(replaced)
     if (!audit.ok) return { ...nothing, lost }
     return { lost, heads: commonHeads(replaced, copy), links: replaced.rows('SELECT * FROM epochs') }

@@ -8,7 +8,7 @@ import { SqliteSession } from './session.ts'
 
 /**
  * Seals everything in a file again, in one transaction. Rejects while a service has the file open,
- * and when anything does not open.
+ * and when a text does not open.
  */
 export async function resealFile(file: string, change: Reseal): Promise<number> {
   const path = prepareStoreFile(file)
@@ -17,7 +17,7 @@ export async function resealFile(file: string, change: Reseal): Promise<number> 
     const session = new SqliteSession(openForWriting(path))
     try {
       migrate(session.db)
-      // What was sealed under the old key is written over, not only let go of.
+      // Overwrites what was sealed under the old key, rather than only freeing its pages.
       session.db.pragma('secure_delete = ON')
       const count = session.db
         .transaction(() => session.run(resealAll(change, textColumns(session))))

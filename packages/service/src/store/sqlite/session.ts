@@ -6,26 +6,23 @@ import type { RowIntegrity } from '../row-integrity.ts'
 import type { Appended, NewEntry, Row, SqlValue, Step, StepAnswer, Transaction } from '../transaction.ts'
 
 /**
- * A connection with its prepared statements. Runs programs without ever waiting; the transaction
- * around them is the caller's.
+ * A connection with its prepared statements. Runs transactions without waiting; the caller begins
+ * and commits.
  */
 export class SqliteSession {
   readonly db: Database.Database
   readonly #statements = new Map<string, Database.Statement>()
   readonly #integrity: RowIntegrity | undefined
-  /** How many entries have been added through this session, whether or not they were kept. */
+  /** How many entries this session has appended, committed or not. */
   appended = 0
 
-  /** Without a integrity it runs only programs that neither check nor write a row that can grant. */
+  /** Without `integrity`, runs only transactions that neither check nor write a row with a MAC. */
   constructor(db: Database.Database, integrity?: RowIntegrity) {
     this.db = db
     this.#integrity = integrity
   }
 
-  /**
-   * A transaction that throws is left where it stands; undoing what it wrote is for the holder of the
-   * transaction.
-   */
+  /** When it throws, the caller rolls back. */
   run<T>(transaction: Transaction<T>): T {
     let step = transaction.next(undefined)
     while (step.done !== true) step = transaction.next(this.#answer(step.value))
@@ -55,7 +52,7 @@ export class SqliteSession {
       case 'append':
         return this.append(step.entry)
       case 'lock':
-        return undefined // There is one writer, so all others are held already.
+        return undefined // There is only one writer.
       case 'mac':
         return this.#mac(step.table, step.values)
       case 'forged':

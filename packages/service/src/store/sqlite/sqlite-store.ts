@@ -25,16 +25,16 @@ export interface SqliteStoreOptions {
   readonly mustExist?: boolean
 }
 
-/** The lineage of a file in use. A copy that was made as a backup says otherwise of itself. */
+/** The lineage of a file in use; that of a backup is `COPY`. */
 export const LIVE = 'live'
 
 /** How long moving the write-ahead log into the file may delay the end of the process. */
 const RESCUE_MS_MAX = 3000
 
 /**
- * Opens the embedded store: one file, one process. Rejects when the file is owned by another,
- * readable by others or too new. While it is open, a file that is missing or replaced is a fatal
- * fault.
+ * Opens the embedded store: one file, one process. Rejects when another process owns the file,
+ * other users can read it, or a newer release has written it. While it is open, a missing or
+ * replaced file is a fatal fault.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { file, masterKey, onForged, onFatal, log, mustExist = false } = options
@@ -81,8 +81,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   let unwatch: (() => void) | undefined
 
   /**
-   * If only the write-ahead log is gone, a clean close of the writer still moves all that it holds
-   * into the file.
+   * If only the write-ahead log is gone, a clean close of the writer still moves its content into
+   * the file.
    */
   const endWithoutFile = async (fault: FileGone) => {
     const rescued = fault.isLogOnly ? writer.close() : undefined
@@ -132,8 +132,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 /**
- * A copy is never taken for the store by itself: what was done after the copy was made is missing
- * there, and an operator must know that.
+ * A backup is never opened as the store by itself: later changes are missing, and an operator must
+ * know that.
  */
 function requireLive(state: LogState | undefined, path: string): void {
   if (state === undefined || state.lineage === LIVE) return

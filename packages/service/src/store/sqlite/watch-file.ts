@@ -1,14 +1,14 @@
 import { statSync } from 'node:fs'
 
 /**
- * The database file, or the write-ahead log beside it, is no longer the one that is open: whatever
- * is written now is lost with the process.
+ * The database file or its write-ahead log is no longer the one that is open: what is written now
+ * is lost with the process.
  */
 export class FileGone extends Error {
   override readonly name = 'FileGone'
   /**
-   * The database file itself is still in place, so that what stands in the write-ahead log can be
-   * moved into it.
+   * The database file is still in place, so the content of the write-ahead log can be moved into
+   * it.
    */
   readonly isLogOnly: boolean
 
@@ -35,7 +35,7 @@ export function watchFile(file: string, onGone: (fault: FileGone) => void, check
     for (const [path, before] of opened) {
       const now = identify(path)
       if (now === before) continue
-      // The write-ahead log is made when it is first needed.
+      // SQLite creates the write-ahead log when it first needs it.
       if (before === undefined) opened.set(path, now)
       else {
         clearInterval(timer)

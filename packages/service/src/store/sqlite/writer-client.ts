@@ -6,12 +6,12 @@ import type { RowIntegrity } from '../row-integrity.ts'
 import type { WriterOptions } from './writer.ts'
 import type { FromWriter, ToWriter, TransportedFault } from './writer-messages.ts'
 
-/** This side of the writer thread. */
+/** The writer thread, as the main thread uses it. */
 export interface Writer {
   readonly macKey: string
   /**
-   * Resolves when the verb is on disk. Rejects with a StoreUnavailable when that cannot be said, or
-   * takes too long.
+   * Resolves when the operation is durable. Rejects with a `StoreUnavailable` when that is unknown,
+   * or takes too long.
    */
   run(name: OperationName, args: readonly unknown[]): Promise<unknown>
   close(): Promise<void>
@@ -31,17 +31,17 @@ interface Waiting {
 
 const ANSWER_MS_MAX = 5000
 const WAITING_MAX = 20_000
-/** A whole log is copied, which takes as long as it takes. */
+/** Operations that may take any time: they copy a whole log. */
 const NO_TIMEOUT: ReadonlySet<OperationName> = new Set(['beginEpoch'])
 
-/** Starts the writer thread. Rejects when it will not have the file. */
+/** Starts the writer thread. Rejects when it cannot use the file. */
 export async function openWriter(options: WriterClientOptions): Promise<Writer> {
   const { file, masterKey, mustExist, onAppended, onForged, onFatal } = options
   const isSource = import.meta.url.endsWith('.ts')
   const worker = new Worker(new URL(isSource ? './writer.ts' : './writer.js', import.meta.url), {
     workerData: { file, masterKey, mustExist } satisfies WriterOptions,
-    // From the sources, the other packages are read from theirs, whatever the process was told. Its
-    // own flags are not passed on: a thread refuses some.
+    // When run from sources, the other packages are loaded from their sources as well. The flags of
+    // the process are not passed on, because a thread rejects some.
     ...(isSource && { execArgv: ['--conditions=countersign-source'] }),
   })
   const waiting = new Map<number, Waiting>()

@@ -1,7 +1,7 @@
 import type { OperationName } from '../operations/all.ts'
 import type { ForgedRow } from '../transaction.ts'
 
-/** To the writer. `close` is the last. */
+/** Messages to the writer. `close` is the last. */
 export type ToWriter = Asked | { readonly kind: 'close' }
 
 export interface Asked {
@@ -12,8 +12,8 @@ export interface Asked {
 }
 
 /**
- * From the writer. `done` comes after the commit, for all that were in it. `forged`: a row was
- * found that the service did not write.
+ * Messages from the writer. `done` comes after the commit, for all operations in it. `forged`: the
+ * writer found a forged row.
  */
 export type FromWriter =
   | { readonly kind: 'ready'; readonly macKey: string }
@@ -27,7 +27,7 @@ export type Outcome =
   | { readonly id: number; readonly ok: true; readonly answer: unknown }
   | { readonly id: number; readonly ok: false; readonly fault: TransportedFault }
 
-/** What is left of an error on its way between threads. */
+/** An error as it is sent between threads. */
 export interface TransportedFault {
   readonly name: string
   readonly message: string

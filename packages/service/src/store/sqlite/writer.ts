@@ -12,21 +12,20 @@ import { SqliteSession } from './session.ts'
 import type { Asked, FromWriter, Outcome, ToWriter, TransportedFault } from './writer-messages.ts'
 
 /**
- * The one writer of a SQLite file, in a thread of its own, so that a slow disk never holds up a
- * verification. All that waits when the disk is free becomes one commit; no request is answered
- * before it.
+ * The only writer of a SQLite file, in its own thread, so that a slow disk never delays a
+ * verification. All waiting operations become one commit, and none is answered before it.
  */
 export interface WriterOptions {
   readonly file: string
-  /** Refuse a file without a schema, instead of making one. */
+  /** Reject a file without a schema, instead of creating one. */
   readonly mustExist: boolean
   readonly masterKey: Uint8Array
 }
 
 const GROUP_MAX = 256
 /**
- * Of 4 KiB each: then the pages of the log are moved into the file, after all requests have been
- * answered.
+ * Pages of 4 KiB in the write-ahead log, after which they are moved into the file, once all
+ * requests have been answered.
  */
 const WAL_PAGES_MAX = 2000
 
@@ -77,8 +76,8 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
         checkpoint(session)
       }
     } catch (fault) {
-      // Whether the last commit is on disk is unknown now, to us and to the system. Only a new
-      // process, reading the file, can tell.
+      // It is unknown whether the last commit is durable. Only a new process that reads the file
+      // can tell.
       end({ kind: 'fatal', fault: toTransportedFault(fault) })
     }
   })
@@ -89,8 +88,8 @@ function next(port: MessagePort, count: number): ToWriter | undefined {
 }
 
 /**
- * Throws when the fate of the commit is unknown. When the disk is merely full, nothing has
- * happened, and every request is told so.
+ * Throws when it is unknown whether the commit is durable. When the disk is full, nothing was
+ * changed, and every request fails with that.
  */
 function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter {
   const { db } = session
@@ -111,10 +110,7 @@ function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter
   }
 }
 
-/**
- * A program that fails takes back only its own; the others of the group stand. A store that fails
- * takes all of them.
- */
+/** An operation that fails rolls back alone; a store that fails rolls back the whole group. */
 function writeOne(session: SqliteSession, { id, name, args }: Asked): Outcome {
   session.rows('SAVEPOINT operation')
   try {
@@ -136,7 +132,7 @@ function checkpoint(session: SqliteSession): void {
       session.rows('PRAGMA wal_checkpoint(PASSIVE)')
     }
   } catch (fault) {
-    // No room to move the pages: they are safe where they are.
+    // There is no space to move the pages; they are durable where they are.
     if (isFatal(fault) || !isUnavailable(fault)) throw fault
   }
 }

@@ -1,19 +1,16 @@
 import { json } from '../../columns.ts'
 import type { Row } from '../../transaction.ts'
 
-/** That everything up to `seq` was applied, and when that was heard. */
+/** Everything up to `seq` was applied; `atMs` is when the acknowledgement arrived. */
 export interface Acknowledged {
   readonly seq: number
   readonly atMs: number
 }
 
-/**
- * How many acknowledgements of a stream are kept: enough to tell of the last few entries when they
- * were applied.
- */
+/** Acknowledgements kept for a stream: enough to state when the last few entries were applied. */
 export const ACKS_KEPT = 16
 
-/** Pairs of seq and time, oldest first, as a column holds them. */
+/** Pairs of seq and time, oldest first, as stored in a column. */
 export function toAcksText(acks: readonly Acknowledged[]): string {
   return JSON.stringify(acks.slice(-ACKS_KEPT).map(({ seq, atMs }) => [seq, Math.floor(atMs)]))
 }

@@ -10,9 +10,8 @@ import {
 import { type Appended, append, type Transaction } from '../../transaction.ts'
 
 /**
- * Adds an entry to a site's log. Throws a TypeError for one that no reader could take: it must
- * never get into a log, because no reader would get past it. The last thing a program does that can
- * fail.
+ * Appends an entry to a site's log. Throws a TypeError for an entry that readers would reject,
+ * because no reader could get past it. It must be the last step of a transaction that can fail.
  */
 export function* appendEntry<Kind extends EntryKind>(
   siteId: string,

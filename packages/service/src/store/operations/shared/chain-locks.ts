@@ -15,14 +15,14 @@ export function toLinkIds(chain: readonly ChainLink[]): readonly CredentialId[] 
 }
 
 /**
- * Holds off revocations of the user or of a credential of the chain, until the transaction has
+ * Blocks revocations of the user and of the credentials of the chain until the transaction has
  * ended.
  */
 export function* lockChain({ siteId, ppid, chain }: ChainAtSite): Transaction<void> {
   yield* lock(userLock(siteId, ppid), ...toLinkIds(chain).map((id) => credentialLock(siteId, id)))
 }
 
-/** What the store says, under the locks of the chain. */
+/** Whether the store has revoked it. The caller holds the locks of the chain. */
 export function* isRevoked({ siteId, ppid, chain }: ChainAtSite): Transaction<boolean> {
   const linkIds = toLinkIds(chain)
   const list = linkIds.map((_, i) => `$${i + 2}`).join(', ')
@@ -36,7 +36,7 @@ export function* isRevoked({ siteId, ppid, chain }: ChainAtSite): Transaction<bo
   if (user === undefined) return false
   const cutoffMs = optionalNumber(user, 'cutoff')
   if (number(user, 'revoked') === 1 || cutoffMs === undefined) return true
-  // Written so that a time that is not a number counts as old.
+  // A time that is not a number is not later.
   return !chain.every(({ createdMs }) => createdMs > cutoffMs)
 }
 

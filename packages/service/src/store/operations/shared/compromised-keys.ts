@@ -4,18 +4,17 @@ import { rows, type Transaction } from '../../transaction.ts'
 import { requireIntact, updateRow } from './mac-rows.ts'
 
 /**
- * Works into the issuers of a site what is known to be compromised there, as every view of the log
- * does by itself: it sticks to the name of a key and to its material, whichever issuer lists that,
- * and one may lead to others. Permanent. The caller holds the lock on the site's issuers, and has
- * just written `changed`.
+ * Marks keys of a site's issuers as compromised, as every view of the log does. Compromise is
+ * permanent and applies to the id of a key and to its material, whichever issuer lists it, so one
+ * key can lead to others. The caller holds the lock on the site's issuers, and has just written
+ * `changed`.
  */
 export function* markCompromisedKeys(siteId: SiteId, changed: string, atMs: number): Transaction<void> {
   const known = yield* rows(
     'SELECT issuer, key_id, multikey, at FROM compromised_keys WHERE site_id = $1',
     siteId,
   )
-  // The ordinary case, in which the others need not be read: nothing was compromised before, and
-  // nothing is now.
+  // Usually nothing is compromised, and the other issuers need not be read.
   if (known.length === 0 && !(yield* hasCompromised(siteId, changed))) return
   const listed = yield* rows('SELECT * FROM issuers WHERE site_id = $1', siteId)
   for (const each of listed) yield* requireIntact('issuers', each)

@@ -9,8 +9,8 @@ import { type Row, reportForged, row, type Transaction } from '../../transaction
  * is none.
  */
 function* lastEntryAbout(siteId: SiteId, issuer?: string): Transaction<number> {
-  // `replace` finds a text in both stores, without wildcards and with case. Bodies are canonical
-  // JSON, and no DID has a quote in it.
+  // `replace` finds text in both stores, case-sensitive and without wildcards. Bodies are canonical
+  // JSON, and no DID contains a quote.
   const about =
     issuer === undefined ? `e.kind = $2` : `e.kind <> 'site.changed' AND replace(e.body, $2, '') <> e.body`
   const found = yield* row(
@@ -23,8 +23,8 @@ function* lastEntryAbout(siteId: SiteId, issuer?: string): Transaction<number> {
 }
 
 /**
- * Throws a `RowForged` for a row that was put back as it was before a later entry. Its MAC is
- * right, but a change would append what it says. `knownSeq` is the last such entry that the caller
+ * Throws a `RowForged` for a row that was put back to its state before a later entry. Its MAC is
+ * valid, but a change would append its content. `knownSeq` is the last such entry that the caller
  * has read: unlike the entries in the store, it cannot be changed from outside.
  */
 export function* requireCurrentSite(found: Row, knownSeq: number): Transaction<void> {
@@ -41,8 +41,8 @@ export function* requireCurrentIssuer(found: Row, knownSeq: number): Transaction
 }
 
 /**
- * Issuers never vanish. Where the log knows one whose row is gone, another program removed it:
- * trusting it now would undo what the site has said of it since, so this throws a `RowForged`.
+ * Issuers are never removed. When the log names one whose row is missing, another program removed
+ * it: trusting it now would undo what the site has said of it since, so this throws a `RowForged`.
  */
 export function* requireNewIssuer(siteId: SiteId, issuer: string, knownSeq: number): Transaction<void> {
   if (Math.max(knownSeq, yield* lastEntryAbout(siteId, issuer)) > 0)

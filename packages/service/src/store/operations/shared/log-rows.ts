@@ -3,7 +3,7 @@ import { json, number } from '../../columns.ts'
 import { unreadableEntry } from '../../log-corrupted.ts'
 import type { Row } from '../../transaction.ts'
 
-/** The log row from a statement that joins it to others, with `log_` before its columns. */
+/** The log row of a statement that selects its columns with the prefix `log_`. */
 export function joinedLog(found: Row): Row {
   const {
     log_epoch = null,
@@ -22,7 +22,7 @@ export function joinedLog(found: Row): Row {
   }
 }
 
-/** An entry from its columns. Throws a `LogCorrupted` for a row that is none. */
+/** Parses an entry. Throws a `LogCorrupted` for a row that is not an entry. */
 export function toEntry(row: Row): Entry {
   const entry = parseEntry({
     epoch: row.epoch,

@@ -24,7 +24,7 @@ export function* openMacKey(sealer: Sealer): Transaction<string> {
   return key
 }
 
-/** The same, for those who only read: throws when there is none. */
+/** The same for readers: throws when there is none. */
 export function* readMacKey(sealer: Sealer): Transaction<string> {
   const kept = yield* findMacKey(sealer)
   if (kept === undefined) throw new MacKeyMissing('it')

@@ -47,8 +47,8 @@ export function* requireIntact(name: MacTableName, found: Row): Transaction<Row>
 }
 
 /**
- * A page of rows that the service wrote. Others are passed over, and do not make the page look like
- * the last one.
+ * A page of rows that the service wrote. Skips forged rows, without making the page look like the
+ * last one.
  */
 export function* intactPage(
   name: MacTableName,
@@ -92,8 +92,8 @@ function* insertion(
 }
 
 /**
- * Changes a row that was read, and its MAC with it. The caller has checked the row and holds off
- * other writers.
+ * Changes a row that was read, with its MAC. The caller has checked the row and blocks other
+ * writers.
  */
 export function* updateRow(name: MacTableName, before: Row, changes: Row): Transaction<void> {
   const { key }: MacTable = macTables[name]

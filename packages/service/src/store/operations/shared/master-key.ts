@@ -10,9 +10,10 @@ import { recordAudit } from './record-audit.ts'
 const PAGE = 500
 
 /**
- * Refuses what is sealed under another master key than the rest of the store. For every verb that
- * writes sealed text, after the write and in the same transaction: a change of the key waits for
- * such writes and holds up later ones, so what is read here is true until the commit.
+ * Throws a `StoreUnavailable` for text that is sealed under another master key than the store.
+ * Every operation that writes sealed text calls it after the write and in the same transaction: a
+ * change of the key waits for such writes and blocks later ones, so the result is valid until the
+ * commit.
  */
 export function* requireMasterKey(sealed: string): Transaction<void> {
   const kept = yield* masterKeyName()
@@ -21,13 +22,16 @@ export function* requireMasterKey(sealed: string): Transaction<void> {
   }
 }
 
-/** Of the key that the store is sealed under; undefined as long as no node has told. */
+/**
+ * The name of the key that the store is sealed under; undefined before the first node has recorded
+ * it.
+ */
 function* masterKeyName(): Transaction<string | undefined> {
   const kept = yield* row('SELECT sealed FROM secrets WHERE name = $1', MASTER_KEY_SEAL)
   return kept && sealedUnder(text(kept, 'sealed'))
 }
 
-/** A column in which sealed text could lie. */
+/** A text column, which may hold sealed text. */
 export interface TextColumn {
   readonly table: string
   readonly column: string
@@ -39,15 +43,15 @@ export interface Reseal {
   readonly from: string
   /** Opens a text with the old key and seals it with the new one. Throws when it does not open. */
   readonly reseal: (purpose: string, sealed: string) => string
-  /** Sealed under the new key, for stores that do not say yet which key they are sealed under. */
+  /** Sealed under the new key, for stores that have not recorded their key yet. */
   readonly masterKeySeal: string
   readonly context: AuditContext
 }
 
 /**
- * Seals every sealed text again, and gives how many. The caller keeps all others from writing to
- * those tables, and tells all columns of the schema: it throws when anything is left in one of them
- * that is sealed under the old key.
+ * Seals every sealed text again, and returns how many. The caller blocks all writers of those
+ * tables, and passes all text columns of the schema: this throws when one of them still holds text
+ * under the old key.
  */
 export function* resealAll(
   { from, reseal, masterKeySeal, context }: Reseal,

@@ -8,13 +8,13 @@ interface Done {
   readonly target: string
   readonly outcome: 'done' | 'unchanged' | 'refused'
   readonly reason?: string | undefined
-  /** Of the entry that it made. */
+  /** The seq of its entry. */
   readonly seq?: number | undefined
   readonly detail?: NewAuditRow['detail']
   readonly context: AuditContext
 }
 
-/** The row of a verb of this store: `detail` always has `outcome`, `reason` and `seq`. */
+/** Writes the audit row of an operation; its `detail` always has `outcome`, `reason` and `seq`. */
 export function* recordAudit({
   siteId,
   action,

@@ -351,8 +351,8 @@ forEachSharedStore('webhooks', (open) => {
         const turn = { webhookId: made.webhook_id, owner: 'test', nowMs, leaseMs: 1000 }
         const due = await node.deps.store.nextDelivery(turn)
         await node.deps.store.nextDelivery(
-          { ...turn, leave: true },
-          { deliveryId: due?.deliveryId ?? '', end: 'untold', lastStatus: undefined },
+          { ...turn, release: true },
+          { deliveryId: due?.deliveryId ?? '', end: 'aborted', lastStatus: undefined },
         )
         return due?.secretsSealed.map((sealed) =>
           node.deps.keys.open(webhookPurpose(A, made.webhook_id), sealed),
