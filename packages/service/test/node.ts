@@ -37,7 +37,7 @@ const NO_RECEIPT = {
   committedAtMs: 0,
   deniedEverywhereAtMs: 0,
   deniedAtLatestMs: 0,
-  laggards: [],
+  pending: [],
   verifiers: [],
   exceptions: [],
 }

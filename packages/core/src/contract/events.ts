@@ -196,12 +196,9 @@ const issuerLine = z
       .nullable()
       .optional()
       .meta({ description: 'Present only if the status is distrusted.' }),
-    compromised: z
-      .array(compromisedKey)
-      .max(limits.compromised_keys_max)
-      .meta({
-        description: 'All compromised keys of this issuer, including keys that are not listed any more.',
-      }),
+    compromised: z.array(compromisedKey).max(limits.compromised_keys_max).meta({
+      description: 'All compromised keys of this issuer, including keys that are not listed any more.',
+    }),
   })
   .refine((line) => (line.status === 'distrusted') === (line.distrusted_at !== undefined), {
     path: ['distrusted_at'],

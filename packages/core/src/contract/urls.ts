@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '../holder/site-host.ts'
 import { limits } from './limits.ts'
 
 // The URL parser removes tabs and newlines, trims spaces and changes backslashes to slashes. URLs
@@ -32,8 +33,7 @@ export function parseWebhookUrl(value: unknown): URL | undefined {
  * 127.0.0.0/8 or `[::1]`.
  */
 export function isLoopback({ hostname }: URL): boolean {
-  // The parser has made IPv4 addresses canonical, so `127.0.0.1.evil.example` cannot match.
-  return hostname === '[::1]' || /^(?:.+\.)?localhost$|^127\.\d+\.\d+\.\d+$/.test(hostname)
+  return isLoopbackHost(hostname)
 }
 
 function parseCanonicalUrl(value: unknown, charsMax: number): URL | undefined {

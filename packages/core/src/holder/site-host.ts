@@ -34,7 +34,7 @@ const PORT_MAX = 65_535
 const HOST_CHARS_MAX = 253
 /** Both ports are default ports without a scheme, as in the signature. */
 const DEFAULT_PORT = /:(?:80|443)?$/
-const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:[a-z0-9-]+\.)*localhost)$/
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:[a-z0-9_-]+\.)*localhost)$/
 
 function normalizeHost(authority: string): string {
   return authority.toLowerCase().replace(DEFAULT_PORT, '')

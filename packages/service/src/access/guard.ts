@@ -83,11 +83,6 @@ function unknownSite({ views }: GuardDeps, siteId: SiteId): RevocationData {
   return { site: new SiteView({ siteId }), ageMs, ageMsMax }
 }
 
-/** The part of a verificationMethod that names the key. */
-export function toFragment(verificationMethod: string): string {
-  return verificationMethod.slice(verificationMethod.indexOf('#') + 1)
-}
-
 /** Used for every unknown token: expired, of no site, so it is denied like a known one. */
 const UNKNOWN_TOKEN: TokenFacts = {
   tokenSha256: '',

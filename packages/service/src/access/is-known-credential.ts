@@ -3,9 +3,9 @@ import type { Deps } from '../deps.ts'
 import { seenCredential } from './seen-credentials.ts'
 
 /**
- * Whether what was presented is the credential that its site knows by that id, and becomes known by
- * it now if none was. A revocation by id takes every credential of that id, and a holder who
- * delegates chooses the id: it may be that of another credential.
+ * Whether the presented credential is the one that its site knows by that id. Records it if the
+ * site knows none. A revocation by id revokes every credential with that id, and a holder who
+ * delegates chooses the id, which may be that of another credential.
  */
 export async function isKnownCredential(
   { store, clock }: Pick<Deps, 'store' | 'clock'>,

@@ -2,15 +2,12 @@ import { createHash } from 'node:crypto'
 import type { NonceStore } from '@countersign/core'
 import type { Store } from '../store/store.ts'
 
-/**
- * Beyond the end of a proof: another node whose clock runs behind may still take the proof for a
- * young one.
- */
+/** How long a nonce is kept after its proof has expired, for nodes whose clocks are behind. */
 const MARGIN_MS = 120_000
 
 /**
- * Holder proofs work once, on whatever node they are shown: their nonces are used up in the store.
- * Throws when the store cannot be asked.
+ * Consumes nonces in the store, so that a holder proof is valid once on all nodes together. Throws
+ * when the store is unavailable.
  */
 export function createStoreNonces(store: Pick<Store, 'consumeOnce'>): NonceStore {
   return {

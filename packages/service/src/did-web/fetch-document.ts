@@ -10,22 +10,19 @@ import {
 import { isLoopback } from '@countersign/core/contract'
 import { guardedRequest, mayBeAsked, type OutwardRules } from '../net/guarded-request.ts'
 
-/**
- * The keys with which a `did:web` says that it signs credentials: none at all when its document
- * names none.
- */
+/** The keys that a DID document names for signing credentials. There may be none. */
 interface FetchedKeys {
   readonly keys: readonly DidKey[]
-  /** Keys of the document that do not count, and why. */
+  /** Keys of the document that are ignored, and why. */
   readonly leftOut: readonly { readonly id: string; readonly why: string }[]
 }
 
-/** Fetches DID documents from elsewhere. Never part of a verification. */
+/** Fetches DID documents from other hosts. Never called during a verification. */
 export interface DidWebFetcher {
   /**
-   * A fault is in words for the administrator of the site: they do not tell an open port from a
-   * closed one. `cause` is for the log. `forSite` is the site on whose request it is asked; each
-   * may have a few under way, so that slow hosts of one do not keep the others from asking.
+   * `fault` is a message for the administrator of the site, and does not reveal whether a port is
+   * open. `cause` is for the log. `forSite` is the site that requested it. Each site may have a few
+   * fetches at a time, so that slow hosts of one site do not block the others.
    */
   fetch(
     did: string,
@@ -40,8 +37,7 @@ export interface DidWebOptions extends OutwardRules {
 
 const TIMEOUT_MS = 5000
 /**
- * On request, of one site and of all together. What the service asks by itself is not counted: it
- * keeps its own measure.
+ * Limits for fetches on request: of one site, and of all sites. The regular refresh has its own.
  */
 const RUNNING_OF_SITE_MAX = 4
 const RUNNING_MAX = 32
@@ -52,11 +48,11 @@ const NO_DOCUMENT = 'the host answered, but not with a DID document; redirects a
 const NOT_FETCHED = 'the DID document could not be fetched'
 
 /**
- * Asks public addresses over https only, follows no redirect, gives up after 5 s or 64 KiB. The
- * address is checked where the connection is made, for every address of the name.
+ * Connects to public addresses over https only, follows no redirects, and gives up after 5 s or
+ * 64 KiB. Every address of the name is checked when the connection is made.
  */
 export function createDidWebFetcher(options: DidWebOptions): DidWebFetcher {
-  /** The site of each that is under way on request. */
+  /** The site of each fetch on request that is running. */
   const running: string[] = []
   return {
     async fetch(did, forSite) {
@@ -85,7 +81,7 @@ export function createDidWebFetcher(options: DidWebOptions): DidWebFetcher {
   }
 }
 
-/** There was an answer, and it is not valid. */
+/** The host has answered, and its answer is invalid. */
 class Unfit extends Error {}
 
 async function fetchText(place: URL, options: DidWebOptions): Promise<string> {
@@ -138,10 +134,7 @@ function decode(bytes: Buffer): string {
   return bytes.toString('utf8')
 }
 
-/**
- * The right document, saying that nothing signs for this DID any more. That is a statement, not a
- * failure.
- */
+/** A valid document of this DID that names no signing keys. This is not a fault. */
 function saysNothingSigns(document: JsonValue, did: string): boolean {
   if (!isJsonObject(document) || document.id !== did) return false
   const { assertionMethod } = document

@@ -12,25 +12,25 @@ type RefreshDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'clock' | 'log'>
 const EVERY_MS = 10 * 60_000
 
 /**
- * Several sites at a time, and so long for each: hosts that do not answer must not keep the keys of
- * other sites as they are.
+ * Hosts that do not answer must not delay the other sites: several at a time, with a time limit.
  */
 const SITES_AT_ONCE = 8
 const SITE_MS_MAX = 120_000
 
 /**
- * Fetches the documents of all trusted `did:web` issuers once, and tells the sites that trust them
- * what has changed. Of a site whose issuers take longer than `siteMsMax` together the rest has to
- * wait for the next time; each time they come in another order.
+ * Fetches the documents of all trusted `did:web` issuers once, and updates the keys of the issuers
+ * at the sites that trust them. When the issuers of a site take longer than `siteMsMax` together,
+ * the rest waits for the next run; each run has another order.
  *
- * - A new key counts from now on; one that the site has retired or marked as compromised stays so.
- * - A key that is no longer in the document counts for nothing any more, also for what it signed
- *   before: its owner may have taken it out because it leaked, and a thief can write any date. A
- *   site that knows better can pin it.
- * - A document that cannot be fetched or read changes nothing, and is logged. One that names no
- *   keys at all is a statement like any other.
+ * - A new key is valid from now on. A key that the site has retired or marked as compromised stays
+ *   so.
+ * - A key that is no longer in the document is no longer valid, also for what it signed before: its
+ *   owner may have removed it because it leaked, and a thief can backdate a signature. A site that
+ *   still trusts the key can pin it.
+ * - A document that cannot be fetched or read changes nothing, and is logged. A document without
+ *   keys removes all keys.
  *
- * Rejects when the store cannot be asked.
+ * Rejects when the store is unavailable.
  */
 export async function refreshIssuers(
   deps: RefreshDeps,
@@ -47,7 +47,7 @@ export async function refreshIssuers(
   for (const each of ended) if (each.status === 'rejected') throw each.reason
 }
 
-/** What each document says, asked once for all sites. */
+/** The keys of each document, fetched once for all sites. */
 type Fetched = Map<string, Promise<readonly DidKey[] | undefined>>
 
 async function fetchedBySite({ store }: RefreshDeps): Promise<Map<SiteId, string[]>> {
@@ -85,11 +85,11 @@ async function refreshSite(
     fetched.set(issuer, asking)
     const keys = await asking
     try {
-      // Read after asking elsewhere: what the site has said meanwhile goes before.
+      // Read after the fetch: changes that the site has made meanwhile take precedence.
       const now = await store.issuer(siteId, issuer)
-      if (keys !== undefined && now !== undefined) await tellSite(deps, now, keys)
+      if (keys !== undefined && now !== undefined) await updateIssuer(deps, now, keys)
     } catch (err) {
-      // Such a row must not keep other issuers from their new keys.
+      // A forged row must not prevent the refresh of other issuers.
       if (!(err instanceof RowForged)) throw err
       log.error(
         { err, site_id: siteId, issuer },
@@ -119,7 +119,7 @@ function shuffled<T>(list: readonly T[]): readonly T[] {
     .map(([, each]) => each)
 }
 
-async function tellSite(
+async function updateIssuer(
   { store, views, clock, log }: RefreshDeps,
   issuer: Issuer,
   keys: readonly DidKey[],
@@ -145,10 +145,7 @@ async function tellSite(
   )
 }
 
-/**
- * Refreshes all issuers about every ten minutes, with jitter, so that many nodes do not knock at
- * once. Failures are logged and tried again.
- */
+/** Refreshes all issuers about every ten minutes. Failures are logged and tried again. */
 export function startIssuerRefresh(deps: RefreshDeps, ms: number = EVERY_MS): { close(): Promise<void> } {
   const stop = new AbortController()
   const refreshing = everyMs(

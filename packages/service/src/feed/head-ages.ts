@@ -6,12 +6,11 @@ import type { Store } from '../store/store.ts'
 /** For how long signed heads of each site are valid: its setting `max_staleness_seconds_max`. */
 export interface HeadAges {
   /**
-   * The value that belongs to this node's view of the site. Neither an older one, which a node
-   * could have read before it applied a change, nor a newer one: a lagging node must not give a
-   * raised value to a head without the revocations before the raise, because receipts were made
-   * with the lower one. After waiting for it, use it only with a view that was read since. Throws
-   * `not_found` when there is no such site, and `revocation_view_stale` when this node does not
-   * catch up with the store.
+   * The value that belongs to this node's view of the site, and neither an older nor a newer one: a
+   * node that lags must not sign a head with a raised value and without the revocations before the
+   * raise, because receipts were made with the lower value. After waiting for it, use it only with
+   * the view of that moment. Throws `not_found` when there is no such site, and
+   * `revocation_view_stale` when this node does not catch up with the store.
    */
   seconds(siteId: SiteId): number | Promise<number>
 }
@@ -23,7 +22,7 @@ export function createHeadAges(
   views: Pick<LiveViews, 'follow' | 'waitFor'>,
 ): HeadAges {
   const known = new Map<SiteId, number>()
-  /** How often anything was forgotten: what was read before that is not kept. */
+  /** How often an entry was dropped: a value that was read before that is not kept. */
   let forgotten = 0
   const forget = (siteId?: SiteId) => {
     forgotten++
@@ -40,7 +39,7 @@ export function createHeadAges(
     const before = forgotten
     const site = await store.site(siteId)
     if (site === undefined) throw new Problem('not_found')
-    // The entry of the change that made this value is not later than this.
+    // The entry that set this value is at this position or before it.
     await views.waitFor(await store.logPosition())
     if (before !== forgotten) return read(siteId)
     if (known.size >= KEPT_MAX) known.clear()

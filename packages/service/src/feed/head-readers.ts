@@ -3,19 +3,17 @@ import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 
 /**
- * Which sites have readers without a lease. A signed head that such a reader is given may live on
- * in a relay or cache, so receipts must know of it: it is written before the head is given out, and
- * some time ahead so that a stream costs a write only now and then.
+ * Records which sites have readers without a lease. Such a reader may pass its signed head on to a
+ * relay or cache, so receipts must take it into account. The record is written before the head is
+ * given out, and covers some time ahead, so that a stream needs a write only now and then.
  */
 export interface HeadReaders {
   /**
    * When this returns, heads of the site may be given to readers without a lease for a while.
-   * Rejects when the store cannot be written.
+   * Rejects when the store is unavailable.
    */
   cover(siteId: SiteId): Promise<void>
-  /**
-   * Whether heads may be given to them now. Renews in the background when the time is soon over.
-   */
+  /** Whether heads may be given to them now. Renews the record in the background. */
   isCovered(siteId: SiteId): boolean
 }
 

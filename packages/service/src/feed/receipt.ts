@@ -6,20 +6,20 @@ import type { LeaseRow } from '../store/operations/leases.ts'
 export interface StreamReader {
   readonly verifierId: string
   readonly keyId: string
-  /** Since when, without a break. */
+  /** Since when it has been connected without a break. */
   readonly connectedAtMs: number
-  /** What it has acknowledged. */
+  /** The last acknowledged entry. */
   readonly seq: number
   readonly acknowledgedAtMs: number | undefined
   readonly streams: readonly FeedStreamRow[]
 }
 
 /**
- * Everything that may read the log of a site. `nodes` were read before `leases`, and those before
+ * All readers of the log of a site. `nodes` were read before `leases`, and those before
  * `headReadersUntilMs`.
  */
 export interface SiteReaders {
-  /** Before any of it was read. */
+  /** The time before any of it was read. */
   readonly readAtMs: number
   /** Other nodes of the store. */
   readonly nodes: readonly FeedNodeRow[]
@@ -29,18 +29,18 @@ export interface SiteReaders {
   readonly headReadersUntilMs: number
 }
 
-/** An entry, when it was made, and what decides how long guards may accept without it. */
+/** An entry, when it was committed, and what limits how long guards may decide without it. */
 export interface CommittedEntry {
   readonly epoch: string
   readonly seq: number
   readonly atMs: number
-  /** Of the log of all sites. */
+  /** The position in the log of all sites. */
   readonly position: number
-  /** When the view of the answering node had it, or could no longer be used without it. */
+  /** When this node had applied it, or its view was too old to decide without it. */
   readonly deniedHereAtMs: number
-  /** Read after the commit. */
+  /** A time after the commit. */
   readonly committedAtMs: number
-  /** When the last head without the entry is no longer valid, clocks aside. */
+  /** When the last head without the entry expires, without allowance for clocks. */
   readonly headsDeadAtMs: number
   /** The longest validity of any such head. */
   readonly headAgeMsMax: number
@@ -52,32 +52,32 @@ export interface VerifierReport {
   readonly state: VerifierState
   readonly seq: number
   readonly acknowledgedAtMs: number | undefined
-  /** While it has not acknowledged the entry. Undefined when nothing is known. */
+  /** From when on it rejects everything if it does not acknowledge. Undefined when unknown. */
   readonly rejectsFromMs: number | undefined
 }
 
-/** How far an entry has got, and from when on no guard accepts what it revoked. */
+/** How far an entry has got, and from when on every guard denies what it revoked. */
 export interface Receipt {
   readonly connected: number
   readonly acknowledged: number
-  /** Connected verifiers that have not acknowledged and are not silent: worth waiting for. */
+  /** Connected verifiers that have not acknowledged and are not silent. A wait ends at 0. */
   readonly awaited: number
   readonly expected: number
   /**
-   * From the time of the entry until the last connected verifier acknowledged it; while some have
-   * not, until now.
+   * From the time of the entry until the last connected verifier acknowledged it, or until now if
+   * some have not.
    */
   readonly elapsedMs: number
   readonly committedAtMs: number
   /** Undefined when a verifier fails open. */
   readonly deniedEverywhereAtMs: number | undefined
   /**
-   * The same for all guards that do not fail open, whatever was declared or acknowledged in their
-   * names.
+   * The same for all guards that do not fail open, even if a declaration or acknowledgement was
+   * false.
    */
   readonly deniedAtLatestMs: number
   /** Connected and not acknowledged, the furthest behind first. */
-  readonly laggards: readonly VerifierReport[]
+  readonly pending: readonly VerifierReport[]
   /** Those that have not acknowledged come first. */
   readonly verifiers: readonly VerifierReport[]
   readonly exceptions: readonly VerifierReport[]
@@ -92,8 +92,8 @@ const VANISHED_MS_MAX = 86_400_000
 const EARLY_MS_MAX = 82_800_000
 
 /**
- * One for each name under each key: a reader that reconnects may have two connections for a while,
- * and the further one counts.
+ * One reader for each name under each key. A reader that reconnects may have two connections for a
+ * while; the one that has acknowledged more is used.
  */
 export function toReaders(streams: Iterable<FeedStreamRow>, epoch: string): readonly StreamReader[] {
   const byName = Map.groupBy(streams, ({ keyId, verifierId }) => `${verifierId} ${keyId}`)
@@ -112,7 +112,7 @@ export function toReaders(streams: Iterable<FeedStreamRow>, epoch: string): read
   })
 }
 
-/** Whether the instance has a stream on a node that is there. */
+/** Whether the instance has a stream on a node that is alive. */
 export function isConnected({ nodeId, nodeUntilMs }: LeaseRow, nowMs: number): boolean {
   return nodeId !== '' && nodeUntilMs > nowMs
 }
@@ -134,11 +134,11 @@ export function createReceipt(readers: SiteReaders, entry: CommittedEntry, nowMs
     ...holders.filter(({ isConnected: isThere }) => isThere).map(({ report }) => report),
     ...readers.streams.map((reader) => reportReader(reader, entry)),
   ]
-  const laggards = connected
+  const pending = connected
     .filter(({ state }) => state !== 'acknowledged')
     .sort((one, other) => one.seq - other.seq)
   const lastMs =
-    laggards.length > 0
+    pending.length > 0
       ? nowMs
       : Math.max(entry.atMs, ...connected.map(({ acknowledgedAtMs }) => acknowledgedAtMs ?? entry.atMs))
   const open = holders.filter(
@@ -146,14 +146,14 @@ export function createReceipt(readers: SiteReaders, entry: CommittedEntry, nowMs
   )
   return {
     connected: connected.length,
-    acknowledged: connected.length - laggards.length,
-    awaited: laggards.filter(({ state }) => state === 'waiting').length,
+    acknowledged: connected.length - pending.length,
+    awaited: pending.filter(({ state }) => state === 'waiting').length,
     expected: holders.filter(({ isExpected }) => isExpected).length,
     elapsedMs: Math.max(0, lastMs - entry.atMs),
     committedAtMs: entry.committedAtMs,
     deniedEverywhereAtMs: open.length > 0 ? undefined : deniedEverywhereAt(readers, holders, entry, nowMs),
     deniedAtLatestMs: everyGuardDeniesAt(entry),
-    laggards,
+    pending,
     verifiers: reports.sort((one, other) => order(one) - order(other) || one.seq - other.seq),
     exceptions: open.map(({ report }) => report),
   }
@@ -163,9 +163,9 @@ const order = ({ state }: VerifierReport) =>
   ['waiting', 'silent', 'not_connected', 'acknowledged'].indexOf(state)
 
 /**
- * No guard accepts after `everyGuardMs`, whether it is known here or not: its last head without the
- * entry was made before the commit. An earlier instant is stated when everything that can have such
- * a head is known, and then it is the last of their acknowledgements or ends.
+ * Every guard, known or unknown, denies after `everyGuardMs`: its last head without the entry was
+ * signed before the commit. An earlier instant is stated when all guards that can have such a head
+ * are known. Then it is the latest of their acknowledgements and lease ends.
  */
 function deniedEverywhereAt(
   readers: SiteReaders,
@@ -175,7 +175,7 @@ function deniedEverywhereAt(
 ): number {
   const { committedAtMs, headAgeMsMax } = entry
   const everyGuardMs = everyGuardDeniesAt(entry)
-  // The bound for every guard says nothing about one that failed open until it closed.
+  // A guard that fails open has no bound: it denies once it has acknowledged or closed.
   const openMs = Math.max(
     -Infinity,
     ...holders.map(({ lease, deniesAtMs }) => (lease.failsOpen ? deniesAtMs : -Infinity)),
@@ -184,7 +184,7 @@ function deniedEverywhereAt(
   const isKnown = readers.headReadersUntilMs < committedAtMs - headAgeMsMax - CLOCK_ALLOWANCE_MS
   if (nodesMs === undefined || !isKnown || nowMs - committedAtMs > EARLY_MS_MAX)
     return Math.max(everyGuardMs, openMs)
-  // An instance that came after all nodes had the entry was never given a head without it.
+  // An instance that opened its lease after all nodes had the entry never had a head without it.
   const appliedMs = nodesMs + (readers.nodes.length > 0 ? CLOCK_ALLOWANCE_MS : 0)
   const holding = holders.filter(({ lease }) => lease.openedAtMs <= appliedMs)
   return Math.max(
@@ -193,16 +193,15 @@ function deniedEverywhereAt(
   )
 }
 
-/** When the last head without the entry is no longer valid anywhere. */
+/** When the last head without the entry has expired everywhere. */
 function everyGuardDeniesAt({ headsDeadAtMs }: CommittedEntry): number {
   return headsDeadAtMs + CLOCK_ALLOWANCE_MS
 }
 
 /**
- * When the last node, this one included, has applied the entry. A node that has not said so can
- * neither decide nor give out heads without it once its view is too old, which it measures on a
- * clock of its own. Undefined before that: it may give such a head to a guard that is not known
- * yet.
+ * When the last node, including this one, had applied the entry. A node that has not reported it
+ * stops deciding and giving out heads once its view is too old by its own clock. Undefined before
+ * that: such a node may still give a head without the entry to a guard that is not known yet.
  */
 function nodesDenyAt(
   { nodes, readAtMs }: SiteReaders,
@@ -216,7 +215,7 @@ function nodesDenyAt(
   for (const { view } of nodes) {
     const mark = view.epoch === epoch ? view.marks.find((each) => each.position >= position) : undefined
     const deniesAtMs = mark?.atMs ?? committedAtMs + view.ageMsMax
-    // Leases that it opened before its view was too old have to be among those that were read.
+    // The leases must have been read after that node could last open one.
     if (deniesAtMs > (mark === undefined ? readAtMs : untilMs)) return undefined
     lastMs = Math.max(lastMs, deniesAtMs)
   }
@@ -229,8 +228,8 @@ interface Holder {
   readonly isConnected: boolean
   readonly isExpected: boolean
   /**
-   * From when on this instance denies what the entry revoked; -Infinity when its lease ended
-   * before.
+   * From when on this instance denies what the entry revoked; -Infinity when its lease ended before
+   * the commit.
    */
   readonly deniesAtMs: number
 }
@@ -238,9 +237,9 @@ interface Holder {
 function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Holder {
   const { committedAtMs, headAgeMsMax, headsDeadAtMs } = entry
   const isThere = isConnected(lease, nowMs)
-  // While it has a stream, what was said about its end may be a mistake or a lie.
+  // While the instance has a stream, a declaration that it has closed is wrong.
   const isClosed = lease.closedAtMs !== undefined && !isThere
-  // A node that vanished can have given it heads until it stopped counting as there.
+  // A node that crashed may have given it heads until the node's own lease expired.
   const servedAtMs = isThere
     ? nowMs
     : lease.nodeId === ''
@@ -283,7 +282,7 @@ function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Ho
 }
 
 function reportReader({ verifierId, seq, streams }: StreamReader, entry: CommittedEntry): VerifierReport {
-  // Undefined when it had the entry before it connected.
+  // Empty when it had the entry before it connected.
   const times = streams.flatMap(({ acks }) => acks.find((ack) => ack.seq >= entry.seq)?.atMs ?? [])
   return {
     verifierId,

@@ -5,8 +5,7 @@ import type { Store } from '../store/store.ts'
 
 /**
  * Throws `cursor_ahead` for a position that is not in the log: in another epoch, or after the head.
- * Another node may be ahead of this one, so this waits until the view of this node has reached the
- * current end of the log before it rejects.
+ * Another node may be ahead of this one, so the view first catches up with the log.
  */
 export async function requirePosition(
   { store, views }: { readonly store: Pick<Store, 'logPosition'>; readonly views: LiveViews },

@@ -5,22 +5,22 @@ import type { Leases } from './leases.ts'
 import type { CommittedEntry, SiteReaders } from './receipt.ts'
 import type { StreamRegistry } from './stream-registry.ts'
 
-/** Reads who may read the log of a site. Callers that ask at the same time share one reading. */
+/** Loads the readers of a site's log. Concurrent callers share one reading. */
 export interface SiteReadings {
-  /** At most about 100 ms old. Rejects when the store cannot be asked. */
+  /** At most about 100 ms old. Rejects when the store is unavailable. */
   read(siteId: SiteId, need: ReadingNeed): Promise<SiteReaders>
   /** How many leases the last reading of a site found, while it is still in use. */
   leases(siteId: SiteId): number
-  /** This node has heard something about the readers of a site. */
+  /** Something about the readers of a site has changed on this node. */
   changed(siteId: SiteId): void
-  /** This node has applied the log up to here. */
+  /** This node has applied the log up to `position`. */
   applied(position: number): void
 }
 
 interface ReadingNeed {
   /** The reading has to include every lease that was opened before this entry was committed. */
   readonly entry?: Pick<CommittedEntry, 'epoch' | 'position'>
-  /** The reading has to include everything that this node has heard so far. */
+  /** The reading has to include everything that this node knows so far. */
   readonly isLatest: boolean
 }
 
@@ -32,9 +32,7 @@ export interface SiteReadingsParts {
   readonly streams: Pick<StreamRegistry, 'readers'>
 }
 
-/**
- * A reading of 1,000 leases takes about 10 ms of the event loop, so it is used again for so long.
- */
+/** A reading of 1,000 leases takes about 10 ms of the event loop, so it is reused for this long. */
 const REUSED_MS = 100
 
 interface Reading {
@@ -44,7 +42,7 @@ interface Reading {
   readonly beganMs: number
   endedMs: number | undefined
   leases: number
-  /** Something was heard after the reading began. */
+  /** Something has changed after the reading began. */
   isOutdated: boolean
 }
 
@@ -54,8 +52,8 @@ export function createSiteReadings(parts: SiteReadingsParts, reusedMs = REUSED_M
   let applied = { epoch: '', position: -1 }
 
   /**
-   * Nodes are read first: what a node gave out before it reported the entry is then among the
-   * leases.
+   * Reads the nodes first: a lease that a node opened before it reported the entry is then among
+   * the leases.
    */
   const load = async (siteId: SiteId): Promise<SiteReaders> => {
     const readAtMs = clock.clocks().wallMs
@@ -105,8 +103,8 @@ export function createSiteReadings(parts: SiteReadingsParts, reusedMs = REUSED_M
         if (last === undefined) return begin(siteId).readers
         if (isUsable(last, askedMs, need)) return last.readers
         if (last.endedMs !== undefined) return begin(siteId).readers
-        // One reading at a time: the next one begins when this one is over, and serves all that
-        // wait for it.
+        // One reading at a time: the next one begins when this one ends, and serves all callers
+        // that wait for it.
         await last.readers.catch(() => undefined)
       }
     },

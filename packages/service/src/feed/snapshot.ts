@@ -22,11 +22,11 @@ import type { Store } from '../store/store.ts'
 export interface SnapshotOrder {
   readonly store: Pick<Store, 'siteRecordsAfter' | 'epochLinks'>
   /**
-   * What the node knows of the site. The snapshot is as of its head at the moment of the order,
-   * however far it gets meanwhile.
+   * The node's view of the site. The snapshot ends at its head at the time of the call, however far
+   * the view gets meanwhile.
    */
   readonly view: SiteView
-  /** A time before the store was asked for what the view knows. */
+  /** A time before the store was asked for the entries of the view. */
   readonly asOfMs: number
   /** How long the head is valid. */
   readonly ageSecondsMax: number
@@ -36,11 +36,10 @@ export interface SnapshotOrder {
 const PAGE = 1000
 
 /**
- * All that a verifier of the site must know, in signed lines. The site and its issuers are written
- * down from the view, what was revoked from the log itself, in its order: a log is only ever added
- * to, so that up to a given entry it is the same whenever it is read, and no transaction has to
- * wait for a slow reader. The chain is recomputed on the way. Throws, and never signs, when it does
- * not lead to the head.
+ * The state of a site for a verifier, in signed lines. The site and its issuers come from the view,
+ * the revocations from the log, in its order. The log is append-only: up to a given entry it is the
+ * same whenever it is read, so no transaction has to stay open for a slow reader. The hash chain is
+ * recomputed on the way. Throws, without signing, when it does not lead to the head.
  */
 export function createSnapshot(order: SnapshotOrder): AsyncIterable<Uint8Array> {
   const { siteId, head } = order.view
@@ -95,8 +94,7 @@ async function* pieces(
       if (text !== undefined) texts.push(text)
     }
     if (texts.length > 0) yield piece(texts)
-    // Neither a store that answers at once nor a reader that takes everything may keep other
-    // requests waiting.
+    // Lets other requests run, even if the store and the reader never make this loop wait.
     await nextTurn()
   }
   if (hash !== head.hash) throw new Error(`the log of ${siteId} does not lead to its head at ${seqMax}`)
@@ -104,10 +102,7 @@ async function* pieces(
   yield Buffer.from(`${JSON.stringify(end)}\n`)
 }
 
-/**
- * How the epoch of the log began, and those before it. Signed again for each snapshot, by the key
- * that signs now.
- */
+/** How this epoch of the log and the earlier ones began, signed by the current key. */
 async function epochLines(
   store: Pick<Store, 'epochLinks'>,
   siteId: SiteId,
@@ -129,8 +124,8 @@ async function epochLines(
 }
 
 /**
- * A line has the members of its entry and a type, so the text of the body will do as it is.
- * Undefined for what needs no line of its own.
+ * A line has the members of its entry and a type, so the text of the body is copied. Undefined for
+ * entries that the state of the site includes already.
  */
 function toLine({ kind, body, at }: EntryRecord, view: SiteView, tokensSince: string): string | undefined {
   switch (kind) {
@@ -139,7 +134,7 @@ function toLine({ kind, body, at }: EntryRecord, view: SiteView, tokensSince: st
     case 'credential.revoked':
       return `{"type":"credential",${body.slice(1)}`
     case 'token.revoked':
-      // Both are written from the year down to the second, so their order is that of their texts.
+      // RFC 3339 times in UTC can be compared as text, down to the second.
       return at.slice(0, 19) < tokensSince.slice(0, 19) ? undefined : `{"type":"token",${body.slice(1)}`
     case 'user.reinstated':
       return JSON.stringify(reinstatedLine(JSON.parse(body), view))
@@ -150,14 +145,11 @@ function toLine({ kind, body, at }: EntryRecord, view: SiteView, tokensSince: st
     case 'key.compromised':
       return undefined
     default:
-      throw new Error(`no line of a snapshot says ${kind}`)
+      throw new Error(`there is no snapshot line for ${kind}`)
   }
 }
 
-/**
- * Of a user that was reinstated there are several lines, in the order of what happened. When it was
- * first revoked never changes.
- */
+/** A reinstated user has several lines, in the order of the log, all with the first revocation. */
 function reinstatedLine(
   { ppid, reinstated_at }: { ppid: Ppid; reinstated_at: string },
   view: SiteView,

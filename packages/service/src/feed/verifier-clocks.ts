@@ -4,23 +4,20 @@ import type { LeaseName } from '../store/operations/leases.ts'
 import type { Clock } from '../time/clock.ts'
 import { toName } from './leases.ts'
 
-/** What verifiers say about the time, beside what this node says. */
+/** Compares the clocks of verifiers with the clock of this node. */
 export interface VerifierClocks {
-  /** A verifier instance has acknowledged; its clock was so far ahead of this node's. */
+  /** A verifier instance has acknowledged; its clock was `aheadMs` ahead of this node's. */
   heard(instance: LeaseName, aheadMs: number): void
   /**
    * The clock of this node minus that of an instance, when it last acknowledged here. Undefined
-   * when it has not lately.
+   * when that was more than a minute ago.
    */
   differenceMs(instance: LeaseName): number | undefined
-  /** The median of all instances that have acknowledged lately; 0 when there are none. */
+  /** The median of all instances that acknowledged within a minute; 0 when there are none. */
   medianMs(): number
 }
 
-/**
- * Verifiers reject heads from more than 5 s ahead of their own clock, so this must be noticed
- * earlier.
- */
+/** Lower than the 5 s by which a head may be ahead of a verifier's clock before it is rejected. */
 const CLOCK_DIFFERENCE_MS_MAX = 2000
 /** Guards acknowledge every 5 s. */
 const KEPT_MS = 60_000
@@ -34,8 +31,8 @@ interface Heard {
 }
 
 /**
- * Reports a disagreement of clocks in the log, and again every five minutes. It ends nothing:
- * either side may be wrong.
+ * Logs a warning when the clocks disagree, and again every five minutes. Nothing else happens,
+ * because either side may be wrong.
  */
 export function createVerifierClocks(clock: Clock, log: Pick<Logger, 'warn' | 'info'>): VerifierClocks {
   const instances = new Map<string, Heard>()
@@ -84,7 +81,7 @@ export function createVerifierClocks(clock: Clock, log: Pick<Logger, 'warn' | 'i
   return {
     heard(instance, aheadMs) {
       const name = toName(instance)
-      instances.delete(name) // The oldest stand first.
+      instances.delete(name) // Keeps the oldest first.
       instances.set(name, { differenceMs: -aheadMs, atMs: nowMs() })
       if (nowMs() - judgedMs >= JUDGED_MS) judge()
     },

@@ -8,8 +8,8 @@ import type { LiveViews } from './live-views.ts'
 /** When entries of the log were committed. */
 export interface CommitTimes {
   /**
-   * A time read after the entry was committed, as early as is known, and a position that is at
-   * least that of the entry. The entry must exist.
+   * The earliest known time after the entry was committed, and a position that is at least that of
+   * the entry. The entry must exist.
    */
   find(siteId: SiteId, seq: number): Promise<Committed>
   close(): Promise<void>
@@ -18,7 +18,7 @@ export interface CommitTimes {
 interface Committed {
   readonly committedAtMs: number
   readonly position: number
-  /** When this node had applied it, by its own clock. Undefined while it has not. */
+  /** When this node had applied it, by its own clock. Undefined if it has not yet. */
   readonly appliedAtMs: number | undefined
 }
 
@@ -39,10 +39,10 @@ const MARKS_MAX = 20_000
 const RECORD_MS = 5000
 
 /**
- * The time of an entry itself is read before its transaction begins, and waiting for a lock can
- * make it much older than the commit. What this node reads from the log is committed, so the clock
- * at that moment will do. The store keeps such times every few seconds, for entries that were read
- * before a restart.
+ * The time in an entry is read before its transaction begins, and waiting for a lock can make it
+ * much older than the commit. An entry that this node reads from the log is committed, so the time
+ * of that read is used instead. The store keeps such times every few seconds, for entries that were
+ * read before a restart.
  */
 export function openCommitTimes(
   { store, views, clock, log }: CommitTimesParts,
@@ -52,7 +52,7 @@ export function openCommitTimes(
   /** The sites of all marks, oldest first. */
   let order: SiteId[] = []
   let recordedPosition = -1
-  /** What this node had applied before it decided anything or gave out a head. */
+  /** The position that was applied before this node decided anything or gave out a head. */
   let loadedPosition = views.position
 
   const add = (siteId: SiteId, mark: Mark) => {
@@ -86,7 +86,7 @@ export function openCommitTimes(
   })
 
   const wallMs = () => Math.ceil(clock.clocks().wallMs)
-  const ofMark = ({ committedAtMs, position }: Mark) => ({
+  const toCommitted = ({ committedAtMs, position }: Mark) => ({
     committedAtMs,
     position,
     appliedAtMs: committedAtMs,
@@ -111,9 +111,9 @@ export function openCommitTimes(
       const at = own.findIndex((each) => each.seq >= seq)
       const mark = own[at]
       // The first mark of a site may be much later than an entry that was read before it.
-      if (mark !== undefined && at > 0) return ofMark(mark)
+      if (mark !== undefined && at > 0) return toCommitted(mark)
       const recorded = await store.committedBy(siteId, seq)
-      if (recorded === undefined) return mark === undefined ? unknown() : ofMark(mark)
+      if (recorded === undefined) return mark === undefined ? unknown() : toCommitted(mark)
       const { position } = recorded
       const committedAtMs = Math.min(recorded.atMs, mark?.committedAtMs ?? Infinity)
       const markedAtMs = mark?.committedAtMs ?? (position <= views.position ? wallMs() : undefined)

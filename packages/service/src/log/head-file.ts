@@ -6,7 +6,7 @@ import { type Heartbeat, parseHeartbeat, type SiteId } from '@countersign/core'
 /** The last signed head of each site, as the file outside the store has it. */
 export interface KeptHeads {
   readonly heads: ReadonlyMap<SiteId, Heartbeat>
-  /** Lines that are no signed head, such as one that a crash has cut. */
+  /** Lines that are not a signed head, such as one that a crash has cut. */
   readonly unreadable: number
 }
 
@@ -63,8 +63,8 @@ export async function writeHeadFile(file: string, lines: Iterable<string>): Prom
 }
 
 /**
- * Moves the file out of the way, for a log that does not have to continue what it says. Gives the
- * new name; undefined when there is no file.
+ * Renames the file, when the log no longer has to continue its heads. Returns the new name, or
+ * undefined when there is no file.
  */
 export function setHeadFileAside(file: string, epoch: string): string | undefined {
   if (!existsSync(file)) return undefined

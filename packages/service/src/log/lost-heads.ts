@@ -5,8 +5,7 @@ import type { Store } from '../store/store.ts'
 interface LostHead {
   readonly head: Heartbeat
   /**
-   * How far the log of the site goes now, or went when its next epoch began; 0 when the site is
-   * missing.
+   * The head of the site's log now, or when its next epoch began; 0 when the site is missing.
    */
   readonly seq: number
 }
@@ -14,7 +13,7 @@ interface LostHead {
 export interface HeadComparison {
   /**
    * The log should have these and does not: entries are missing, were rewritten, or this is another
-   * log altogether.
+   * log.
    */
   readonly lost: readonly LostHead[]
   /**
@@ -24,10 +23,7 @@ export interface HeadComparison {
   readonly leftBehind: readonly LostHead[]
 }
 
-/**
- * So many epochs are walked back to find out whether the log continues the one that a head belongs
- * to.
- */
+/** How many epochs are searched for the one that a head belongs to. */
 const EPOCHS_MAX = 256
 
 type LogStore = Pick<Store, 'epoch' | 'siteEntriesAfter' | 'epochLinks'>
@@ -54,10 +50,7 @@ export async function compareHeads(
   return { lost, leftBehind }
 }
 
-/**
- * Whether the log has this very entry. The store is asked unless it is the last one that is known
- * here.
- */
+/** Whether the log has this very entry. Asks the store unless it is the head that is known here. */
 export async function hasHead(
   store: Pick<Store, 'siteEntriesAfter'>,
   { site_id, seq, hash }: Heartbeat,
@@ -69,10 +62,7 @@ export async function hasHead(
   return entry?.seq === seq && entry.hash === hash
 }
 
-/**
- * Heads of epochs that this log continues, as far as it does, and heads of epochs that it does not
- * know.
- */
+/** Splits heads of earlier epochs: entries that this log did not continue, and unknown epochs. */
 async function compareFormer(store: LogStore, heads: readonly Heartbeat[]) {
   const continued = new Set<string>()
   const leftBehind: LostHead[] = []
@@ -85,16 +75,13 @@ async function compareFormer(store: LogStore, heads: readonly Heartbeat[]) {
   return { leftBehind, unknown: heads.filter(({ epoch }) => !continued.has(epoch)) }
 }
 
-/**
- * The name of a feed key is the key itself. Whether it is one of the service's own is another
- * question.
- */
+/** The id of a feed key is the key itself. Does not check that the key is one of the service's. */
 async function isSigned(head: Heartbeat): Promise<boolean> {
   const key = parseMultikey(head.kid)
   return key !== undefined && (await checkHeartbeat(head, key)) !== undefined
 }
 
-/** For an operator: which site has lost how much. */
+/** Describes for an operator which site has lost how many entries. */
 export function describeLoss({ lost: [first, ...more] }: HeadComparison, epoch: string): string | undefined {
   if (first === undefined) return undefined
   const { head, seq } = first

@@ -5,12 +5,11 @@ import type { LogEnd, LoggedEntry, LogPage } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
 import type { Wake } from './wake.ts'
 
-/** A piece of the log, in order and without holes. */
+/** A part of the log, in order and without gaps. */
 export interface TailPage {
   readonly entries: readonly LoggedEntry[]
   /**
-   * Read before the store was asked: what stands in the page, and all before it, was the log at
-   * this moment or later.
+   * The clocks before the store was asked: the log had these entries at this time or later.
    */
   readonly askedAt: Clocks
   /** Whether the log ended with this page when the store was asked. */
@@ -24,20 +23,20 @@ export interface TailOptions {
   readonly wake: Wake
   readonly clocks: () => Clocks
   readonly signal: AbortSignal
-  /** Told of every failure to read; the tail tries again by itself. */
+  /** Called with every failure to read. The tail tries again. */
   readonly onFailure: (fault: unknown) => void
   readonly pageSize?: number
 }
 
-/** The truth is asked for this often; a wake-up only makes it sooner. */
+/** How often the store is read. A wake-up makes the next read earlier. */
 export const POLL_MS = 250
 const PAGE_SIZE = 2000
 
 /**
- * Follows the log of all sites from its beginning without end, also with pages that hold nothing
- * new: those prove that nothing was added. Each time it reads the last entry once more, so that a
- * log which was cut or rewritten behind it does not go unnoticed: that throws a `LogCorrupted`. A
- * store that does not answer is asked again.
+ * Follows the log of all sites from its beginning without end. Pages without new entries are
+ * yielded too: they confirm that nothing was added. Each read includes the last entry again, to
+ * detect a log that was cut or rewritten: that throws a `LogCorrupted`. A store that does not
+ * answer is asked again.
  */
 export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void, void> {
   const { store, wake, clocks, signal, onFailure, pageSize = PAGE_SIZE } = options
@@ -55,7 +54,7 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
     }
     const isEnd = page !== undefined && page.entries.length < pageSize
     if (page !== undefined) {
-      const entries = news(page.entries, last)
+      const entries = newEntries(page.entries, last)
       last = entries.at(-1) ?? last
       yield { entries, askedAt, isEnd, end: page.end }
     }
@@ -63,7 +62,7 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
   }
 }
 
-function news(page: readonly LoggedEntry[], last: LoggedEntry | undefined): readonly LoggedEntry[] {
+function newEntries(page: readonly LoggedEntry[], last: LoggedEntry | undefined): readonly LoggedEntry[] {
   let position = 0
   if (last !== undefined) {
     const again = page[0]

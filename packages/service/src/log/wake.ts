@@ -1,17 +1,14 @@
 /**
- * Tells sleepers that something may have happened. It counts, so that a reader that looked before
- * the last call does not miss it.
+ * Wakes sleepers when something may have happened. It counts the calls, so that a reader does not
+ * miss a call between its last read and its sleep.
  */
 export interface Wake {
-  /**
-   * How often it was called. Read it before you look; give it to `sleep` when there was nothing to
-   * see.
-   */
+  /** How often `wake` was called. Read it before you read the store, and pass it to `sleep`. */
   readonly count: number
   wake(): void
   /**
-   * Ends at once if it was called since `count` was read; otherwise at the next call, after `ms`,
-   * or when the signal fires. Never rejects.
+   * Ends at once if `wake` was called since `count` was read; otherwise at the next call, after
+   * `ms`, or when the signal fires. Never rejects.
    */
   sleep(count: number, ms: number, signal: AbortSignal): Promise<void>
 }

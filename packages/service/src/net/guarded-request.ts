@@ -11,9 +11,9 @@ import {
 } from './public-address.ts'
 import { createNameResolver } from './resolve-name.ts'
 
-/** Where requests of this service may go when another party has named the address. */
+/** Where this service may send requests when another party has chosen the address. */
 export interface OutwardRules {
-  /** For development: this machine is asked too, by http and on any port. */
+  /** For development: also allows this machine, over http and on any port. */
   readonly allowLoopback: boolean
   // The rest is for tests, which have no public addresses of their own.
   readonly resolve?: typeof lookUp
@@ -22,13 +22,10 @@ export interface OutwardRules {
   readonly portsAllowed?: readonly number[]
 }
 
-/** On other ports our requests would be a port scan by order of a site administrator. */
+/** With other ports, the administrator of a site could use this service as a port scanner. */
 const PORTS_ALLOWED = [443, 8443]
 
-/**
- * Whether a URL may be asked, as far as its spelling tells. Where its name leads is seen when the
- * connection is made.
- */
+/** Whether a URL may be requested, by its text. The address is checked when connecting. */
 export function mayBeAsked(url: URL, rules: OutwardRules): boolean {
   const { isPublic = isPublicAddress, portsAllowed = PORTS_ALLOWED } = rules
   if (isLoopback(url)) return rules.allowLoopback && /^https?:$/.test(url.protocol)
@@ -47,15 +44,15 @@ export interface OutwardRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: OutgoingHttpHeaders
   readonly body?: string
-  /** Ends all of it, the answer included. */
+  /** Ends the request and its response. */
   readonly signal: AbortSignal
 }
 
 /**
- * Asks a public address, over a connection of its own, and gives the answer as soon as its head is
- * there; how much of the rest is read is for the caller. The address is checked where the
- * connection is made, for every address of the name. Follows no redirect. Rejects with an
- * `AddressForbidden` before a single packet was sent, or with whatever went wrong.
+ * Sends a request to a public address over a new connection. Resolves when the head of the response
+ * has arrived; the caller reads as much of the body as it needs. Every address of the name is
+ * checked when the connection is made. Follows no redirects. Rejects with an `AddressForbidden`
+ * before any packet is sent, or with the error of the request.
  */
 export function guardedRequest(
   url: URL,
@@ -77,7 +74,7 @@ export function guardedRequest(
     ...(ca === undefined ? {} : { ca }),
   })
   request.on('error', answered.reject)
-  // The socket is ours then, and no other code listens to its errors.
+  // This code owns the socket then, and no other code listens to its errors.
   request.on('upgrade', (_answer, socket) => {
     socket.on('error', () => {}).destroy()
     answered.reject(new Error('the host wants to switch protocols'))

@@ -1,10 +1,7 @@
 import { lookup as lookUp } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/**
- * Reserved IPv4 (IANA special-purpose registry), and what clouds use as addresses of their own
- * machinery.
- */
+/** Reserved IPv4 (IANA special-purpose registry), and internal addresses of cloud providers. */
 const NOT_PUBLIC_V4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -25,10 +22,10 @@ const NOT_PUBLIC_V4 = [
 ] as const
 
 /**
- * All of IPv6 but 2000::/3, the only part given out to the public; so unique local, link-local,
- * multicast, mapped (::ffff:0:0/96) and translated (64:ff9b::/96, 64:ff9b:1::/48) addresses are
- * out. Within it: protocol assignments with Teredo and ORCHID, documentation, and 6to4, in which an
- * IPv4 address hides.
+ * All of IPv6 except 2000::/3, the only public part. This excludes unique local, link-local,
+ * multicast, mapped (::ffff:0:0/96) and translated (64:ff9b::/96, 64:ff9b:1::/48) addresses. Within
+ * 2000::/3: protocol assignments with Teredo and ORCHID, documentation, and 6to4, which contains
+ * IPv4 addresses.
  */
 const PUBLIC_V6 = [['2000::', 3]] as const
 const NOT_PUBLIC_V6 = [
@@ -44,8 +41,8 @@ const notPublicV6 = toBlockList(NOT_PUBLIC_V6, 'ipv6')
 const loopbackV4 = toBlockList([['127.0.0.0', 8]], 'ipv4')
 
 /**
- * Whether an address, in plain spelling and without brackets, is one on the public Internet. False
- * for whatever is not an address.
+ * Whether an address without brackets is on the public Internet. False for text that is not an
+ * address.
  */
 export function isPublicAddress(address: string): boolean {
   if (address.includes('%')) return false
@@ -54,22 +51,22 @@ export function isPublicAddress(address: string): boolean {
   return family === 6 && publicV6.check(address, 'ipv6') && !notPublicV6.check(address, 'ipv6')
 }
 
-/** This very machine: 127.0.0.0/8 or ::1. */
+/** Whether an address is on this machine: 127.0.0.0/8 or ::1. */
 export function isLoopbackAddress(address: string): boolean {
   const family = isIP(address)
   return family === 4 ? loopbackV4.check(address, 'ipv4') : family === 6 && /^[0:]+:0*1$/.test(address)
 }
 
-/** Thrown, and passed to callbacks, before a single packet has been sent. */
+/** Thrown, and passed to callbacks, before any packet is sent. */
 export class AddressForbidden extends Error {
   override readonly name = 'AddressForbidden'
 }
 
 /**
- * Resolves a name as connecting would, and refuses it when any of its addresses is not allowed.
- * Given to a socket as its `lookup`, so what was checked is what is connected to: a name that
- * changes its mind between two questions gains nothing. A socket does not ask for a host that is an
- * address itself: check that beforehand.
+ * A `lookup` for sockets that rejects a name when any of its addresses is not allowed. The socket
+ * connects to the address that was checked, so a name that resolves differently the next time (DNS
+ * rebinding) gains nothing. A socket does not call it for a host that is an address: check that
+ * beforehand.
  */
 export function createGuardedLookup(
   isAllowed: (address: string) => boolean,

@@ -4,32 +4,29 @@ import { everyMs } from '../every-ms.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 
-/**
- * Time as this node may use it: never running back, and refusing to leap (see the core's time
- * mark). Injected, so that tests have their own.
- */
+/** The time of this node: it never runs backwards, and does not follow a wall clock that jumps. */
 export interface Clock {
   /**
-   * Throws a `Problem('store_unavailable')`-like fault when the wall clock has leapt and no store
-   * has confirmed it.
+   * Throws a Problem `store_unavailable` when the wall clock has jumped ahead and the store has not
+   * confirmed that time.
    */
   nowMs(): number
-  /** Why the time of this node is not to be relied on, for the operator; undefined while it is. */
+  /** Why the time of this node is unreliable, for the operator; undefined if it is reliable. */
   problem(): string | undefined
   readonly clocks: () => { readonly wallMs: number; readonly monotonicMs: number }
 }
 
 const CONFIRM_MS = 5000
-/** As far as a clock may leap ahead; and no holder proof is believed that is older. */
+/** As far as a clock may jump ahead, and the maximum age of a holder proof. */
 const BEHIND_MS_MAX = 60_000
 
 /**
- * A clock whose highest time the store keeps, so that what was expired stays expired after a
- * restart and on other nodes. Asks the store at once, and rejects when it cannot be asked; then
- * every five seconds. A wall clock that has leapt is believed only when the store has heard of that
- * time from another node, or after a restart; until then `nowMs` throws. A wall clock far behind
- * the time on record is in doubt: time stands still, and nothing that was expired comes back. A
- * reset by an operator counts for more than any time that was known before it.
+ * A clock whose highest time the store keeps, so that what has expired stays expired after a
+ * restart and on other nodes. Asks the store at once, and then every five seconds; rejects when the
+ * store is unavailable at the start. After the wall clock has jumped ahead, `nowMs` throws until
+ * the store has received that time from another node, or until a restart. While the wall clock is
+ * far behind the time of the store, the time stands still. A reset by an operator replaces all
+ * earlier times.
  */
 export async function openClock(
   store: Pick<Store, 'confirmedTime' | 'confirmTime'>,
@@ -43,17 +40,17 @@ export async function openClock(
 
   const confirm = async () => {
     const now = mark.now(clocks())
-    // A time that leapt must not become the store's, or every node would follow; but the store may
-    // know better by now.
-    const told = await (now.jumped === true ? store.confirmedTime() : store.confirmTime(now.ms, resets))
+    // A time that jumped must not become the store's, or every node would follow. The store may
+    // have another time by now.
+    const confirmed = await (now.jumped === true ? store.confirmedTime() : store.confirmTime(now.ms, resets))
     const { monotonicMs } = clocks()
-    if (told.resets > resets) {
-      // Not the wall clock of this machine: should that be the one that was wrong, it must be seen
-      // to leap, and not move the time once more.
-      mark.reset({ wallMs: told.atMs, monotonicMs })
-      log.warn({ from: rfc3339(confirmedMs), to: rfc3339(told.atMs) }, 'an operator has reset the time')
-    } else mark.confirm(told.atMs, monotonicMs)
-    ;({ atMs: confirmedMs, resets } = told)
+    if (confirmed.resets > resets) {
+      // Not the wall clock of this machine: if that is the one that was wrong, it must be detected
+      // as a jump, and not move the time again.
+      mark.reset({ wallMs: confirmed.atMs, monotonicMs })
+      log.warn({ from: rfc3339(confirmedMs), to: rfc3339(confirmed.atMs) }, 'an operator has reset the time')
+    } else mark.confirm(confirmed.atMs, monotonicMs)
+    ;({ atMs: confirmedMs, resets } = confirmed)
     const why = problem()
     if (why !== undefined) log.error({ why }, 'the time is in doubt; this node is not ready')
   }

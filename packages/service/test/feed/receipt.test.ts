@@ -97,7 +97,7 @@ describe('a receipt of readers without an instance', () => {
       acknowledged: 0,
       expected: 0,
       elapsedMs: 0,
-      laggards: [],
+      pending: [],
       verifiers: [],
     })
   })
@@ -108,7 +108,7 @@ describe('a receipt of readers without an instance', () => {
       acknowledged: 1,
       awaited: 2,
       elapsedMs: 500,
-      laggards: [
+      pending: [
         { verifierId: 'c', instanceId: undefined, seq: 0 },
         { verifierId: 'b', seq: 3 },
       ],
@@ -139,7 +139,7 @@ describe('a receipt of readers without an instance', () => {
       stream('a', 2, { connectedAtMs: AT - 10 }),
       stream('a', 5, { acks: [{ seq: 5, atMs: AT + 30 }] }),
     ]
-    expect(receipt(twice, 5)).toMatchObject({ connected: 1, acknowledged: 1, elapsedMs: 30, laggards: [] })
+    expect(receipt(twice, 5)).toMatchObject({ connected: 1, acknowledged: 1, elapsedMs: 30, pending: [] })
     expect(toReaders(twice, EPOCH)).toMatchObject([
       { verifierId: 'a', connectedAtMs: AT - 10, seq: 5, acknowledgedAtMs: AT + 30 },
     ])
@@ -156,7 +156,7 @@ describe('a receipt of readers without an instance', () => {
     expect(receipt([stream('a', 9, { epoch: 'epoch001', acks: [{ seq: 9, atMs: AT }] })], 4)).toMatchObject({
       connected: 1,
       acknowledged: 0,
-      laggards: [{ verifierId: 'a', seq: 0 }],
+      pending: [{ verifierId: 'a', seq: 0 }],
     })
   })
 
@@ -176,7 +176,7 @@ describe('a receipt of instances', () => {
       connected: 2,
       acknowledged: 1,
       expected: 2,
-      laggards: [{ verifierId: 'web', instanceId: 'two' }],
+      pending: [{ verifierId: 'web', instanceId: 'two' }],
     })
   })
 
@@ -212,7 +212,7 @@ describe('a receipt of instances', () => {
       acknowledged: 0,
       awaited: 0,
       expected: 1,
-      laggards: [{ instanceId: 'one' }],
+      pending: [{ instanceId: 'one' }],
       verifiers: [{ state: 'silent', rejectsFromMs: AT + 40_000 }],
     })
     // One that has just connected has had no time to say anything.
@@ -226,7 +226,7 @@ describe('a receipt of instances', () => {
       connected: 0,
       awaited: 0,
       expected: 1,
-      laggards: [],
+      pending: [],
       verifiers: [{ state: 'not_connected', rejectsFromMs: AT + 20_000 }],
     })
     expect(deniedAfter({ leases: [away('one', AT - 20_000)] })).toBe(40_000)
@@ -319,7 +319,7 @@ describe('a receipt of instances', () => {
   it('counts nothing that was acknowledged in another epoch (A261)', () => {
     expect(look({ leases: [acked('one', AT + 5, { epoch: 'epoch001' })] })).toMatchObject({
       acknowledged: 0,
-      laggards: [{ seq: 0 }],
+      pending: [{ seq: 0 }],
     })
     expect(deniedAfter({ leases: [acked('one', AT + 5, { epoch: 'epoch001' })] })).toBe(40_000)
   })

@@ -154,7 +154,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     const early = await Promise.race([waiting, sleep(300)])
     expect(early).toBeUndefined()
     one.verifiers.acknowledge(claim(8, 'c'))
-    expect(await waiting).toMatchObject({ connected: 3, acknowledged: 3, laggards: [] })
+    expect(await waiting).toMatchObject({ connected: 3, acknowledged: 3, pending: [] })
   })
 
   it('of a node that has gone without a word do not count permanently, nor when it comes back before them', async () => {

@@ -25,7 +25,7 @@ const NO_RECEIPT = {
   committedAtMs: 0,
   deniedEverywhereAtMs: 0,
   deniedAtLatestMs: 0,
-  laggards: [],
+  pending: [],
   verifiers: [],
   exceptions: [],
 }

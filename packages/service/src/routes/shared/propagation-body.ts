@@ -21,7 +21,7 @@ export function toPropagationBody(receipt: Receipt): Propagation {
     committed_at: formatTime(committedAtMs),
     denied_everywhere_at: toTime(deniedEverywhereAtMs),
     denied_at_latest: formatTime(Math.ceil(deniedAtLatestMs)),
-    laggards: toReports(receipt.laggards, ({ seq }) => ({ seq })),
+    laggards: toReports(receipt.pending, ({ seq }) => ({ seq })),
     verifiers: toReports(receipt.verifiers, ({ state, seq, acknowledgedAtMs, rejectsFromMs }) => ({
       state,
       seq,

@@ -29,7 +29,7 @@ export async function withPropagation(
   const receipt = await waitForVerifiers(deps, siteId, entry, { ms: preferWaitSeconds * 1000, until })
   if (receipt === undefined) return { status: 200, body }
   const propagation = toPropagationBody(
-    caller.kind === 'anonymous' ? { ...receipt, laggards: [], verifiers: [], exceptions: [] } : receipt,
+    caller.kind === 'anonymous' ? { ...receipt, pending: [], verifiers: [], exceptions: [] } : receipt,
   )
   return {
     status: 200,

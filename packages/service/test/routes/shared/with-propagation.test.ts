@@ -7,7 +7,7 @@ import { anonymous, keyOf } from '../../node.ts'
 
 const SITE = 'a.example' as SiteId
 const entry = { epoch: 'epoch000', seq: 4, atMs: 0 }
-const LAGGARD = {
+const PENDING = {
   verifierId: 'inner-host',
   instanceId: 'i1',
   state: 'waiting',
@@ -23,9 +23,9 @@ const RECEIPT = {
   committedAtMs: 1000,
   deniedEverywhereAtMs: undefined,
   deniedAtLatestMs: 71_000,
-  laggards: [LAGGARD],
-  verifiers: [LAGGARD],
-  exceptions: [LAGGARD],
+  pending: [PENDING],
+  verifiers: [PENDING],
+  exceptions: [PENDING],
 }
 const deps = {
   log: quiet,

@@ -1,6 +1,5 @@
 import { formatTime } from '@countersign/core'
 import type { Introspection } from '@countersign/core/contract'
-import { toFragment } from '../../../access/guard.ts'
 import { type ActiveToken, introspect as findActiveToken } from '../../../actions/introspect.ts'
 import { signIntrospection } from '../../../actions/sign-introspection.ts'
 import { Problem } from '../../../problem.ts'
@@ -50,7 +49,7 @@ function describe({ token, scope }: ActiveToken, baseUrl: string): Introspection
     credential_id: credentialIds[0] as string,
     credential_chain: [...credentialIds],
     issuer: token.issuer,
-    issuer_key: toFragment(token.issuerKey),
+    issuer_key: token.issuerKey.slice(token.issuerKey.indexOf('#') + 1),
     root_created_at: formatTime(token.signedAtMs),
     oldest_created_at: formatTime(token.oldestSignedAtMs),
   }
