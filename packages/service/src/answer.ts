@@ -17,12 +17,12 @@ export type Caller =
 export interface RouteAnswer {
   readonly status: number
   /**
-   * JSON, unless `contentType` says otherwise: then it is text, or bytes, as they are to be sent.
+   * JSON, unless there is a `contentType`: then it is text or bytes, sent as they are.
    */
   readonly body?: unknown
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Instead of a body: what goes on after the head of the answer has been sent. */
+  /** Instead of a body: the stream that follows the head of the answer. */
   readonly stream?: AnswerStream
 }
 

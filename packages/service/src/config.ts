@@ -5,50 +5,37 @@ import { createClientAddress } from './http/client-address.ts'
 import { readMasterKey } from './keys/master-key.ts'
 import { readSettings, type SettingSources } from './settings.ts'
 
-/**
- * The settings of one node, read once and frozen. Where each comes from and what it may be stands
- * in docs/operating.md.
- */
+/** The settings of one node, read once and frozen. docs/operating.md describes each of them. */
 export interface Config {
   readonly mode: 'development' | 'production'
-  /**
-   * Under which clients reach the service; ids, documents and `iss` are made of it. No slash at the
-   * end.
-   */
+  /** The public address of the service, without a slash at the end; ids and `iss` contain it. */
   readonly baseUrl: string
   readonly host: string
   readonly port: number
-  /**
-   * The listener for health, metrics, administration and revocation; without a port there is none.
-   */
+  /** The admin listener. Without a port there is none. */
   readonly adminHost: string
   readonly adminPort: number | undefined
   readonly store:
     | { readonly kind: 'sqlite'; readonly file: string }
     | { readonly kind: 'postgres'; readonly url: string }
   readonly dataDir: string
-  /**
-   * Where this node keeps the last signed head of each site, outside the store; undefined switches
-   * it off.
-   */
+  /** The file with the last signed head of each site, outside the store. Undefined: no file. */
   readonly headFile: string | undefined
-  /** Secrets at rest are sealed under it: 32 bytes. */
+  /** Encrypts secrets at rest: 32 bytes. */
   readonly masterKey: Uint8Array
-  /** Of the reference protected route. */
+  /** The site and the scope of the reference protected route. */
   readonly protectedSite: SiteId | undefined
   readonly protectedScope: readonly Scope[]
-  /** Addresses of proxies whose X-Forwarded-For is believed for rate limits. */
+  /** Addresses of proxies whose X-Forwarded-For is trusted for rate limits. */
   readonly trustedProxies: readonly string[]
   readonly workers: number
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
-  /** The oldest revocation data that a verification may rest on. */
+  /** The maximum age of the revocation data that a verification may use. */
   readonly viewAgeMsMax: number
   readonly rateLimits: RateLimits
   /** How many sign-ins of one site may be open at once, on all nodes together. */
   readonly openSignInsMax: number
-  /**
-   * From which load on verifications are refused with 503, so that revocations still get through.
-   */
+  /** Above this load verifications are rejected with 503, so that revocations still succeed. */
   readonly overload: {
     readonly eventLoopDelayMsMax: number
     readonly acceptDelayMsMax: number
@@ -56,7 +43,7 @@ export interface Config {
   }
 }
 
-/** The limits of the contract, with the operator's own numbers. */
+/** The rate limits of the contract, with the numbers of the operator. */
 export type RateLimits = Readonly<Record<keyof typeof rateLimits, RateLimit>>
 
 export type Mode = Config['mode']
@@ -69,8 +56,8 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as cons
 const RATE_LIMIT_NAMES = Object.keys(rateLimits) as (keyof RateLimits)[]
 
 /**
- * Every setting by its name in the file; COUNTERSIGN_<NAME> in the environment, --<name> with
- * dashes on the command line.
+ * All settings by their name in the file. In the environment a setting is COUNTERSIGN_<NAME>, on
+ * the command line --<name> with dashes.
  */
 export const settingNames = [
   'base_url',
@@ -98,14 +85,14 @@ export const settingNames = [
 type SettingName = (typeof settingNames)[number]
 
 /**
- * These may also come from a file that NAME_FILE names, and never from the command line, which
- * every user of the machine can read.
+ * These settings may also come from a file that NAME_FILE names. They cannot be flags: every user
+ * of the machine can read the command line.
  */
 const SECRETS: readonly SettingName[] = ['database_url', 'master_key']
 
 /**
  * Reads the settings: defaults, then the file, then the environment, then flags. Throws a TypeError
- * that names every mistake at once, in the operator's words and without the values of secrets.
+ * that names every mistake by its setting, and never contains the value of a secret.
  */
 export function readConfig(mode: Mode, sources: SettingSources): Config {
   const mistakes: string[] = []
@@ -237,8 +224,8 @@ function toMessage(mistakes: readonly string[]): string {
 }
 
 /**
- * Only where the store is, for commands that need nothing else. Throws like `readConfig` for
- * settings that are unknown or of no use to it; the others are not looked at.
+ * Reads only the settings of the store, for commands that need nothing else. Throws like
+ * `readConfig`. The other settings are not validated.
  */
 export function readStoreConfig(sources: SettingSources): Config['store'] {
   const mistakes: string[] = []
@@ -252,7 +239,7 @@ export function readStoreConfig(sources: SettingSources): Config['store'] {
 }
 
 /**
- * Only where the store is and which file keeps its heads, for commands that need nothing else.
+ * Reads only the settings of the store and the head file, for commands that need nothing else.
  * Throws like `readStoreConfig`.
  */
 export function readHeadFileConfig(sources: SettingSources): Config['headFile'] {
@@ -267,8 +254,8 @@ export function readHeadFileConfig(sources: SettingSources): Config['headFile'] 
 }
 
 /**
- * Only the master key, for a command that needs nothing else. Throws like `readConfig`; the other
- * settings are not looked at.
+ * Reads only the master key, for a command that needs nothing else. Throws like `readConfig`. The
+ * other settings are not validated.
  */
 export function readMasterKeyConfig(sources: SettingSources): Uint8Array {
   const mistakes: string[] = []
@@ -283,7 +270,7 @@ export function readMasterKeyConfig(sources: SettingSources): Uint8Array {
   return masterKey
 }
 
-/** The effective settings for people to look at; what is secret is not in it. */
+/** The effective settings for display, without secrets. */
 export function shownConfig({ masterKey: _secret, store, ...rest }: Config): Record<string, unknown> {
   return {
     ...rest,
@@ -336,8 +323,8 @@ function embeddedStore(dataDir: string): Config['store'] {
 }
 
 /**
- * Beside an embedded store by default; with PostgreSQL only if it is set, since nodes need not have
- * a disk.
+ * By default the head file is next to an embedded store. With PostgreSQL there is none unless it is
+ * set, since nodes need not have a disk.
  */
 function toHeadFile(
   settings: ReadonlyMap<SettingName, string>,

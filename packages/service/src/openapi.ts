@@ -20,9 +20,8 @@ type Json = Record<string, unknown>
 type Described = Endpoint & { readonly id: EndpointId }
 
 /**
- * The interface as OpenAPI 3.1, made from the very table that mounts and validates it. Schemas with
- * an id are written once under components; a schema that looks different as input and as output has
- * two names.
+ * The OpenAPI 3.1 document, created from the table that also mounts and validates the endpoints.
+ * Schemas with an id are components. A schema that differs as input and as output has two names.
  */
 export function createOpenapi(endpoints: readonly Described[], baseUrl: string): Json {
   const components = createComponents()
@@ -125,7 +124,7 @@ function toOperation(endpoint: Described, components: Components): Json {
   }
 }
 
-/** What receivers of webhooks are sent, and what their answers mean. */
+/** The requests that webhook receivers get, and the meaning of their answers. */
 function toDelivery(components: Components): Json {
   return {
     operationId: 'webhook_entry',
@@ -207,7 +206,7 @@ function toHeaders(headers: Readonly<Record<string, string>>): Json {
   )
 }
 
-/** One answer for each status, with the codes that it may have. */
+/** One answer for each status, with its possible codes. */
 function toProblemAnswers(endpoint: Described, components: Components): Json {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of new Set<ProblemCode>([...endpoint.problems, ...generalProblems])) {
@@ -271,8 +270,8 @@ function createComponents(): Components {
   const named = new Map<string, Json>()
 
   /**
-   * Moves the named parts of one schema to the components. Two schemas of one name are one thing,
-   * or get two names.
+   * Moves the named parts of a schema to the components. Two different schemas with the same name
+   * get two names.
    */
   const hoist = (
     { $defs = {}, $schema: _dialect, ...rest }: Json & { $defs?: Record<string, Json> },
@@ -307,16 +306,13 @@ function createComponents(): Components {
 
   return {
     inline: convert,
-    // Inside another schema a named one is referred to; at the root it would stand in full.
+    // A named schema inside another one becomes a reference; at the root it is written in full.
     of: (schema, io) => (convert(z.object({ schema }), io).properties as { schema: Json }).schema,
     schemas: () => Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
 
-/**
- * Writes a record with a fixed set of keys as the object that it is, so that readers see its
- * members.
- */
+/** Writes a record with a fixed set of keys as an object, so that its members are visible. */
 function spellOut({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { propertyNames, additionalProperties, required } = jsonSchema
   const names = typeof propertyNames === 'object' ? propertyNames.enum : undefined
@@ -326,7 +322,7 @@ function spellOut({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }):
   delete jsonSchema.propertyNames
 }
 
-/** Points every reference to where its schema went. */
+/** Points every reference to the component of its schema. */
 function pointed(value: unknown, names: ReadonlyMap<string, string>): unknown {
   return JSON.parse(JSON.stringify(value), (key, member: unknown) => {
     const [, name] = (key === '$ref' && typeof member === 'string' && /^#\/\$defs\/(.+)$/.exec(member)) || []

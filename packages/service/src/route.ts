@@ -8,7 +8,7 @@ type Request<Id extends EndpointId> = (typeof endpoints)[Id]['request']
 type Part<Id extends EndpointId, Name extends string> =
   Request<Id> extends Readonly<Record<Name, z.ZodType<infer Parsed>>> ? Parsed : undefined
 
-/** As JSON, or as a form where that is taken too. */
+/** From JSON, or from a form where the endpoint accepts one. */
 type Body<Id extends EndpointId> = [SentBody<Id>] extends [never] ? undefined : SentBody<Id>
 type SentBody<Id extends EndpointId> = {
   [Name in 'body' | 'form']: Name extends keyof Request<Id> ? Part<Id, Name> : never
@@ -17,8 +17,8 @@ type SentBody<Id extends EndpointId> = {
 type Access<Id extends EndpointId> = (typeof endpoints)[Id]['auth'] extends 'credential' ? Allow : undefined
 
 /**
- * A request that has passed everything the endpoint table says: its parts fit their schemas, its
- * caller may call.
+ * A request that has passed all steps of the pipeline: its parts are valid, and its caller may call
+ * this endpoint.
  */
 export interface RouteRequest<Id extends EndpointId = EndpointId> {
   readonly params: Part<Id, 'params'>

@@ -36,8 +36,8 @@ export interface Service {
   /** Accepts requests. Rejects when a port is taken. */
   listen(): Promise<{ readonly port: number; readonly adminPort: number | undefined }>
   /**
-   * Stops accepting, lets what runs finish, writes down what waits, and closes the store last.
-   * Calling it twice is the same as once.
+   * Stops accepting, lets running requests finish, writes pending rows, and closes the store last.
+   * A second call waits for the first.
    */
   close(): Promise<void>
 }
@@ -53,8 +53,8 @@ export interface OpenServiceOptions {
 }
 
 /**
- * Opens the store, reads the log, and makes a node of it all. Rejects, with everything closed
- * again, when any part cannot be opened. It accepts nothing before `listen`.
+ * Opens the store, reads the log and creates a node. When a part cannot be opened, closes the
+ * others and rejects. The node accepts requests after `listen`.
  */
 export async function openService(config: Config, options: OpenServiceOptions): Promise<Service> {
   const { log, onFatal, sharesPort = false, storeMustExist = false } = options
@@ -64,7 +64,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     return part
   }
   const closeAll = async () => {
-    // The last opened first: each may still need what was there before it.
+    // In reverse order, since a part may use those that were opened before it.
     for (const part of opened.splice(0).reverse()) await part.close()
   }
 
@@ -119,8 +119,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       }),
     )
     views.follow({ applied: () => verifiers.applied(views.position), lost: () => undefined })
-    // Receipts of other nodes count this one from now on, so it must not give out heads that are
-    // older than that.
+    // Receipts of other nodes include this node from now on, so it must not give out older heads.
     if (views.readiness().ready) await views.waitFor(await store.logPosition())
     verifiers.applied(views.position)
     const deps: Deps = {
@@ -173,7 +172,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
   }
 }
 
-/** Without a gauge of its own: the main listener makes room for it by rejecting verifications. */
+/** Never overloaded by itself: the main listener rejects verifications to make room for it. */
 function createAdminApp(deps: Deps, port: number, rateLimiter: RateLimiter): App {
   return createApp(deps, {
     routes: adminRoutes,

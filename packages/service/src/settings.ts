@@ -90,7 +90,7 @@ function toFlagMap(given: NonNullable<SettingSources['flags']>, mistakes: string
   return flags
 }
 
-/** Members of the configuration file as texts; lists become words. */
+/** The members of the configuration file as strings. A list becomes one string with blanks. */
 function toMembers(text: string | undefined, mistakes: string[]): [string, string][] {
   if (text === undefined) return []
   let parsed: unknown

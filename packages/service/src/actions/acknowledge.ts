@@ -6,9 +6,9 @@ import { requirePosition } from '../feed/require-position.ts'
 export interface Acknowledgement {
   readonly siteId: SiteId
   readonly keyId: string
-  /** Undefined: by a reader without a name. */
+  /** Undefined when the verifier has no name. */
   readonly verifierId: string | undefined
-  /** Undefined: by a reader that declares none. */
+  /** Undefined when the verifier declares none. */
   readonly instanceId: string | undefined
   readonly position: LogPosition
   /** The clock of the verifier. */
@@ -18,9 +18,9 @@ export interface Acknowledgement {
 }
 
 /**
- * A verifier says how far it has applied the log of a site. That is its word and nothing more;
- * receipts repeat it. Throws `not_found` when there is no such site, and `cursor_ahead` for what no
- * verifier can have applied.
+ * Records how far a verifier says it has applied the log of a site; receipts repeat this claim.
+ * Throws `not_found` when there is no such site, and `cursor_ahead` for an entry that does not
+ * exist.
  */
 export async function acknowledge(
   { store, views, clock, verifiers }: Pick<Deps, 'store' | 'views' | 'clock' | 'verifiers'>,

@@ -8,14 +8,14 @@ import type { AuditContext } from '../store/operations/audit.ts'
 import type { Issuer, NewIssuer } from '../store/operations/issuers.ts'
 
 export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched'> {
-  /** Only for a `did:web`: instead of asking its host. */
+  /** Only for a `did:web`: its keys, which are then not fetched. */
   readonly pinned: readonly string[] | undefined
 }
 
 /**
- * Lets a site trust an issuer. A `did:web` without pinned keys is fetched; when that fails, or a
- * key is not accepted, nothing is stored. When this returns, this node accepts what the issuer
- * signs. Throws `not_found` when there is no such site.
+ * Makes a site trust an issuer. A `did:web` without pinned keys is fetched; when that fails, or a
+ * key is rejected, nothing is stored. When this returns, this node accepts credentials of the
+ * issuer. Throws `not_found` when there is no such site.
  */
 export async function addIssuer(
   deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 'log'>,
@@ -24,7 +24,7 @@ export async function addIssuer(
 ): Promise<Issuer> {
   const { pinned, ...issuer } = order
   if ((await deps.store.site(issuer.siteId)) === undefined) throw new Problem('not_found')
-  // Before anything is fetched: no host need be asked about an issuer that is there.
+  // Before the fetch, which an issuer that exists already does not need.
   if ((await deps.store.issuer(issuer.siteId, issuer.issuer)) !== undefined) throw existsAlready()
   const keys = await keysFor(deps, issuer, pinned)
   const fetched = pinned === undefined && isDidWeb(issuer.issuer)
@@ -79,7 +79,7 @@ export async function fetchKeys(
   throw new Problem('key_rejected', 'the DID document names no key for assertionMethod; nothing was stored')
 }
 
-/** Throws `key_rejected` with the place of the key that is not accepted. */
+/** Throws `key_rejected` with the index of the first key that is not accepted. */
 export function pinnedKeys(read: ReturnType<typeof readPinnedKeys>): readonly DidKey[] {
   if (!('fault' in read)) return read
   throw new Problem('key_rejected', `keys: ${read.fault}`, {

@@ -17,9 +17,9 @@ export interface ApiKeyOrder {
 }
 
 /**
- * Makes an API key. Its secret is in the answer and nowhere else. An administrator of a site may
- * give any permission of that site, having the power over it already: a key that can add issuers
- * can grant access to anyone. Throws `not_found` when there is no such site.
+ * Creates an API key. Its secret is in the answer and nowhere else. An administrator of a site may
+ * grant every permission of the site: a key that can add issuers can grant access to anyone anyway.
+ * Throws `not_found` when there is no such site.
  */
 export async function createApiKey(
   { store }: Pick<Deps, 'store'>,
@@ -45,8 +45,8 @@ export async function createApiKey(
 }
 
 /**
- * Deletes a key of that site: it stops working here at once, and what it follows ends. Throws
- * `not_found` when the site has none of that name.
+ * Deletes a key of that site: it stops working here at once, and its feeds end. Throws `not_found`
+ * when the site has no such key.
  */
 export async function deleteApiKey(
   { store, apiKeys, feeds }: Pick<Deps, 'store' | 'apiKeys' | 'feeds'>,
@@ -55,7 +55,7 @@ export async function deleteApiKey(
   context: AuditContext,
 ): Promise<void> {
   const deleted = await store.deleteApiKey(siteId, keyId, context)
-  // Whatever the store said: a memory of this key is of no use.
+  // Also when the store fails: the cached key must not be used any more.
   apiKeys.forget(keyId)
   feeds.dropKey(keyId)
   if (!deleted) throw new Problem('not_found')

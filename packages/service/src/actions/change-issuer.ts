@@ -9,14 +9,14 @@ import type { ChangedIssuer, Issuer, IssuerChanges } from '../store/operations/i
 import { fetchKeys, isDidWeb, pinnedKeys } from './add-issuer.ts'
 
 export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched'> {
-  /** These and no others, from now on; nothing is fetched any more. */
+  /** The only keys from now on; none are fetched any more. */
   readonly pinned?: readonly string[]
 }
 
 type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keys' | 'log'>
 
 /**
- * Changes what is named. Trusting a `did:web` again fetches its document first, as adding it did.
+ * Changes the given members. Trusting a `did:web` again fetches its document first.
  * When this returns, this node decides by the new state. Throws `not_found` when the site does not
  * know the issuer.
  */

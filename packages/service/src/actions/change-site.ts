@@ -6,7 +6,7 @@ import type { AuditContext } from '../store/operations/audit.ts'
 import type { Site, SiteChanges } from '../store/operations/sites.ts'
 
 /**
- * Changes what is named. When this returns, this node decides by the new settings. Throws
+ * Changes the given members. When this returns, this node decides by the new settings. Throws
  * `not_found` when there is no such site.
  */
 export async function changeSite(

@@ -8,13 +8,11 @@ import type { Logged } from '../store/logged.ts'
 type ViewDeps = Pick<Deps, 'store' | 'views'>
 
 export interface RevocationToConfirm<T> {
-  /**
-   * Asks the store. With an answer that the log does not confirm, for a revocation in spite of it.
-   */
+  /** Revokes in the store. Given an answer that the log does not confirm, revokes again. */
   revoke(unconfirmed?: T): Promise<T>
   /**
-   * Whether the log has the revocation that the answer speaks of. `view` is that of its site, and
-   * has caught up with the log.
+   * Whether the log has the revocation of this answer. `view` is the view of its site, caught up
+   * with the log.
    */
   isIn(view: SiteView, answer: T): boolean
   siteIdOf(answer: T): SiteId
@@ -23,15 +21,15 @@ export interface RevocationToConfirm<T> {
 }
 
 /**
- * The row may honestly change between two questions, since others reinstate and revoke at the same
- * time.
+ * The row may legitimately change between two attempts, when other callers reinstate and revoke
+ * the same user.
  */
 const TRIES_MAX = 4
 
 /**
  * Revokes, and returns when this node denies. The table that says "already revoked" carries no MAC,
- * so that answer is believed only if the log, as this node has read and checked it, says the same;
- * otherwise the revocation is appended. Throws a `RowForged` if the table prevents even that.
+ * so that answer is trusted only if the log of this node confirms it. Otherwise the revocation is
+ * appended. Throws a `RowForged` if the table prevents even that.
  */
 export async function confirmRevocation<T extends Logged<{ readonly alreadyRevoked: boolean }>>(
   deps: ViewDeps,

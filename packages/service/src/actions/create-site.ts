@@ -7,9 +7,9 @@ import type { NewSite, Site } from '../store/operations/sites.ts'
 import { ensureOwnIssuer } from './own-issuer.ts'
 
 /**
- * Makes a site with a pairwise secret of its own, which trusts the service itself as an issuer from
- * the start. When this returns, this node knows the site. Throws `already_exists` for a second of
- * the same name.
+ * Creates a site with its own pairwise secret, which trusts the service as an issuer from the
+ * start. When this returns, this node knows the site. Throws `already_exists` when its id is
+ * taken.
  */
 export async function createSite(
   deps: Pick<Deps, 'store' | 'keys' | 'views'>,

@@ -22,26 +22,26 @@ import type { NewToken } from '../store/operations/tokens.ts'
 
 export interface Exchange {
   readonly signed: SignedCredential
-  /** Default: the credential's own. */
+  /** Default: that of the credential. */
   readonly siteId: SiteId | undefined
-  /** Default: all that the credential has. */
+  /** Default: the whole scope of the credential. */
   readonly requestedScope: readonly Scope[] | undefined
   readonly ttlSeconds: number | undefined
   readonly request: HolderRequest
 }
 
-/** The text of the token exists here and in the answer only. */
+/** The token itself is here and in the answer only; the store has its hash. */
 export interface NewAccessToken extends Omit<NewToken, 'sha256'> {
   readonly text: string
 }
 
-/** A site with many tokens has to wait for some of them to end; the shortest lives a minute. */
+/** A site with too many tokens waits until some expire; the shortest are valid for a minute. */
 const TOO_MANY_RETRY_SECONDS = limits.token_ttl_seconds_min
 
 /**
- * Gives a short-lived token for a credential that would be accepted now. Revocation is asked twice:
- * of the view with everything else, and of the store in the transaction that makes the token, so
- * that none is born of a revoked credential whatever the timing.
+ * Issues a short-lived token for a credential that would be accepted now. Revocation is checked
+ * twice: in the view with everything else, and in the transaction that stores the token, so that no
+ * token is issued for a credential that is revoked meanwhile.
  */
 export async function exchangeProof(
   deps: GuardDeps & Pick<Deps, 'store'>,
@@ -70,7 +70,7 @@ export async function exchangeProof(
   }
   const text = createSecretText('svc_at_', randomBytes(32))
   const token = tokenFor(allow, requestedScope ?? allow.subject.scope, ttlSeconds, deps.clock.nowMs())
-  // It may have ended while its holder proof was being used up.
+  // It may have expired while the nonce of its holder proof was stored.
   if (token.expiresAtMs <= token.issuedAtMs)
     throw new Problem('credential_expired', 'the credential has expired; get a new one')
   const made = await deps.store.createToken(

@@ -10,13 +10,13 @@ import { createOneTimeSecret, requireReturnUrl } from './start-sign-in.ts'
 
 export interface SignInReturn {
   readonly state: string
-  /** What binds the browser, as it brought it. */
+  /** The secret in the cookie of the browser. */
   readonly browser: string
   /** Undefined: the user has cancelled. */
   readonly payload: string | undefined
 }
 
-/** What the integration is told, and where. */
+/** The outcome for the integration, and its address. */
 export interface FinishedSignIn {
   readonly returnUrl: string
   readonly clientState: string | undefined
@@ -24,17 +24,17 @@ export interface FinishedSignIn {
 }
 
 /**
- * Ends a sign-in. The state is used up first, by one statement, whatever comes after:
- * `state_invalid` for all requests but one. Then the payload must be the one of this sign-in
- * (`callback_invalid`), and what it stands for must still count, by this node's view and by the
- * store. Only then there is a code.
+ * Ends a sign-in. First one statement uses up the state, whatever follows: `state_invalid` for all
+ * requests but one. Then the payload must be that of this sign-in (`callback_invalid`), and the
+ * credential must still be valid, in the view of this node and in the store. Only then a code is
+ * created.
  */
 export async function finishSignIn(
   deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
   { state, browser, payload }: SignInReturn,
 ): Promise<FinishedSignIn> {
   const { store, keys, clock, views } = deps
-  // Before the state is gone: the user can come back with it when this node knows enough again.
+  // Before the state is used up, so that the user can try again when this node has fresh data.
   if (payload !== undefined) requireFresh(views)
   const ended = await store.endSignIn(
     {
@@ -77,7 +77,7 @@ async function codeFor(
   return made === 'created' ? { code } : { refused: 'credential_revoked' }
 }
 
-/** Why the presentation of a moment ago would be denied now, by this node's view. */
+/** Why this node would deny the same presentation now. */
 export function recheckPresentation(
   presentation: SignInPresentation,
   site: SiteView | undefined,

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 
 export interface ActiveToken {
   readonly token: FoundToken
-  /** What is left of the token's scope now. */
+  /** The part of the token's scope that is still granted. */
   readonly scope: readonly Scope[]
 }
 

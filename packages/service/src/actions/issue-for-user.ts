@@ -22,10 +22,10 @@ import type { SeenCredential } from '../store/operations/credentials.ts'
 import type { Site } from '../store/operations/sites.ts'
 import { ensureOwnIssuer } from './own-issuer.ts'
 
-/** What a site wants one of its users to have. */
+/** A credential that a site orders for a user. */
 export interface IssueOrder {
   readonly siteId: SiteId
-  /** The site's own name of the user, of which nothing is kept, or the ppid itself. */
+  /** The id of the user at the site, which is not stored, or the ppid itself. */
   readonly user: { readonly userRef: string } | { readonly ppid: Ppid }
   readonly scope: readonly Scope[]
   readonly permissionId: PermissionId | undefined
@@ -49,17 +49,16 @@ export interface IssuedToUser {
 
 export type IssueDeps = Pick<Deps, 'store' | 'keys' | 'views'>
 
-/** Records what was issued before the caller gets it; throws where it must not be issued. */
+/** Records the credential before the caller gets it. Throws when it must not be issued. */
 export type KeepIssued = (issued: SeenCredential, credential: JsonObject) => Promise<void>
 
 /**
- * Signs a credential with the service's own key. When this returns, it is known here: it can be
- * listed, asked about and revoked.
+ * Signs a credential with the key of the service. When this returns, this node can list it, report
+ * its status and revoke it.
  *
- * A user who is revoked gets one too, and it is refused wherever it is shown, like any other of
- * that user. Whether the user may have one is settled by the log at every use; a check here could
- * only ever be older than that. A site that has distrusted the service as an issuer, or the key
- * that signs, gets none.
+ * A revoked user gets one too, and every verifier rejects it, like the other credentials of that
+ * user: the log decides at every use, and a check here could only be older. A site that distrusts
+ * the service as an issuer, or the key that signs, gets none.
  */
 export async function issueForUser(
   deps: IssueDeps,
@@ -105,8 +104,8 @@ export async function issueForUser(
 }
 
 /**
- * What an order comes to, at this site and at this moment: who signs, for whom and for how long.
- * Throws the Problem of one that cannot be met.
+ * Turns an order into the claims to sign: issuer, subject, lifetime. Throws the Problem of an order
+ * that cannot be fulfilled.
  */
 export async function settleOrder(
   deps: IssueDeps,
@@ -130,8 +129,7 @@ export async function settleOrder(
 }
 
 /**
- * A holder key enters no registry, but with a weak one an attacker could sign for the holder, as a
- * weak issuer key would.
+ * Rejects weak holder keys, with which an attacker could sign for the holder.
  */
 export function checkHolderKey(holderKey: string): PublicKey {
   const key = parseDidKey(holderKey)
@@ -144,8 +142,8 @@ export function checkHolderKey(holderKey: string): PublicKey {
 }
 
 /**
- * What the site says of us as an issuer. Its own word from the log is enough; where that says no,
- * the store is asked, and told of a new key.
+ * The service as an issuer of this site. The log is enough when it trusts the current key. If not,
+ * the store is read, and a new key is added there.
  */
 async function trustInUs(
   deps: IssueDeps,
@@ -188,9 +186,9 @@ export function chooseTtl(wanted: number | undefined, site: Site, issuerMax: num
 }
 
 /**
- * The second in which it is signed. A reinstatement counts to the end of its second, and the
- * credentials signed in that one with the old: so what is issued right after one is dated just
- * behind it, which is within the leeway of every verifier.
+ * The second in which it is signed. A reinstatement covers all of its second, so credentials that
+ * were signed in that second stay revoked. A credential that is issued right after one gets the
+ * next second, which is within the leeway of every verifier.
  */
 function signingTime({ views }: IssueDeps, siteId: SiteId, ppid: Ppid, nowMs: number): number {
   const secondMs = Math.floor(nowMs / 1000) * 1000

@@ -53,14 +53,14 @@ export async function replaceCompromisedFeedKey(
 }
 
 /**
- * To be run once before the first request; it then goes on until it is closed: applies what other
- * nodes have rotated, and makes sure that every site knows the service's keys. Rejects when the
- * store cannot be asked at the start; later failures are logged and tried again.
+ * Runs once before the first request and then periodically until it is closed: loads keys that
+ * other nodes have rotated, and adds the keys of the service to every site. Rejects when the store
+ * fails at the start; later failures are logged and tried again.
  */
 export async function openKeyUpkeep({ store, keys, views, clock, log }: KeyDeps): Promise<PeriodicJob> {
   const context = (): AuditContext => ({ actor: 'system', atMs: clock.nowMs(), requestId: undefined })
   await ensureOwnIssuerEverywhere({ store, keys, views }, context()).catch((err: unknown) => {
-    // The node starts and is not ready: the log names the row, and an operator can look at it.
+    // The node starts but is not ready. The log line names the row for the operator.
     if (!(err instanceof RowForged)) throw err
     log.error(
       { err },

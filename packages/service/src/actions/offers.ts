@@ -19,9 +19,9 @@ import {
 import { createOneTimeSecret } from './start-sign-in.ts'
 
 /**
- * Offers a user a credential, to be claimed once and soon, with a key of the user's own. Gives the
- * code of the offer, which exists here and in the answer only. What could not be issued now is
- * refused now, with the code that issuing has for it.
+ * Offers a credential to a user, who claims it once, within minutes, with a key of the browser.
+ * Returns the code of the offer, which is not stored. Throws when the credential could not be
+ * issued now, with the same codes.
  */
 export async function createOffer(
   deps: IssueDeps,
@@ -39,14 +39,14 @@ export async function createOffer(
   return code
 }
 
-/** What a person is told of an offer before accepting it. */
+/** What a user sees of an offer before accepting it. */
 export interface OfferedCredential {
   readonly site: Site
   readonly scope: readonly Scope[]
   /** How long the credential will be valid from the claim on. */
   readonly ttlSeconds: number
   readonly issuer: string
-  /** Until when the offer can be claimed. */
+  /** When the offer expires. */
   readonly expiresAtMs: number
 }
 
@@ -126,8 +126,7 @@ async function requireOffer({ store, clock }: Pick<Deps, 'store' | 'clock'>, sha
 }
 
 function requireNotRevoked({ views }: Pick<Deps, 'views'>, { siteId, ppid, isCancelled }: Offer): void {
-  // Whatever is signed from now on would be revoked, and not only what was signed before a
-  // reinstatement.
+  // Revoked now, so that a credential signed now would be revoked too.
   const isRevoked = views.view(siteId)?.userRevocation(ppid, Number.MAX_SAFE_INTEGER) !== undefined
   if (isCancelled || isRevoked)
     throw new Problem('credential_revoked', 'the access that was offered has been revoked')

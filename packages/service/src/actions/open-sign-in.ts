@@ -8,15 +8,15 @@ import { createOneTimeSecret, requireReturnUrl } from './start-sign-in.ts'
 export interface OpenedSignIn {
   readonly signIn: SignIn
   readonly site: Site
-  /** What the browser has to bring back from now on. */
+  /** The secret that the browser must send from now on. */
   readonly browser: string
-  /** Whether it was bound just now. */
+  /** Whether this call has bound it. */
   readonly isNew: boolean
 }
 
 /**
- * Opens a sign-in for the browser that comes first, and binds it to that one. The secret that binds
- * is always made here and never taken from the browser, so an attacker cannot plant one. Throws
+ * Opens a sign-in for the first browser that asks, and binds it to that browser. The secret is
+ * always created here and never taken from the browser, so an attacker cannot plant one. Throws
  * `state_invalid` for every other browser, and for a sign-in that has ended.
  */
 export async function openSignIn(

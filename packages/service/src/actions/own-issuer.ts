@@ -14,11 +14,10 @@ const LABEL = 'This service'
 type OwnIssuerDeps = Pick<Deps, 'store' | 'keys'> & Partial<Pick<Deps, 'views'>>
 
 /**
- * Makes sure that a site knows the service itself as an issuer, with every key that is published. A
- * site gets it at its creation, after a rotation, at every start and, should all that have failed,
- * with the first credential issued for it. What the site has said since stands: an issuer that it
- * distrusts stays distrusted, a key that it has retired or marked as compromised stays so. Doing it
- * again changes nothing.
+ * Adds the service as an issuer of a site, with every published key. This runs when the site is
+ * created, after a rotation, at every start and, if all that has failed, when the first credential
+ * is issued for the site. It does not override the site: a distrusted issuer stays distrusted, and
+ * a retired or compromised key stays so. Idempotent.
  */
 export async function ensureOwnIssuer(
   deps: OwnIssuerDeps,
@@ -50,7 +49,7 @@ export async function ensureOwnIssuer(
       knownSeq,
     )
     if (typeof added === 'object') return added
-    // Another node was faster. Its keys may be older than ours.
+    // Another node was faster, possibly with older keys.
     return ensureOwnIssuer(deps, siteId, context)
   }
   const missing = published.filter(({ id }) => !known.keys.some((key) => key.id === id))
@@ -66,8 +65,8 @@ export async function ensureOwnIssuer(
 }
 
 /**
- * The same for every site there is. Sites with a forged row are passed over; the first `RowForged`
- * is thrown after all others are done.
+ * The same for all sites. Sites with a forged row are skipped; the first `RowForged` is thrown
+ * after the others are done.
  */
 export async function ensureOwnIssuerEverywhere(deps: OwnIssuerDeps, context: AuditContext): Promise<void> {
   let forged: RowForged | undefined

@@ -19,7 +19,7 @@ import { createOneTimeSecret } from './start-sign-in.ts'
 
 export interface SignInTry {
   readonly state: string
-  /** What binds the browser, as it brought it. */
+  /** The secret in the cookie of the browser. */
   readonly browser: string
   readonly credential: SignedCredential | Denial
   /** The request as the holder signed it. */
@@ -27,10 +27,9 @@ export interface SignInTry {
 }
 
 /**
- * Presents a credential for a sign-in and gives the one-time payload for the way back. A refusal is
- * that of any presentation and leaves the sign-in as it was, but counts as a try: `triesLeft` says
- * how many remain. When all are used up, or the sign-in is over or another browser's, it is
- * `state_invalid`.
+ * Presents a credential for a sign-in. Returns the one-time payload for the callback. A rejected
+ * credential counts as a try, and `triesLeft` says how many remain; the sign-in stays open. Throws
+ * `state_invalid` when all tries are used, and when the sign-in is over or another browser's.
  */
 export async function presentForSignIn(
   deps: GuardDeps & Pick<Deps, 'store'>,
@@ -97,7 +96,7 @@ function toPresentation(
     stateSha256,
     siteId: subject.siteId,
     ppid: subject.ppid,
-    // The site learns of no more than it asked for.
+    // The site sees no more scope than it asked for.
     scope: requestedScope ?? subject.scope,
     permissionId: toPermissionId(credential),
     chain: listChain(credential),

@@ -7,8 +7,8 @@ import { StoreUnavailable } from '../store/errors.ts'
 import type { EntryPosition } from '../store/logged.ts'
 
 /**
- * Who has applied the entry of that number. Throws `not_found` for one that does not exist, or not
- * yet.
+ * Which verifiers have applied the entry with this number. Throws `not_found` when there is no
+ * such entry.
  */
 export async function loadPropagation(
   { store, verifiers }: Pick<Deps, 'store' | 'verifiers'>,
@@ -23,8 +23,8 @@ export async function loadPropagation(
 }
 
 /**
- * Waits for the acknowledgements of an entry, or until it is denied everywhere, for at most so
- * long. The entry stands in any case: undefined when the store cannot be asked how far it got.
+ * Waits for the acknowledgements of an entry, or until every verifier denies, for at most `ms`.
+ * Undefined when the store fails meanwhile; the entry is committed in any case.
  */
 export async function waitForVerifiers(
   { verifiers, log }: Pick<Deps, 'verifiers' | 'log'>,

@@ -6,9 +6,9 @@ import type { SignInPresentation } from '../store/operations/sign-ins.ts'
 import { recheckPresentation } from './finish-sign-in.ts'
 
 /**
- * Uses up the code of a sign-in and says who has signed in. `code_invalid` for a code that is
- * unknown, used, too old or tried with another verifier (RFC 7636 §4.6), and for a user who was
- * revoked since, all alike. A wrong verifier does not use the code up: an attacker who has seen it
+ * Uses up the code of a sign-in and returns the user. Throws `code_invalid` for a code that is
+ * unknown, used, expired or sent with another verifier (RFC 7636 §4.6), and for a user who was
+ * revoked since. A wrong verifier does not use up the code, so an attacker who has seen the code
  * cannot spoil it.
  */
 export async function redeemSignIn(
@@ -18,7 +18,7 @@ export async function redeemSignIn(
 ): Promise<SignInPresentation> {
   const challenge = hash('sha256', codeVerifier, 'base64url')
   const redeemed = await store.redeemSignIn(secretSha256(code), challenge, clock.nowMs())
-  // The store asks its tables; the log decides (A273).
+  // The store checks its tables, but the log decides (A273).
   if (
     redeemed === undefined ||
     recheckPresentation(redeemed, views.view(redeemed.siteId), clock.nowMs()) !== undefined

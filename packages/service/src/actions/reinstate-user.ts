@@ -5,8 +5,8 @@ import type { Reinstated } from '../store/operations/revocations.ts'
 import type { UserAtSite } from './revoke-user.ts'
 
 /**
- * Lets credentials of a revoked user count that are signed from now on. Those signed before stay
- * revoked permanently, and so do their tokens.
+ * Reinstates a revoked user: credentials that are signed from now on are valid. Earlier credentials
+ * and their tokens stay revoked permanently.
  */
 export async function reinstateUser(
   deps: Pick<Deps, 'store' | 'views'>,

@@ -11,14 +11,14 @@ import type { CredentialRow } from '../store/operations/credentials.ts'
 
 export interface StatusQuestion {
   readonly credentialIds: readonly CredentialId[]
-  /** Undefined: each is looked for where it is known. */
+  /** Undefined: each id is looked up at the site that knows it. */
   readonly siteId: SiteId | undefined
   /**
-   * Whether the one who asks belongs to that site: then ids count that the site has revoked without
-   * ever seeing them.
+   * Whether the caller belongs to that site: then the answer includes ids that the site has revoked
+   * before they were presented.
    */
   readonly isOwn: boolean
-  /** Answer from a view of that site at least this new. */
+  /** The view must have applied the log at least up to this entry. */
   readonly min: { readonly epoch: string; readonly seq: number } | undefined
 }
 
@@ -34,15 +34,15 @@ export type CredentialState =
 export interface StatusAnswer {
   readonly epoch: string
   readonly asOfMs: number
-  /** The end of the log of the site asked for, when there is such a site. */
+  /** The head of the log of that site, if the site exists. */
   readonly seq: number | undefined
   readonly states: ReadonlyMap<CredentialId, CredentialState>
 }
 
 /**
- * What this node would say of credentials now. The store knows which ones there are and why they
- * were revoked; whether they are revoked is judged by the very view that verifies, so that the two
- * cannot disagree. Throws a Problem when that view is too old.
+ * The status of credentials now. The store knows which ones exist and why they were revoked. The
+ * view decides whether they are revoked, as it does for verification, so that the two cannot
+ * disagree. Throws a Problem when the view is stale.
  */
 export async function revocationStatus(
   deps: Pick<Deps, 'store' | 'views' | 'clock'>,
@@ -55,7 +55,7 @@ export async function revocationStatus(
   const isAhead = [...rows.values()].some(
     (row) => row.revocation !== undefined && findRowRevocation(deps, row) === undefined,
   )
-  // The store was asked later than the view: let the view catch up.
+  // The store may be ahead of the view, which has to catch up.
   if (isAhead) await views.waitFor(await store.logPosition())
 
   requireFresh(views)
@@ -70,8 +70,7 @@ export async function revocationStatus(
 }
 
 /**
- * Of several sites that know an id, the first to know it: no other site can then change what is
- * said of it.
+ * Of several sites that know an id, the first one, so that no other site can change its status.
  */
 function firstKnown(rows: readonly CredentialRow[]): ReadonlyMap<CredentialId, CredentialRow> {
   const first = new Map<CredentialId, CredentialRow>()
@@ -91,8 +90,7 @@ function findRowRevocation(
 }
 
 /**
- * What is to be said of a credential that is known: by the view that verifies, with the reason that
- * the store keeps.
+ * The status of a known credential: decided by the view, with the reason from the store.
  */
 export function credentialState(
   deps: Pick<Deps, 'views'>,
@@ -116,8 +114,8 @@ export function credentialState(
 }
 
 /**
- * It was never presented here, yet its own site may have revoked it. Others are not told: a site
- * that merely names an id knows nothing of it.
+ * The credential was never presented here, but its site may have revoked it. Other sites do not
+ * see that: naming an id proves nothing about it.
  */
 function unseen(
   { views }: Pick<Deps, 'views'>,

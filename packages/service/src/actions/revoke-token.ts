@@ -7,17 +7,17 @@ import type { TokenRevocation } from '../store/operations/tokens.ts'
 import { confirmRevocation } from './confirm-revocation.ts'
 
 export interface TokenToRevoke {
-  /** Whatever was sent as one. */
+  /** As it was sent; it may be any text. */
   readonly token: string
-  /** Undefined: of whatever site. */
+  /** Undefined: a token of any site. */
   readonly siteId: SiteId | undefined
   readonly reason: string | undefined
 }
 
 /**
- * Revokes a token, and says which entry of which site's log that made. Undefined when there was
- * nothing to revoke: unknown, of another site, ended or revoked before, or no token at all; an
- * audit row is written all the same. When this returns, this node already denies.
+ * Revokes a token and returns the log entry of the revocation. Undefined when there was nothing to
+ * revoke: the token is unknown, of another site, expired or already revoked, or not a token. An
+ * audit row is written in any case. When this returns, this node already denies.
  */
 export async function revokeToken(
   deps: Pick<Deps, 'store' | 'views'>,
@@ -40,8 +40,8 @@ export async function revokeToken(
 }
 
 /**
- * By itself, or with its user or a credential of its chain. Those are final for this token; trust
- * in an issuer may come back.
+ * Whether the token, its user or a credential of its chain is revoked, which is final for this
+ * token. Trust in an issuer may come back, so it is not considered.
  */
 function isRevokedIn(view: SiteView, { token }: TokenRevocation): boolean {
   const { sha256, ppid, chain } = token

@@ -12,9 +12,9 @@ export interface UserAtSite {
 }
 
 /**
- * Takes access to one site away from one user: all credentials, known or not, and all tokens, until
- * the site reinstates the user. Doing it twice changes nothing. When this returns, the revocation
- * is on disk and this node already denies; other nodes follow within one poll of the log.
+ * Revokes the access of a user to a site: all credentials, known or not, and all tokens, until the
+ * site reinstates the user. Idempotent. When this returns, the revocation is durable and this node
+ * already denies; other nodes follow within one poll of the log.
  */
 export async function revokeUser(
   deps: Pick<Deps, 'store' | 'views'>,

@@ -15,8 +15,8 @@ export interface SignedIntrospection<Facts> {
 }
 
 /**
- * Asks about a token on behalf of a guard, and signs what it is told. `ask` is called after the
- * head was read, so the facts are at least as new as the head. Throws a Problem: `not_found` for an
+ * Introspects a token on behalf of a guard, and signs the result. `ask` is called after the head
+ * was read, so the facts are at least as new as the head. Throws a Problem: `not_found` for an
  * unknown site, `revocation_view_stale` when this node must not answer for its store.
  */
 export async function signIntrospection<Facts extends object>(

@@ -10,16 +10,16 @@ import type { Site } from '../store/operations/sites.ts'
 export interface SignInOrder {
   readonly siteId: SiteId
   readonly returnUrl: string
-  /** Undefined: whatever the credential gives. */
+  /** Undefined: the whole scope of the credential. */
   readonly requestedScope: readonly Scope[] | undefined
   readonly clientState: string | undefined
   readonly codeChallenge: string
 }
 
 /**
- * Begins a sign-in and gives its state, which exists here and in the answer only. Throws
- * `site_unknown`, and `redirect_not_allowed` for a return URL that is not, byte for byte, one of
- * the site's; `rate_limited` when the site has too many open already.
+ * Starts a sign-in and returns its state, of which only the hash is stored. Throws `site_unknown`,
+ * `redirect_not_allowed` unless the return URL is byte for byte a registered one, and
+ * `rate_limited` when the site has too many open sign-ins.
  */
 export async function startSignIn(
   deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'config'>,
@@ -49,7 +49,7 @@ export async function startSignIn(
 }
 
 /**
- * A flood from many addresses must not fill the store. It ends by itself when the first of them
+ * A flood from many addresses must not fill the store. The limit lifts when the first of them
  * expire.
  */
 function tooManyOpen(openMax: number): Problem {
@@ -60,14 +60,14 @@ function tooManyOpen(openMax: number): Problem {
 }
 
 /**
- * That the site still says so: one that has taken a return URL off its list means it for what is on
- * its way too.
+ * Throws unless the return URL is still registered: removing one also ends sign-ins that are
+ * running.
  */
 export function requireReturnUrl({ returnUrls }: Site, returnUrl: string): void {
   if (!returnUrls.includes(returnUrl)) throw new Problem('redirect_not_allowed')
 }
 
-/** 256 random bits in base64url. Only its hash may be kept. */
+/** 256 random bits in base64url. Only the hash may be stored. */
 export function createOneTimeSecret(): string {
   return randomBytes(32).toString('base64url')
 }

@@ -5,9 +5,9 @@ import type { Deps } from '../deps.ts'
 import type { TokenRow } from '../store/operations/tokens.ts'
 
 /**
- * What is to be said of a token in a list: that which introspection says. A token follows its
- * credential, chain, user, issuer, key and site, so one that would be rejected before its end
- * counts as revoked. Throws when this node cannot know.
+ * The status of a token in a list, the same as in introspection. A token depends on its credential,
+ * chain, user, issuer, key and site, so one that is rejected before it expires is listed as
+ * revoked. Throws when the revocation data of this node is stale.
  */
 export async function tokenStatus(
   { views }: Pick<Deps, 'views'>,

@@ -15,15 +15,15 @@ type WebhookDeps = Pick<Deps, 'store' | 'keys'>
 export interface WebhookOrder {
   readonly siteId: SiteId
   readonly url: string
-  /** Undefined: all. */
+  /** Undefined: all kinds. */
   readonly kinds: readonly EntryKind[] | undefined
 }
 
 /**
- * Has the entries of a site sent to a URL, from now on. The secret is in the answer and nowhere
- * else in the clear. Throws `webhook_url_forbidden` for a URL that may not be asked by its
- * spelling; a name is not looked up here, because the answer would tell what our name servers know,
- * and because it may lead elsewhere tomorrow: that is checked at every connection.
+ * Creates a webhook, which receives the entries of a site from now on. The secret is in the answer;
+ * the store has it encrypted. Throws `webhook_url_forbidden` for a URL that is not allowed. Names
+ * are resolved and checked at every connection, not here: an answer here would disclose what our
+ * name servers know, and the name may resolve to another address later.
  */
 export async function createWebhook(
   { store, keys, config }: WebhookDeps & Pick<Deps, 'config'>,
@@ -50,7 +50,7 @@ export async function createWebhook(
   return { webhook, secret }
 }
 
-/** Throws `not_found` when the site has none of that name. */
+/** Throws `not_found` when the site has no such webhook. */
 export async function deleteWebhook(
   { store }: Pick<Deps, 'store'>,
   siteId: SiteId,
@@ -61,9 +61,9 @@ export async function deleteWebhook(
 }
 
 /**
- * Makes a new secret for a webhook. For a day everything is signed under the one before as well, so
- * that the receiver can change over when it suits. Throws `not_found` when the site has no webhook
- * of that name.
+ * Creates a new secret for a webhook. For a day, deliveries are signed with the previous secret
+ * too, so that the receiver has time to change. Throws `not_found` when the site has no such
+ * webhook.
  */
 export async function rotateWebhookSecret(
   { store, keys }: WebhookDeps,
@@ -82,8 +82,8 @@ export async function rotateWebhookSecret(
 const TOO_MANY_RETRY_SECONDS = 60
 
 /**
- * Throws `not_found` when the site has no delivery of that name, `rate_limited` when very many
- * replays wait already.
+ * Throws `not_found` when the site has no such delivery, and `rate_limited` when too many replays
+ * are pending.
  */
 export async function replayDelivery(
   { store }: Pick<Deps, 'store'>,

@@ -30,10 +30,10 @@ import type { AuditContext } from '../store/operations/audit.ts'
 import type { SeenCredential } from '../store/operations/credentials.ts'
 import { readJsonFile, writePrivate } from './private-file.ts'
 
-/** What the development start writes down for tools, as `dev.json`. */
+/** The contents of `dev.json`, which the development start writes for tools. */
 export interface DevFile {
   readonly base_url: string
-  /** Of the admin listener. */
+  /** The address of the admin listener. */
   readonly admin_url?: string
   readonly site_id: string
   readonly operator_key: string
@@ -49,9 +49,9 @@ export interface DevFile {
 
 export interface Demo {
   readonly dev: DevFile
-  /** Whether everything was there already. */
+  /** Whether everything existed already. */
   readonly found: boolean
-  /** Something that had ended was made again, in words. */
+  /** Descriptions of what had expired or was revoked, and was created again. */
   readonly renewed: readonly string[]
 }
 
@@ -61,9 +61,8 @@ const LIFE_MS = limits.credential_lifetime_seconds_default * 1000
 const LEFT_MS_MIN = 86_400_000
 
 /**
- * Makes what a newcomer needs: a site, an issuer that it trusts, keys and two credentials. What is
- * there already stays, so a second start finds the same; what has ended or was revoked since is
- * made again.
+ * Creates what a newcomer needs: a site, an issuer that it trusts, keys and two credentials. A
+ * second start finds the same ones. What has expired or was revoked is created again.
  */
 export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   const { config, store, views, clock } = deps
@@ -153,10 +152,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   return { dev, found: known !== undefined, renewed }
 }
 
-/**
- * The development issuer signs outside the service, as an issuer does; its key is a file of its
- * own.
- */
+/** The development issuer signs outside the service, with a key in a file, as issuers do. */
 async function loadIssuerKey(file: string): Promise<PrivateKey> {
   const kept = readJsonFile(file)
   if (kept !== undefined) return importPrivateKey(kept)
@@ -204,8 +200,8 @@ async function issueDemo(
   { views }: Deps,
   { siteId, ppid, issuerKey, holder, nowMs }: DemoGrant,
 ): Promise<JsonObject> {
-  // A reinstatement counts to the end of its second; what is signed right after one has to be dated
-  // behind it.
+  // A reinstatement covers all of its second, so a credential that is signed right after it needs
+  // a later time.
   const secondMs = Math.floor(nowMs / 1000) * 1000
   const isCovered = (ms: number) => views.view(siteId)?.userRevocation(ppid, ms) !== undefined
   const createdMs = [secondMs, secondMs + 1000, secondMs + 2000].find((ms) => !isCovered(ms)) ?? secondMs
@@ -229,7 +225,7 @@ async function issueDemo(
   )
 }
 
-/** So that the lists have something to show before the first request. */
+/** Gives the lists some rows before the first request. */
 function toSeenCredential(document: JsonObject, siteId: SiteId): SeenCredential {
   const signed = readCredentialObject(document)
   if (isDenial(signed)) throw new Error('a credential of our own making cannot be read')

@@ -1,10 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/**
- * Writes a file that only its owner can read, at once and whole; its directory too, where it is
- * missing.
- */
+/** Writes a file that only its owner can read, atomically. Creates its directory if needed. */
 export function writePrivate(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${process.pid}`
@@ -12,7 +9,7 @@ export function writePrivate(file: string, text: string): void {
   renameSync(draft, file)
 }
 
-/** What a file holds as JSON; undefined when there is none, or it is not JSON. */
+/** The JSON in a file. Undefined when there is no file, or no JSON in it. */
 export function readJsonFile(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))

@@ -1,9 +1,9 @@
 import type { Demo } from './demo.ts'
 
-/** What the development start prints: where it is, what is there, and commands to paste. */
+/** What the development start prints: addresses, the demo site, and commands to paste. */
 export function formatSummary({ dev, found, renewed }: Demo, dataDir: string): string {
   const { base_url: url, site_id, ppid } = dev
-  // Quoted where a shell would take it apart.
+  // Quoted where a shell would split it.
   const file = (name: string) =>
     /^[\w./-]+$/.test(dataDir) ? `@${dataDir}/${name}` : `'@${dataDir.replaceAll("'", "'\\''")}/${name}'`
   const json = `-H 'Content-Type: application/json'`

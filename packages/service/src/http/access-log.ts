@@ -3,23 +3,23 @@ import type { Meters } from '../meters.ts'
 import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint, Reply } from './respond.ts'
 
-/** One line of JSON for each request. What came in query, headers or body is never part of it. */
+/** One line of JSON for each request, without anything from its query, headers or body. */
 export interface AccessLog {
   request(raw: RawRequest, endpoint: MountedEndpoint | undefined, reply: Reply, ms: number): void
-  /** For what was refused before there was a request. */
+  /** For what Node's parser rejected. */
   unread(code: string, requestId: string): void
-  /** For what must not leave: everything that is known about it. */
+  /** For faults of the service, with all details, which responses do not have. */
   fault(fault: unknown, endpoint: MountedEndpoint | undefined, requestId: string): void
 }
 
-/** Under which everything is counted that met no endpoint. */
-const NOWHERE = 'none'
+/** The endpoint of requests without one, in metrics. */
+const NO_ENDPOINT = 'none'
 
 export function createAccessLog(log: Logger, meters: Meters): AccessLog {
   return {
     request(raw, endpoint, reply, ms) {
       const { status, code } = reply
-      const id = endpoint?.id ?? NOWHERE
+      const id = endpoint?.id ?? NO_ENDPOINT
       meters.request(id, status, ms / 1000)
       if (code !== undefined) meters.problem(id, code)
       if (!log.isLevelEnabled('info')) return
@@ -27,7 +27,7 @@ export function createAccessLog(log: Logger, meters: Meters): AccessLog {
       log.info(
         {
           method: raw.method,
-          // The pattern, not the path: a path may hold anything that a caller typed.
+          // The pattern instead of the path, which may contain anything.
           route: endpoint?.path ?? null,
           status,
           code,
@@ -39,7 +39,7 @@ export function createAccessLog(log: Logger, meters: Meters): AccessLog {
       )
     },
     unread(code, requestId) {
-      meters.problem(NOWHERE, code)
+      meters.problem(NO_ENDPOINT, code)
       log.info({ method: null, route: null, code, request_id: requestId }, 'request')
     },
     fault(fault, endpoint, requestId) {

@@ -5,14 +5,14 @@ import { Problem } from '../problem.ts'
 import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
 
-/** How a body is written; `none` when there is no body. */
+/** The format of a body; `none` when there is no body. */
 export type BodyForm = 'json' | 'form' | 'none'
 
 const CHARSET = /^charset\s*=\s*(?:utf-8|"utf-8")$/
 
 /**
- * How the body is written, by the headers, before any of it is read. Throws
- * `unsupported_media_type` or `request_too_large`.
+ * The format of the body by its headers, before it is read. Throws `unsupported_media_type` or
+ * `request_too_large`.
  */
 export function requireBodyForm(raw: IncomingMessage, endpoint: MountedEndpoint): BodyForm {
   const { 'content-type': contentType, 'content-encoding': encoding, 'content-length': length } = raw.headers
@@ -121,7 +121,7 @@ export function parseFormBody(bytes: Uint8Array): Record<string, unknown> {
 
 /** Parses the parameters of a query or form; only those in `lists` may be repeated. */
 export function parseQuery(text: string, lists: readonly string[]): Record<string, unknown> {
-  // Before anything is decoded.
+  // Before the parameters are decoded.
   if (hasMore(text, '&', limits.request_parameters_max - 1)) {
     throw new Problem(
       'request_malformed',

@@ -57,7 +57,7 @@ export function createConnections(): Connections {
   }
 }
 
-/** By connection, so that thousands of connections share one listener. */
+/** By connection, so that `detachSocket` can add the listener again. */
 const FORGET = new WeakMap<Socket, (socket: Socket) => void>()
 
 /**

@@ -7,7 +7,7 @@ interface Kept {
   parser?: { remove?: () => void; close?: () => void } | null
 }
 
-const OF_THE_SERVER = ['end', 'close', 'drain', 'timeout', 'error']
+const SERVER_EVENTS = ['end', 'close', 'drain', 'timeout', 'error']
 
 /**
  * Detaches a connection whose response has begun from the HTTP server, which then reads no more
@@ -17,9 +17,9 @@ const OF_THE_SERVER = ['end', 'close', 'drain', 'timeout', 'error']
 export function detachSocket(response: ServerResponse, socket: Socket): void {
   const kept = socket as Kept
   socket.removeAllListeners('data')
-  // The client must not send anything more. Listening also ends the parser's own way of reading.
+  // The client must not send anything more. A listener also detaches the parser from the handle.
   socket.on('data', destroy)
-  for (const event of OF_THE_SERVER) socket.removeAllListeners(event)
+  for (const event of SERVER_EVENTS) socket.removeAllListeners(event)
   socket.on('close', onTrackedClose)
   socket.on('end', destroy)
   socket.on('error', destroy)

@@ -10,8 +10,8 @@ import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
 
 /**
- * How long a repetition waits for the first to end, and after how long it looks first; then twice
- * as long each time, since looking is work.
+ * How long a repetition waits for the first request to end, and the first interval at which it asks
+ * the store. The interval doubles each time.
  */
 export interface Patience {
   readonly waitMsMax: number
@@ -27,18 +27,18 @@ export interface RepeatableRequest {
   readonly caller: Caller
   readonly body: Uint8Array | undefined
   /**
-   * Throws when what stands for an unknown caller cannot even be read: such a request must not cost
-   * a write.
+   * Throws when the credential of a caller without a key cannot be parsed: such a request must not
+   * cost a write.
    */
   requireReadable(): void
-  /** Throws unless this caller may be given the answer that the first request got. */
+  /** Throws unless this caller may get the answer to the first request. */
   requireSameCaller(): Promise<void>
 }
 
 /**
- * Answers a request once, however often it is sent under one Idempotency-Key: a repetition gets the
- * kept answer, or `idempotency_conflict` when the body is another one or the answer held a secret.
- * Refusals are not kept; after one the key may be used again.
+ * Runs a request once for each Idempotency-Key. A repetition gets the kept answer, or
+ * `idempotency_conflict` when the body differs or the answer contained a secret. Rejections are not
+ * kept; after one the key can be used again.
  */
 export async function answerOnce(
   { raw, endpoint, caller, body, requireReadable, requireSameCaller }: RepeatableRequest,
@@ -103,8 +103,8 @@ async function keptAnswer(
   { keys, store, views }: Pick<Deps, 'keys' | 'store' | 'views'>,
 ): Promise<RouteAnswer> {
   if (kept.kind === 'answer') {
-    // Another node may have given it, and only just now. Repeating here that a user is revoked
-    // means denying here from then on.
+    // Another node may have answered a moment ago. A node that repeats "revoked" must deny from
+    // then on.
     await views.waitFor(await store.logPosition())
     return JSON.parse(keys.open(answerPurpose(key), kept.sealed)) as RouteAnswer
   }
@@ -122,16 +122,16 @@ async function answerOrAbandon(
   try {
     return await answer()
   } catch (error) {
-    // What was thrown matters more than a key that has to wait for its end.
+    // The first error matters more. The key expires by itself.
     await store.abandonIdempotent(key).catch(() => undefined)
     throw error
   }
 }
 
 /**
- * Whose key it is, as a digest: a path may be longer than what a store can look up. Where a
- * credential stands for the caller it has not been verified yet, so the kept answer belongs to that
- * very credential; `requireSameCaller` asks for the proof of its holder.
+ * The owner of the key, as a digest, since paths may be longer than a store can index. A credential
+ * has not been verified yet, so the kept answer belongs to exactly this credential, and
+ * `requireSameCaller` checks the proof of its holder.
  */
 function toOwner({ method, path, lines }: RawRequest, caller: Caller): string {
   const credential = lines(headerNames.credential)?.[0]

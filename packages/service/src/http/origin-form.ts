@@ -3,9 +3,8 @@ import type { IncomingMessage } from 'node:http'
 const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
 
 /**
- * Turns the absolute form of a request target (RFC 9112 §3.2.2) into the origin form, so that
- * everything behind sees one spelling of a path. False, and nothing is changed, when it names
- * another host than this service's.
+ * Turns the absolute form of a request target (RFC 9112 §3.2.2) into the origin form, the only form
+ * that the rest of the service sees. Returns false when the target names another host.
  */
 export function toOriginForm(request: IncomingMessage, host: string): boolean {
   const [, authority, rest = ''] = ABSOLUTE.exec(request.url ?? '') ?? []

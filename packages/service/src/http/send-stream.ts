@@ -7,14 +7,14 @@ import type { AnswerStream } from '../answer.ts'
 import { detachSocket } from './detach-socket.ts'
 import type { Reply } from './respond.ts'
 
-/** A reader that takes nothing for so long is treated as gone. */
+/** A client that reads nothing for so long is disconnected. */
 const STALLED_MS = 30_000
-/** Ids do not compress, and what lies between them does so at any level. */
+/** Ids do not compress, and the rest compresses well at any level. */
 const GZIP_LEVEL = 1
 
 /**
- * Sends an answer that goes on. Resolves when it is over or in other hands; rejects when it failed
- * on our side.
+ * Sends a streamed answer. Resolves when it has ended or its connection was passed on. Rejects when
+ * the service failed to produce it.
  */
 export async function sendStream(
   { status, headers }: Pick<Reply, 'status' | 'headers'>,
@@ -36,7 +36,7 @@ export async function sendStream(
     return
   }
   const { socket } = response
-  // Behind an earlier request on the same connection there is no connection to be had.
+  // A response that waits behind an earlier one on its connection has no socket.
   if (!isAsked || socket === null || !socket.writable) {
     stream.release()
     response.writeHead(status, headers)
@@ -44,8 +44,7 @@ export async function sendStream(
     return
   }
   try {
-    // The stream ends with its connection, and needs no frames: any proxy and HTTP/1.0 understand
-    // that.
+    // The stream ends with its connection and is not chunked, which HTTP/1.0 understands too.
     response.useChunkedEncodingByDefault = false
     response.writeHead(status, [...headers, 'connection', 'close'])
     response.flushHeaders()
@@ -53,7 +52,7 @@ export async function sendStream(
     stream.release()
     throw fault
   }
-  // By then the request has been parsed to its end.
+  // After this turn the request has been parsed completely.
   await nextTurn()
   if (socket.destroyed) {
     stream.release()
@@ -65,7 +64,7 @@ export async function sendStream(
 
 type Pieces = Extract<AnswerStream, { kind: 'pieces' }>
 
-/** That the reader has gone is no fault; that we could not go on is. */
+/** Rejects when `pieces` fails. A client that disconnects is not a fault. */
 async function sendPieces(
   { pieces, signal }: Pieces,
   gzip: boolean,
@@ -76,12 +75,12 @@ async function sendPieces(
     try {
       yield* pieces
     } catch (thrown) {
-      // What is thrown into it because the connection is gone is no fault of ours.
+      // Also thrown when the client has disconnected.
       if (!response.destroyed) fault = thrown
       throw thrown
     }
   }
-  // A reset, so that the kernel does not go on holding what the reader does not take.
+  // A reset, so that the kernel discards what the client has not read.
   const cut = () => {
     response.socket?.resetAndDestroy()
     response.destroy()

@@ -1,13 +1,12 @@
-/** A value that the last two measurements agree on. */
+/** A value that ignores single outliers. */
 export interface SteadyGauge {
   add(measured: number): void
   value(): number
 }
 
 /**
- * The smaller of the last two measurements. A process that stood still for a moment, because it was
- * stopped or got no processor, is not busy any more when it notices: to reject requests for that
- * would come too late.
+ * The smaller of the last two measurements. A process that was paused for a moment is no longer
+ * busy when it measures that, so a single high value must not reject requests.
  */
 export function createSteadyGauge(): SteadyGauge {
   let [before, last] = [0, 0]

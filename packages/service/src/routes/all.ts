@@ -44,8 +44,7 @@ import { readOffer } from './wallet/offer.ts'
 import { walletPage } from './wallet.ts'
 
 /**
- * What is built: a route for an endpoint of the contract, by its id. An endpoint without one is not
- * there at all.
+ * The routes by the id of their endpoint. An endpoint without a route is not mounted.
  */
 export type Routes = { readonly [Id in EndpointId]?: Route<Id> }
 
