@@ -15,7 +15,7 @@ const POSTGRES_STARTS_MS_MAX = 60_000
 /**
  * Runs the same tests on every store there is, with one store for all of them, since opening one
  * takes its time: each test works at sites of its own. `open` gives the store in a wrapping whose
- * verbs may be replaced.
+ * operations may be replaced.
  */
 export function forEachSharedStore(name: string, tests: (open: () => Store) => void): void {
   describe.each(stores)(`${name} on $kind`, ({ make }) => {

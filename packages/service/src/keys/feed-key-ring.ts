@@ -14,38 +14,6 @@ import type { Sealer } from '../sealing/sealer.ts'
 import type { Store } from '../store/store.ts'
 import { createInTurn } from './in-turn.ts'
 
-/**
- * The feed keys of the service. The next one is always prepared: it is sealed in the store, and the
- * statement of the current key commits to its hash. A rotation brings the prepared key into use and
- * prepares another one.
- */
-export interface FeedKeyRing {
-  /**
-   * The keys that verifiers may accept, oldest first, never empty. A key that will sign soon is
-   * among them.
-   */
-  readonly published: readonly FeedKey[]
-  /**
-   * The latest statements, oldest first. All nodes create the same ones, because Ed25519 signatures
-   * are deterministic.
-   */
-  readonly chain: readonly FeedKeyStatement[]
-  signing(nowMs: number): FeedKey
-  /**
-   * A key that signs or has signed, published or withdrawn. Undefined for one that was marked as
-   * compromised.
-   */
-  find(id: string): FeedKey | undefined
-  /**
-   * Brings the prepared key into use after `leadMs`, and returns its id. `isCompromised`: the key
-   * signs at once, and all keys before it are withdrawn at once. Two nodes that rotate at the same
-   * time make one rotation.
-   */
-  rotate(nowMs: number, options: FeedKeyRotation): Promise<string>
-  /** Loads rotations of other nodes. True when there was one. */
-  reload(nowMs: number): Promise<boolean>
-}
-
 interface FeedKey {
   readonly id: string
   readonly key: PrivateKey
@@ -66,26 +34,24 @@ interface KeyUse {
 const ROTATIONS_MAX = 10_000
 
 /**
- * Loads the keys from the store, and creates the first ones if there are none. Rejects when the
- * store is unavailable.
- */
-export async function openFeedKeyRing(
-  store: Pick<Store, 'putSecret' | 'secret'>,
-  sealer: Sealer,
-  nowMs: number,
-): Promise<FeedKeyRing> {
-  const ring = new StoredFeedKeys(store, sealer)
-  await ring.open(nowMs)
-  return ring
-}
-
-/**
+ * The feed keys of the service. The next one is always prepared: it is sealed in the store, and the
+ * statement of the current key commits to its hash. A rotation brings the prepared key into use and
+ * prepares another one.
+ *
  * Key n is stored under one name, and the time from which it signs under another. The first node
  * that writes a name wins. Key n + 1 is stored before key n comes into use, so that a key in use
  * always has a successor.
  */
-class StoredFeedKeys implements FeedKeyRing {
+export class FeedKeyRing {
+  /**
+   * The keys that verifiers may accept, oldest first, never empty. A key that will sign soon is
+   * among them.
+   */
   published: readonly FeedKey[] = []
+  /**
+   * The latest statements, oldest first. All nodes create the same ones, because Ed25519 signatures
+   * are deterministic.
+   */
   chain: readonly FeedKeyStatement[] = []
   readonly #store: Pick<Store, 'putSecret' | 'secret'>
   readonly #sealer: Sealer
@@ -94,15 +60,25 @@ class StoredFeedKeys implements FeedKeyRing {
   /** Steps run one at a time, because each depends on the number of keys. */
   readonly #inTurn = createInTurn()
 
-  constructor(store: Pick<Store, 'putSecret' | 'secret'>, sealer: Sealer) {
+  private constructor(store: Pick<Store, 'putSecret' | 'secret'>, sealer: Sealer) {
     this.#store = store
     this.#sealer = sealer
   }
 
-  async open(nowMs: number): Promise<void> {
-    await this.#load()
-    if (this.#uses.length === 0) await this.#use({ signsFromMs: nowMs, isCompromised: false })
-    await this.#updatePublished(nowMs)
+  /**
+   * Loads the keys from the store, and creates the first ones if there are none. Rejects when the
+   * store is unavailable.
+   */
+  static async open(
+    store: Pick<Store, 'putSecret' | 'secret'>,
+    sealer: Sealer,
+    nowMs: number,
+  ): Promise<FeedKeyRing> {
+    const ring = new FeedKeyRing(store, sealer)
+    await ring.#load()
+    if (ring.#uses.length === 0) await ring.#use({ signsFromMs: nowMs, isCompromised: false })
+    await ring.#updatePublished(nowMs)
+    return ring
   }
 
   /**
@@ -115,6 +91,10 @@ class StoredFeedKeys implements FeedKeyRing {
     return (key !== undefined && this.published.includes(key) ? key : this.published[0]) as FeedKey
   }
 
+  /**
+   * A key that signs or has signed, published or withdrawn. Undefined for one that was marked as
+   * compromised.
+   */
   find(id: string): FeedKey | undefined {
     const first = Math.max(
       this.#uses.findLastIndex(({ isCompromised }) => isCompromised),
@@ -123,6 +103,11 @@ class StoredFeedKeys implements FeedKeyRing {
     return this.#keys.slice(first, this.#uses.length).find((key) => key.id === id)
   }
 
+  /**
+   * Brings the prepared key into use after `leadMs`, and returns its id. `isCompromised`: the key
+   * signs at once, and all keys before it are withdrawn at once. Two nodes that rotate at the same
+   * time make one rotation.
+   */
   rotate(nowMs: number, { leadMs, isCompromised }: FeedKeyRotation): Promise<string> {
     const wanted: KeyUse = { signsFromMs: nowMs + (isCompromised ? 0 : leadMs), isCompromised }
     return this.#inTurn(async () => {
@@ -145,6 +130,7 @@ class StoredFeedKeys implements FeedKeyRing {
     })
   }
 
+  /** Loads rotations of other nodes. True when there was one. */
   reload(nowMs: number): Promise<boolean> {
     return this.#inTurn(async () => {
       const isNews = await this.#load()

@@ -4,7 +4,7 @@ import type { DidDocument, Jwks } from '@countersign/core/contract'
 import { MASTER_KEY_SEAL } from '../sealing/purposes.ts'
 import { createSealer, type Sealer } from '../sealing/sealer.ts'
 import type { Store } from '../store/store.ts'
-import { openFeedKeyRing } from './feed-key-ring.ts'
+import { FeedKeyRing } from './feed-key-ring.ts'
 import { openIssuerKeyRing } from './issuer-key-ring.ts'
 
 /** `issuer`: signs credentials. `feed`: signs heads of the log, and never a credential. */
@@ -84,7 +84,7 @@ export async function openServiceKeys(
   const issuerDid = toDid(baseUrl)
   const rings = {
     issuer: await openIssuerKeyRing(store, sealer, nowMs),
-    feed: await openFeedKeyRing(store, sealer, nowMs),
+    feed: await FeedKeyRing.open(store, sealer, nowMs),
   }
   // After the keys are open: an older store must not be recorded as sealed under a key that does
   // not open it.

@@ -183,7 +183,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     await expect.poll(() => seen(one)).toEqual({ a: 0, c: 0 })
   })
 
-  it('of a node that was cut off and swept away are all told again', async () => {
+  it('of a node that was cut off and purged are all reported again', async () => {
     const { clock, one, two, siteId, seen, stores } = await begin({ leaseMs: 10_000 })
     two.connect(siteId, 'b')
     await expect.poll(() => seen(one)).toEqual({ b: 0 })

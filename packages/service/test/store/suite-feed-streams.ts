@@ -83,7 +83,7 @@ export function feedStreamSuite(store: TheStore): void {
       expect(await listed()).toEqual([two])
     })
 
-    it('are swept away with a node that is gone, which is told so when it comes back', async () => {
+    it('are purged with a node that vanished, which learns so when it comes back', async () => {
       const one = stream(here)
       await report(here, [one])
       await store().purgeExpired(NOW + LEASE_MS - 1)

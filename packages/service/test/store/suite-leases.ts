@@ -186,7 +186,7 @@ export function leaseSuite(store: TheStore): void {
       expect([await open('two', later), await open('three', later)]).toEqual(['open', 'full'])
     })
 
-    it('of instances that fail open stay live until they close, and are neither swept nor forgotten', async () => {
+    it('of instances that fail open stay live until they close, and are never purged', async () => {
       const open = (instanceId: string, fields: Partial<LeaseOrder>) =>
         store().openLease(order(instanceId, { streamId: undefined, liveMax: 5000, ...fields }))
       await open('open', { failsOpen: true })
@@ -278,7 +278,7 @@ export function leaseSuite(store: TheStore): void {
       expect(await only()).toMatchObject({ nodeId: '', nodeUntilMs: 0, servedAtMs: NOW + 5000 })
     })
 
-    it('of a node that vanished are swept a day after it may have served them', async () => {
+    it('of a node that vanished are purged a day after it may have served them', async () => {
       const asked = order('one')
       await store().reportStreams({
         nodeId: asked.nodeId,

@@ -301,7 +301,7 @@ export function signInSuite(store: TheStore): void {
       expect(outcomes.size).toBeGreaterThan(0)
     })
 
-    it('A169: is swept away when it has ended, with its presentations, and not before', async () => {
+    it('A169: is purged when it has expired, with its presentations, and not before', async () => {
       const siteId = await createSite()
       const flood = await Promise.all(
         Array.from({ length: 2500 }, () => begin({ siteId, expiresAtMs: NOW + 1000 })),
@@ -430,7 +430,7 @@ export function signInSuite(store: TheStore): void {
       }
     })
 
-    it('is swept away when it has ended', async () => {
+    it('is purged when it has expired', async () => {
       const { made } = await offer()
       await store().purgeExpired(made.expiresAtMs - 1)
       expect(await store().offer(made.sha256)).toBeDefined()

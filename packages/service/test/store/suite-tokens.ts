@@ -140,7 +140,7 @@ export function tokenSuite(store: TheStore): void {
       expect(await asked(reinstatedAtMs + 1000, reinstatedAtMs)).toBe('revoked')
     })
 
-    it('is swept away when it has ended, with all that had to be remembered for a while', async () => {
+    it('is purged when it has expired, with all names that were used once', async () => {
       const credential = seen(await madeSite())
       const [ended, living] = [
         newToken(credential, { expiresAtMs: NOW + 10 }),

@@ -114,10 +114,10 @@ export async function beginSending(shared: Store): Promise<Sending> {
         await store.revokeUser({ siteId, ppid, reason: undefined }, context())
       }
     },
-    send(options = {}, verbs = {}, opening = keys) {
+    send(options = {}, operations = {}, opening = keys) {
       const meters = { webhookAttempt: (outcome: keyof typeof attempts) => void attempts[outcome]++ }
       const sender = startWebhookSender(
-        { store: Object.assign(Object.create(store) as Store, verbs), keys: opening, clock, meters, log },
+        { store: Object.assign(Object.create(store) as Store, operations), keys: opening, clock, meters, log },
         { allowLoopback: true, pollMs: 5, random: () => 0.5, ...options },
       )
       started.add(sender)

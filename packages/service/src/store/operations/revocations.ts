@@ -62,7 +62,7 @@ export function* revokeUser(
     return userAnswer(known)
   }
   const credentialIds = yield* credentialsOfUser(siteId, ppid)
-  const killed = yield* rows(
+  const revokedTokens = yield* rows(
     `UPDATE tokens SET revoked_at = $3 WHERE site_id = $1 AND ppid = $2 AND revoked_at IS NULL AND expires_at > $3 RETURNING 1 AS one`,
     siteId,
     ppid,
@@ -71,7 +71,7 @@ export function* revokeUser(
   yield* cancelPending(siteId, ppid, context.atMs)
   const body = { ppid, revoked_at: formatTime(context.atMs) }
   const { epoch, seq, position } = yield* appendEntry(siteId, 'user.revoked', body, context.atMs)
-  const tokensRevoked = killed.length
+  const tokensRevoked = revokedTokens.length
   yield* exec(
     `INSERT INTO users (site_id, ppid, revoked, first_at, first_reason, revoked_at, reason, credential_ids, tokens_revoked, revoked_seq, revoked_position)
      VALUES ($1, $2, 1, $3, $4, $3, $4, $5, $6, $7, $8)
@@ -178,16 +178,22 @@ export function* revokeCredential(
     })
     return credentialAnswer(before, credentialId)
   }
-  const killed = yield* rows(
+  const revokedTokens = yield* rows(
     `UPDATE tokens SET revoked_at = $3 WHERE revoked_at IS NULL AND expires_at > $3
        AND sha256 IN (SELECT sha256 FROM token_links WHERE site_id = $1 AND link_id = $2) RETURNING 1 AS one`,
     siteId,
     credentialId,
     context.atMs,
   )
-  const revoked = { siteId, credentialId, type: 'credential', reason, tokensRevoked: killed.length } as const
+  const revoked = {
+    siteId,
+    credentialId,
+    type: 'credential',
+    reason,
+    tokensRevoked: revokedTokens.length,
+  } as const
   const answer = yield* writeCredentialRevocation(revoked, context.atMs)
-  const detail = { tokens_revoked: killed.length }
+  const detail = { tokens_revoked: revokedTokens.length }
   yield* recordAudit({
     siteId,
     action: 'credential.revoke',

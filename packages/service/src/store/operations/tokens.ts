@@ -171,12 +171,12 @@ export function* revokeToken(
   const done = { siteId: token.siteId, action: 'token.revoke', target: token.jti, reason, context } as const
   // A revocation of its user or credential may be revoking it at this moment; the update waits for
   // that and then changes nothing.
-  const killed = yield* row(
+  const revoked = yield* row(
     'UPDATE tokens SET revoked_at = $2 WHERE sha256 = $1 AND revoked_at IS NULL RETURNING sha256',
     sha256,
     context.atMs,
   )
-  if (killed === undefined) {
+  if (revoked === undefined) {
     if (!isUnconfirmed) {
       yield* recordAudit({ ...done, outcome: 'unchanged' })
       return { alreadyRevoked: true, token, entry: undefined, position: 0 }

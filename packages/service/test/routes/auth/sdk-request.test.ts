@@ -129,7 +129,7 @@ forEachSharedStore('/auth/sdk-request', (open) => {
     }
   })
 
-  it('A169: what a flood has left behind is swept away when it has ended', async () => {
+  it('A169: what a flood has left behind is purged when it has expired', async () => {
     const { start, store, opened, browser, clock } = await openHosted(open())
     const flood = await Promise.all(Array.from({ length: 500 }, () => start()))
     await store.purgeExpired(NOW + 599_999)
