@@ -17,11 +17,11 @@ export async function decide(
 ): Promise<void> {
   const nowMs = Date.now()
   const ageMs = view.ageMs({ wallMs: nowMs, monotonicMs: performance.now() })
-  const knowledge =
+  const data =
     signatures === undefined
       ? { site: view, ageMs, ageMsMax: VIEW_AGE_MS_MAX }
       : { site: view, ageMs, ageMsMax: VIEW_AGE_MS_MAX, signatures }
-  const verdict = await verify({ header }, { scope: demandScope, nowMs }, knowledge)
+  const verdict = await verify({ header }, { scope: demandScope, nowMs }, data)
   if (!verdict.ok) throw new Error(`our own credential was denied: ${verdict.code}`)
 }
 

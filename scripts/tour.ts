@@ -66,7 +66,7 @@ function showVerdict(verdict: Verdict): void {
   show('credential', subject.credentialId)
   show('expires', formatTime(subject.expiresAtMs))
   if (verdict.presented === 'credential') show('holder', verdict.holder)
-  show('knowledge', `up to entry ${view.seq} of the log, ${view.ageMs} ms old`)
+  show('view', `up to entry ${view.seq} of the log, ${view.ageMs} ms old`)
 }
 
 function showExplanation({ checks, allowed }: Explanation): void {
@@ -138,7 +138,7 @@ view.confirmHead({ siteId, ...view.head, asOfMs: nowMs, maxAgeSeconds: 60 }, clo
 
 const nonces = createMemoryNonces({ startedAtMs: -Infinity })
 const demand: Demand = { scope: [sure(parseScope('orders:read'))], nowMs, nonces }
-const knowledge = (): RevocationData => ({ site: view, ageMs: view.ageMs(clocks), ageMsMax: 30_000 })
+const data = (): RevocationData => ({ site: view, ageMs: view.ageMs(clocks), ageMsMax: 30_000 })
 const issue = (changes: Partial<Grant> = {}) =>
   issueCredential(
     {
@@ -166,31 +166,31 @@ show('scope', 'orders:read orders:write')
 show('header', `X-Service-Credential, ${header.length} characters`)
 
 step('The site verifies it')
-showVerdict(await verify({ header }, demand, knowledge()))
+showVerdict(await verify({ header }, demand, data()))
 
 step('A credential for another site')
 showVerdict(
-  await verify({ header: credentialHeader(await issue({ siteId: 'bank.example' })) }, demand, knowledge()),
+  await verify({ header: credentialHeader(await issue({ siteId: 'bank.example' })) }, demand, data()),
 )
 
 step('A credential that has expired, at the very millisecond of its end')
 showVerdict(
-  await verify({ header: credentialHeader(await issue({ validUntilMs: nowMs })) }, demand, knowledge()),
+  await verify({ header: credentialHeader(await issue({ validUntilMs: nowMs })) }, demand, data()),
 )
 
 step('A credential bound to the key of the agent, copied by a thief')
 const bound = await issue({ holderKey: didKey(agentKey.publicKey), delegable: true })
 const boundHeader = credentialHeader(bound)
 showVerdict(
-  await verify({ header: boundHeader }, { ...demand, request: plainRequest(boundHeader) }, knowledge()),
+  await verify({ header: boundHeader }, { ...demand, request: plainRequest(boundHeader) }, data()),
 )
 
 step('The same from the agent, who signs the request')
 const request = await signedRequest(boundHeader, agentKey)
-showVerdict(await verify({ header: boundHeader }, { ...demand, request }, knowledge()))
+showVerdict(await verify({ header: boundHeader }, { ...demand, request }, data()))
 
 step('The same request, sent once more')
-showVerdict(await verify({ header: boundHeader }, { ...demand, request }, knowledge()))
+showVerdict(await verify({ header: boundHeader }, { ...demand, request }, data()))
 
 step('The agent hands a narrower credential to another agent, without asking anyone')
 const helperKey = await generatePrivateKey('Ed25519')
@@ -208,15 +208,15 @@ const delegated = await delegateCredential(
 const delegatedHeader = credentialHeader(delegated)
 show('header', `X-Service-Credential, ${delegatedHeader.length} characters, the parent inside`)
 const delegatedRequest = await signedRequest(delegatedHeader, helperKey)
-showVerdict(await verify({ header: delegatedHeader }, { ...demand, request: delegatedRequest }, knowledge()))
+showVerdict(await verify({ header: delegatedHeader }, { ...demand, request: delegatedRequest }, data()))
 
 step('The first credential is revoked')
 await append(view, 'credential.revoked', { credential_id: credentialId, revoked_at: formatTime(nowMs) })
-showVerdict(await verify({ header }, demand, knowledge()))
+showVerdict(await verify({ header }, demand, data()))
 
 step('Why? Every check, explained for support')
-showExplanation(await explain({ header }, demand, knowledge()))
+showExplanation(await explain({ header }, demand, data()))
 
 step('The verifier loses sight of the log for a minute')
 const ageMs = view.ageMs({ wallMs: nowMs + 60_000, monotonicMs: 60_000 })
-showVerdict(await verify({ header: boundHeader }, demand, { ...knowledge(), ageMs }))
+showVerdict(await verify({ header: boundHeader }, demand, { ...data(), ageMs }))

@@ -50,12 +50,12 @@ describe('the tour', () => {
     expect(verdict).toMatch(/^Deny +credential_revoked: /)
   })
 
-  test('the explanation is one aligned table with exactly one refusal', () => {
+  test('the explanation is one aligned table with exactly one denial', () => {
     const rows = step(printed, 'Why?')
     const columns = rows.map((row) => row.search(/(?:passed|denied|skipped|allowed)/))
     expect(new Set(columns).size).toBe(1)
-    expect(rows.filter((row) => / refused /.test(row))).toEqual([
-      expect.stringMatching(/^revocation +refused +credential_revoked$/),
+    expect(rows.filter((row) => / denied /.test(row))).toEqual([
+      expect.stringMatching(/^revocation +denied +credential_revoked$/),
     ])
   })
 

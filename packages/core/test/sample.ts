@@ -1,5 +1,5 @@
 import { credentialHeader } from '../src/credential/header.ts'
-import type { CredentialId, Ppid, Scope, SiteId } from '../src/credential/ids.ts'
+import type { CredentialId, PermissionId, Ppid, Scope, SiteId } from '../src/credential/ids.ts'
 import { type Grant, issueCredential } from '../src/credential/issue.ts'
 import type { JsonObject, JsonValue } from '../src/encoding/json.ts'
 import { formatTime } from '../src/encoding/rfc3339.ts'
@@ -11,6 +11,7 @@ import type { KeyAlgorithm, PrivateKey, PublicKey } from '../src/proof/keys.ts'
 import { generatePrivateKey } from '../src/proof/private-key.ts'
 import { signDocument } from '../src/proof/sign.ts'
 import type { Demand } from '../src/verify/demand.ts'
+import type { TokenFacts } from '../src/verify/token.ts'
 import type {
   RevocationData,
   SiteData,
@@ -29,15 +30,19 @@ export const READ = 'orders:read' as Scope
 export const WRITE = 'orders:write' as Scope
 export const EPOCH = '0123456789abcdef'
 
+/** An issuer or a holder with its key. */
 export interface Party {
   readonly key: PrivateKey
   readonly did: string
   readonly method: string
+  /** The fragment of `method`. */
+  readonly keyId: string
 }
 
 export async function newParty(algorithm: KeyAlgorithm = 'Ed25519'): Promise<Party> {
   const key = await generatePrivateKey(algorithm, { extractable: true })
-  return { key, did: didKey(key.publicKey), method: didKeyMethod(key.publicKey) }
+  const { publicKey } = key
+  return { key, did: didKey(publicKey), method: didKeyMethod(publicKey), keyId: publicKey.multikey }
 }
 
 let made = 0
@@ -171,6 +176,31 @@ export function createData(site: SiteData, changes: Partial<RevocationData> = {}
 
 export function createDemand(changes: Partial<Demand> = {}): Demand {
   return { scope: [READ], nowMs: NOW, ...changes }
+}
+
+/** A valid bearer token that was exchanged for a credential of this issuer. */
+export function createToken(issuer: Party): TokenFacts {
+  return {
+    tokenSha256: 'ab'.repeat(32),
+    siteId: SITE,
+    ppid: newPpid(),
+    scope: [READ, WRITE],
+    permissionId: 'perm_orders' as PermissionId,
+    credentialIds: [newCredentialId(), newCredentialId()],
+    issuer: issuer.did,
+    issuerKey: issuer.method,
+    signedAtMs: NOW - 3000,
+    oldestSignedAtMs: NOW - 4000,
+    issuedAtMs: NOW - 1000,
+    expiresAtMs: NOW + 900_000,
+  }
+}
+
+/** A site that trusts only this issuer. */
+export function createSite(issuer: Party, change: (site: PlainSite) => void = () => undefined): PlainSite {
+  const site = new PlainSite(trusted(issuer))
+  change(site)
+  return site
 }
 
 export const shown = (document: JsonValue) => ({ header: credentialHeader(document as JsonObject) })

@@ -1,36 +1,13 @@
 import {
   credentialHeader,
   delegateCredential,
-  didKey,
-  didKeyMethod,
   type Grant,
-  generatePrivateKey,
   issueCredential,
   type JsonObject,
-  type PrivateKey,
 } from '@countersign/core'
+import { NOW, newCredentialId, newParty, newPpid, type Party, toSigner } from '../../core/test/sample.ts'
 
-/** The moment at which tests begin. Clocks of tests go when they are told to. */
-export const NOW = Date.UTC(2026, 10, 14, 12, 0, 0)
-
-/** A party with a key: an issuer or a holder. */
-export interface Party {
-  readonly key: PrivateKey
-  readonly did: string
-  readonly method: string
-  /** The fragment of its method, which is also its Multikey. */
-  readonly keyId: string
-}
-
-export async function newParty(): Promise<Party> {
-  const key = await generatePrivateKey('Ed25519', { extractable: true })
-  const method = didKeyMethod(key.publicKey)
-  return { key, did: didKey(key.publicKey), method, keyId: method.slice(method.indexOf('#') + 1) }
-}
-
-let made = 0
-export const newCredentialId = () => `cred_${String(++made).padStart(26, '0')}`
-export const newPpid = () => `did:service:ppid_${String(++made).padStart(52, 'a')}`
+export { NOW, newCredentialId, newParty, newPpid, type Party }
 
 export interface Made {
   readonly document: JsonObject
@@ -57,12 +34,7 @@ export async function issued(
     credentialId: id,
     ppid,
   }
-  const document = await issueCredential(full, {
-    issuer: issuer.did,
-    verificationMethod: issuer.method,
-    key: issuer.key,
-    createdMs,
-  })
+  const document = await issueCredential(full, toSigner(issuer, createdMs))
   return { document, header: credentialHeader(document), id, ppid }
 }
 

@@ -6,6 +6,11 @@ import { keyedHash } from './keyed-hash.ts'
  */
 export type TableSeed = readonly [number, number]
 
+export function createTableSeed(): TableSeed {
+  const [low = 0, high = 0] = globalThis.crypto.getRandomValues(new Uint32Array(2))
+  return [low, high]
+}
+
 /** `get` returns this for an id that is not in the table. */
 export const ABSENT = -1
 

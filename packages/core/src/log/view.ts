@@ -13,7 +13,7 @@ import { AS_OF_AHEAD_MS_MAX, type Clocks, type ConfirmedHead, Freshness } from '
 import type { IssuerTable } from './issuer-table.ts'
 import { PENDING_ENTRIES_MAX, PendingEntries } from './pending-entries.ts'
 import type { LogHead, Revocation } from './position.ts'
-import type { TableSeed } from './revoked-table.ts'
+import { createTableSeed, type TableSeed } from './revoked-table.ts'
 import { SiteState } from './site-state.ts'
 import type { SnapshotHead, SnapshotLine } from './snapshot.ts'
 import { stricterIssuer, stricterSettings } from './stricter.ts'
@@ -108,7 +108,7 @@ export class SiteView implements SiteData {
   #maxAgeMs = Infinity
   #fault: ViewFault | undefined
 
-  constructor({ siteId, seed = randomSeed(), entriesAreProven = false }: SiteViewOptions) {
+  constructor({ siteId, seed = createTableSeed(), entriesAreProven = false }: SiteViewOptions) {
     this.siteId = siteId
     this.#seed = seed
     this.#entriesAreProven = entriesAreProven
@@ -399,9 +399,4 @@ export interface SnapshotLoad {
    * epoch, or infinite. A proof that is not newer than the last one does not reset the age.
    */
   commit(proof: ConfirmedHead, evidence?: LoadEvidence): LoadResult
-}
-
-function randomSeed(): TableSeed {
-  const [low = 0, high = 0] = globalThis.crypto.getRandomValues(new Uint32Array(2))
-  return [low, high]
 }

@@ -1,11 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ABSENT, RevokedTable } from '../../src/log/revoked-table.ts'
+import { ABSENT, createTableSeed, RevokedTable } from '../../src/log/revoked-table.ts'
 import { credential, NOW, SEED } from './log-sample.ts'
 
 const PREFIX = 'cred_'.length
 
 describe('RevokedTable', () => {
+  test('gives an id another hash with every new seed', () => {
+    const hashes = Array.from({ length: 8 }, () => {
+      const table = new RevokedTable(createTableSeed(), PREFIX)
+      table.set(credential(1), 1)
+      let hash = ''
+      table.forEach((low, high) => {
+        hash = `${low} ${high}`
+      })
+      return hash
+    })
+    expect(new Set(hashes).size).toBe(8)
+  })
+
   test('gives what was set last, and says when nothing was', () => {
     const table = new RevokedTable(SEED, PREFIX)
     expect(table.get(credential(1))).toBe(ABSENT)

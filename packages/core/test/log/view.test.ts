@@ -18,7 +18,6 @@ import {
   OTHER_SITE,
   revocations,
   type Saying,
-  SEED,
   SITE,
   toHead,
   token,
@@ -76,23 +75,6 @@ describe('a view at the beginning', () => {
     expect(
       (await viewAfter(switched('off', 7), switched('off', 3), switched('on', 6))).settings.bearerOffMs,
     ).toBe(msAt(7))
-  })
-
-  test('draws its own seed, so that two views do not share their collisions', () => {
-    // The seed itself cannot be seen; that it comes from the runtime's random numbers can.
-    const drawn: unknown[] = []
-    const original = globalThis.crypto.getRandomValues
-    globalThis.crypto.getRandomValues = ((array: Uint32Array<ArrayBuffer>) => {
-      drawn.push(array.length)
-      return original.call(globalThis.crypto, array)
-    }) as typeof original
-    try {
-      new SiteView({ siteId: SITE })
-      new SiteView({ siteId: SITE, seed: SEED })
-    } finally {
-      globalThis.crypto.getRandomValues = original
-    }
-    expect(drawn).toEqual([2])
   })
 })
 

@@ -1,24 +1,20 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { credentialHeader } from '../../src/credential/header.ts'
-import type { CredentialId, PermissionId } from '../../src/credential/ids.ts'
 import { parseMultikey } from '../../src/proof/keys.ts'
 import type { AllowCredential } from '../../src/verify/decision.ts'
 import { recheckAccess } from '../../src/verify/recheck.ts'
-import type { TokenFacts } from '../../src/verify/token.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
 import {
   createData,
   createDemand,
+  createSite,
+  createToken,
   issue,
   NOW,
-  newCredentialId,
   newParty,
-  newPpid,
   type Party,
   PlainSite,
-  READ,
-  SITE,
   shown,
   signedDemand,
   trusted,
@@ -39,20 +35,12 @@ async function accept(
   document: Parameters<typeof credentialHeader>[0],
   demand = createDemand(),
 ): Promise<AllowCredential> {
-  const verdict = await verify(
-    { header: credentialHeader(document) },
-    demand,
-    createData(new PlainSite(trusted(issuer))),
-  )
+  const verdict = await verify({ header: credentialHeader(document) }, demand, createData(siteWith()))
   if (!verdict.ok || verdict.presented !== 'credential') throw new Error('the sample must be good')
   return verdict
 }
 
-const siteWith = (change: (site: PlainSite) => void) => {
-  const site = new PlainSite(trusted(issuer))
-  change(site)
-  return site
-}
+const siteWith = (change?: (site: PlainSite) => void) => createSite(issuer, change)
 const findCode = (
   site: PlainSite,
   demand = createDemand(),
@@ -61,7 +49,7 @@ const findCode = (
 
 describe('a caller that was accepted', () => {
   test('stays in while nothing changes, also by a view that was loaded again', () => {
-    expect(findCode(siteWith(() => undefined))).toBeUndefined()
+    expect(findCode(siteWith())).toBeUndefined()
     const copy = parseMultikey(issuer.key.publicKey.multikey)
     if (copy === undefined) throw new Error('no key')
     const again = trusted(issuer, { keys: new Map([[issuer.method, trustedKey(copy)]]) })
@@ -116,7 +104,7 @@ describe('a caller that was accepted', () => {
   })
 
   test('is out at the very millisecond of expiry, and with stale revocation data', () => {
-    const site = new PlainSite(trusted(issuer))
+    const site = siteWith()
     const { validUntilMs } = allowed.credential
     expect(findCode(site, createDemand({ nowMs: validUntilMs - 1 }))).toBeUndefined()
     expect(findCode(site, createDemand({ nowMs: validUntilMs }))).toBe('credential_expired')
@@ -141,7 +129,7 @@ describe('a caller that was accepted', () => {
   test('A116 is out when any link is revoked', async () => {
     const chain = await newChain(issuer, 2)
     const { presented, demand } = await showLink(chain)
-    const leaf = await verify(presented, demand, createData(new PlainSite(trusted(issuer))))
+    const leaf = await verify(presented, demand, createData(siteWith()))
     if (!leaf.ok) throw new Error(leaf.detail)
     expect(chain.links).toHaveLength(3)
     for (const link of chain.links) {
@@ -157,53 +145,17 @@ describe('a caller that was accepted', () => {
   })
 })
 
-test('a bearer token lapses like its credential', async () => {
-  const token: TokenFacts = {
-    tokenSha256: 'ab'.repeat(32),
-    siteId: SITE,
-    ppid: newPpid(),
-    scope: [READ],
-    permissionId: 'perm_orders' as PermissionId,
-    credentialIds: [newCredentialId() as CredentialId],
-    issuer: issuer.did,
-    issuerKey: issuer.method,
-    signedAtMs: NOW - 3000,
-    oldestSignedAtMs: NOW - 4000,
-    issuedAtMs: NOW - 1000,
-    expiresAtMs: NOW + 900_000,
-  }
-  const verdict = await verify({ token }, createDemand(), createData(new PlainSite(trusted(issuer))))
-  if (!verdict.ok) throw new Error('the sample must be good')
-  expect(
-    findCode(
-      siteWith(() => undefined),
-      createDemand(),
-      verdict,
-    ),
-  ).toBeUndefined()
-  expect(
-    findCode(
-      siteWith((site) => site.tokens.add(token.tokenSha256)),
-      createDemand(),
-      verdict,
-    ),
-  ).toBe('token_invalid')
-  expect(
-    findCode(
-      siteWith((site) => (site.settings = { ...site.settings, bearer: 'off' })),
-      createDemand(),
-      verdict,
-    ),
-  ).toBe('bearer_disabled')
-  expect(
-    findCode(
-      siteWith((site) => (site.settings = { ...site.settings, holderProof: 'required' })),
-      createDemand(),
-      verdict,
-    ),
-  ).toBe('proof_required')
-  expect(
-    recheckAccess(verdict, createDemand(), createData(new PlainSite(trusted(issuer)), { ageMs: Infinity }))
-      ?.code,
-  ).toBe('revocation_view_stale')
+test('a bearer token ends like its credential', async () => {
+  const token = createToken(issuer)
+  const verdict = await verify({ token }, createDemand(), createData(siteWith()))
+  if (!verdict.ok) throw new Error('the sample must be valid')
+  const recheck = (change?: (site: PlainSite) => void) => findCode(siteWith(change), createDemand(), verdict)
+  expect(recheck()).toBeUndefined()
+  expect(recheck((site) => site.tokens.add(token.tokenSha256))).toBe('token_invalid')
+  expect(recheck((site) => (site.settings = { ...site.settings, bearer: 'off' }))).toBe('bearer_disabled')
+  expect(recheck((site) => (site.settings = { ...site.settings, holderProof: 'required' }))).toBe(
+    'proof_required',
+  )
+  const stale = createData(siteWith(), { ageMs: Infinity })
+  expect(recheckAccess(verdict, createDemand(), stale)?.code).toBe('revocation_view_stale')
 })

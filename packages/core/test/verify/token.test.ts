@@ -1,17 +1,17 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { CredentialId, PermissionId, Scope, SiteId } from '../../src/credential/ids.ts'
+import type { CredentialId, Scope, SiteId } from '../../src/credential/ids.ts'
 import type { TokenFacts } from '../../src/verify/token.ts'
 import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import {
   createData,
   createDemand,
+  createSite,
+  createToken,
   NOW,
-  newCredentialId,
   newParty,
-  newPpid,
   type Party,
-  PlainSite,
+  type PlainSite,
   READ,
   SITE,
   trusted,
@@ -22,27 +22,10 @@ let issuer: Party
 let token: TokenFacts
 beforeAll(async () => {
   issuer = await newParty()
-  token = {
-    tokenSha256: 'ab'.repeat(32),
-    siteId: SITE,
-    ppid: newPpid(),
-    scope: [READ, WRITE],
-    permissionId: 'perm_orders' as PermissionId,
-    credentialIds: [newCredentialId(), newCredentialId()],
-    issuer: issuer.did,
-    issuerKey: issuer.method,
-    signedAtMs: NOW - 3000,
-    oldestSignedAtMs: NOW - 4000,
-    issuedAtMs: NOW - 1000,
-    expiresAtMs: NOW + 900_000,
-  }
+  token = createToken(issuer)
 })
 
-const site = (changes: (site: PlainSite) => void = () => undefined) => {
-  const known = new PlainSite(trusted(issuer))
-  changes(known)
-  return known
-}
+const site = (change?: (site: PlainSite) => void) => createSite(issuer, change)
 const judge = async (
   known: PlainSite = site(),
   demand = createDemand(),
