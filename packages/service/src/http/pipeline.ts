@@ -80,10 +80,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
   return async (raw, { endpoint, route }, rawParams) => {
     const exchange = createExchange(raw, endpoint, rawParams)
     try {
-      for (const [, step] of steps as readonly (readonly [string, Step])[]) {
-        const running = step(exchange, deps)
-        if (running !== undefined) await running
-      }
+      for (const [, step] of steps) await step(exchange, deps)
       return await runRoute(route, exchange, deps)
     } catch (error) {
       if (exchange.hasSlot && isCallersFault(error)) recordFailure(exchange, deps)
