@@ -2,7 +2,7 @@ import type { EntryKind, SiteId } from '@countersign/core'
 import { limits, parseWebhookUrl } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { createId } from '../keys/ids.ts'
-import { mayBeAsked } from '../net/guarded-request.ts'
+import { isAllowedUrl } from '../net/guarded-request.ts'
 import { Problem } from '../problem.ts'
 import { webhookPurpose } from '../sealing/purposes.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
@@ -31,7 +31,7 @@ export async function createWebhook(
   context: AuditContext,
 ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
   const parsed = parseWebhookUrl(url)
-  if (parsed === undefined || !mayBeAsked(parsed, { allowLoopback: config.mode === 'development' })) {
+  if (parsed === undefined || !isAllowedUrl(parsed, { allowLoopback: config.mode === 'development' })) {
     throw new Problem('webhook_url_forbidden')
   }
   const webhookId = createId('wh_', context.atMs)

@@ -8,7 +8,7 @@ import {
   readDidDocument,
 } from '@countersign/core'
 import { isLoopback } from '@countersign/core/contract'
-import { guardedRequest, mayBeAsked, type OutwardRules } from '../net/guarded-request.ts'
+import { guardedRequest, isAllowedUrl, type RequestRules } from '../net/guarded-request.ts'
 
 /** The keys that a DID document names for signing credentials. There may be none. */
 interface FetchedKeys {
@@ -30,7 +30,7 @@ export interface DidWebFetcher {
   ): Promise<FetchedKeys | { readonly fault: string; readonly cause?: unknown }>
 }
 
-export interface DidWebOptions extends OutwardRules {
+export interface DidWebOptions extends RequestRules {
   /** For tests. */
   readonly timeoutMs?: number
 }
@@ -56,8 +56,8 @@ export function createDidWebFetcher(options: DidWebOptions): DidWebFetcher {
   const running: string[] = []
   return {
     async fetch(did, forSite) {
-      const place = parseDidWeb(did)
-      if (place === undefined)
+      const location = parseDidWeb(did)
+      if (location === undefined)
         return { fault: 'this is not a did:web with a host name and plain path segments' }
       if (forSite !== undefined) {
         const isTooMuch =
@@ -68,28 +68,28 @@ export function createDidWebFetcher(options: DidWebOptions): DidWebFetcher {
       }
       let text: string
       try {
-        text = await fetchText(new URL(place.url), options)
+        text = await fetchText(new URL(location.url), options)
       } catch (cause) {
-        return { fault: cause instanceof Unfit ? cause.message : NOT_FETCHED, cause }
+        return { fault: cause instanceof InvalidAnswer ? cause.message : NOT_FETCHED, cause }
       } finally {
         if (forSite !== undefined) running.splice(running.indexOf(forSite), 1)
       }
       const json = parseJson(text, { depthMax: JSON_DEPTH_MAX })
       if ('fault' in json) return { fault: 'the DID document is not strict JSON' }
-      return saysNothingSigns(json.value, did) ? { keys: [], leftOut: [] } : readDidDocument(json.value, did)
+      return namesNoKeys(json.value, did) ? { keys: [], leftOut: [] } : readDidDocument(json.value, did)
     },
   }
 }
 
 /** The host has answered, and its answer is invalid. */
-class Unfit extends Error {}
+class InvalidAnswer extends Error {}
 
-async function fetchText(place: URL, options: DidWebOptions): Promise<string> {
+async function fetchText(location: URL, options: DidWebOptions): Promise<string> {
   const { allowLoopback, timeoutMs = TIMEOUT_MS } = options
-  const url = new URL(place)
+  const url = new URL(location)
   if (allowLoopback && isLoopback(url)) url.protocol = 'http:'
-  else if (!isLoopback(url) && !mayBeAsked(url, options))
-    throw new Unfit('a DID document is fetched from port 443 or 8443 only')
+  else if (!isLoopback(url) && !isAllowedUrl(url, options))
+    throw new InvalidAnswer('a DID document is fetched from port 443 or 8443 only')
   const headers = {
     accept: 'application/did+json, application/json',
     'accept-encoding': 'identity',
@@ -105,10 +105,10 @@ async function fetchText(place: URL, options: DidWebOptions): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   try {
-    if (fault !== undefined) throw new Unfit(fault)
+    if (fault !== undefined) throw new InvalidAnswer(fault)
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       bytes += chunk.length
-      if (bytes > BYTES_MAX) throw new Unfit('the DID document is larger than 64 KiB')
+      if (bytes > BYTES_MAX) throw new InvalidAnswer('the DID document is larger than 64 KiB')
       chunks.push(chunk)
     }
   } finally {
@@ -130,12 +130,12 @@ function answerFault(
 }
 
 function decode(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new Unfit('the DID document is not UTF-8')
+  if (!isUtf8(bytes)) throw new InvalidAnswer('the DID document is not UTF-8')
   return bytes.toString('utf8')
 }
 
 /** A valid document of this DID that names no signing keys. This is not a fault. */
-function saysNothingSigns(document: JsonValue, did: string): boolean {
+function namesNoKeys(document: JsonValue, did: string): boolean {
   if (!isJsonObject(document) || document.id !== did) return false
   const { assertionMethod } = document
   return assertionMethod === undefined || (Array.isArray(assertionMethod) && assertionMethod.length === 0)

@@ -21,6 +21,6 @@ export async function requirePosition(
   if (isThere()) return
   throw new Problem(
     'cursor_ahead',
-    'There is no such place in the log of this site: it is of another epoch or beyond the end. Take a snapshot.',
+    'The log of this site has no such position: it is in another epoch or after the head. Take a snapshot.',
   )
 }

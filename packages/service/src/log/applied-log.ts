@@ -67,7 +67,7 @@ export class AppliedLog {
     if (position !== end.position || this.#digest !== end.digest)
       throw new LogCorrupted(
         'other_entries',
-        `the entries up to ${position} are not those that this service wrote: the log row stands for ${end.position} others`,
+        `the entries up to ${position} are not those that this service wrote: the log row has the digest of ${end.position} others`,
       )
   }
 

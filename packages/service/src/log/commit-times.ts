@@ -22,7 +22,8 @@ interface Committed {
   readonly appliedAtMs: number | undefined
 }
 
-interface Mark {
+/** An entry of a site that this node read at a known time. */
+interface KnownCommit {
   readonly committedAtMs: number
   readonly position: number
   readonly seq: number
@@ -35,7 +36,7 @@ export interface CommitTimesParts {
   readonly log: Pick<Logger, 'warn'>
 }
 
-const MARKS_MAX = 20_000
+const COMMITS_MAX = 20_000
 const RECORD_MS = 5000
 
 /**
@@ -48,25 +49,25 @@ export function openCommitTimes(
   { store, views, clock, log }: CommitTimesParts,
   recordMs = RECORD_MS,
 ): CommitTimes {
-  const marks = new Map<SiteId, Mark[]>()
-  /** The sites of all marks, oldest first. */
+  const commits = new Map<SiteId, KnownCommit[]>()
+  /** The sites of all commits, oldest first. */
   let order: SiteId[] = []
   let recordedPosition = -1
   /** The position that was applied before this node decided anything or gave out a head. */
   let loadedPosition = views.position
 
-  const add = (siteId: SiteId, mark: Mark) => {
-    const own = marks.get(siteId)
-    if (own === undefined) marks.set(siteId, [mark])
-    else own.push(mark)
+  const add = (siteId: SiteId, commit: KnownCommit) => {
+    const own = commits.get(siteId)
+    if (own === undefined) commits.set(siteId, [commit])
+    else own.push(commit)
     order.push(siteId)
-    if (order.length < 2 * MARKS_MAX) return
-    for (const oldest of order.slice(0, MARKS_MAX)) {
-      const left = marks.get(oldest)
+    if (order.length < 2 * COMMITS_MAX) return
+    for (const oldest of order.slice(0, COMMITS_MAX)) {
+      const left = commits.get(oldest)
       left?.shift()
-      if (left?.length === 0) marks.delete(oldest)
+      if (left?.length === 0) commits.delete(oldest)
     }
-    order = order.slice(MARKS_MAX)
+    order = order.slice(COMMITS_MAX)
   }
 
   const unfollow = views.follow({
@@ -75,10 +76,10 @@ export function openCommitTimes(
       const last = new Map(
         entries.map(({ entry, position }) => [entry.site_id, { seq: entry.seq, position, committedAtMs }]),
       )
-      for (const [siteId, mark] of last) add(siteId, mark)
+      for (const [siteId, commit] of last) add(siteId, commit)
     },
     lost() {
-      marks.clear()
+      commits.clear()
       order = []
       recordedPosition = -1
       loadedPosition = -1
@@ -86,7 +87,7 @@ export function openCommitTimes(
   })
 
   const wallMs = () => Math.ceil(clock.clocks().wallMs)
-  const toCommitted = ({ committedAtMs, position }: Mark) => ({
+  const toCommitted = ({ committedAtMs, position }: KnownCommit) => ({
     committedAtMs,
     position,
     appliedAtMs: committedAtMs,
@@ -107,17 +108,17 @@ export function openCommitTimes(
 
   return {
     async find(siteId, seq) {
-      const own = marks.get(siteId) ?? []
+      const own = commits.get(siteId) ?? []
       const at = own.findIndex((each) => each.seq >= seq)
-      const mark = own[at]
-      // The first mark of a site may be much later than an entry that was read before it.
-      if (mark !== undefined && at > 0) return toCommitted(mark)
+      const commit = own[at]
+      // The first commit of a site may be much later than an entry that was read before it.
+      if (commit !== undefined && at > 0) return toCommitted(commit)
       const recorded = await store.committedBy(siteId, seq)
-      if (recorded === undefined) return mark === undefined ? unknown() : toCommitted(mark)
+      if (recorded === undefined) return commit === undefined ? unknown() : toCommitted(commit)
       const { position } = recorded
-      const committedAtMs = Math.min(recorded.atMs, mark?.committedAtMs ?? Infinity)
-      const markedAtMs = mark?.committedAtMs ?? (position <= views.position ? wallMs() : undefined)
-      return { position, committedAtMs, appliedAtMs: position <= loadedPosition ? committedAtMs : markedAtMs }
+      const committedAtMs = Math.min(recorded.atMs, commit?.committedAtMs ?? Infinity)
+      const readAtMs = commit?.committedAtMs ?? (position <= views.position ? wallMs() : undefined)
+      return { position, committedAtMs, appliedAtMs: position <= loadedPosition ? committedAtMs : readAtMs }
     },
     async close() {
       unfollow()

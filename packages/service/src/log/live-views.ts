@@ -318,7 +318,7 @@ export class LiveViews {
     this.#corruption = fault.message
     this.#logger.error(
       { err: fault },
-      'the log is damaged; this node refuses everything until it has been looked at and started again',
+      'the log is damaged; this node denies everything until an operator has examined it and restarted the node',
     )
     this.#waiters.endAll()
     for (const reader of this.#readers) reader.lost()

@@ -12,7 +12,7 @@ import {
 import { createNameResolver } from './resolve-name.ts'
 
 /** Where this service may send requests when another party has chosen the address. */
-export interface OutwardRules {
+export interface RequestRules {
   /** For development: also allows this machine, over http and on any port. */
   readonly allowLoopback: boolean
   // The rest is for tests, which have no public addresses of their own.
@@ -26,7 +26,7 @@ export interface OutwardRules {
 const PORTS_ALLOWED = [443, 8443]
 
 /** Whether a URL may be requested, by its text. The address is checked when connecting. */
-export function mayBeAsked(url: URL, rules: OutwardRules): boolean {
+export function isAllowedUrl(url: URL, rules: RequestRules): boolean {
   const { isPublic = isPublicAddress, portsAllowed = PORTS_ALLOWED } = rules
   if (isLoopback(url)) return rules.allowLoopback && /^https?:$/.test(url.protocol)
   if (
@@ -57,9 +57,9 @@ export interface OutwardRequest {
 export function guardedRequest(
   url: URL,
   { method, headers, body, signal }: OutwardRequest,
-  rules: OutwardRules,
+  rules: RequestRules,
 ): Promise<IncomingMessage> {
-  if (!mayBeAsked(url, rules)) return Promise.reject(new AddressForbidden('this URL may not be asked'))
+  if (!isAllowedUrl(url, rules)) return Promise.reject(new AddressForbidden('this URL is not allowed'))
   const isHere = isLoopback(url)
   const { isPublic = isPublicAddress, resolve = createNameResolver(), ca } = rules
   const lookup = createGuardedLookup(isHere ? isLoopbackAddress : isPublic, resolve)

@@ -77,7 +77,7 @@ export function createGuardedLookup(
       if (error !== null) return callback(error, '', 0)
       const [first] = addresses
       if (first === undefined || !addresses.every(({ address }) => isAllowed(address))) {
-        return callback(new AddressForbidden('the name leads to an address that may not be asked'), '', 0)
+        return callback(new AddressForbidden('the name resolves to an address that is not allowed'), '', 0)
       }
       if (options.all === true) callback(null, addresses as never, 0)
       else callback(null, first.address, first.family)

@@ -35,11 +35,11 @@ export async function openClock(
   confirmMs = CONFIRM_MS,
 ): Promise<Clock & { close(): Promise<void> }> {
   let { atMs: confirmedMs, resets } = await store.confirmedTime()
-  const mark = createMonotonicClock({ confirmedMs })
-  mark.now(clocks())
+  const monotonic = createMonotonicClock({ confirmedMs })
+  monotonic.now(clocks())
 
   const confirm = async () => {
-    const now = mark.now(clocks())
+    const now = monotonic.now(clocks())
     // A time that jumped must not become the store's, or every node would follow. The store may
     // have another time by now.
     const confirmed = await (now.jumped === true ? store.confirmedTime() : store.confirmTime(now.ms, resets))
@@ -47,9 +47,9 @@ export async function openClock(
     if (confirmed.resets > resets) {
       // Not the wall clock of this machine: if that is the one that was wrong, it must be detected
       // as a jump, and not move the time again.
-      mark.reset({ wallMs: confirmed.atMs, monotonicMs })
+      monotonic.reset({ wallMs: confirmed.atMs, monotonicMs })
       log.warn({ from: rfc3339(confirmedMs), to: rfc3339(confirmed.atMs) }, 'an operator has reset the time')
-    } else mark.confirm(confirmed.atMs, monotonicMs)
+    } else monotonic.confirm(confirmed.atMs, monotonicMs)
     ;({ atMs: confirmedMs, resets } = confirmed)
     const why = problem()
     if (why !== undefined) log.error({ why }, 'the time is in doubt; this node is not ready')
@@ -57,9 +57,9 @@ export async function openClock(
 
   const problem = (): string | undefined => {
     const { wallMs, monotonicMs } = clocks()
-    const now = mark.now({ wallMs, monotonicMs })
+    const now = monotonic.now({ wallMs, monotonicMs })
     if (now.jumped === true)
-      return `the clock of this machine has leapt ${seconds(now.aheadMs)} ahead; set it right, restart the node, or reset the time: countersign reset-time`
+      return `the clock of this machine has jumped ${seconds(now.aheadMs)} ahead; set it right, restart the node, or reset the time: countersign reset-time`
     const behindMs = now.ms - wallMs
     if (behindMs > BEHIND_MS_MAX)
       return `the clock of this machine is ${seconds(behindMs)} behind the time on record, ${rfc3339(now.ms)}; set it right, or if the record is wrong: countersign reset-time`
@@ -73,7 +73,7 @@ export async function openClock(
 
   return {
     nowMs() {
-      const now = mark.now(clocks())
+      const now = monotonic.now(clocks())
       if (now.jumped === true) {
         throw new Problem(
           'store_unavailable',

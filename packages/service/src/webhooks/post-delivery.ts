@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { limits } from '@countersign/core/contract'
-import { guardedRequest, type OutwardRules } from '../net/guarded-request.ts'
+import { guardedRequest, type RequestRules } from '../net/guarded-request.ts'
 import { webhookPurpose } from '../sealing/purposes.ts'
 import type { Sealer } from '../sealing/sealer.ts'
 import type { DueDelivery } from '../store/operations/deliveries.ts'
@@ -8,7 +8,7 @@ import { SERVICE_VERSION } from '../version.ts'
 import type { Attempted } from './after-attempt.ts'
 import { createWebhookMessage } from './message.ts'
 
-export interface PostOptions extends OutwardRules {
+export interface PostOptions extends RequestRules {
   /** For tests. */
   readonly timeoutMs?: number
 }

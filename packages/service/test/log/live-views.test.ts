@@ -198,7 +198,7 @@ describe('the live views', () => {
       expect(views.position).toBe(2500)
     })
 
-    it('is infinite, and the node not ready, when the clock of the machine has leapt', async () => {
+    it('is infinite, and the node not ready, when the clock of the machine has jumped', async () => {
       const clock = new ClockDouble()
       const views = await open(new LogDouble(), clock)
       clock.fault = new Problem('store_unavailable')

@@ -93,17 +93,17 @@ describe('the clock of a node', () => {
     await expect(openClock(store, quiet, new ClockDouble().clocks)).rejects.toThrow(StoreUnavailable)
   })
 
-  it('is in doubt when it has leapt, and says what can be done', async () => {
+  it('has a problem when it has jumped, and says what can be done', async () => {
     const machine = new ClockDouble()
     const clock = await open(new TimeStore(), machine)
     expect(clock.problem()).toBeUndefined()
     machine.wallMs += 60_000
     expect(clock.problem()).toBeUndefined()
     machine.wallMs += 1
-    expect(clock.problem()).toMatch(/has leapt 60 s ahead.*countersign reset-time/)
+    expect(clock.problem()).toMatch(/has jumped 60 s ahead.*countersign reset-time/)
   })
 
-  it('is in doubt when the time on record is far ahead, and still lets nothing expired come back', async () => {
+  it('has a problem when the time on record is far ahead, and nothing expired becomes valid again', async () => {
     const store = new TimeStore()
     const machine = new ClockDouble()
     const clock = await open(store, machine)
@@ -144,7 +144,7 @@ describe('the clock of a node', () => {
     const clock = await open(store, machine)
     expect(store.highestMs).toBe(machine.wallMs)
     store.reset(rightMs)
-    await expect.poll(() => clock.problem()).toMatch(/has leapt 864000 s ahead/)
+    await expect.poll(() => clock.problem()).toMatch(/has jumped 864000 s ahead/)
     expect(() => clock.nowMs()).toThrow(expect.objectContaining({ code: 'store_unavailable' }))
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(store.highestMs).toBe(rightMs)
