@@ -5,8 +5,8 @@ import type { LogAudit } from './log-corrupted.ts'
 import type { Reseal } from './operations/shared/master-key.ts'
 import {
   auditDatabase,
+  beginDatabaseEpoch,
   checkDatabase,
-  newEpochOfDatabase,
   readFromDatabase,
   resealDatabase,
 } from './postgres/offline.ts'
@@ -17,7 +17,7 @@ import {
   type RestoreOrder,
   restoreSqlite,
 } from './sqlite/backup.ts'
-import { newEpochOfFile } from './sqlite/new-epoch.ts'
+import { beginFileEpoch } from './sqlite/new-epoch.ts'
 import { auditFile, readFromFile } from './sqlite/offline.ts'
 import { resealFile } from './sqlite/reseal.ts'
 import type { Store } from './store.ts'
@@ -115,9 +115,9 @@ export async function beginNewEpoch(
   masterKey: Uint8Array,
   nowMs: number,
 ): Promise<{ readonly epoch: string; readonly position: number }> {
-  if (store.kind === 'postgres') return newEpochOfDatabase(store.url, masterKey, nowMs)
+  if (store.kind === 'postgres') return beginDatabaseEpoch(store.url, masterKey, nowMs)
   await requireStore(store)
-  return newEpochOfFile(store.file, masterKey, nowMs)
+  return beginFileEpoch(store.file, masterKey, nowMs)
 }
 
 /**

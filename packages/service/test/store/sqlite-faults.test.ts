@@ -20,7 +20,7 @@ import { openStore } from '../../src/store/open.ts'
 import { backupSqlite, restoreSqlite } from '../../src/store/sqlite/backup.ts'
 import { openForReading, openForWriting } from '../../src/store/sqlite/connection.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
-import { newEpochOfFile } from '../../src/store/sqlite/new-epoch.ts'
+import { beginFileEpoch } from '../../src/store/sqlite/new-epoch.ts'
 import { auditFile } from '../../src/store/sqlite/offline.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, failingAct, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
@@ -452,7 +452,7 @@ describe('a backup', () => {
     await store.close()
     copyFileSync(backup, file)
     await expect(open(file)).rejects.toThrow(/is a copy.*countersign restore.*countersign new-epoch/)
-    const { epoch } = await newEpochOfFile(file, MASTER_KEY, NOW)
+    const { epoch } = await beginFileEpoch(file, MASTER_KEY, NOW)
     const again = await open(file)
     expect(again.epoch).toBe(epoch)
     expect(epoch).not.toBe(store.epoch)

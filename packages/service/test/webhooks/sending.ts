@@ -117,7 +117,13 @@ export async function beginSending(shared: Store): Promise<Sending> {
     send(options = {}, operations = {}, opening = keys) {
       const meters = { webhookAttempt: (outcome: keyof typeof attempts) => void attempts[outcome]++ }
       const sender = startWebhookSender(
-        { store: Object.assign(Object.create(store) as Store, operations), keys: opening, clock, meters, log },
+        {
+          store: Object.assign(Object.create(store) as Store, operations),
+          keys: opening,
+          clock,
+          meters,
+          log,
+        },
         { allowLoopback: true, pollMs: 5, random: () => 0.5, ...options },
       )
       started.add(sender)

@@ -4,7 +4,7 @@ import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
-import { joinedLog } from './shared/log-rows.ts'
+import { toLogRow } from './shared/log-rows.ts'
 import { createRowMac, intactPage, isIntact, requireIntact, updateRow } from './shared/mac-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
@@ -35,7 +35,7 @@ const KEY_AND_LOG = `SELECT k.*, log.keys_deleted, log.epoch AS log_epoch, log.p
 /** Throws when there is no such site, or a key with that id or secret already. */
 export function* createApiKey(key: NewApiKey, context: AuditContext): Transaction<ApiKey> {
   yield* lock(LOCK)
-  const log = yield* logRow('SELECT * FROM log WHERE one = 1')
+  const log = yield* requireLogRow('SELECT * FROM log WHERE one = 1')
   const created: Row = {
     key_id: key.keyId,
     site_id: key.siteId,
@@ -104,12 +104,12 @@ function* renewMacs(): Transaction<void> {
     if (page.length < RENEWED_A_PAGE) break
   }
   // Last, because it blocks every append until the end of the transaction.
-  const log = yield* logRow('UPDATE log SET keys_deleted = keys_deleted WHERE one = 1 RETURNING *')
+  const log = yield* requireLogRow('UPDATE log SET keys_deleted = keys_deleted WHERE one = 1 RETURNING *')
   yield* updateRow('log', log, { keys_deleted: number(log, 'keys_deleted') + 1 })
 }
 
 /** Throws a `RowForged` for a log row that the service did not write. */
-function* logRow(sql: string): Transaction<Row> {
+function* requireLogRow(sql: string): Transaction<Row> {
   const log = yield* row(sql)
   if (log === undefined) throw new Error('there is no log')
   return yield* requireIntact('log', log)
@@ -126,7 +126,7 @@ export const apiKeyBySha256 = read(function* (sha256: string): Transaction<ApiKe
  * then unknown, and with it whether the key exists.
  */
 function* isLive(found: Row): Transaction<boolean> {
-  yield* requireIntact('log', joinedLog(found))
+  yield* requireIntact('log', toLogRow(found))
   return yield* isIntact('api_keys', found)
 }
 

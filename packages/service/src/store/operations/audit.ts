@@ -39,7 +39,7 @@ const COUNT_END = 36 ** COUNT_DIGITS
 let count = 0
 
 /** Sorts by time, and within a process by the order in which the rows were written. */
-function auditId(atMs: number): string {
+function createAuditId(atMs: number): string {
   count = (count + 1) % COUNT_END
   const time = Math.max(0, Math.floor(atMs)).toString(36).padStart(TIME_DIGITS, '0')
   return `audit_${time}${count.toString(36).padStart(COUNT_DIGITS, '0')}${randomBytes(5).toString('hex')}`
@@ -48,7 +48,7 @@ function auditId(atMs: number): string {
 export function* audit({ siteId, action, target, detail, context }: NewAuditRow): Transaction<void> {
   yield* exec(
     'INSERT INTO audit (id, site_id, at, actor, action, target, detail, request_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)',
-    auditId(context.atMs),
+    createAuditId(context.atMs),
     siteId,
     context.atMs,
     context.actor,
@@ -73,10 +73,10 @@ export const auditRows = read(function* (
     after ?? null,
     limit,
   )
-  return found.map(auditRow)
+  return found.map(toAuditRow)
 })
 
-function auditRow(row: Row): AuditRow {
+function toAuditRow(row: Row): AuditRow {
   return {
     id: text(row, 'id'),
     siteId: (optionalText(row, 'site_id') as SiteId | undefined) ?? null,

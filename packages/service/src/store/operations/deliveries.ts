@@ -188,7 +188,7 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Transact
     failingSinceMs: optionalNumber(held, 'failing_since'),
   }
   if (ended !== undefined) yield* recordAttempt(ended, turn, state)
-  if (state.status === 'on') yield* plan(turn, state)
+  if (state.status === 'on') yield* planDeliveries(turn, state)
   const fronts = yield* findFronts(webhookId)
   const [first] = fronts
   const due =
@@ -279,7 +279,7 @@ function* recordAttempt(
  * Makes the next entries of the log into deliveries. The cursor moves with them, so each is made
  * once.
  */
-function* plan({ webhookId, nowMs }: WebhookTurn, state: WebhookState): Transaction<void> {
+function* planDeliveries({ webhookId, nowMs }: WebhookTurn, state: WebhookState): Transaction<void> {
   const { siteId, kinds } = state
   const room = Math.min(WAITING_MAX - state.waiting, PLANNED_MAX)
   if (room <= 0) return
@@ -296,7 +296,7 @@ function* plan({ webhookId, nowMs }: WebhookTurn, state: WebhookState): Transact
   const wanted = news.filter((row) => kinds === undefined || kinds.includes(text(row, 'kind') as EntryKind))
   if (wanted.length === 0) return
   const values = wanted.flatMap((row) => [
-    deliveryId(),
+    createDeliveryId(),
     text(row, 'epoch'),
     number(row, 'seq'),
     text(row, 'kind'),
@@ -347,7 +347,7 @@ export const webhookLoad = read(function* (): Transaction<WebhookLoad> {
   }
 })
 
-function deliveryId(): string {
+function createDeliveryId(): string {
   return `dlv_${randomBytes(18).toString('base64url')}`
 }
 

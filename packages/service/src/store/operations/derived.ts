@@ -42,11 +42,11 @@ interface Expected {
 export const derivedFault = readLog(function* (epoch: string): Transaction<DerivedFault | undefined> {
   const { expected, position } = yield* replay(epoch)
   return (
-    (yield* usersFault(expected, position)) ??
-    (yield* credentialsFault(expected, position)) ??
-    (yield* tokensFault(expected, position)) ??
-    (yield* issuersFault(expected, position)) ??
-    (yield* sitesFault(expected, position))
+    (yield* findUsersFault(expected, position)) ??
+    (yield* findCredentialsFault(expected, position)) ??
+    (yield* findTokensFault(expected, position)) ??
+    (yield* findIssuersFault(expected, position)) ??
+    (yield* findSitesFault(expected, position))
   )
 })
 
@@ -122,7 +122,7 @@ function replayEntry(
   }
 }
 
-function* usersFault({ users }: Expected, position: number): Transaction<DerivedFault | undefined> {
+function* findUsersFault({ users }: Expected, position: number): Transaction<DerivedFault | undefined> {
   const left = new Set(users.keys())
   for (let [site, ppid] = ['', '']; ; ) {
     const page = yield* rows(
@@ -149,10 +149,10 @@ function* usersFault({ users }: Expected, position: number): Transaction<Derived
     }
     if (page.length < PAGE) break
   }
-  return missing('users', left)
+  return findMissing('users', left)
 }
 
-function* credentialsFault(
+function* findCredentialsFault(
   { credentials }: Expected,
   position: number,
 ): Transaction<DerivedFault | undefined> {
@@ -174,14 +174,14 @@ function* credentialsFault(
     }
     if (page.length < PAGE) break
   }
-  return missing('credential_revocations', left)
+  return findMissing('credential_revocations', left)
 }
 
 /**
  * Only tokens that have not expired: others are removed. A token is revoked by itself, or with its
  * user or a credential.
  */
-function* tokensFault(
+function* findTokensFault(
   { tokens, users, credentials }: Expected,
   position: number,
 ): Transaction<DerivedFault | undefined> {
@@ -204,7 +204,7 @@ function* tokensFault(
   }
 }
 
-function* issuersFault({ issuers }: Expected, position: number): Transaction<DerivedFault | undefined> {
+function* findIssuersFault({ issuers }: Expected, position: number): Transaction<DerivedFault | undefined> {
   for (const [key, { isTrusted, compromised, seq }] of issuers) {
     const [site = '', issuer = ''] = key.split(' ')
     const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', site, issuer)
@@ -232,7 +232,7 @@ function hasCompromised(found: Row, compromised: ReadonlySet<string>): boolean {
   )
 }
 
-function* sitesFault({ sites }: Expected, position: number): Transaction<DerivedFault | undefined> {
+function* findSitesFault({ sites }: Expected, position: number): Transaction<DerivedFault | undefined> {
   for (const [key, { bearer, holder_proof, credential_ttl_seconds_max, seq }] of sites) {
     const found = yield* row('SELECT * FROM sites WHERE site_id = $1', key)
     if (found === undefined) return { table: 'sites', key, fault: 'row_missing' }
@@ -251,22 +251,22 @@ function* sitesFault({ sites }: Expected, position: number): Transaction<Derived
  * entry beyond the end of the log.
  */
 function* isNewer(rowPosition: number, position: number): Transaction<boolean> {
-  return rowPosition > position && rowPosition <= (yield* endOfLog())
+  return rowPosition > position && rowPosition <= (yield* readLogEnd())
 }
 
 /** If so, an entry that was not read may have changed a row. */
 function* hasGrown(position: number): Transaction<boolean> {
-  return (yield* endOfLog()) !== position
+  return (yield* readLogEnd()) !== position
 }
 
 /** Throws a `RowForged` for a log row that the service did not write. */
-function* endOfLog(): Transaction<number> {
+function* readLogEnd(): Transaction<number> {
   const log = yield* row('SELECT * FROM log WHERE one = 1')
   if (log === undefined) throw new RowForged('log', '1')
   return number(yield* requireIntact('log', log), 'position')
 }
 
-function missing(table: string, left: ReadonlySet<string>): DerivedFault | undefined {
+function findMissing(table: string, left: ReadonlySet<string>): DerivedFault | undefined {
   const [key] = left
   return key === undefined ? undefined : { table, key, fault: 'row_missing' }
 }

@@ -126,11 +126,11 @@ export function* applyAcks(claims: readonly RemoteAck[], nowMs: number): Transac
   const named = claims.filter(({ verifierId }) => verifierId !== undefined)
   for (let from = 0; from < named.length; from += CLAIMS_ASKED) {
     const asked = named.slice(from, from + CLAIMS_ASKED)
-    const found = yield* streamsNamed(asked, nowMs)
+    const found = yield* findNamedStreams(asked, nowMs)
     for (const claim of asked) met.set(claim, found.get(toName(claim)) ?? [])
   }
   for (const claim of claims)
-    if (claim.verifierId === undefined) met.set(claim, yield* theUnnamedStream(claim, nowMs))
+    if (claim.verifierId === undefined) met.set(claim, yield* findUnnamedStream(claim, nowMs))
 
   const credits = [...met].flatMap(([claim, streams]) => streams.map((stream) => ({ stream, claim })))
   for (const { stream, claim } of credits.sort((one, other) => byId(one.stream, other.stream))) {
@@ -145,7 +145,7 @@ export function* applyAcks(claims: readonly RemoteAck[], nowMs: number): Transac
   return claims.filter((claim) => met.get(claim)?.length === 0)
 }
 
-function* streamsNamed(
+function* findNamedStreams(
   claims: readonly RemoteAck[],
   nowMs: number,
 ): Transaction<ReadonlyMap<string, readonly FeedStreamRow[]>> {
@@ -165,7 +165,7 @@ function* streamsNamed(
  * An acknowledgement without a name is for the one unnamed stream of its key at that site, and for
  * none when there are several.
  */
-function* theUnnamedStream(
+function* findUnnamedStream(
   { siteId, keyId }: RemoteAck,
   nowMs: number,
 ): Transaction<readonly FeedStreamRow[]> {

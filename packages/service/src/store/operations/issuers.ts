@@ -75,7 +75,7 @@ export function* addIssuer(
     return 'exists'
   yield* requireNewIssuer(siteId, issuer.issuer, knownSeq)
   yield* markCompromisedKeys(siteId, issuer.issuer, context.atMs)
-  const addedRow = yield* requiredRow(siteId, issuer.issuer)
+  const addedRow = yield* requireIssuerRow(siteId, issuer.issuer)
   const added = toIssuer(addedRow)
   const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', toState(added), context.atMs)
   yield* updateRow('issuers', addedRow, { entry_seq: seq })
@@ -95,7 +95,7 @@ export function* changeIssuer(
   knownSeq = 0,
 ): Transaction<Logged<ChangedIssuer> | undefined> {
   yield* lock(toIssuersLock(siteId))
-  const found = yield* issuerRow(siteId, name)
+  const found = yield* findIssuerRow(siteId, name)
   if (found === undefined) return undefined
   yield* requireCurrentIssuer(found, knownSeq)
   const before = toIssuer(found)
@@ -116,9 +116,9 @@ export function* changeIssuer(
       (key) => before.keys.find(({ id, key: material }) => id === key.id && material === key.key) ?? key,
     ),
     fetched,
-    scope: changed(before.scope, scope),
-    credentialTtlSecondsMax: changed(before.credentialTtlSecondsMax, credentialTtlSecondsMax),
-    label: changed(before.label, label),
+    scope: applyChange(before.scope, scope),
+    credentialTtlSecondsMax: applyChange(before.credentialTtlSecondsMax, credentialTtlSecondsMax),
+    label: applyChange(before.label, label),
   }
   // Snapshots state since when.
   const isDistrustedNow = status === 'distrusted' && before.status === 'trusted'
@@ -127,7 +127,7 @@ export function* changeIssuer(
     ...(isDistrustedNow && { distrusted_at: context.atMs }),
   })
   yield* markCompromisedKeys(siteId, name, context.atMs)
-  const afterRow = yield* requiredRow(siteId, name)
+  const afterRow = yield* requireIssuerRow(siteId, name)
   const after = toIssuer(afterRow)
   const appended = yield* appendChange(before, after, context)
   if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
@@ -149,7 +149,7 @@ export function* changeIssuer(
   return {
     ...after,
     position: appended?.position ?? 0,
-    entry: appended && entryPosition(siteId, appended, context),
+    entry: appended && toEntryPosition(siteId, appended, context),
   }
 }
 
@@ -163,7 +163,7 @@ export function* changeIssuerKey(
   knownSeq = 0,
 ): Transaction<Logged<ChangedIssuer> | undefined | 'final'> {
   yield* lock(toIssuersLock(siteId))
-  const found = yield* issuerRow(siteId, name)
+  const found = yield* findIssuerRow(siteId, name)
   if (found === undefined) return undefined
   yield* requireCurrentIssuer(found, knownSeq)
   const before = toIssuer(found)
@@ -180,7 +180,7 @@ export function* changeIssuerKey(
     yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
     yield* markCompromisedKeys(siteId, name, context.atMs)
   }
-  const afterRow = yield* requiredRow(siteId, name)
+  const afterRow = yield* requireIssuerRow(siteId, name)
   const after = toIssuer(afterRow)
   const appended = isChanged ? yield* appendKeyChange(after, keyId, status, context) : undefined
   if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
@@ -198,7 +198,7 @@ export function* changeIssuerKey(
   return {
     ...after,
     position: appended?.position ?? 0,
-    entry: appended && entryPosition(siteId, appended, context),
+    entry: appended && toEntryPosition(siteId, appended, context),
   }
 }
 
@@ -243,11 +243,11 @@ function* appendKeyChange(
  * would append what it says to the log.
  */
 export const issuer = read(function* (siteId: SiteId, name: string): Transaction<Issuer | undefined> {
-  const found = yield* issuerRow(siteId, name)
+  const found = yield* findIssuerRow(siteId, name)
   return found && toIssuer(found)
 })
 
-function* issuerRow(siteId: SiteId, name: string): Transaction<Row | undefined> {
+function* findIssuerRow(siteId: SiteId, name: string): Transaction<Row | undefined> {
   const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', siteId, name)
   return found && (yield* requireIntact('issuers', found))
 }
@@ -283,12 +283,16 @@ export const fetchedIssuers = read(function* ({ after = ' ', limit }: Page): Tra
   return found.map(toIssuer)
 })
 
-function entryPosition(siteId: SiteId, { epoch, seq }: Appended, { atMs }: AuditContext): SiteEntryPosition {
+function toEntryPosition(
+  siteId: SiteId,
+  { epoch, seq }: Appended,
+  { atMs }: AuditContext,
+): SiteEntryPosition {
   return { siteId, epoch, seq, atMs }
 }
 
-function* requiredRow(siteId: SiteId, name: string): Transaction<Row> {
-  const found = yield* issuerRow(siteId, name)
+function* requireIssuerRow(siteId: SiteId, name: string): Transaction<Row> {
+  const found = yield* findIssuerRow(siteId, name)
   if (found === undefined) throw new Error('an issuer that was just written is not there')
   return found
 }
@@ -312,7 +316,7 @@ function toIssuersLock(siteId: SiteId): string {
 }
 
 /** Undefined keeps the value, null removes it. */
-function changed<T>(before: T | undefined, change: T | null | undefined): T | undefined {
+function applyChange<T>(before: T | undefined, change: T | null | undefined): T | undefined {
   return change === undefined ? before : (change ?? undefined)
 }
 

@@ -107,7 +107,7 @@ export function* openLease(order: LeaseOrder): Transaction<'open' | 'full'> {
       nowMs,
     )
     if (number(live as Row, 'live') >= order.liveMax) return 'full'
-    yield* forgetOldest(keyId, nowMs)
+    yield* removeOldest(keyId, nowMs)
   }
   // A stream replaces the earlier one of the same instance. The weaker promise is kept.
   const stream =
@@ -141,7 +141,7 @@ export function* openLease(order: LeaseOrder): Transaction<'open' | 'full'> {
  * Removes the oldest ended leases of a key above the limit. Receipts of that time may no longer
  * state an early instant, so each removed row is recorded as a reader without a lease.
  */
-function* forgetOldest(keyId: string, nowMs: number): Transaction<void> {
+function* removeOldest(keyId: string, nowMs: number): Transaction<void> {
   const gone = yield* rows(
     `SELECT site_id, instance_id, served_at, bound_ms FROM leases WHERE key_id = $1 AND NOT ${IS_LIVE}
      ORDER BY served_at DESC LIMIT 100 OFFSET ${ENDED_PER_KEY_MAX}`,
@@ -196,7 +196,7 @@ export function* applyLeaseAcks(claims: readonly LeaseAcks[]): Transaction<void>
   const sorted = [...claims].sort(byName)
   for (let from = 0; from < sorted.length; from += CLAIMS_ASKED) {
     const asked = sorted.slice(from, from + CLAIMS_ASKED)
-    const found = yield* leasesNamed(asked)
+    const found = yield* findNamedLeases(asked)
     for (const claim of asked) {
       const lease = found.get(toName(claim))
       if (lease !== undefined) yield* applyLeaseAck(lease, claim)
@@ -260,7 +260,7 @@ export function* dismissLease(
   return true
 }
 
-function* leasesNamed(claims: readonly LeaseAcks[]): Transaction<ReadonlyMap<string, LeaseRow>> {
+function* findNamedLeases(claims: readonly LeaseAcks[]): Transaction<ReadonlyMap<string, LeaseRow>> {
   const asked = [...claims]
   while (asked.length < CLAIMS_ASKED) asked.push(claims[0] as LeaseAcks)
   const list = asked.map((_, i) => `($${i * 3 + 1}, $${i * 3 + 2}, $${i * 3 + 3})`).join(', ')

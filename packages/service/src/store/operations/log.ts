@@ -3,7 +3,7 @@ import { number, text } from '../columns.ts'
 import { EpochChanged } from '../errors.ts'
 import type { Page } from '../page.ts'
 import { type Row, read, readLog, row, rows, type Transaction } from '../transaction.ts'
-import { joinedLog, toEntry } from './shared/log-rows.ts'
+import { toEntry, toLogRow } from './shared/log-rows.ts'
 import { requireIntact } from './shared/mac-rows.ts'
 
 export interface SiteHead extends LogHead {
@@ -70,8 +70,8 @@ export const entriesAfter = readLog(function* (
     position,
     limit,
   )
-  const entries = inEpoch(found, epoch)
-  const end = yield* requireIntact('log', joinedLog(found[0] ?? {}))
+  const entries = requireEpoch(found, epoch)
+  const end = yield* requireIntact('log', toLogRow(found[0] ?? {}))
   return {
     entries: entries.map((row) => ({ position: number(row, 'position'), entry: toEntry(row) })),
     end: {
@@ -98,7 +98,7 @@ export const siteEntriesAfter = readLog(function* (
     limit,
     siteId,
   )
-  return inEpoch(found, epoch).map(toEntry)
+  return requireEpoch(found, epoch).map(toEntry)
 })
 
 /**
@@ -120,7 +120,7 @@ export const siteRecordsAfter = readLog(function* (
     limit,
     siteId,
   )
-  return inEpoch(found, epoch) as unknown as readonly EntryRecord[]
+  return requireEpoch(found, epoch) as unknown as readonly EntryRecord[]
 })
 
 export const logPosition = readLog(function* (epoch: string): Transaction<number> {
@@ -142,7 +142,7 @@ export const siteHeads = readLog(function* (
     limit,
   )
   if (found.length === 0) return []
-  const heads = inEpoch(found, epoch)
+  const heads = requireEpoch(found, epoch)
   for (const head of heads) yield* requireIntact('heads', head)
   return heads.map((row) => ({
     siteId: text(row, 'site_id') as SiteId,
@@ -153,7 +153,7 @@ export const siteHeads = readLog(function* (
 })
 
 /** Without the row that only has the epoch, when there are no entries. */
-function inEpoch(found: readonly Row[], epoch: string): readonly Row[] {
+function requireEpoch(found: readonly Row[], epoch: string): readonly Row[] {
   const first = found[0]
   if (first === undefined || first.log_epoch !== epoch) throw new EpochChanged('the log is in another epoch')
   return first.epoch === null ? [] : found

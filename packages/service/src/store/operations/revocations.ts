@@ -53,15 +53,15 @@ export function* revokeUser(
   unconfirmed?: Unconfirmed,
 ): Transaction<Logged<Revoked>> {
   yield* lock(userLock(siteId, ppid))
-  const known = yield* userRow(siteId, ppid)
+  const known = yield* findUserRow(siteId, ppid)
   const isRevoked = known !== undefined && number(known, 'revoked') === 1
   if (isRevoked && number(known, 'revoked_seq') === unconfirmed?.seq)
     yield* reportForged({ table: 'users', key: `${siteId} ${ppid}` })
   else if (isRevoked) {
     yield* recordAudit({ siteId, action: 'user.revoke', target: ppid, outcome: 'unchanged', reason, context })
-    return userAnswer(known)
+    return toUserAnswer(known)
   }
-  const credentialIds = yield* credentialsOfUser(siteId, ppid)
+  const credentialIds = yield* findUserCredentials(siteId, ppid)
   const revokedTokens = yield* rows(
     `UPDATE tokens SET revoked_at = $3 WHERE site_id = $1 AND ppid = $2 AND revoked_at IS NULL AND expires_at > $3 RETURNING 1 AS one`,
     siteId,
@@ -110,7 +110,7 @@ export function* revokeUser(
   }
 }
 
-function* credentialsOfUser(siteId: SiteId, ppid: string): Transaction<readonly CredentialId[]> {
+function* findUserCredentials(siteId: SiteId, ppid: string): Transaction<readonly CredentialId[]> {
   const found = yield* rows(
     'SELECT credential_id FROM credentials WHERE site_id = $1 AND ppid = $2 ORDER BY known_at DESC, credential_id DESC LIMIT $3',
     siteId,
@@ -121,7 +121,7 @@ function* credentialsOfUser(siteId: SiteId, ppid: string): Transaction<readonly 
 }
 
 /** With the current epoch: after a restore the same entry has the same numbers in another epoch. */
-function* userRow(siteId: SiteId, ppid: string): Transaction<Row | undefined> {
+function* findUserRow(siteId: SiteId, ppid: string): Transaction<Row | undefined> {
   return yield* row(
     'SELECT u.*, log.epoch FROM users u, log WHERE log.one = 1 AND u.site_id = $1 AND u.ppid = $2',
     siteId,
@@ -129,7 +129,7 @@ function* userRow(siteId: SiteId, ppid: string): Transaction<Row | undefined> {
   )
 }
 
-function userAnswer(row: Row): Logged<Revoked> {
+function toUserAnswer(row: Row): Logged<Revoked> {
   const credentialIds = json<readonly CredentialId[]>(row, 'credential_ids')
   return {
     credentialId: credentialIds[0] ?? null,
@@ -176,7 +176,7 @@ export function* revokeCredential(
       reason,
       context,
     })
-    return credentialAnswer(before, credentialId)
+    return toCredentialAnswer(before, credentialId)
   }
   const revokedTokens = yield* rows(
     `UPDATE tokens SET revoked_at = $3 WHERE revoked_at IS NULL AND expires_at > $3
@@ -248,7 +248,7 @@ function* writeCredentialRevocation(
   }
 }
 
-function credentialAnswer(row: Row, credentialId: CredentialId): Logged<Revoked> {
+function toCredentialAnswer(row: Row, credentialId: CredentialId): Logged<Revoked> {
   return {
     credentialId,
     credentialIds: [credentialId],
@@ -273,9 +273,9 @@ export function* reinstateUser(
   context: AuditContext,
 ): Transaction<Logged<Reinstated>> {
   yield* lock(userLock(siteId, ppid))
-  const user = yield* userRow(siteId, ppid)
+  const user = yield* findUserRow(siteId, ppid)
   // Times in credentials are whole seconds, so this is rounded up.
-  const reinstatedAtMs = Math.ceil(notBefore(user, context.atMs) / 1000) * 1000
+  const reinstatedAtMs = Math.ceil(toReinstatedAt(user, context.atMs) / 1000) * 1000
   if ((user === undefined || number(user, 'revoked') === 0) && !(yield* mayBeCarried(siteId, user))) {
     yield* recordAudit({
       siteId,
@@ -332,7 +332,7 @@ function* mayBeCarried(siteId: SiteId, user: Row | undefined): Transaction<boole
  * Never before the revocation, which may come from a node whose clock is ahead. A revocation
  * further ahead than clocks may differ was made at a time that was reset since, and is ignored.
  */
-function notBefore(user: Row | undefined, atMs: number): number {
+function toReinstatedAt(user: Row | undefined, atMs: number): number {
   const revokedAtMs = user === undefined ? 0 : number(user, 'revoked_at')
   return revokedAtMs - atMs <= CLOCKS_APART_MS_MAX ? Math.max(atMs, revokedAtMs) : atMs
 }

@@ -74,7 +74,7 @@ export function* changeSite(
   knownSeq = 0,
 ): Transaction<Logged<Site> | undefined> {
   yield* lock(`site ${siteId}`)
-  const found = yield* siteRow(siteId)
+  const found = yield* findSiteRow(siteId)
   if (found === undefined) return undefined
   yield* requireCurrentSite(found, knownSeq)
   const before = toSite(found)
@@ -127,11 +127,11 @@ function toStalenessBefore(before: Site, after: Site, seq: number): Site['stalen
  * be served with settings of unknown origin.
  */
 export const site = read(function* (siteId: SiteId): Transaction<Site | undefined> {
-  const found = yield* siteRow(siteId)
+  const found = yield* findSiteRow(siteId)
   return found && toSite(found)
 })
 
-function* siteRow(siteId: SiteId): Transaction<Row | undefined> {
+function* findSiteRow(siteId: SiteId): Transaction<Row | undefined> {
   const found = yield* row('SELECT * FROM sites WHERE site_id = $1', siteId)
   return found && (yield* requireIntact('sites', found))
 }
@@ -169,7 +169,7 @@ function toSettings(site: NewSite & Partial<Pick<Site, 'stalenessBefore'>>): Row
     bearer: site.bearer,
     holder_proof: site.holderProof,
     credential_ttl_seconds_max: site.credentialTtlSecondsMax ?? null,
-    hosts: listText(site.hosts),
+    hosts: toListText(site.hosts),
     max_staleness_seconds_max: site.maxStalenessSecondsMax ?? STALENESS_SECONDS_DEFAULT,
     staleness_before_seconds: site.stalenessBefore?.seconds ?? 0,
     staleness_lowered_seq: site.stalenessBefore?.seq ?? 0,
@@ -195,7 +195,7 @@ function toSite(row: Row): Site {
   }
 }
 
-function listText(list: readonly string[] | undefined): string | null {
+function toListText(list: readonly string[] | undefined): string | null {
   return list === undefined ? null : JSON.stringify(list)
 }
 

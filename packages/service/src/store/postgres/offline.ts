@@ -59,7 +59,7 @@ const TRIES = 5
  * by themselves. Rejects with a `LogCorrupted` when the log is not intact, and when entries are
  * added faster than they can be audited.
  */
-export async function newEpochOfDatabase(
+export async function beginDatabaseEpoch(
   url: string,
   masterKey: Uint8Array,
   nowMs: number,

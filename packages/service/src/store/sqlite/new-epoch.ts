@@ -11,7 +11,7 @@ import { LIVE } from './sqlite-store.ts'
  * Begins a new epoch after an audit. Rejects while a service has the file open, and with a
  * `LogCorrupted` when the log is not intact.
  */
-export async function newEpochOfFile(
+export async function beginFileEpoch(
   file: string,
   masterKey: Uint8Array,
   nowMs: number,

@@ -38,7 +38,7 @@ export async function readReplaced(
     // Verifiers may continue only from a log that this service wrote.
     const audit = await auditSession(replaced)
     if (!audit.ok) return { ...nothing, lost }
-    return { lost, heads: commonHeads(replaced, copy), links: replaced.rows('SELECT * FROM epochs') }
+    return { lost, heads: findCommonHeads(replaced, copy), links: replaced.rows('SELECT * FROM epochs') }
   } catch (fault) {
     return { ...nothing, lost: fault instanceof Error ? fault.message : String(fault) }
   } finally {
@@ -46,7 +46,7 @@ export async function readReplaced(
   }
 }
 
-function commonHeads(replaced: SqliteSession, copy: SqliteSession): ReadonlyMap<string, LogHead> {
+function findCommonHeads(replaced: SqliteSession, copy: SqliteSession): ReadonlyMap<string, LogHead> {
   const heads = new Map<string, LogHead>()
   const [theirs, ours] = [loadEpoch(replaced), loadEpoch(copy)]
   for (const row of copy.rows('SELECT site_id FROM heads')) {

@@ -20,7 +20,7 @@ export async function resealFile(file: string, change: Reseal): Promise<number> 
       // Overwrites what was sealed under the old key, rather than only freeing its pages.
       session.db.pragma('secure_delete = ON')
       const count = session.db
-        .transaction(() => session.run(resealAll(change, textColumns(session))))
+        .transaction(() => session.run(resealAll(change, findTextColumns(session))))
         .immediate()
       session.db.pragma('wal_checkpoint(TRUNCATE)')
       return count
@@ -32,7 +32,7 @@ export async function resealFile(file: string, change: Reseal): Promise<number> 
   }
 }
 
-function textColumns(session: SqliteSession): readonly TextColumn[] {
+function findTextColumns(session: SqliteSession): readonly TextColumn[] {
   const found = session.rows(
     `SELECT t.name AS "table", c.name AS "column" FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' AND c.type = 'TEXT'`,
   )

@@ -47,21 +47,21 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
   const waiting = new Map<number, Waiting>()
   let lastId = 0
   let isReady = false
-  let isOver = false
-  let over: (() => void) | undefined
+  let isEnded = false
+  let onClosed: (() => void) | undefined
 
   const end = (fault: Error | undefined) => {
-    if (isOver) return
-    isOver = true
-    clearInterval(patience)
+    if (isEnded) return
+    isEnded = true
+    clearInterval(timeouts)
     for (const { reject } of waiting.values())
       reject(new StoreUnavailable('the store has failed', { cause: fault }))
     waiting.clear()
-    if (fault !== undefined && isReady && over === undefined) onFatal(fault)
-    over?.()
+    if (fault !== undefined && isReady && onClosed === undefined) onFatal(fault)
+    onClosed?.()
   }
 
-  const patience = setInterval(() => {
+  const timeouts = setInterval(() => {
     const endMs = performance.now() - ANSWER_MS_MAX
     for (const [id, { reject, sinceMs }] of waiting) {
       if (sinceMs > endMs) break
@@ -70,7 +70,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
       reject(new StoreUnavailable('the store took too long'))
     }
   }, 250)
-  patience.unref()
+  timeouts.unref()
 
   const macKey = await new Promise<string>((resolve, reject) => {
     worker.on('message', (message: FromWriter) => {
@@ -83,8 +83,8 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
           onForged(message.row)
           break
         case 'refused':
-          isOver = true
-          clearInterval(patience)
+          isEnded = true
+          clearInterval(timeouts)
           reject(toFault(message.fault))
           break
         case 'done':
@@ -115,7 +115,8 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
   return {
     macKey,
     run(name, args) {
-      if (isOver || over !== undefined) return Promise.reject(new StoreUnavailable('the store is closed'))
+      if (isEnded || onClosed !== undefined)
+        return Promise.reject(new StoreUnavailable('the store is closed'))
       if (waiting.size >= WAITING_MAX)
         return Promise.reject(new StoreUnavailable('the store has too much to write'))
       return new Promise((resolve, reject) => {
@@ -129,9 +130,9 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
       })
     },
     async close() {
-      if (isOver) return
+      if (isEnded) return
       await new Promise<void>((resolve) => {
-        over = resolve
+        onClosed = resolve
         post({ kind: 'close' })
       })
       await worker.terminate()

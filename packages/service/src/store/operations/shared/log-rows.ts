@@ -4,7 +4,7 @@ import { unreadableEntry } from '../../log-corrupted.ts'
 import type { Row } from '../../transaction.ts'
 
 /** The log row of a statement that selects its columns with the prefix `log_`. */
-export function joinedLog(found: Row): Row {
+export function toLogRow(found: Row): Row {
   const {
     log_epoch = null,
     log_position = null,
