@@ -100,7 +100,7 @@ export const begin: Migration = {
     `CREATE INDEX credentials_by_age ON credentials (site_id, known_at, credential_id)`,
     `CREATE INDEX credentials_of_user ON credentials (site_id, ppid, known_at, credential_id)`,
     `CREATE INDEX credentials_by_id ON credentials (credential_id)`,
-    // A credential and all it hangs on, itself included.
+    // A credential and all its parents, itself included.
     `CREATE TABLE credential_links (
       site_id TEXT NOT NULL,
       credential_id TEXT NOT NULL,
@@ -120,7 +120,7 @@ export const begin: Migration = {
       PRIMARY KEY (site_id, credential_id)
     )`,
     // Users that have ever been revoked. What was signed up to \`cutoff\` stays revoked since
-    // \`first_at\`; the rest counts unless \`revoked\`.
+    // \`first_at\`; the rest is valid unless \`revoked\`.
     `CREATE TABLE users (
       site_id TEXT NOT NULL REFERENCES sites (site_id),
       ppid TEXT NOT NULL,
@@ -218,7 +218,7 @@ export const begin: Migration = {
         || '.' || 'log'::regclass::oid
     $$`,
     // The one way into the log. The update of the one row in \`log\` holds every other writer until
-    // this transaction has ended, so numbers become visible in their order and without holes, which
+    // this transaction has ended, so numbers become visible in their order and without gaps, which
     // a sequence cannot promise.
     `CREATE FUNCTION append_entry(in_epoch TEXT, in_site_id TEXT, in_kind TEXT, in_body TEXT, in_at TEXT)
       RETURNS TABLE (out_seq BIGINT, out_position BIGINT, out_hash TEXT) LANGUAGE plpgsql VOLATILE AS $$

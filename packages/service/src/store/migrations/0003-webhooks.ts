@@ -6,7 +6,7 @@ export const webhooks: Migration = {
   common: [
     // `cursor_seq` is how far the log of the site has been made into deliveries, and `waiting` how
     // many of those have not ended. `due_at` is when there will be something to send. The sender
-    // holds the lease. A deleted one stays, empty, until its deliveries have been swept away.
+    // holds the lease. A deleted one stays, empty, until its deliveries have been purged.
     `CREATE TABLE webhooks (
       webhook_id TEXT PRIMARY KEY,
       site_id TEXT NOT NULL REFERENCES sites (site_id),

@@ -40,7 +40,7 @@ export const signIn: Migration = {
     )`,
     `CREATE INDEX sign_in_presentations_of_user ON sign_in_presentations (site_id, ppid)`,
     `CREATE INDEX sign_in_presentations_by_end ON sign_in_presentations (expires_at)`,
-    // What may be claimed, and on whose word.
+    // Credentials that may be claimed, and who offered them.
     `CREATE TABLE offers (
       sha256 TEXT PRIMARY KEY,
       site_id TEXT NOT NULL REFERENCES sites (site_id),

@@ -7,7 +7,7 @@ import type { Migration } from './migration.ts'
 export const feedStreams: Migration = {
   version: 5,
   common: [
-    // A node that is there says so every few seconds. One that does not has gone, and its streams
+    // A live node renews its row every few seconds. One that does not has ended, and its streams
     // with it.
     `CREATE TABLE feed_nodes (
       node_id TEXT PRIMARY KEY,

@@ -13,7 +13,7 @@ import { leases } from './0012-leases.ts'
 import { rowsPutBack } from './0013-rows-put-back.ts'
 import type { Migration } from './migration.ts'
 
-/** In order, numbered from 1 without holes. */
+/** In order, numbered from 1 without gaps. */
 export const migrations: readonly Migration[] = [
   begin,
   timeResets,
