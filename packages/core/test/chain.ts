@@ -15,15 +15,15 @@ import {
   WRITE,
 } from './sample.ts'
 
-/** A root signed by an issuer and `depth` delegations below it, with the key of every holder. */
+/** A root signed by an issuer, `depth` delegations from it, and the key of every holder. */
 export interface Chain {
   readonly links: readonly JsonObject[]
   readonly holders: readonly Party[]
 }
 
 /**
- * `spoil(i, unsigned)` may change link i before it is signed (0 is the root), and may name another
- * signer than the parent's holder. The links below hang on what comes out of it.
+ * `spoil(i, unsigned)` may change link `i` before it is signed (0 is the root) and may return
+ * another signer than the holder of the parent. Later links are delegated from the changed link.
  */
 export async function newChain(
   issuer: Party,
@@ -44,10 +44,7 @@ export async function newChain(
   return { links, holders }
 }
 
-/**
- * A good link is made first, from a parent that may be delegated, and then hung onto the parent it
- * is to have.
- */
+/** Delegates from a valid parent first, then replaces the parent. */
 async function goodChild(parent: JsonObject, signer: Party, holder: Party): Promise<JsonObject> {
   const spare = await issue(signer, { holderKey: signer.did, delegable: true })
   const child = await delegateCredential(
@@ -78,7 +75,7 @@ async function resign(
   return signDocument(unsigned, { key: other.key, verificationMethod: other.method, createdMs: NOW - 1000 })
 }
 
-/** Presents link `i` of a chain (the last by default) together with its holder's proof. */
+/** Presents link `i` of a chain (default: the last) with the proof of its holder. */
 export async function showLink({ links, holders }: Chain, i = links.length - 1) {
   const presented = shown(links[i] as JsonObject)
   return { presented, demand: await signedDemand(holders[i] as Party, presented) }

@@ -21,8 +21,8 @@ import type {
 } from '../src/verify/trust.ts'
 
 /**
- * A good credential at a site that trusts its issuer, and the means to spoil exactly one thing of
- * it. Everything happens at one fixed moment; nothing here reads a clock.
+ * A valid credential at a site that trusts its issuer, and functions to change one thing of it. All
+ * times are relative to one fixed time; nothing reads a clock.
  */
 export const NOW = Date.UTC(2026, 10, 14, 12, 0, 0)
 export const SITE = 'shop.example' as SiteId
@@ -46,7 +46,7 @@ export async function newParty(algorithm: KeyAlgorithm = 'Ed25519'): Promise<Par
 }
 
 let made = 0
-/** Ids are numbered, so that a failing test fails the same way again. */
+/** Ids are numbered, so that failures are reproducible. */
 export const newCredentialId = () => `cred_${String(++made).padStart(26, '0')}` as CredentialId
 export const newPpid = () => `did:service:ppid_${String(++made).padStart(52, 'a')}` as Ppid
 export const at = (seconds: number) => formatTime(NOW + seconds * 1000)
@@ -75,7 +75,7 @@ export async function issue(issuer: Party, changes: Partial<Grant> = {}): Promis
   return issueCredential(grant(changes), toSigner(issuer))
 }
 
-/** A document is an ordinary object; an edit works on a copy. */
+/** Edits a copy of the document. */
 export function edited(document: JsonObject, edit: (copy: Editable) => void): JsonObject {
   const copy = structuredClone(document) as Editable
   edit(copy)
@@ -84,10 +84,7 @@ export function edited(document: JsonObject, edit: (copy: Editable) => void): Js
 // biome-ignore lint/suspicious/noExplicitAny: spoiling a document means doing what its type forbids.
 export type Editable = any
 
-/**
- * Puts a value where the path leads, such as `credentialSubject/scope`; `undefined` takes away what
- * is there.
- */
+/** Sets the value at a path such as `credentialSubject/scope`; `undefined` removes it. */
 export function put(copy: Editable, path: string, value: JsonValue | undefined): void {
   const names = path.split('/')
   const last = names.pop() as string
@@ -97,8 +94,8 @@ export function put(copy: Editable, path: string, value: JsonValue | undefined):
 }
 
 /**
- * The credential with a further member, so that its JSON takes exactly so many bytes. `filler` is
- * one character, of one or more bytes.
+ * Adds a member so that the JSON of the credential has exactly `bytes` bytes. `filler` is one
+ * character of one or more bytes.
  */
 export function weighing(document: JsonObject, bytes: number, filler = 'x'): JsonObject {
   const free = bytes - Buffer.byteLength(JSON.stringify({ ...document, padding: '' }))
@@ -210,7 +207,7 @@ export const rawHeader = (content: string | Uint8Array) => ({
 
 const REQUEST_URL = 'https://shop.example/api/orders?page=2'
 
-/** What a holder sends along: a signed request, and a store that has seen none of its nonces. */
+/** A demand with a request signed by the holder, and a nonce store that has none of its nonces. */
 export async function signedDemand(
   holder: Party,
   { header }: { header: string },

@@ -8,9 +8,7 @@ export function readVector(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8')
 }
 
-/**
- * Read by the platform's own parser, not by ours: a vector must not depend on the code under test.
- */
+/** Parsed with `JSON.parse`, so that a vector does not depend on the code under test. */
 export function readJsonVector<T>(path: string): T {
   return JSON.parse(readVector(path)) as T
 }

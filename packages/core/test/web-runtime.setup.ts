@@ -1,7 +1,6 @@
 /**
- * Makes this process look like a runtime without node:crypto, before the core is loaded: the second
- * test project runs with WebCrypto. Everything else of Node stays, because the test runner needs
- * it.
+ * Hides node:crypto before the core is loaded, so that the second test project uses WebCrypto. The
+ * test runner needs everything else of Node.
  */
 const { getBuiltinModule } = process
 process.getBuiltinModule = ((id: string) =>

@@ -95,7 +95,7 @@ describe('endpoints', () => {
       const lists = Object.entries(shape ?? {}).filter(
         ([, schema]) => typeof schema === 'object' && schema.type === 'array',
       )
-      // A list of the plain sign-in link is one parameter, separated by spaces.
+      // The sign-in link has its list in one parameter, separated by spaces.
       expect(lists.map(([name]) => name).filter((name) => name !== 'requested_scope')).toEqual([
         ...(request.queryLists ?? []),
       ])
@@ -265,8 +265,8 @@ describe('JSON Schema', () => {
     for (const io of ['input', 'output'] as const) {
       const json = z.toJSONSchema(schema, { io, target: 'draft-2020-12', unrepresentable: 'throw' })
       expect(json.$schema).toBe('https://json-schema.org/draft/2020-12/schema')
-      // Every leaf says something: a schema that is only checked in code would be documented as
-      // "anything".
+      // Every leaf has a type or description: a schema that is only checked in code would be
+      // documented as "anything".
       for (const [name, member] of Object.entries(json.properties ?? {}))
         expect(Object.keys(member), name).not.toEqual([])
     }

@@ -81,8 +81,8 @@ const lines: Json[] = [
 ]
 
 /**
- * A good thing with one member gone, added, or put to something that no member may be; of its
- * children likewise.
+ * Variants of a valid value: one member removed, added or replaced by an invalid value, at every
+ * level.
  */
 function* spoil(good: Json): Generator<[string, Json]> {
   yield ['another member', { ...good, surprise: 1 }]

@@ -30,7 +30,7 @@ interface Documented {
   readonly maxLength?: number
 }
 
-/** Texts near a grammar: pieces of good ones, joined, cut and spoiled. */
+/** Texts that are almost valid: pieces of valid ones, joined, cut and changed. */
 const near = (...pieces: string[]) =>
   fc
     .array(

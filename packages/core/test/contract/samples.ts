@@ -16,7 +16,7 @@ export const RANDOM = `${'A'.repeat(42)}E`
 const NONCE = 'q83vEjRWeJCrze8SNFZ4kA'
 const SIGNATURE = 'A'.repeat(86)
 
-/** The example of the design, word for word, with its dots filled in. */
+/** The example of the design, completed. */
 export const credential = {
   '@context': ['https://www.w3.org/ns/credentials/v2', 'https://w3id.org/countersign/access/v1'],
   id: 'did:service:cred_01k9x3v0h2e8y6q4b7d5m1n8ra',
@@ -238,7 +238,7 @@ const delivery = {
 }
 const paged = (item: Json) => ({ items: [item], next_cursor: null })
 
-/** Answers as the contract gives them; the first of each is complete. */
+/** Valid responses; the first of each endpoint has all members. */
 export const answers: Partial<Record<EndpointId, Json[]>> = {
   protected_action: [
     {
@@ -467,7 +467,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   ready: [{ status: 'ready' }],
 }
 
-/** Answers in formats of others, which may have members that we do not know. */
+/** Responses in formats of other standards, which may have unknown members. */
 export const openAnswers: Partial<Record<EndpointId, Json[]>> = {
   did_document: [
     {

@@ -148,7 +148,7 @@ describe('a body that is none', () => {
 
 describe('the depth of a body', () => {
   test('A031 leaves a credential its 16 levels, and not one more', () => {
-    // The credential itself is the first level, and stands one deep in the body.
+    // The credential is the first level, and is at depth one in the body.
     const withDepth = (depth: number) =>
       parse(
         `{"credential":${JSON.stringify({ ...good, n: 0 }).replace('"n":0', `"n":${nested(depth - 1)}`)}}`,

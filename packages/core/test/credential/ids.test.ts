@@ -15,10 +15,7 @@ import {
 const WORD = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-'
 const SMALL = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
-/**
- * Everything with an id of `letters`: how it is spelled, how long it may be, and what may stand in
- * it.
- */
+/** Every id type with its allowed characters and lengths. */
 const GRAMMARS = [
   { name: 'a ppid', parse: parsePpid, prefix: 'did:service:ppid_', min: 8, max: 128, letters: WORD },
   { name: 'a credential id', parse: parseCredentialId, prefix: 'cred_', min: 8, max: 64, letters: WORD },

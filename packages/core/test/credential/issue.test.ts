@@ -128,7 +128,7 @@ describe('an issued credential', () => {
   })
 })
 
-/** Each mistake that can be made in a grant, and the words for it. */
+/** Each possible mistake in a grant, and its message. */
 const MISTAKES: [changes: Editable, words: string][] = [
   [{ credentialId: 'cred_1234567' }, 'credentialId must be cred_ and 8 to 64 letters, digits, - or _'],
   [

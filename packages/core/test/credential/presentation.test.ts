@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { findPresentation } from '../../src/credential/presentation.ts'
 
-/** Field lines as a server sees them, names in lower case. */
+/** Field lines by lower-case name, as in a server. */
 const find = (lines: Record<string, string[]>) => findPresentation((name) => lines[name])
 const code = (lines: Record<string, string[]>) => {
   const found = find(lines)

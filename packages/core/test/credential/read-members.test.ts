@@ -18,8 +18,8 @@ type Value = JsonValue | undefined
 interface Member {
   readonly path: string
   /**
-   * What each answer is given to. `undefined` takes the member away; an attack line stands in front
-   * of the values that it is about.
+   * The values and the expected denial. `undefined` removes the member; `line` is the number of the
+   * attack.
    */
   readonly rejected: readonly {
     readonly line?: string

@@ -24,8 +24,7 @@ let holder: Party
 let good: JsonObject
 let bound: JsonObject
 /**
- * A chain of four credentials, the most there may be: `chain[3]` hangs on `chain[2]`, and so on
- * down to the root.
+ * A chain of four credentials, the maximum: `chain[3]` was delegated from `chain[2]`, and so on.
  */
 let chain: JsonObject[]
 
@@ -55,7 +54,7 @@ beforeAll(async () => {
 const malformed = (detail: string) => ({ ok: false, code: 'credential_malformed', detail })
 const unsupported = (detail: string) => ({ ok: false, code: 'credential_unsupported', detail })
 
-/** The good credential as text, with one place of it spelled otherwise. */
+/** The text of a valid credential with one part replaced. */
 function respelled(from: string | RegExp, to: string): string {
   const text = JSON.stringify(good)
   const other = text.replace(from, () => to)
@@ -65,7 +64,7 @@ function respelled(from: string | RegExp, to: string): string {
 
 const toHeader = (content: string | Uint8Array) => Buffer.from(content).toString('base64url')
 const readText = (content: string | Uint8Array) => readCredentialHeader(toHeader(content))
-/** What is wrong with the text itself; the place where it was found is of no matter here. */
+/** The fault without its offset. */
 function jsonFault(content: string): string {
   const read = readText(content)
   if (!('ok' in read)) return 'none'
@@ -74,7 +73,7 @@ function jsonFault(content: string): string {
 }
 const notStrict = (fault: string) => `the credential is not strict JSON: ${fault}`
 
-/** Spoils one thing, and sees that header and object are answered alike. */
+/** Changes one thing and checks that header and object get the same denial. */
 function spoiled(edit: (copy: Editable) => void, document: JsonObject = good) {
   const other = edited(document, edit)
   expect(other).not.toEqual(document)
@@ -455,7 +454,7 @@ describe('a chain', () => {
   test('A114 may not have four links', () => {
     const fifth = edited(good, (copy) => put(copy, 'parent', chain[3] as JsonObject))
     expect(readCredentialObject(fifth)).toEqual(tooDeep)
-    // The same credential is good as long as it hangs one higher.
+    // The same credential is valid one level higher.
     expect(
       readCredentialObject(edited(good, (copy) => put(copy, 'parent', chain[2] as JsonObject))),
     ).toHaveProperty('credential')

@@ -6,8 +6,7 @@ import { hex } from '../vectors.ts'
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 /**
- * The module chooses once, when it is loaded; so it is loaded a second time in a world without
- * Buffer.
+ * The module selects its implementation when it is loaded, so it is loaded again without Buffer.
  */
 let withoutBuffer: typeof withBuffer
 beforeAll(async () => {

@@ -46,8 +46,8 @@ const CONSECUTIVE_FROM = 0x0010000000000000n
 const CONSECUTIVE = 2000n
 
 /**
- * The edge cases, then 2000 neighbours from the smallest normal double on, then what comes out of
- * hashing 32 zero bytes again and again.
+ * The edge cases, then 2000 doubles from the smallest normal one, then values from repeatedly
+ * hashing 32 zero bytes.
  */
 function* numberSequence(edges: readonly string[]): Generator<bigint, never> {
   for (const edge of edges) yield BigInt(`0x${edge}`)

@@ -11,7 +11,7 @@ const wideObject = fc.dictionary(fc.string({ unit: 'binary', maxLength: 3 }), fc
   noNullPrototype: true,
 })
 
-/** An object or array around itself, so that the outermost is level 1. */
+/** Nested objects and arrays; the outermost is level 1. */
 function nested(depth: number, wrap: (inner: JsonValue) => JsonValue, innermost: JsonValue): JsonValue {
   let value = innermost
   for (let level = 1; level < depth; level++) value = wrap(value)

@@ -8,7 +8,7 @@ function readValue(text: string): JsonValue {
   return parsed.value
 }
 
-/** The words of the fault, or the value in a shape that equals no words. */
+/** The fault, or the value wrapped so that it cannot equal a fault. */
 function findFault(text: string): unknown {
   const parsed = parseJson(text, { depthMax: 16 })
   return 'fault' in parsed ? parsed.fault : parsed
@@ -142,7 +142,7 @@ describe('numbers', () => {
         const value = Number(written)
         const [mantissa = '', power = '0'] = String(Math.abs(value)).split('e')
         const [whole = '', fraction = ''] = mantissa.split('.')
-        // Both sides as whole numbers, multiplied with the same power of ten.
+        // Both numbers as integers, multiplied by the same power of ten.
         const shift = 700n
         const held = BigInt(whole + fraction) * 10n ** (shift + BigInt(power) - BigInt(fraction.length))
         const exact =

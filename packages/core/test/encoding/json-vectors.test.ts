@@ -9,8 +9,8 @@ const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'))
 const named = (prefix: string) => files.filter((name) => name.startsWith(prefix))
 
 /**
- * Sound JSON that we reject all the same, and why. The numbers lie beyond 2^53 − 1, where doubles
- * stand for more than one integer.
+ * Valid JSON that we reject, and why. The numbers are beyond 2^53 − 1, where a double can be more
+ * than one integer.
  */
 const REJECTED_ON_PURPOSE: Readonly<Record<string, string>> = {
   'y_number.json': 'a number that cannot be held exactly',
@@ -22,7 +22,7 @@ const REJECTED_ON_PURPOSE: Readonly<Record<string, string>> = {
   'y_object_extreme_numbers.json': 'a number that cannot be held exactly',
 }
 
-/** The way of every credential: bytes, UTF-8, strict JSON. */
+/** Parsed like every credential: bytes, UTF-8, strict JSON. */
 function read(name: string): { text: string | undefined; result: ParsedJson | string } {
   const text = decodeUtf8(readFileSync(join(FOLDER, name)))
   if (text === undefined) return { text, result: 'not UTF-8' }
@@ -30,7 +30,7 @@ function read(name: string): { text: string | undefined; result: ParsedJson | st
   return { text, result: 'fault' in parsed ? parsed.fault : parsed }
 }
 
-/** What the platform's parser reads, with the one difference that we do not tell -0 from 0. */
+/** The result of `JSON.parse`, except that -0 becomes 0. */
 function platformValue(text: string | undefined): unknown {
   return JSON.parse(text ?? '', (_, value) => (Object.is(value, -0) ? 0 : value))
 }

@@ -11,7 +11,7 @@ function readValue(text: string): JsonValue {
   return parsed.value
 }
 
-/** The words of the fault, or the value in a shape that equals no words. */
+/** The fault, or the value wrapped so that it cannot equal a fault. */
 function findFault(text: string, options: JsonOptions = { depthMax: DEPTH }): unknown {
   const parsed = parseJson(text, options)
   return 'fault' in parsed ? parsed.fault : parsed
@@ -48,10 +48,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\t': '\\t',
 }
 
-/**
- * Writes a value in one of its many spellings; the dice decide about blanks, escapes and the form
- * of numbers.
- */
+/** Writes a value as JSON with random whitespace, escapes and number formats. */
 function spelled(value: JsonValue, dice: readonly number[]): string {
   let thrown = 0
   const throwDie = (sides: number) => (dice[thrown++ % dice.length] as number) % sides
@@ -67,8 +64,8 @@ function spelled(value: JsonValue, dice: readonly number[]): string {
     return code < 0x20 || char === '"' || char === '\\' || throwDie(8) === 0 ? hex(code) : char
   }
   const string = (content: string) => `"${[...content].map(character).join('')}"`
-  // A pair must be escaped as a whole: half an escape next to half a character is a lone surrogate
-  // in the text.
+  // A surrogate pair is escaped completely: an escaped half next to a literal half would be a lone
+  // surrogate in the text.
   const character = (char: string) =>
     char.length === 1
       ? unit(char)
@@ -184,7 +181,7 @@ describe('what the platform rejects', () => {
     const parsed = parseJson(written, { depthMax: DEPTH })
     if ('fault' in parsed) {
       expect(parsed.offset).toBeGreaterThanOrEqual(0)
-      // One past the end when the text ends too early.
+      // The offset after the last character if the text ends too early.
       expect(parsed.offset).toBeLessThanOrEqual(written.length + 1)
       return
     }

@@ -10,12 +10,9 @@ import { createRandom } from './random.ts'
 
 export interface FuzzReport {
   readonly tried: number
-  /**
-   * Mutants that mean exactly what an issuer signed (another spelling, say), and are therefore
-   * accepted.
-   */
+  /** Mutants with exactly the content that an issuer signed, in another text. They are accepted. */
   readonly unchanged: number
-  /** Mutants that were accepted, or that made us throw: the faults. */
+  /** Faults: mutants that were wrongly accepted or that caused an exception. */
   readonly faults: readonly {
     readonly mutation: string
     readonly seed: number
@@ -26,15 +23,15 @@ export interface FuzzReport {
 }
 
 /**
- * Tampers with valid credentials `count` times and counts how they are answered. A mutant may be
- * accepted only if its canonical form is that of a credential that an issuer signed. The revocation
- * data and the cache are kept over the whole run, so that a wrong cache entry is noticed.
+ * Mutates valid credentials `count` times and counts the results. A mutant may be accepted only if
+ * its canonical form is that of a signed credential. Revocation data and cache are shared by the
+ * whole run, so that a wrong cache entry is detected.
  */
 export async function fuzz(options: {
   count: number
   seed: number
   onProgress?: (done: number) => void
-  /** For the control arm: a cache that lies, to show that the run would notice. */
+  /** For the control: a wrong cache, to show that the run detects it. */
   cache?: (honest: SignatureCache) => NonNullable<RevocationData['signatures']>
 }): Promise<FuzzReport> {
   const { count, seed, onProgress, cache = (honest: SignatureCache) => honest } = options
@@ -70,10 +67,7 @@ export async function fuzz(options: {
   }
   return { tried: count, unchanged, faults, codes }
 
-  /**
-   * Possession is the last thing asked for, so a caller that is asked for it has been believed in
-   * everything else.
-   */
+  /** Possession is checked last, so all other checks have passed. */
   async function answerTo(bytes: Uint8Array): Promise<string> {
     try {
       const header = Buffer.from(bytes).toString('base64url')

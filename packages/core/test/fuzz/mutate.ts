@@ -1,19 +1,13 @@
 import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
 import type { Random } from './random.ts'
 
-/**
- * Credentials that verify, to make bad ones from. `chain` is one delegation chain from its root to
- * its last link.
- */
+/** Valid credentials to mutate. `chain` is one delegation chain from its root to its last link. */
 export interface Corpus {
   readonly singles: readonly JsonObject[]
   readonly chain: readonly JsonObject[]
 }
 
-/**
- * Makes the bytes of a credential from the corpus that was tampered with. What it makes may, by
- * chance, still mean the same.
- */
+/** Returns the bytes of a mutated credential. By chance, its content may be unchanged. */
 export type Mutation = (corpus: Corpus, random: Random) => Uint8Array
 
 export const mutations: Readonly<Record<string, Mutation>> = {
@@ -31,7 +25,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       other.subarray(random.oneIn(2) ? at : random.int(other.length)),
     ])
   },
-  /** One member of a valid credential in place of the same member of another. */
+  /** Replaces one member by the same member of another valid credential. */
   transplanted: (corpus, random) =>
     toText(
       mutated(anyOf(corpus, random), (copy) => {
@@ -41,7 +35,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         if (from[name] !== undefined) to[name] = from[name]
       }),
     ),
-  /** Links of a chain dropped, doubled, exchanged or hung onto each other in another order. */
+  /** Removes, repeats, exchanges or reorders links of a chain. */
   reordered: ({ chain, singles }, random) => {
     const links = chain.map((link) => structuredClone(link))
     for (let times = 1 + random.int(3); times > 0; times--) {
@@ -53,7 +47,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     if (random.oneIn(2)) links.splice(random.int(links.length), 1)
     return toText(links.reduce((parent, child) => ({ ...child, parent })))
   },
-  /** Two members of one name, in all the ways in which a lenient reader would see only one. */
+  /** Adds a duplicate member, in all the ways in which a lenient parser would see only one. */
   doubled: (corpus, random) => {
     const document = anyOf(corpus, random)
     const name = random.pick(Object.keys(document))
@@ -104,7 +98,7 @@ function cutOrGrown(bytes: Uint8Array, random: Random): Uint8Array {
   ])
 }
 
-/** Some object inside, the outermost included. */
+/** A random object in the document, or the document itself. */
 function objectIn(document: JsonObject, random: Random): JsonObject {
   let object = document
   for (;;) {

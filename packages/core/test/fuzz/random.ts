@@ -1,8 +1,9 @@
 /**
- * A small seeded generator (xorshift with a Weyl sequence): one seed, one run, on every machine.
+ * A seeded generator (xorshift with a Weyl sequence): the same seed gives the same run on every
+ * machine.
  */
 export interface Random {
-  /** A whole number from 0 up to, not including, `below`. */
+  /** An integer from 0 to `below` - 1. */
   int(below: number): number
   pick<T>(list: readonly T[]): T
   /** True about once in `n` times. */

@@ -4,10 +4,7 @@ import type { HolderRequest } from '../../src/holder/request.ts'
 import { didKey } from '../../src/proof/did.ts'
 import type { PrivateKey } from '../../src/proof/keys.ts'
 
-/**
- * A request as a test writes it down: field names in lower case, a list where there are several
- * lines.
- */
+/** A request in a test: lower-case field names, and a list for several lines. */
 export interface Sent {
   readonly method: string
   readonly scheme?: 'http' | 'https'
@@ -63,28 +60,25 @@ export function toExpected(key: PrivateKey, more: Partial<ExpectedHolder> = {}):
 }
 
 export interface Forgery {
-  /** Serialised as they stand: `"@method"`. */
+  /** Written without escaping, for example `"@method"`. */
   readonly covered?: readonly string[]
-  /** Serialised as they stand; undefined leaves a parameter out. */
+  /** Written without escaping; undefined omits a parameter. */
   readonly params?: Readonly<Record<string, string | undefined>>
   readonly label?: string
-  /** The request that is signed instead of the one that is sent. */
+  /** Sign this request instead of the one that is sent. */
   readonly signAs?: Sent
   readonly signer?: Pick<PrivateKey, 'sign'>
-  /**
-   * The components in the signature base, where they are to differ from those that
-   * `Signature-Input` names.
-   */
+  /** The components in the signature base, if they differ from `Signature-Input`. */
   readonly lines?: readonly string[]
-  /** Values in the signature base of components that the request does not have. */
+  /** Values in the signature base for components that the request does not have. */
   readonly invented?: Readonly<Record<string, string>>
 }
 
 export const COVERED = ['"@method"', '"@authority"', '"@path"', '"@query"', '"x-service-credential"']
 
 /**
- * Makes a proof by hand, written apart from the code under test, with anything in it wrong on
- * purpose; returns the request with it.
+ * Creates a proof without the code under test, with any part wrong on purpose. Returns the request
+ * with it.
  */
 export async function forged(sent: Sent, key: PrivateKey, forgery: Forgery = {}): Promise<Sent> {
   const {

@@ -44,7 +44,7 @@ describe('RFC 9421 appendix B.2.6', () => {
   })
 })
 
-/** The value of one component, undefined when it has none. */
+/** The value of one component, or undefined. */
 function componentIn(component: string, part: Partial<Sent>): string | undefined {
   const base = signatureBase(received({ ...GET, ...part }), [component], '()')
   if (typeof base !== 'string') {

@@ -34,7 +34,7 @@ function set(sent: Sent, part: Part, value: string): Sent {
 }
 
 /**
- * What RFC 9110 and RFC 9651 say is the same: capitals in a host, spaces around a value or between
+ * Equal by RFC 9110 and RFC 9651: upper case in a host, whitespace around a value or between
  * members.
  */
 function meaning(part: Part, value: string): string {

@@ -212,7 +212,7 @@ describe('another history of the same epoch', () => {
     expect(follow(view, EPOCH, [open, ...others(3)])).toBe('loaded')
     expect(view.carriedRevocationCount).toBe(1)
     expect(view.credentialRevocation(credential(1))).toEqual({ by: 'credential', sinceMs: msAt(1) })
-    // Nor does a second snapshot, of the same head or of a higher one.
+    // A second snapshot, of the same head or a higher one, does not either.
     follow(view, EPOCH, [open, ...others(3)], undefined, AS_OF_MS + 1)
     follow(view, EPOCH, [open, ...others(5)], undefined, AS_OF_MS + 2)
     expect(view.carriedRevocationCount).toBe(1)
@@ -267,7 +267,7 @@ describe('revocations that another log lacks', () => {
               next.user(user(n), createdMs) !== undefined || missing.user(user(n), createdMs) !== undefined
             if (old.user(user(n), createdMs) !== undefined && !isSettled) expect(isRevoked).toBe(true)
             if (next.user(user(n), createdMs) !== undefined) expect(isRevoked).toBe(true)
-            // Nothing is made up.
+            // Nothing else is revoked.
             if (isRevoked) expect(old.user(user(n), createdMs) ?? next.user(user(n), createdMs)).toBeDefined()
           }
         }
@@ -318,7 +318,7 @@ const lastReinstated = (log: readonly TimedSaying[], n: number) =>
     ),
   )
 
-/** What `listAnswers` gives, for users by the moments of `CREATED`. */
+/** The result of `listAnswers`, for users at the times of `CREATED`. */
 interface Answers {
   readonly credentials: readonly unknown[]
   readonly tokens: readonly unknown[]
@@ -326,7 +326,7 @@ interface Answers {
   readonly keyRevocations: readonly unknown[]
 }
 
-/** The same log with times that rise by a second from entry to entry, as a service writes them. */
+/** The same log with times one second apart, as a service writes them. */
 function inOrder(log: readonly TimedSaying[]): TimedSaying[] {
   return log.map((saying, n) => {
     const times = ['at', 'revoked_at', 'reinstated_at']
@@ -345,7 +345,7 @@ function createRevocations(log: readonly TimedSaying[]): Revocations {
   return revocations
 }
 
-/** A view of a log that says this, with a proof of its head. */
+/** A view of this log, with a proof of its head. */
 async function proven(sayings: readonly Saying[]): Promise<SiteView> {
   const view = new SiteView({ siteId: SITE, seed: SEED })
   for (const entry of await createLog(sayings)) view.apply(entry)
@@ -368,7 +368,7 @@ const statement = (from: string, to: string): EpochStatement => ({
   signature: 'A'.repeat(86),
 })
 
-/** Shows the view a snapshot of another epoch that says this. */
+/** Loads a snapshot of another epoch into the view. */
 function follow(
   view: SiteView,
   epoch: string,

@@ -25,7 +25,7 @@ import {
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const oneOfEachKind = KINDS.map((kind) => ({ kind, body: BODIES[kind] }) as Saying)
 
-/** The entry with something changed and its hash made right again. */
+/** A changed entry with a correct hash. */
 const resealed = async (entry: Entry, changes: Partial<Entry>) => {
   const changed = { ...entry, ...changes } as Entry
   return { ...changed, hash: await entryHash(changed) } as Entry

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Entry, type EntryKind, ISSUER_KEYS_MAX, parseEntry } from '../../src/log/entry.ts'
 import { activeKey, at, BODIES, EPOCH, issuer, KINDS, multikey, SITE, token } from './log-sample.ts'
 
-/** Not sealed: the grammar does not look whether the hash is right. */
+/** Without a correct hash, which the parser does not check. */
 function createEntryOfKind(
   kind: string,
   body: unknown = BODIES[kind as EntryKind],
@@ -168,7 +168,7 @@ describe('parseEntry', () => {
   })
 })
 
-/** Every member of every object and list in there. */
+/** Every member of every object and list in the value. */
 function placesIn(value: unknown): [Record<string, unknown>, string][] {
   if (typeof value !== 'object' || value === null) return []
   const holder = value as Record<string, unknown>

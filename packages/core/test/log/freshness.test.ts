@@ -11,7 +11,7 @@ describe('Freshness', () => {
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(0)
     age.restart()
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(Infinity)
-    // The wall clock is set back, and an older proof or the same one comes.
+    // The wall clock is set back, and an older proof or the same one arrives.
     for (const asOfMs of [NOW - 3_600_000, NOW]) age.confirm(asOfMs, { wallMs: asOfMs, monotonicMs: 1 })
     expect(age.ageMs({ wallMs: NOW - 3_600_000, monotonicMs: 2 })).toBe(Infinity)
     age.confirm(NOW + 1, { wallMs: NOW + 1, monotonicMs: 3 })
@@ -33,7 +33,7 @@ describe('Freshness', () => {
   test('does not become younger with an old proof that comes again', () => {
     const age = new Freshness()
     age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
-    // The wall clock is set back, and the heartbeat of before is played once more.
+    // The wall clock is set back, and the previous heartbeat is replayed.
     age.confirm(NOW, { wallMs: NOW - 60_000, monotonicMs: 50_000 })
     age.confirm(NOW - 1, { wallMs: NOW - 60_000, monotonicMs: 50_000 })
     expect(age.ageMs({ wallMs: NOW - 60_000, monotonicMs: 50_000 })).toBe(50_000)
@@ -49,9 +49,9 @@ describe('Freshness', () => {
   test('never tells less than the time since a proof came, nor, while the wall clock is right, than the time since it was true', () => {
     const step = fc.record({
       elapsedMs: fc.nat(20_000),
-      /** Where the wall clock is set to, against the true time. */
+      /** The difference of the wall clock from the true time. */
       skewMs: fc.oneof(fc.constant(0), fc.integer({ min: -100_000, max: 100_000 })),
-      /** How long a proof that comes now was under way; none comes otherwise. */
+      /** How long the proof that arrives now was in transit; undefined if none arrives. */
       delayMs: fc.option(fc.nat(30_000)),
     })
     fc.assert(

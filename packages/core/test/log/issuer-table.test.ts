@@ -284,7 +284,7 @@ describe('the cost of a compromised key', () => {
       table.trust(issuerState(2, [{ id: 'key-1', key: multikey(2), status: 'compromised' }]), msAt(seconds))
     }
     for (const walk of walks) expect(walk).not.toHaveBeenCalled()
-    // Each issuer is brought up to date when it is asked for.
+    // Each issuer is updated on look-up.
     for (const n of [0, 49])
       expect(table.trusted(issuer(n))?.keys.get(`${issuer(n)}#key-1`)).toMatchObject({
         changedAtMs: msAt(1),

@@ -50,8 +50,8 @@ describe('keyedHash', () => {
   })
 
   test('scatters under one key what was chosen to collide under another', () => {
-    // An attacker who knew the key would send ids whose hashes all begin alike, so that they fall
-    // into one place of a table.
+    // An attacker who knows the key could send ids whose hashes have the same start, so that they
+    // collide in a table.
     const sameStart = (text: string, key0: number) => {
       const out = new Int32Array(2)
       keyedHash(text, 0, key0, KEY1, out)
@@ -73,7 +73,7 @@ function ours(text: string, start: number, key0: number, key1: number): string {
   return hex(out[0] as number) + hex(out[1] as number)
 }
 
-/** As the paper has it, with arrays and any number of rounds. */
+/** As in the paper, with arrays and any number of rounds. */
 function plainHash(text: string, key0: number, key1: number, c: number, d: number): string {
   const v = [key0 | 0, key1 ^ 0xee, key0 ^ 0x6c796765, key1 ^ 0x74656462] as [number, number, number, number]
   const bytes = Array.from(text, (character) => character.charCodeAt(0))

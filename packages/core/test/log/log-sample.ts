@@ -6,7 +6,7 @@ import type { LogHead } from '../../src/log/position.ts'
 import { SiteView } from '../../src/log/view.ts'
 import { publicKeyFromBytes } from '../../src/proof/keys.ts'
 
-/** A good log of one site, from which each test spoils one thing. */
+/** A valid log of one site, in which each test changes one thing. */
 export const SITE = 'shop.example' as SiteId
 export const OTHER_SITE = 'other.example' as SiteId
 export const EPOCH = '0123456789abcdef'
@@ -27,7 +27,7 @@ export const user = (n: number) => `did:service:ppid_${String(n).padStart(52, 'a
 export const token = (n: number) => n.toString(16).padStart(64, '0')
 export const issuer = (n: number) => `did:web:issuer${n}.example`
 
-/** A Multikey of its own for each number. */
+/** A different Multikey for each number. */
 export function multikey(n: number): string {
   const bytes = new Uint8Array(32).fill(n + 1)
   bytes[31] = 1
@@ -46,7 +46,7 @@ export function issuerState(
   return { issuer: issuer(n), keys, scope: null, credential_ttl_seconds_max: null, ...changes }
 }
 
-/** One good body of every kind. */
+/** One valid body of every kind. */
 export const BODIES: EntryBodies = {
   'user.revoked': { ppid: user(1), revoked_at: at(1) },
   'user.reinstated': { ppid: user(1), reinstated_at: at(2) },
@@ -65,7 +65,7 @@ export const BODIES: EntryBodies = {
 }
 export const KINDS = Object.keys(BODIES) as EntryKind[]
 
-/** What an entry says, before it has a place in a log. */
+/** The kind, body and time of an entry that is not in a log yet. */
 export type Saying = {
   readonly [Kind in EntryKind]: {
     readonly kind: Kind
@@ -74,7 +74,7 @@ export type Saying = {
   }
 }[EntryKind]
 
-/** A log that says these things, one after the other. */
+/** A log with these entries. */
 export async function createLog(
   sayings: readonly Saying[],
   start: LogHead = START,
@@ -98,7 +98,7 @@ export async function checked(entry: Entry): Promise<CheckedEntry> {
 
 export const toHead = ({ epoch, seq, hash }: Entry): LogHead => ({ epoch, seq, hash })
 
-/** A view that has applied all of them, as the service has it: its store is the proof. */
+/** A view with these entries applied as proven, as in the service. */
 export function createView(entries: readonly CheckedEntry[], siteId = SITE): SiteView {
   const view = new SiteView({ siteId, seed: SEED, entriesAreProven: true })
   for (const entry of entries) {
@@ -110,7 +110,7 @@ export function createView(entries: readonly CheckedEntry[], siteId = SITE): Sit
 
 export const viewAfter = async (...sayings: Saying[]) => createView(await createLog(sayings))
 
-/** As many plain entries as asked for. */
+/** This many simple entries. */
 export const revocations = (count: number): Saying[] =>
   Array.from(
     { length: count },

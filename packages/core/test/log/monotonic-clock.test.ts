@@ -45,7 +45,7 @@ describe('createMonotonicClock', () => {
     expect(mark.now(clocks(61_000, 1000))).toEqual({ ms: NOW + 61_000 })
     expect(mark.now(clocks(61_001, 1000))).toEqual({ jumped: true, aheadMs: 60_001 })
     expect(mark.now(clocks(100 * HOUR, 2000))).toMatchObject({ jumped: true })
-    // The clock is put right again, and nothing has been spoiled.
+    // The clock is corrected, and the jump has had no effect.
     expect(mark.now(clocks(61_000, 3000))).toEqual({ ms: NOW + 61_000 })
   })
 

@@ -10,9 +10,8 @@ import type {
 import { at, EPOCH, GENESIS, type Saying, SITE, toMs } from './log-sample.ts'
 
 /**
- * What a view must answer, worked out the slow and plain way: it keeps everything that was ever
- * said and looks through all of it for each question. It can also write a snapshot, as the store of
- * a service does.
+ * A simple and slow model of a view: it keeps all entries and searches all of them for each answer.
+ * It can also write a snapshot, like the store of a service.
  */
 export class PlainSite {
   readonly #sayings: (Saying & { readonly at: string })[] = []
@@ -68,7 +67,7 @@ export class PlainSite {
     }
   }
 
-  /** What the log last stated about an issuer, and whether it is trusted. */
+  /** The last settings of an issuer in the log, and whether it is trusted. */
   issuerState(issuer: string): {
     state: IssuerState | undefined
     isTrusted: boolean
@@ -100,10 +99,7 @@ export class PlainSite {
     return { state, isTrusted, distrustedMs: earliest(distrusted) }
   }
 
-  /**
-   * Names and materials that are compromised, with the pairs in which they were seen, and since
-   * when.
-   */
+  /** Compromised names and key material, with the pairs in which they occurred, and since when. */
   compromised(): {
     names: Map<string, number>
     keys: Map<string, number>

@@ -4,7 +4,7 @@ import type { SiteView } from '../../src/log/view.ts'
 import type { SiteData, TrustedKey } from '../../src/verify/trust.ts'
 import { credential, issuer, multikey, NOW, type Saying, token, user } from './log-sample.ts'
 
-/** Few names and few times, so that random entries meet often. */
+/** Few names and few times, so that random entries often concern the same ones. */
 const FEW = [0, 1, 2]
 const KEY_IDS = ['key-1', 'key-2', 'key-3']
 
@@ -82,10 +82,10 @@ export const anyLog = timed(anySaying)
 export const userLog = timed(userSaying)
 export const issuerLog = timed(issuerSaying)
 
-/** Moments of signing around all the times that random entries have. */
+/** Signing times before, between and after the times of random entries. */
 export const CREATED = Array.from({ length: 24 }, (_, i) => NOW + (i - 1) * 1000)
 
-/** Every answer that a view has for these names, in a form that can be compared. */
+/** All answers of a view for these names, in a form that can be compared. */
 export function listAnswers(view: SiteView): unknown {
   return {
     settings: view.settings,

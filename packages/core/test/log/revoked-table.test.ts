@@ -82,8 +82,8 @@ describe('RevokedTable', () => {
     let missing = 0
     for (let n = 0; n < count; n++) {
       table.set(credential(n), NOW + n)
-      // Right before and after the spreading, and at many sizes in between, all that is there must
-      // still be there.
+      // Check that nothing is lost directly before and after the table is divided, and at many
+      // sizes in between.
       if (n % 4099 === 0 || n === 16_383 || n === 16_384)
         for (let m = 0; m <= n; m++) if (table.get(credential(m)) !== NOW + m) missing++
     }

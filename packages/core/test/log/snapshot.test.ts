@@ -77,7 +77,7 @@ const GOOD_LINES = [
   { type: 'end', lines: 9, sha256: token(9), kid: 'feed-1', signature: 'A'.repeat(86) },
 ] as const
 
-/** What `checkSnapshot` gives for a snapshot with this head. */
+/** The result of `checkSnapshot` for a snapshot with this head. */
 const toProof = ({ site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead): ConfirmedHead => ({
   siteId: site_id,
   epoch,
@@ -87,7 +87,7 @@ const toProof = ({ site_id, epoch, seq, hash, as_of, max_age_seconds }: Snapshot
   maxAgeSeconds: max_age_seconds,
 })
 
-/** Loads, or gives the reason why not. */
+/** Loads the snapshot, or returns why not. */
 function load(view: SiteView, head: SnapshotHead, lines: readonly SnapshotLine[], evidence?: LoadEvidence) {
   const loading = view.beginLoad(head)
   for (const line of lines) loading.add(line)
@@ -104,7 +104,7 @@ describe('parseSnapshotLine', () => {
     expect(parseSnapshotLine({ ...members, reason: 'because' })).toBeUndefined()
     for (const member of Object.keys(members)) {
       const { [member]: _, ...rest } = members
-      // What is left of a user line without its last member is another good line.
+      // A user line without its last member is another valid line.
       const isShorterUser =
         line.type === 'user' && member === Object.keys(line).at(-1) && Object.keys(line).length > 3
       const isOptional = isShorterUser || member === 'bearer_off_at'
@@ -217,7 +217,7 @@ describe('loading a snapshot', () => {
     expect(view.apply(entries[3] as CheckedEntry)).toBe('hole')
     expect(load(view, HEAD, [SITE_LINE], { hasProvenEntry: true })).toBe('loaded')
     expect(view).toMatchObject({ trusted: true, fault: undefined })
-    // 20 s later the wall clock has been set back, and the snapshot is as old as the first proof or
+    // 20 s later the wall clock was set back, and the snapshot is as old as the first proof or
     // older.
     const later = { wallMs: msAt(-100), monotonicMs: 20_000 }
     const prove = (asOfMs: number) =>
@@ -327,7 +327,7 @@ describe('loading a snapshot', () => {
 
 const SITE_STATE = { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } as const
 
-/** The issuer's first key comes back as if it were another. */
+/** The first key of the issuer is listed again under another name. */
 async function trustUnderNewName(view: SiteView): Promise<void> {
   const body = {
     issuer: issuer(1),

@@ -26,7 +26,7 @@ const SITE_STATE: Saying = {
   body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },
 }
 
-/** What a reader knows that has nothing but the lines of this view. */
+/** A view that was loaded from only the lines of this view. */
 function loadedFrom(view: SiteView): SiteView {
   const head: SnapshotHead = {
     type: 'head',

@@ -185,7 +185,7 @@ describe('the bound on the age', () => {
   })
 })
 
-/** The rule itself, the slow way: whole views of the two logs, and each question asked of both. */
+/** A simple and slow model of the rule: one view for each of the two logs, and both are asked. */
 describe('a view with pending entries', () => {
   test('accepts exactly what both the proven and the latest state accept, after every entry and every proof', async () => {
     await fc.assert(
@@ -228,7 +228,7 @@ describe('a view with pending entries', () => {
   })
 })
 
-/** A view that has proof of the first entries and has received the others. */
+/** A view in which the first entries are proven and the others only received. */
 async function following(proven: readonly Saying[], pending: readonly Saying[]) {
   const entries = await createLog([...proven, ...pending])
   const view = new SiteView({ siteId: SITE, seed: SEED })
@@ -284,7 +284,7 @@ const acceptedBy = (site: SiteData) => REQUESTS.map((request) => decision(reques
 function acceptedByBoth(proven: SiteView, latest: SiteView) {
   return REQUESTS.map((request) => {
     const [one, other] = [decision(request, proven), decision(request, latest)]
-    // Two keys under one name: a signature is valid under one of them at most.
+    // Two keys with one name: a signature is valid with at most one of them.
     const multikey = (view: SiteView) =>
       view.issuer(issuer(request.i))?.keys.get(`${issuer(request.i)}#${request.keyId}`)?.key.multikey
     const isSameKey = multikey(proven) === multikey(latest)

@@ -117,7 +117,7 @@ describe('apply', () => {
       expect(view.apply(await spoil(entries))).toBe(fault)
       expect(view).toMatchObject({ trusted: false, fault, head: toHead(entries[2] as Entry) })
       expect(view.ageMs(CLOCKS)).toBe(Infinity)
-      // Not even what would continue the log counts now, nor any proof.
+      // From now on, neither a correct entry nor a proof is accepted.
       expect(view.apply(entries[3] as CheckedEntry)).toBe(fault)
       expect(prove(view)).toBe(fault)
       expect(view.ageMs(CLOCKS)).toBe(Infinity)
@@ -141,8 +141,7 @@ describe('apply', () => {
         async (sayings, replays) => {
           const entries = await createLog(sayings)
           const view = new SiteView({ siteId: SITE, seed: [7, 7], entriesAreProven: true })
-          // Each replay goes back to some entry already applied and delivers from there on, up to
-          // some entry further on.
+          // Each replay starts at an entry that was already applied and ends at a later one.
           for (const [from, more] of [...replays, [entries.length, entries.length] as const]) {
             const start = Math.min(from, view.head.seq)
             for (const entry of entries.slice(start, view.head.seq + more))

@@ -2,10 +2,7 @@ import { createNodeCrypto } from '../../src/proof/crypto-node.ts'
 import type { Crypto } from '../../src/proof/crypto-port.ts'
 import { createWebCrypto } from '../../src/proof/crypto-web.ts'
 
-/**
- * Every backend that this process can have: both, or WebCrypto alone in the run that hides
- * node:crypto.
- */
+/** The backends of this process: both, or only WebCrypto in the run that hides node:crypto. */
 export const backends: readonly Crypto[] = [createNodeCrypto(), createWebCrypto()].filter(
   (backend) => backend !== undefined,
 )

@@ -37,7 +37,7 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
 
   const check = async (document: JsonObject) => checkProof(document, key.publicKey, suite)
 
-  /** Signs whatever the proof says, as an issuer would who does not follow the rules. */
+  /** Signs any proof, like an issuer that does not follow the rules. */
   async function signedAs(document: JsonObject, proof: JsonObject): Promise<JsonObject> {
     const { bytes } = await signingInput(document, proof)
     return { ...document, proof: { ...proof, proofValue: `z${encodeBase58(await key.sign(bytes))}` } }

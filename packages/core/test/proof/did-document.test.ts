@@ -104,7 +104,7 @@ describe('a good DID document', () => {
     const { keys, leftOut } = readDidDocument(document, DID) as DidDocumentKeys
     expect(keys.map(({ id }) => id)).toEqual(['key-1'])
     expect(leftOut).toEqual([{ id: 'odd', why: expect.stringMatching(why) }])
-    // With nothing else in it, the document is of no use, and the fault says why.
+    // Without another key the document cannot be used, and the fault says why.
     expect(faultIn(documentWith({ verificationMethod: [method('key-1', members)] }))).toMatch(why)
   })
 
@@ -245,7 +245,7 @@ describe('a DID document is rejected', () => {
   test.each([
     // y = 0, of order four.
     ['a low-order key', 'z6MkeTG3bFFSLYVU7VqhgZxqr6YzpaGrQtFMh1uvqGy1vDnP', /#key-1: publicKeyMultibase/],
-    // y = 2, which is no point.
+    // y = 2, which is not a point.
     [
       'a key off the curve',
       'z6Mkeb4rtEhc8DUtvt5ehaVjdx3TLbQPpnTArkXhqfb1Mq75',

@@ -37,7 +37,7 @@ const credential = (issuer: string): JsonObject => ({
   },
 })
 
-/** The whole world of the peer: one key, in memory. Whatever else it asks for is an error. */
+/** The document loader of the peer: one key, in memory. Everything else is an error. */
 function loaderFor(publicKey: PublicKey) {
   return async (url: string) => {
     if (url !== didKeyMethod(publicKey)) throw new Error(`asked for ${url}`)

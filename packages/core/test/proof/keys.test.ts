@@ -19,7 +19,7 @@ function multikey(codecAndKey: string): string {
   return `z${base58.encode(unhex(codecAndKey))}`
 }
 
-/** Past every check, as if it had been written into the database by hand. */
+/** Without any check, as if it had been written to the database directly. */
 function forced(algorithm: PublicKey['algorithm'], bytes: string): PublicKey {
   return { algorithm, bytes: unhex(bytes), multikey: 'z' }
 }
@@ -91,7 +91,7 @@ describe('A050: low-order Ed25519 keys', () => {
   })
 
   test('names a point of mixed order, which no honest key is', () => {
-    // A good key plus the point of order two: (x, y) becomes (−x, −y).
+    // A valid key plus the point of order two: (x, y) becomes (−x, −y).
     const { bytes } = parseMultikey(ED25519) as PublicKey
     const p = 2n ** 255n - 19n
     const encoded = BigInt(`0x${hex(bytes.toReversed())}`)
@@ -131,7 +131,7 @@ describe('A052: non-canonical and off-curve keys', () => {
   })
 
   test('names a P-256 key that is not on the curve', () => {
-    // Of the first sixteen x, some have a point and some have none.
+    // Some of the first sixteen values of x have a point, and some have none.
     const encodings = Array.from({ length: 16 }, (_, i) => `02${i.toString(16).padStart(64, '0')}`)
     const faults = encodings.map((bytes) => findKeyFault(forced('P-256', bytes)))
     expect(faults.some((fault) => fault === undefined)).toBe(true)

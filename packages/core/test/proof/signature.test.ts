@@ -4,7 +4,7 @@ import { unhex } from '../vectors.ts'
 
 const L = 2n ** 252n + 27742317777372353535851937790883648493n
 
-/** Any R, then S as Ed25519 writes it. */
+/** Any R, then S in the encoding of Ed25519. */
 function withS(s: bigint): Uint8Array {
   const signature = new Uint8Array(64).fill(0xff)
   signature.set(unhex(s.toString(16).padStart(64, '0')).toReversed(), 32)

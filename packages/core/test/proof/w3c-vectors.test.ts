@@ -78,7 +78,7 @@ describe.each(ROWS)('W3C test vectors: $name', ({ name, folder, suffix, pair, se
     if (name === 'eddsa-jcs-2022') {
       expect(again).toEqual(signed)
     } else {
-      // ECDSA signatures are random; all but the value must agree.
+      // ECDSA signatures are random, so only their value may differ.
       expect({ ...again, proof: { ...(again.proof as JsonObject), proofValue: text('sigBTC58') } }).toEqual(
         signed,
       )

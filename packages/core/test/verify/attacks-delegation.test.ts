@@ -41,7 +41,7 @@ const judge = async (
   const verdict = await verify(presented, demand, data)
   return verdict.ok ? 'allowed' : verdict.code
 }
-/** Spoils one link of a chain before it is signed. */
+/** Changes one link of a chain before it is signed. */
 const spoiled = (depth: number, link: number, edit: (c: Editable) => unknown) =>
   newChain(issuer, depth, (i, c) => {
     if (i === link) edit(c)

@@ -37,7 +37,7 @@ const judge = async (presented: { header: string }): Promise<DenialCode | 'allow
   return verdict.ok ? 'allowed' : verdict.code
 }
 const judgeText = (content: string | Uint8Array) => judge(rawHeader(content))
-/** The good text with one piece replaced. */
+/** The valid text with one part replaced. */
 const with77 = (piece: string) => {
   expect(text).toContain('"n":77')
   return text.replace('"n":77', piece)
@@ -62,7 +62,7 @@ describe('group 1: encoding', () => {
 
   test('A004 padding, and bits that are not needed', async () => {
     for (let pad = 0; pad < 3; pad++) {
-      // blanks after the end are allowed, and shift the length
+      // whitespace after the end is allowed and changes the length
       const padded = `${text}${' '.repeat(pad)}`
       const { header } = rawHeader(padded)
       expect(await judge({ header }), `${pad} blanks`).toBe('allowed')

@@ -24,8 +24,8 @@ import {
 } from '../sample.ts'
 
 /**
- * What callers read. They are told what to do next, and nothing about the credential before its
- * signature holds.
+ * The messages for callers: they say what to do, and nothing about the credential before its
+ * signature is verified.
  */
 let issuer: Party
 let attacker: Party

@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 const NAMES = credentialChecks.map(([name]) => name)
 
-/** As "name result code", so that a test reads like the table a person sees. */
+/** As "name result code", like the table that users see. */
 async function table(...args: Parameters<typeof explain>) {
   const { allowed, checks } = await explain(...args)
   return {

@@ -108,7 +108,7 @@ describe('any single change is rejected', () => {
         fc.nat({ max: bytes.length - 1 }),
         fc.option(fc.integer({ min: 0x21, max: 0xff })),
         async (at, extra) => {
-          // "\/" is only another spelling of "/", and rightly means the same.
+          // "\/" is the same string as "/".
           fc.pre(!(extra === 0x5c && bytes[at] === 0x2f))
           const inserted = extra === null ? [] : [extra]
           const changed = Buffer.from([
@@ -128,8 +128,8 @@ describe('any single change is rejected', () => {
 
 describe('verdicts do not depend on spelling (I-14)', () => {
   /**
-   * The same value in another order, with blanks and escapes wherever JSON allows them, as a stream
-   * of choices says.
+   * The same value with its members in another order, and whitespace and escapes wherever JSON
+   * allows them.
    */
   function respell(value: JsonValue, choose: () => number): string {
     const blank = () => ['', ' ', '\n', '\t\r '][choose() % 4]

@@ -38,7 +38,7 @@ beforeAll(async () => {
 })
 
 const another = (): Credential => ({ ...sample, id: newCredentialId() })
-/** Digests as SHA-256 would give them: evenly spread, but chosen by the test. */
+/** Digests evenly distributed like SHA-256, but chosen by the test. */
 const digestNumber = (n: number) => {
   let text = ''
   let state = Math.imul(n + 1, 0x9e3779b1)
@@ -147,7 +147,7 @@ describe('the memory of signatures', () => {
 
   test('shares what many credentials have in common, and does not mix up what they have not', () => {
     const memory = new SignatureCache({ capacity: 16_384 })
-    // More different names than it shares at a time.
+    // More names than the cache interns.
     for (let n = 0; n < 5000; n++) {
       const credential = {
         ...another(),

@@ -44,7 +44,7 @@ const code = async (...args: Parameters<typeof verify>): Promise<DenialCode | 'a
 
 describe('decide', () => {
   test('says the same as verify, at once or later', async () => {
-    // One memory each: what is remembered of a credential is more than what was read of it.
+    // One cache each, because a cached credential has more members than a parsed one.
     const [one, other] = [new SignatureCache(), new SignatureCache()]
     const good = shown(await issueCredential(grant(), toSigner(issuer)))
     const bound = shown(await issueCredential(grant({ holderKey: holder.did }), toSigner(issuer)))
@@ -314,7 +314,7 @@ test('the site asked for is the one whose revocation data is used', async () => 
 })
 
 describe('what the log takes away while a decision waits', () => {
-  /** A nonce store, or any other step that waits, during which the site changes its mind. */
+  /** The site changes while a nonce store or another asynchronous step is waiting. */
   const during = (change: () => void) => ({
     consume: async () => {
       await Promise.resolve()
