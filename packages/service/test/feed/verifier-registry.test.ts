@@ -76,7 +76,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     ]
     const siteId = `v${++made}-${Date.now()}.example` as SiteId
     const entry = (seq: number) => ({ epoch: open().epoch, seq, atMs: clock.wallMs })
-    const claim = (seq: number, verifierId: string | undefined, keyId = 'key_1'): VerifierAck => ({
+    const ack = (seq: number, verifierId: string | undefined, keyId = 'key_1'): VerifierAck => ({
       siteId,
       keyId,
       verifierId,
@@ -87,7 +87,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
       Object.fromEntries(
         (await node.verifiers.connected(siteId)).streams.map(({ verifierId, seq }) => [verifierId, seq]),
       )
-    return { clock, stores, one, two, siteId, entry, claim, seen }
+    return { clock, stores, one, two, siteId, entry, ack, seen }
   }
 
   it('are seen by each of them', async () => {
@@ -102,30 +102,30 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('acknowledge wherever they like, and every node hears of it', async () => {
-    const { one, two, siteId, claim, seen } = await begin()
+    const { one, two, siteId, ack, seen } = await begin()
     one.connect(siteId, 'a')
     two.connect(siteId, 'b')
     await expect.poll(() => seen(one)).toEqual({ a: 0, b: 0 })
-    one.verifiers.acknowledge(claim(4, 'a'))
-    one.verifiers.acknowledge(claim(5, 'b'))
+    one.verifiers.acknowledge(ack(4, 'a'))
+    one.verifiers.acknowledge(ack(5, 'b'))
     for (const node of [one, two]) await expect.poll(() => seen(node)).toEqual({ a: 4, b: 5 })
     // The node that has the connection does not know better when it hears of an older one.
-    two.verifiers.acknowledge(claim(3, 'b'))
-    two.verifiers.acknowledge(claim(6, 'a'))
+    two.verifiers.acknowledge(ack(3, 'b'))
+    two.verifiers.acknowledge(ack(6, 'a'))
     for (const node of [one, two]) await expect.poll(() => seen(node)).toEqual({ a: 6, b: 5 })
   })
 
   it('may acknowledge before their own node has told of them', async () => {
-    const { one, two, siteId, claim, seen } = await begin()
-    two.verifiers.acknowledge(claim(4, 'a'))
+    const { one, two, siteId, ack, seen } = await begin()
+    two.verifiers.acknowledge(ack(4, 'a'))
     await sleep(100)
     one.connect(siteId, 'a')
     await expect.poll(() => seen(two)).toEqual({ a: 4 })
   })
 
   it('that match no verifier are forgotten, and cost nothing', async () => {
-    const { one, two, siteId, claim, seen, stores } = await begin()
-    two.verifiers.acknowledge(claim(4, 'a'))
+    const { one, two, siteId, ack, seen, stores } = await begin()
+    two.verifiers.acknowledge(ack(4, 'a'))
     let asked = 0
     const applyAcks = stores[1]?.applyAcks.bind(stores[1])
     Object.assign(stores[1] as Store, {
@@ -143,17 +143,17 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('make a receipt wait, wherever they are connected and wherever they acknowledge', async () => {
-    const { one, two, siteId, claim, entry } = await begin()
+    const { one, two, siteId, ack, entry } = await begin()
     one.connect(siteId, 'a')
     two.connect(siteId, 'b')
     two.connect(siteId, 'c')
     await expect.poll(async () => (await one.verifiers.connected(siteId)).streams.length).toBe(3)
     const waiting = one.verifiers.receipt(siteId, entry(7), { ms: 15_000, until: 'acknowledged' })
-    two.verifiers.acknowledge(claim(7, 'a'))
-    two.verifiers.acknowledge(claim(7, 'b'))
+    two.verifiers.acknowledge(ack(7, 'a'))
+    two.verifiers.acknowledge(ack(7, 'b'))
     const early = await Promise.race([waiting, sleep(300)])
     expect(early).toBeUndefined()
-    one.verifiers.acknowledge(claim(8, 'c'))
+    one.verifiers.acknowledge(ack(8, 'c'))
     expect(await waiting).toMatchObject({ connected: 3, acknowledged: 3, pending: [] })
   })
 
@@ -207,25 +207,25 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('without a name are credited only when there is one of them in all', async () => {
-    const { one, two, siteId, claim, seen } = await begin()
+    const { one, two, siteId, ack, seen } = await begin()
     one.connect(siteId, 'conn_a', { isNamed: false })
     one.connect(siteId, 'other', { isNamed: false, keyId: 'key_2' })
     await expect.poll(() => seen(two)).toEqual({ conn_a: 0, other: 0 })
-    two.verifiers.acknowledge(claim(4, undefined))
+    two.verifiers.acknowledge(ack(4, undefined))
     for (const node of [one, two]) await expect.poll(() => seen(node)).toEqual({ conn_a: 4, other: 0 })
     two.connect(siteId, 'conn_b', { isNamed: false })
     await expect.poll(() => seen(one)).toEqual({ conn_a: 4, conn_b: 0, other: 0 })
-    one.verifiers.acknowledge(claim(6, undefined))
+    one.verifiers.acknowledge(ack(6, undefined))
     await sleep(200)
     expect(await seen(one)).toEqual({ conn_a: 4, conn_b: 0, other: 0 })
   })
 
   it('are many, and reported in parts', async () => {
-    const { one, two, siteId, claim } = await begin()
+    const { one, two, siteId, ack } = await begin()
     const names = Array.from({ length: 1200 }, (_, i) => `v${String(i).padStart(4, '0')}`)
     for (const name of names) one.connect(siteId, name)
     await expect.poll(async () => (await two.verifiers.connected(siteId)).streams.length).toBe(names.length)
-    for (const name of names) two.verifiers.acknowledge(claim(2, name))
+    for (const name of names) two.verifiers.acknowledge(ack(2, name))
     await expect
       .poll(async () => (await one.verifiers.connected(siteId)).streams.filter(({ seq }) => seq === 2).length)
       .toBe(names.length)

@@ -38,7 +38,7 @@ export function feedStreamSuite(store: TheStore): void {
     ) => store().reportStreams({ nodeId, nowMs, expiresAtMs: nowMs + LEASE_MS, view: VIEW, streams, ended })
     const listed = (nowMs = NOW, site = siteId) =>
       store().feedStreams(site, nowMs, { after: undefined, limit: 1000 })
-    const claim = (fields: Partial<RemoteAck> = {}): RemoteAck => ({
+    const ack = (fields: Partial<RemoteAck> = {}): RemoteAck => ({
       siteId,
       keyId: 'key_1',
       verifierId: 'verifier-1',
@@ -100,7 +100,7 @@ export function feedStreamSuite(store: TheStore): void {
       await report(here, [one])
       await report(here, [{ ...one, seq: 7, acks: [{ seq: 7, atMs: NOW }] }])
       await report(here, [{ ...one, seq: 6, acks: [] }])
-      await store().applyAcks([claim({ seq: 6 })], NOW)
+      await store().applyAcks([ack({ seq: 6 })], NOW)
       expect(await listed()).toEqual([{ ...one, seq: 7, acks: [{ seq: 7, atMs: NOW }] }])
     })
 
@@ -109,27 +109,27 @@ export function feedStreamSuite(store: TheStore): void {
       await report(here, [one])
       await report(there, [other])
       const foreign = [
-        claim({ siteId: newSiteId() }),
-        claim({ keyId: 'key_2' }),
-        claim({ verifierId: 'verifier-3' }),
+        ack({ siteId: newSiteId() }),
+        ack({ keyId: 'key_2' }),
+        ack({ verifierId: 'verifier-3' }),
       ]
-      expect(await store().applyAcks([...foreign, claim()], NOW)).toEqual(foreign)
+      expect(await store().applyAcks([...foreign, ack()], NOW)).toEqual(foreign)
       expect(await listed()).toEqual([{ ...one, seq: 5, acks: [{ seq: 5, atMs: NOW + 1 }] }, other])
       // In another epoch the number means another entry.
-      expect(await store().applyAcks([claim({ seq: 9, epoch: 'epoch001' })], NOW)).toEqual([])
+      expect(await store().applyAcks([ack({ seq: 9, epoch: 'epoch001' })], NOW)).toEqual([])
       expect((await listed())[0]?.seq).toBe(5)
     })
 
     it('keep the last sixteen acknowledgements', async () => {
       await report(here, [stream(here)])
-      for (let seq = 4; seq < 24; seq++) await store().applyAcks([claim({ seq, atMs: NOW + seq })], NOW)
+      for (let seq = 4; seq < 24; seq++) await store().applyAcks([ack({ seq, atMs: NOW + seq })], NOW)
       const [found] = await listed()
       expect(found?.acks.map(({ seq }) => seq)).toEqual(Array.from({ length: 16 }, (_, i) => i + 8))
       expect(found?.acks[0]).toEqual({ seq: 8, atMs: NOW + 8 })
     })
 
     it('without a name are credited when there is one only', async () => {
-      const unnamed = claim({ verifierId: undefined })
+      const unnamed = ack({ verifierId: undefined })
       expect(await store().applyAcks([unnamed], NOW)).toEqual([unnamed])
       const [one, two] = [
         stream(here, { verifierId: 'conn_1', isNamed: false }),
@@ -139,15 +139,15 @@ export function feedStreamSuite(store: TheStore): void {
       expect(await store().applyAcks([unnamed], NOW)).toEqual([])
       expect((await listed()).map(({ seq }) => seq)).toEqual([5, 3])
       await report(there, [two])
-      expect(await store().applyAcks([claim({ verifierId: undefined, seq: 8 })], NOW)).toHaveLength(1)
+      expect(await store().applyAcks([ack({ verifierId: undefined, seq: 8 })], NOW)).toHaveLength(1)
       expect(Math.max(...(await listed()).map(({ seq }) => seq))).toBe(5)
-      expect(await store().applyAcks([claim({ verifierId: 'conn_2', seq: 8 })], NOW)).toEqual([])
+      expect(await store().applyAcks([ack({ verifierId: 'conn_2', seq: 8 })], NOW)).toEqual([])
       expect((await listed()).find(({ verifierId }) => verifierId === 'conn_2')?.seq).toBe(8)
     })
 
     it('of nodes that are gone are credited with nothing', async () => {
       await report(here, [stream(here)])
-      expect(await store().applyAcks([claim()], NOW + LEASE_MS)).toHaveLength(1)
+      expect(await store().applyAcks([ack()], NOW + LEASE_MS)).toHaveLength(1)
     })
 
     it('are reported and credited by many at once, in whatever order', async () => {
@@ -158,14 +158,14 @@ export function feedStreamSuite(store: TheStore): void {
       await report(here, own(here))
       await report(there, own(there))
       for (let seq = 4; seq < 8; seq++) {
-        const claims = all.map(({ verifierId }) => claim({ verifierId, seq }))
+        const acks = all.map(({ verifierId }) => ack({ verifierId, seq }))
         await Promise.all([
           report(
             here,
             own(here).map((each) => ({ ...each, seq })),
           ),
-          store().applyAcks(claims, NOW),
-          store().applyAcks([...claims].reverse(), NOW),
+          store().applyAcks(acks, NOW),
+          store().applyAcks([...acks].reverse(), NOW),
           report(
             there,
             own(there).map((each) => ({ ...each, seq })),

@@ -30,7 +30,7 @@ export function leaseSuite(store: TheStore): void {
       liveMax: 1000,
       ...fields,
     })
-    const claim = (instanceId: string, seq: number, fields: Partial<LeaseAcks> = {}): LeaseAcks => ({
+    const ack = (instanceId: string, seq: number, fields: Partial<LeaseAcks> = {}): LeaseAcks => ({
       siteId,
       keyId,
       instanceId,
@@ -75,12 +75,12 @@ export function leaseSuite(store: TheStore): void {
     it('are of one instance under one key: another key has its own (A261)', async () => {
       await store().openLease(order('one'))
       await store().openLease(order('one', { keyId: `${keyId}b` }))
-      await store().applyLeaseAcks([claim('one', 5)])
+      await store().applyLeaseAcks([ack('one', 5)])
       expect((await all()).map(({ keyId: own, seq }) => [own, seq])).toEqual([
         [keyId, 5],
         [`${keyId}b`, 0],
       ])
-      await store().applyLeaseAcks([claim('other', 5), claim('one', 9, { keyId: 'key_unknown' })])
+      await store().applyLeaseAcks([ack('other', 5), ack('one', 9, { keyId: 'key_unknown' })])
       expect(await all()).toHaveLength(2)
     })
 
@@ -120,8 +120,8 @@ export function leaseSuite(store: TheStore): void {
 
     it('note acknowledgements, of which none moves back and the last few are kept', async () => {
       await store().openLease(order('one'))
-      for (let seq = 1; seq <= 20; seq++) await store().applyLeaseAcks([claim('one', seq)])
-      await store().applyLeaseAcks([claim('one', 7, { heardAtMs: NOW + 99 })])
+      for (let seq = 1; seq <= 20; seq++) await store().applyLeaseAcks([ack('one', seq)])
+      await store().applyLeaseAcks([ack('one', 7, { heardAtMs: NOW + 99 })])
       const lease = await only()
       expect([lease.seq, lease.acks.length, lease.acks[0], lease.heardAtMs]).toEqual([
         20,
@@ -129,14 +129,14 @@ export function leaseSuite(store: TheStore): void {
         { seq: 5, atMs: NOW + 5 },
         NOW + 99,
       ])
-      await store().applyLeaseAcks([claim('one', 2, { epoch: 'epoch001' })])
+      await store().applyLeaseAcks([ack('one', 2, { epoch: 'epoch001' })])
       expect(await only()).toMatchObject({ epoch: 'epoch001', seq: 2, acks: [{ seq: 2, atMs: NOW + 2 }] })
     })
 
     it('end when the instance closes, and keep a stream that is open', async () => {
       const stream = order('one')
       await store().openLease(stream)
-      await store().applyLeaseAcks([claim('one', 3, { closedAtMs: NOW + 50 })])
+      await store().applyLeaseAcks([ack('one', 3, { closedAtMs: NOW + 50 })])
       expect(await only()).toMatchObject({ closedAtMs: NOW + 50, streamId: stream.streamId, seq: 3 })
       await store().openLease(order('one', { nowMs: NOW + 60 }))
       expect(await only()).toMatchObject({ closedAtMs: undefined, declaredAtMs: NOW + 60 })
@@ -145,18 +145,18 @@ export function leaseSuite(store: TheStore): void {
     it('are not ended by a close from before they were opened again', async () => {
       await store().openLease(order('one', { streamId: undefined }))
       await store().openLease(order('one', { streamId: undefined, nowMs: NOW + 60 }))
-      await store().applyLeaseAcks([claim('one', 3, { closedAtMs: NOW + 59 })])
+      await store().applyLeaseAcks([ack('one', 3, { closedAtMs: NOW + 59 })])
       expect(await only()).toMatchObject({ closedAtMs: undefined, seq: 3 })
-      await store().applyLeaseAcks([claim('one', 3, { closedAtMs: NOW + 60 })])
+      await store().applyLeaseAcks([ack('one', 3, { closedAtMs: NOW + 60 })])
       expect(await only()).toMatchObject({ closedAtMs: NOW + 60 })
     })
 
     it('are not closed any more when the instance acknowledges again', async () => {
       await store().openLease(order('one'))
-      await store().applyLeaseAcks([claim('one', 3, { closedAtMs: NOW + 50 })])
-      await store().applyLeaseAcks([claim('one', 3, { heardAtMs: NOW + 50 })])
+      await store().applyLeaseAcks([ack('one', 3, { closedAtMs: NOW + 50 })])
+      await store().applyLeaseAcks([ack('one', 3, { heardAtMs: NOW + 50 })])
       expect(await only()).toMatchObject({ closedAtMs: NOW + 50 })
-      await store().applyLeaseAcks([claim('one', 3, { heardAtMs: NOW + 51 })])
+      await store().applyLeaseAcks([ack('one', 3, { heardAtMs: NOW + 51 })])
       expect(await only()).toMatchObject({ closedAtMs: undefined, heardAtMs: NOW + 51 })
     })
 
@@ -182,7 +182,7 @@ export function leaseSuite(store: TheStore): void {
       ])
       // One that is live takes none, and neither does the next one after a close.
       expect(await open('one', later)).toBe('open')
-      await store().applyLeaseAcks([claim('three', 1, { closedAtMs: later })])
+      await store().applyLeaseAcks([ack('three', 1, { closedAtMs: later })])
       expect([await open('two', later), await open('three', later)]).toEqual(['open', 'full'])
     })
 
@@ -209,7 +209,7 @@ export function leaseSuite(store: TheStore): void {
       ]
       const names = kept.map(({ instanceId }) => instanceId)
       expect([names.includes('i0'), names.includes('open')]).toEqual([false, true])
-      await store().applyLeaseAcks([claim('open', 1, { closedAtMs: later + 3_600_000 })])
+      await store().applyLeaseAcks([ack('open', 1, { closedAtMs: later + 3_600_000 })])
       await store().purgeExpired(later + 4 * 86_400_000)
       expect(await all()).toEqual([])
     })
