@@ -59,7 +59,7 @@ export interface RemoteAck extends Acknowledged {
 }
 
 /** Rows of one statement, always the same number, so that it is prepared once. */
-const CLAIMS_ASKED = 64
+const ACKS_ASKED = 64
 
 /**
  * Renews the lease of a node, writes its streams and removes those that have ended. `begun`: the
@@ -121,36 +121,36 @@ export function* endFeedNode(nodeId: string, nowMs: number): Transaction<void> {
  * Applies acknowledgements to the streams they are for, on any node; none moves back. Returns those
  * that matched no stream here.
  */
-export function* applyAcks(claims: readonly RemoteAck[], nowMs: number): Transaction<readonly RemoteAck[]> {
-  const met = new Map<RemoteAck, readonly FeedStreamRow[]>()
-  const named = claims.filter(({ verifierId }) => verifierId !== undefined)
-  for (let from = 0; from < named.length; from += CLAIMS_ASKED) {
-    const asked = named.slice(from, from + CLAIMS_ASKED)
+export function* applyAcks(acks: readonly RemoteAck[], nowMs: number): Transaction<readonly RemoteAck[]> {
+  const matched = new Map<RemoteAck, readonly FeedStreamRow[]>()
+  const named = acks.filter(({ verifierId }) => verifierId !== undefined)
+  for (let from = 0; from < named.length; from += ACKS_ASKED) {
+    const asked = named.slice(from, from + ACKS_ASKED)
     const found = yield* findNamedStreams(asked, nowMs)
-    for (const claim of asked) met.set(claim, found.get(toName(claim)) ?? [])
+    for (const ack of asked) matched.set(ack, found.get(toName(ack)) ?? [])
   }
-  for (const claim of claims)
-    if (claim.verifierId === undefined) met.set(claim, yield* findUnnamedStream(claim, nowMs))
+  for (const ack of acks)
+    if (ack.verifierId === undefined) matched.set(ack, yield* findUnnamedStream(ack, nowMs))
 
-  const credits = [...met].flatMap(([claim, streams]) => streams.map((stream) => ({ stream, claim })))
-  for (const { stream, claim } of credits.sort((one, other) => byId(one.stream, other.stream))) {
-    if (claim.seq <= stream.seq || claim.epoch !== stream.epoch) continue
+  const matches = [...matched].flatMap(([ack, streams]) => streams.map((stream) => ({ stream, ack })))
+  for (const { stream, ack } of matches.sort((one, other) => byId(one.stream, other.stream))) {
+    if (ack.seq <= stream.seq || ack.epoch !== stream.epoch) continue
     yield* exec(
       'UPDATE feed_streams SET seq = $2, acks = $3 WHERE stream_id = $1 AND seq < $2',
       stream.streamId,
-      claim.seq,
-      toAcksText([...stream.acks, { seq: claim.seq, atMs: claim.atMs }]),
+      ack.seq,
+      toAcksText([...stream.acks, { seq: ack.seq, atMs: ack.atMs }]),
     )
   }
-  return claims.filter((claim) => met.get(claim)?.length === 0)
+  return acks.filter((ack) => matched.get(ack)?.length === 0)
 }
 
 function* findNamedStreams(
-  claims: readonly RemoteAck[],
+  acks: readonly RemoteAck[],
   nowMs: number,
 ): Transaction<ReadonlyMap<string, readonly FeedStreamRow[]>> {
-  const asked = [...claims]
-  while (asked.length < CLAIMS_ASKED) asked.push(claims[0] as RemoteAck)
+  const asked = [...acks]
+  while (asked.length < ACKS_ASKED) asked.push(acks[0] as RemoteAck)
   const list = asked.map((_, i) => `($${i * 3 + 2}, $${i * 3 + 3}, $${i * 3 + 4})`).join(', ')
   const found = yield* rows(
     `SELECT f.* FROM feed_streams f JOIN feed_nodes n ON n.node_id = f.node_id

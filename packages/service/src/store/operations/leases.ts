@@ -82,7 +82,7 @@ const CLOCK_ALLOWANCE_MS = 10_000
  */
 const IS_LIVE = `(node_id <> '' OR (closed_at IS NULL AND (fails_open = 1 OR served_at + bound_ms + ${CLOCK_ALLOWANCE_MS} > $2)))`
 /** Rows of one statement, always the same number, so that it is prepared once. */
-const CLAIMS_ASKED = 64
+const ACKS_ASKED = 64
 
 /**
  * Writes or renews the lease of an instance before it is given a signed head. `full`: the key has
@@ -192,14 +192,14 @@ export function* endLeaseStreamsOfOthers(nodeId: string, nowMs: number): Transac
  * An instance that acknowledges after it has closed is open again, and so is one that was opened
  * again since.
  */
-export function* applyLeaseAcks(claims: readonly LeaseAcks[]): Transaction<void> {
-  const sorted = [...claims].sort(byName)
-  for (let from = 0; from < sorted.length; from += CLAIMS_ASKED) {
-    const asked = sorted.slice(from, from + CLAIMS_ASKED)
+export function* applyLeaseAcks(acks: readonly LeaseAcks[]): Transaction<void> {
+  const sorted = [...acks].sort(byName)
+  for (let from = 0; from < sorted.length; from += ACKS_ASKED) {
+    const asked = sorted.slice(from, from + ACKS_ASKED)
     const found = yield* findNamedLeases(asked)
-    for (const claim of asked) {
-      const lease = found.get(toName(claim))
-      if (lease !== undefined) yield* applyLeaseAck(lease, claim)
+    for (const each of asked) {
+      const lease = found.get(toName(each))
+      if (lease !== undefined) yield* applyLeaseAck(lease, each)
     }
   }
 }
@@ -260,9 +260,9 @@ export function* dismissLease(
   return true
 }
 
-function* findNamedLeases(claims: readonly LeaseAcks[]): Transaction<ReadonlyMap<string, LeaseRow>> {
-  const asked = [...claims]
-  while (asked.length < CLAIMS_ASKED) asked.push(claims[0] as LeaseAcks)
+function* findNamedLeases(acks: readonly LeaseAcks[]): Transaction<ReadonlyMap<string, LeaseRow>> {
+  const asked = [...acks]
+  while (asked.length < ACKS_ASKED) asked.push(acks[0] as LeaseAcks)
   const list = asked.map((_, i) => `($${i * 3 + 1}, $${i * 3 + 2}, $${i * 3 + 3})`).join(', ')
   const found = yield* rows(
     `SELECT l.*, 0 AS node_until FROM leases l WHERE (l.site_id, l.key_id, l.instance_id) IN (VALUES ${list})`,
