@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { documentFiles } from '../packages/service/src/documents/document-files.ts'
+import { listDocumentFiles } from '../packages/service/src/documents/document-files.ts'
 import { checkPackage, uses } from './check-package.ts'
 
 /**
@@ -23,7 +23,7 @@ for (const use of uses) {
   }
   // The service shows the documents of this repository at /docs.
   if (use.folder === 'packages/service') {
-    for (const path of documentFiles(root))
+    for (const path of listDocumentFiles(root))
       cpSync(join(root, path), join(root, use.folder, 'dist/documents-of-repository', path))
   }
   checkPackage(use)

@@ -14,7 +14,7 @@ import {
 } from '../packages/core/test/sample.ts'
 import { tokenFacts } from '../packages/service/src/access/token-finder.ts'
 import { recheckPresentation } from '../packages/service/src/actions/finish-sign-in.ts'
-import { credentialState } from '../packages/service/src/actions/revocation-status.ts'
+import { toCredentialState } from '../packages/service/src/actions/revocation-status.ts'
 import type { CredentialRow } from '../packages/service/src/store/operations/credentials.ts'
 import type { SignInPresentation } from '../packages/service/src/store/operations/sign-ins.ts'
 import type { TokenRow } from '../packages/service/src/store/operations/tokens.ts'
@@ -104,8 +104,8 @@ test('a request, a running request, a token, a sign-in and a status give the sam
           validUntilMs: credential.validUntilMs,
           revocation: undefined,
         } as unknown as CredentialRow
-        const views = { view: () => site } as unknown as Parameters<typeof credentialState>[0]['views']
-        const { status } = credentialState({ views }, stored, nowMs)
+        const views = { view: () => site } as unknown as Parameters<typeof toCredentialState>[0]['views']
+        const { status } = toCredentialState({ views }, stored, nowMs)
         if (code === undefined) expect(status).toBe('active')
         if (code === 'credential_revoked') expect(status).toBe('revoked')
         if (code === 'credential_expired') expect(status).not.toBe('active')

@@ -7,7 +7,7 @@ import { openAcceptProbe } from './http/accept-probe.ts'
 import { createAccessLog } from './http/access-log.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createConnections } from './http/connections.ts'
-import { fieldLines } from './http/field-lines.ts'
+import { findFieldLines } from './http/field-lines.ts'
 import { createKeyRejections } from './http/key-rejections.ts'
 import { createLoadShedder, type LoadGauge, openLoopGauge } from './http/load-shedder.ts'
 import { toOriginForm } from './http/origin-form.ts'
@@ -118,7 +118,7 @@ export function createApp(
 
   const onRequest = (message: IncomingMessage, response: ServerResponse) => {
     const isForThisHost = toOriginForm(message, host)
-    const forwardedFor = fieldLines(message.rawHeaders, 'x-forwarded-for')
+    const forwardedFor = findFieldLines(message.rawHeaders, 'x-forwarded-for')
     const sender = clientAddress(message.socket.remoteAddress, forwardedFor)
     const raw = new RawRequest(message, sender, monotonicMs())
     const found = isForThisHost ? router.find(raw.method, message.url ?? '/') : undefined

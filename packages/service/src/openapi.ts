@@ -221,7 +221,7 @@ function toProblemAnswers(endpoint: Described, components: Components): Json {
       String(status),
       {
         description: codes.join(', '),
-        headers: { ...COMMON_HEADERS, ...refusalHeaders(status) },
+        headers: { ...COMMON_HEADERS, ...toErrorHeaders(status) },
         content: {
           'application/problem+json': { schema },
           ...(endpoint.errorFormat === 'page' ? { 'text/html': { schema: { type: 'string' } } } : {}),
@@ -243,7 +243,7 @@ const refusalHeaderTexts = {
   'RateLimit-Policy': 'The quota and its window in seconds.',
 }
 
-function refusalHeaders(status: number): Json {
+function toErrorHeaders(status: number): Json {
   const [challenge, allow, retryAfter, ...pace] = Object.keys(refusalHeaderTexts) as [
     string,
     string,
@@ -282,7 +282,7 @@ function createComponents(): Components {
     )
     const isTaken = (name: string) =>
       named.has(name) &&
-      JSON.stringify(named.get(name)) !== JSON.stringify(pointed(plain.get(name), new Map()))
+      JSON.stringify(named.get(name)) !== JSON.stringify(rewriteReferences(plain.get(name), new Map()))
     const names = new Map(
       [...plain.keys()].map((name) => [
         name,
@@ -290,8 +290,8 @@ function createComponents(): Components {
       ]),
     )
     for (const [name, definition] of plain)
-      named.set(names.get(name) ?? name, pointed(definition, names) as Json)
-    return pointed(rest, names) as Json
+      named.set(names.get(name) ?? name, rewriteReferences(definition, names) as Json)
+    return rewriteReferences(rest, names) as Json
   }
   const convert = (schema: z.ZodType, io: Io) =>
     hoist(
@@ -299,7 +299,7 @@ function createComponents(): Components {
         io,
         unrepresentable: 'any',
         target: 'draft-2020-12',
-        override: spellOut,
+        override: expandRecord,
       }) as Json,
       io,
     )
@@ -313,7 +313,7 @@ function createComponents(): Components {
 }
 
 /** Writes a record with a fixed set of keys as an object, so that its members are visible. */
-function spellOut({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+function expandRecord({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { propertyNames, additionalProperties, required } = jsonSchema
   const names = typeof propertyNames === 'object' ? propertyNames.enum : undefined
   if (names === undefined || required === undefined || typeof additionalProperties !== 'object') return
@@ -323,7 +323,7 @@ function spellOut({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }):
 }
 
 /** Points every reference to the component of its schema. */
-function pointed(value: unknown, names: ReadonlyMap<string, string>): unknown {
+function rewriteReferences(value: unknown, names: ReadonlyMap<string, string>): unknown {
   return JSON.parse(JSON.stringify(value), (key, member: unknown) => {
     const [, name] = (key === '$ref' && typeof member === 'string' && /^#\/\$defs\/(.+)$/.exec(member)) || []
     return name === undefined ? member : `#/components/schemas/${names.get(name) ?? name}`

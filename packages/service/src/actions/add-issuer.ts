@@ -26,7 +26,7 @@ export async function addIssuer(
   if ((await deps.store.site(issuer.siteId)) === undefined) throw new Problem('not_found')
   // Before the fetch, which an issuer that exists already does not need.
   if ((await deps.store.issuer(issuer.siteId, issuer.issuer)) !== undefined) throw existsAlready()
-  const keys = await keysFor(deps, issuer, pinned)
+  const keys = await loadKeys(deps, issuer, pinned)
   const fetched = pinned === undefined && isDidWeb(issuer.issuer)
   const added = await deps.store.addIssuer(
     { ...issuer, fetched, keys: keys.map(({ id, key }) => ({ id, key: key.multikey, status: 'active' })) },
@@ -40,7 +40,7 @@ export async function addIssuer(
   return added
 }
 
-async function keysFor(
+async function loadKeys(
   deps: Pick<Deps, 'didWeb' | 'log'>,
   { siteId, issuer: did }: Pick<IssuerOrder, 'siteId' | 'issuer'>,
   pinned: readonly string[] | undefined,
@@ -55,7 +55,7 @@ async function keysFor(
     const message = 'must be a did:web with a host name, not an address, and plain path segments'
     throw new Problem('validation_failed', `issuer ${message}`, { errors: [{ path: 'issuer', message }] })
   }
-  return pinned === undefined ? fetchKeys(deps, did, siteId) : pinnedKeys(readPinnedKeys(pinned))
+  return pinned === undefined ? fetchKeys(deps, did, siteId) : requirePinnedKeys(readPinnedKeys(pinned))
 }
 
 /**
@@ -80,7 +80,7 @@ export async function fetchKeys(
 }
 
 /** Throws `key_rejected` with the index of the first key that is not accepted. */
-export function pinnedKeys(read: ReturnType<typeof readPinnedKeys>): readonly DidKey[] {
+export function requirePinnedKeys(read: ReturnType<typeof readPinnedKeys>): readonly DidKey[] {
   if (!('fault' in read)) return read
   throw new Problem('key_rejected', `keys: ${read.fault}`, {
     errors: [{ path: `keys.${read.at}`, message: read.fault }],

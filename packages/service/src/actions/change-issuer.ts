@@ -6,7 +6,7 @@ import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
 import type { ChangedIssuer, Issuer, IssuerChanges } from '../store/operations/issuers.ts'
-import { fetchKeys, isDidWeb, pinnedKeys } from './add-issuer.ts'
+import { fetchKeys, isDidWeb, requirePinnedKeys } from './add-issuer.ts'
 
 export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched'> {
   /** The only keys from now on; none are fetched any more. */
@@ -30,7 +30,7 @@ export async function changeIssuer(
   const before = await deps.store.issuer(siteId, issuer)
   if (before === undefined) throw new Problem('not_found')
   const { pinned, ...changes } = change
-  const all = { ...changes, ...(await keysAfter(deps, before, change)) }
+  const all = { ...changes, ...(await resolveKeys(deps, before, change)) }
   const changed = await deps.store.changeIssuer(
     siteId,
     issuer,
@@ -43,7 +43,7 @@ export async function changeIssuer(
   return changed
 }
 
-async function keysAfter(
+async function resolveKeys(
   deps: IssuerDeps,
   before: Issuer,
   { pinned, status }: IssuerChange,
@@ -53,7 +53,7 @@ async function keysAfter(
     if (before.issuer === deps.keys.issuerDid)
       throw unfitKeys('are those of the service itself and follow its rotations')
     return {
-      keys: toKeyStates(nextKeyStates(before.keys, pinnedKeys(readPinnedKeys(pinned, before.keys)))),
+      keys: toKeyStates(nextKeyStates(before.keys, requirePinnedKeys(readPinnedKeys(pinned, before.keys)))),
       fetched: false,
     }
   }

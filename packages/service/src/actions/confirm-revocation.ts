@@ -37,7 +37,7 @@ export async function confirmRevocation<T extends Logged<{ readonly alreadyRevok
 ): Promise<T> {
   let answer = await revoke()
   for (let tries = 1; answer.alreadyRevoked; tries++) {
-    if (isIn(await currentView(deps, siteIdOf(answer)), answer)) return answer
+    if (isIn(await loadCurrentView(deps, siteIdOf(answer)), answer)) return answer
     if (tries === TRIES_MAX) throw new RowForged(row.table, row.key)
     answer = await revoke(answer)
   }
@@ -49,7 +49,7 @@ export async function confirmRevocation<T extends Logged<{ readonly alreadyRevok
  * The view of a site after it has caught up with the log. Throws a Problem when that takes too
  * long.
  */
-async function currentView({ store, views }: ViewDeps, siteId: SiteId): Promise<SiteView> {
+async function loadCurrentView({ store, views }: ViewDeps, siteId: SiteId): Promise<SiteView> {
   await views.waitFor(await store.logPosition())
   const view = views.view(siteId)
   if (view === undefined) throw new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })

@@ -59,10 +59,10 @@ export async function finishSignIn(
   if (payload === undefined) return finished({ refused: 'access_denied' })
   if (presentation === undefined) throw new Problem('callback_invalid')
   const fault = recheckPresentation(presentation, views.view(site.siteId), clock.nowMs())
-  return finished(fault === undefined ? await codeFor(presentation, signIn, deps) : { refused: fault })
+  return finished(fault === undefined ? await createCode(presentation, signIn, deps) : { refused: fault })
 }
 
-async function codeFor(
+async function createCode(
   presentation: SignInPresentation,
   { codeChallenge }: SignIn,
   { store, clock }: Pick<Deps, 'store' | 'clock'>,

@@ -67,7 +67,7 @@ export async function issueForUser(
   keep: KeepIssued = (issued) => deps.store.recordCredentials([issued], context.atMs, context),
 ): Promise<IssuedToUser> {
   if (order.holderKey !== undefined) checkHolderKey(order.holderKey)
-  const { site, signer, ttlSeconds, ppid } = await settleOrder(deps, order, context)
+  const { site, signer, ttlSeconds, ppid } = await resolveOrder(deps, order, context)
   const createdMs = signingTime(deps, site.siteId, ppid, context.atMs)
   const credentialId = createCredentialId(context.atMs)
   const expiresAtMs = createdMs + ttlSeconds * 1000
@@ -107,7 +107,7 @@ export async function issueForUser(
  * Turns an order into the claims to sign: issuer, subject, lifetime. Throws the Problem of an order
  * that cannot be fulfilled.
  */
-export async function settleOrder(
+export async function resolveOrder(
   deps: IssueDeps,
   order: Pick<IssueOrder, 'siteId' | 'user' | 'ttlSeconds'>,
   context: AuditContext,
@@ -116,7 +116,7 @@ export async function settleOrder(
   if (site === undefined)
     throw new Problem('site_unknown', `there is no site ${order.siteId} here; check the site_id`)
   const signer = deps.keys.signer(context.atMs)
-  const trust = await trustInUs(deps, site.siteId, signer.verificationMethod, context)
+  const trust = await loadOwnTrust(deps, site.siteId, signer.verificationMethod, context)
   const ttlSeconds = chooseTtl(order.ttlSeconds, site, trust.credentialTtlSecondsMax)
   const ppid =
     'ppid' in order.user
@@ -145,7 +145,7 @@ export function checkHolderKey(holderKey: string): PublicKey {
  * The service as an issuer of this site. The log is enough when it trusts the current key. If not,
  * the store is read, and a new key is added there.
  */
-async function trustInUs(
+async function loadOwnTrust(
   deps: IssueDeps,
   siteId: SiteId,
   verificationMethod: string,

@@ -14,7 +14,7 @@ import {
   type IssueOrder,
   issueForUser,
   type KeepIssued,
-  settleOrder,
+  resolveOrder,
 } from './issue-for-user.ts'
 import { createOneTimeSecret } from './start-sign-in.ts'
 
@@ -28,7 +28,7 @@ export async function createOffer(
   order: Omit<IssueOrder, 'holderKey'>,
   context: AuditContext,
 ): Promise<string> {
-  const { ppid } = await settleOrder(deps, order, context)
+  const { ppid } = await resolveOrder(deps, order, context)
   const code = createOneTimeSecret()
   const { siteId, scope, permissionId, ttlSeconds } = order
   const expiresAtMs = context.atMs + limits.offer_seconds * 1000
@@ -69,7 +69,7 @@ export async function readOffer(
   return {
     site,
     scope,
-    ttlSeconds: await orOfferInvalid(() => chooseTtl(offer.ttlSeconds, site, ttlSecondsMax)),
+    ttlSeconds: await withOfferInvalid(() => chooseTtl(offer.ttlSeconds, site, ttlSecondsMax)),
     issuer,
     expiresAtMs,
   }
@@ -115,7 +115,7 @@ export async function claimOffer(
     claimed = await deps.store.claimOffer(sha256, { holderKey, credential }, issued, context)
     if (claimed === undefined) throw new Problem('code_invalid')
   }
-  const { credential } = await orOfferInvalid(() => issueForUser(deps, order, context, keep))
+  const { credential } = await withOfferInvalid(() => issueForUser(deps, order, context, keep))
   return claimed ?? credential
 }
 
@@ -136,7 +136,7 @@ function requireNotRevoked({ views }: Pick<Deps, 'views'>, { siteId, ppid, isCan
  * The site may have changed its settings since it made the offer. The claimer cannot repair that:
  * the offer is invalid.
  */
-async function orOfferInvalid<T>(issue: () => T | Promise<T>): Promise<T> {
+async function withOfferInvalid<T>(issue: () => T | Promise<T>): Promise<T> {
   try {
     return await issue()
   } catch (thrown) {

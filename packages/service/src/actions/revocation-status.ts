@@ -51,7 +51,7 @@ export async function revocationStatus(
   const { store, views, clock } = deps
   const { credentialIds, siteId, min } = question
   if (min !== undefined && siteId !== undefined) await views.waitForSeq(siteId, min)
-  const rows = firstKnown(await store.statuses(credentialIds, siteId))
+  const rows = toFirstKnown(await store.statuses(credentialIds, siteId))
   const isAhead = [...rows.values()].some(
     (row) => row.revocation !== undefined && findRowRevocation(deps, row) === undefined,
   )
@@ -64,7 +64,7 @@ export async function revocationStatus(
   const states = new Map<CredentialId, CredentialState>()
   for (const id of credentialIds) {
     const row = rows.get(id)
-    states.set(id, row === undefined ? unseen(deps, id, question) : credentialState(deps, row, nowMs))
+    states.set(id, row === undefined ? findUnseen(deps, id, question) : toCredentialState(deps, row, nowMs))
   }
   return { epoch: store.epoch, asOfMs, seq: siteId && views.view(siteId)?.head.seq, states }
 }
@@ -72,7 +72,7 @@ export async function revocationStatus(
 /**
  * Of several sites that know an id, the first one, so that no other site can change its status.
  */
-function firstKnown(rows: readonly CredentialRow[]): ReadonlyMap<CredentialId, CredentialRow> {
+function toFirstKnown(rows: readonly CredentialRow[]): ReadonlyMap<CredentialId, CredentialRow> {
   const first = new Map<CredentialId, CredentialRow>()
   for (const row of rows) {
     const earlier = first.get(row.credentialId)
@@ -92,7 +92,7 @@ function findRowRevocation(
 /**
  * The status of a known credential: decided by the view, with the reason from the store.
  */
-export function credentialState(
+export function toCredentialState(
   deps: Pick<Deps, 'views'>,
   row: CredentialRow,
   nowMs: number,
@@ -117,7 +117,7 @@ export function credentialState(
  * The credential was never presented here, but its site may have revoked it. Other sites do not
  * see that: naming an id proves nothing about it.
  */
-function unseen(
+function findUnseen(
   { views }: Pick<Deps, 'views'>,
   id: CredentialId,
   { siteId, isOwn }: StatusQuestion,

@@ -1,6 +1,6 @@
 import type { HolderKey } from './holder-key.ts'
 import type { Message, PageMessages } from './page.ts'
-import { credentialHeader, proofFields } from './sign-request.ts'
+import { createProofFields, credentialHeader } from './sign-request.ts'
 
 export interface Call {
   readonly path: string
@@ -44,7 +44,7 @@ export async function call(
     const proof =
       key === undefined
         ? {}
-        : await proofFields({ method: 'POST', url, body: text, ...shown }, key, Date.now())
+        : await createProofFields({ method: 'POST', url, body: text, ...shown }, key, Date.now())
     const response = await fetch(url, {
       method: 'POST',
       headers: {

@@ -56,11 +56,11 @@ export async function openCredentialStore(): Promise<CredentialStore> {
     if (!database.objectStoreNames.contains(PENDING))
       database.createObjectStore(PENDING, { keyPath: 'offer' })
   }
-  const database = await done(opening)
+  const database = await toPromise(opening)
   // Another tab may have a newer version of this page, which must not wait for this one.
   database.onversionchange = () => database.close()
   const read = async <T>(table: string) =>
-    (await done(database.transaction(table).objectStore(table).getAll())) as T[]
+    (await toPromise(database.transaction(table).objectStore(table).getAll())) as T[]
   const write = (change: (table: (name: string) => IDBObjectStore) => unknown) =>
     new Promise<void>((resolve, reject) => {
       const transaction = database.transaction([CREDENTIALS, PENDING], 'readwrite', { durability: 'strict' })
@@ -106,7 +106,7 @@ function attempt(transaction: IDBTransaction, change: () => unknown): void {
   }
 }
 
-function done<T>(request: IDBRequest<T>): Promise<T> {
+function toPromise<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result)
     request.onerror = () => reject(request.error)

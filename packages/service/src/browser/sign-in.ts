@@ -110,7 +110,7 @@ function showKept(): void {
 }
 
 /** Marks what is known to be revoked, here and in the store, where it stays. */
-async function noteRevoked(ids: readonly string[]): Promise<void> {
+async function markRevoked(ids: readonly string[]): Promise<void> {
   kept = kept.map((one) => (ids.includes(one.id) ? { ...one, isRevoked: true } : one))
   await store?.markRevoked(ids).catch(() => {})
 }
@@ -118,24 +118,24 @@ async function noteRevoked(ids: readonly string[]): Promise<void> {
 /**
  * Asks the service which of the site's credentials are revoked, so that none of them is offered.
  */
-async function askForRevoked(): Promise<void> {
+async function refreshRevoked(): Promise<void> {
   const ids = kept
     .filter((one) => parseFacts(one.document)?.siteId === data.site_id && !one.isRevoked)
     .map(({ id }) => id)
   const statuses = await loadStatuses(ids, STATUS_WAIT_MS)
-  await noteRevoked(ids.filter((id) => statuses.get(id) === 'revoked'))
+  await markRevoked(ids.filter((id) => statuses.get(id) === 'revoked'))
 }
 
-function chosenKept(): CredentialFacts | undefined {
+function findChosenKept(): CredentialFacts | undefined {
   const id = form.querySelector<HTMLInputElement>('input[name=kept]:checked')?.value
   const found = kept.find((one) => one.id === id)
   return found && parseFacts(found.document)
 }
 
 /** The credential that was chosen, or the reason why it cannot be sent. */
-function chosen(): CredentialFacts | Message {
+function findChosen(): CredentialFacts | Message {
   const text = pasted.value.trim()
-  const facts = text === '' ? chosenKept() : parseCredential(text)
+  const facts = text === '' ? findChosenKept() : parseCredential(text)
   if (facts === undefined) {
     return text === ''
       ? { title: page.nothingChosen, next: page.nothingChosenNext }
@@ -145,8 +145,8 @@ function chosen(): CredentialFacts | Message {
   return fault === undefined ? facts : describeMisfit(fault)
 }
 
-function sayOfPasted(): void {
-  const found = pasted.value.trim() === '' ? undefined : chosen()
+function checkPasted(): void {
+  const found = pasted.value.trim() === '' ? undefined : findChosen()
   said.className = found === undefined ? '' : 'title' in found ? 'bad' : 'good'
   said.textContent = found === undefined ? '' : 'title' in found ? `${found.title} ${found.next}` : page.fits
 }
@@ -158,7 +158,7 @@ function setBusy(busy: boolean, label = page.submit): void {
   progress.textContent = ''
 }
 
-function refuse(refusal: Message, more = '', label = page.submit): void {
+function showRejection(refusal: Message, more = '', label = page.submit): void {
   setBusy(false, label)
   showMessage(problem, { title: refusal.title, next: `${refusal.next} ${more}` }, { focus: true })
 }
@@ -170,17 +170,20 @@ function endSignIn(refusal: Message): void {
   showMessage(problem, refusal, { focus: true })
 }
 
-async function refused({ refusal, code, triesLeft }: Refused, { id }: CredentialFacts): Promise<void> {
+async function handleRejection(
+  { refusal, code, triesLeft }: Refused,
+  { id }: CredentialFacts,
+): Promise<void> {
   if (triesLeft === 0) {
     const title = code === 'state_invalid' ? page.triesUsed : `${refusal.title}. ${page.triesUsed}`
     return endSignIn({ title, next: page.triesUsedNext })
   }
   if (code === 'state_invalid') return endSignIn(refusal)
   // Without an answer the same can be tried again.
-  if (code === undefined) return refuse(refusal, '', messages.common.again)
-  refuse(refusal, describeTriesLeft(triesLeft, page, site))
+  if (code === undefined) return showRejection(refusal, '', messages.common.again)
+  showRejection(refusal, describeTriesLeft(triesLeft, page, site))
   if (code === 'credential_revoked' && kept.some((one) => one.id === id)) {
-    await noteRevoked([id])
+    await markRevoked([id])
     showKept()
   }
 }
@@ -189,8 +192,8 @@ form.addEventListener('submit', async (event) => {
   event.preventDefault()
   if (isBusy) return
   showMessage(problem)
-  const found = chosen()
-  if ('title' in found) return refuse(found)
+  const found = findChosen()
+  if ('title' in found) return showRejection(found)
   setBusy(true)
   const body = { state: data.state, credential: found.document }
   const onSlow = () => {
@@ -200,12 +203,12 @@ form.addEventListener('submit', async (event) => {
     { path: '/auth/present', body, key: findKey(found.holderKey), onSlow },
     messages,
   )
-  if ('refusal' in answered) return refused(answered, found)
+  if ('refusal' in answered) return handleRejection(answered, found)
   const next = new URL(String(answered.answer.callback_url))
   // In place of this page: the back button then leads to the site, and not to a sign-in that is
   // over.
   if (next.origin !== location.origin)
-    return refuse({ title: messages.common.noAnswer, next: messages.common.noAnswerNext })
+    return showRejection({ title: messages.common.noAnswer, next: messages.common.noAnswerNext })
   location.replace(next)
 })
 
@@ -218,12 +221,12 @@ file.addEventListener('change', async () => {
 pasted.addEventListener('input', () => {
   for (const input of form.querySelectorAll<HTMLInputElement>('input[name=kept]:checked'))
     input.checked = false
-  sayOfPasted()
+  checkPasted()
 })
 keptPlace.addEventListener('change', () => {
   pasted.value = ''
   file.value = ''
-  sayOfPasted()
+  checkPasted()
 })
 // A page that comes out of the browser's memory is as old as it looks.
 addEventListener('pageshow', ({ persisted }) => {
@@ -233,12 +236,12 @@ addEventListener('pageshow', ({ persisted }) => {
 try {
   store = await openCredentialStore()
   kept = await store.all()
-  await askForRevoked()
+  await refreshRevoked()
 } catch {
   // A browser that keeps nothing can still sign in with a file or a text.
 }
 showKept()
-sayOfPasted()
+checkPasted()
 another.hidden = false
 requireElement('slow', HTMLParagraphElement).hidden = true
 submit.disabled = false

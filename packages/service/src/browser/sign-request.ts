@@ -14,7 +14,7 @@ export interface PlainRequest {
  * and all of it (RFC 9421, RFC 9530): a small version of what the core does, for the one kind of
  * request that pages send.
  */
-export async function proofFields(
+export async function createProofFields(
   { method, url, credential, body }: PlainRequest,
   key: HolderKey,
   nowMs: number,

@@ -60,8 +60,8 @@ export async function handleOffers(
    * Takes the code out of the address: it is used up or unwanted, and must not stay in the history.
    */
   const endOffer = (offer: string) => {
-    if (offered() === offer) history.replaceState(null, '', location.pathname)
-    place.hidden = offered() === undefined
+    if (findOfferCode() === offer) history.replaceState(null, '', location.pathname)
+    place.hidden = findOfferCode() === undefined
   }
   const failed = (message: Message, again: () => void) => {
     setBusy(false, common.again)
@@ -71,7 +71,7 @@ export async function handleOffers(
   }
 
   async function show(): Promise<void> {
-    const offer = offered()
+    const offer = findOfferCode()
     place.hidden = offer === undefined
     if (offer === undefined) return
     showMessage(problem)
@@ -80,7 +80,7 @@ export async function handleOffers(
     accept.disabled = true
     setBusy(false)
     const answered = await call({ path: '/wallet/offer', body: { offer } }, messages)
-    if (offered() !== offer) return
+    if (findOfferCode() !== offer) return
     if ('refusal' in answered) {
       if (!FINAL.has(answered.code ?? '')) {
         details.replaceChildren()
@@ -154,11 +154,11 @@ export async function handleOffers(
   }
 
   accept.addEventListener('click', () => {
-    const offer = offered()
+    const offer = findOfferCode()
     if (offer !== undefined) void claim(offer)
   })
   requireElement('later', HTMLButtonElement).addEventListener('click', () => {
-    const offer = offered()
+    const offer = findOfferCode()
     if (offer === undefined || isBusy) return
     endOffer(offer)
     const time = formatTime(untilMs, messages.lang)
@@ -172,7 +172,7 @@ export async function handleOffers(
 
   async function begin(): Promise<void> {
     const pendings = await store.pendingClaims().catch(() => [])
-    const accepted = pendings.find(({ offer }) => offer === offered())
+    const accepted = pendings.find(({ offer }) => offer === findOfferCode())
     for (const pending of accepted === undefined ? pendings : [accepted]) {
       place.hidden = true
       showMessage(notice, { title: page.resuming, next: '' }, { kind: 'good' })
@@ -184,7 +184,7 @@ export async function handleOffers(
 }
 
 /** The code of the offer in the address. */
-function offered(): string | undefined {
+function findOfferCode(): string | undefined {
   return /^#offer=([A-Za-z0-9_-]{43})$/.exec(location.hash)?.[1]
 }
 

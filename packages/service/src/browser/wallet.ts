@@ -46,7 +46,7 @@ const STATUS_WORDS: Readonly<Record<Status, string>> = {
 }
 
 /** Asks the user to confirm something that cannot be undone. */
-function confirmed(title: string, warning: string, yes: string): Promise<boolean> {
+function confirmAction(title: string, warning: string, yes: string): Promise<boolean> {
   requireElement('confirm-title', HTMLHeadingElement).textContent = title
   requireElement('confirm-warning', HTMLParagraphElement).textContent = warning
   requireElement('confirm-yes', HTMLButtonElement).textContent = yes
@@ -57,7 +57,7 @@ function confirmed(title: string, warning: string, yes: string): Promise<boolean
   })
 }
 
-function card(facts: CredentialFacts, { key, keptAtMs }: Kept, store: CredentialStore): HTMLLIElement {
+function createCard(facts: CredentialFacts, { key, keptAtMs }: Kept, store: CredentialStore): HTMLLIElement {
   const { id, siteId: site, scope, validUntilMs } = facts
   const status = createElement('span', '')
   status.dataset.statusOf = id
@@ -86,7 +86,7 @@ function card(facts: CredentialFacts, { key, keptAtMs }: Kept, store: Credential
       `${button.textContent}: ${site}, ${fill(page.credential, { end: id.slice(-ID_END) })}`,
     )
   }
-  revoke.addEventListener('click', () => askToRevoke(facts, key, store))
+  revoke.addEventListener('click', () => confirmRevoke(facts, key, store))
   remove.addEventListener('click', () => removeCredential(facts, store))
   const title = createElement('h3', '', createElement('bdi', '', site))
   // Takes the focus when a button of the card goes away.
@@ -115,19 +115,19 @@ async function showAll(store: CredentialStore): Promise<void> {
   if (kept === undefined) return showMessage(problem, { title: page.notRead, next: page.notReadNext })
   for (const { id, isRevoked } of kept) if (isRevoked) statuses.set(id, 'revoked')
   // What is there already stays: the person may be about to press a button of it.
-  if (kept.map(({ id }) => id).join() === [...shown.keys()].join()) return look(store)
+  if (kept.map(({ id }) => id).join() === [...shown.keys()].join()) return refreshStatuses(store)
   const hadFocus = list.contains(document.activeElement)
   shown.clear()
   const cards = kept.flatMap((one) => {
     const facts = parseFacts(one.document)
     if (facts === undefined) return []
     shown.set(one.id, facts)
-    return [card(facts, one, store)]
+    return [createCard(facts, one, store)]
   })
   list.replaceChildren(...cards)
   if (hadFocus) requireElement('list-title', HTMLHeadingElement).focus()
   showStatuses()
-  await look(store)
+  await refreshStatuses(store)
 }
 
 function showStatuses(): void {
@@ -150,7 +150,7 @@ function showStatuses(): void {
  * Asks the service how each credential stands. Without an answer, what is final stays: revoked and
  * expired.
  */
-async function look(store: CredentialStore): Promise<void> {
+async function refreshStatuses(store: CredentialStore): Promise<void> {
   requireElement('empty', HTMLDivElement).hidden = shown.size > 0
   const open = [...shown.values()].filter(({ id }) => statuses.get(id) !== 'revoked')
   const told = await loadStatuses(
@@ -174,9 +174,11 @@ async function look(store: CredentialStore): Promise<void> {
   if (revoked.length > 0) await store.markRevoked(revoked).catch(() => {})
 }
 
-async function askToRevoke(facts: CredentialFacts, key: HolderKey, store: CredentialStore): Promise<void> {
+async function confirmRevoke(facts: CredentialFacts, key: HolderKey, store: CredentialStore): Promise<void> {
   const values = { site: facts.siteId }
-  if (await confirmed(fill(page.revokeTitle, values), fill(page.revokeWarning, values), page.revokeConfirm)) {
+  if (
+    await confirmAction(fill(page.revokeTitle, values), fill(page.revokeWarning, values), page.revokeConfirm)
+  ) {
     await revokeAccess(facts, key, store)
   }
 }
@@ -212,7 +214,7 @@ async function removeCredential(
   { id, siteId: site }: CredentialFacts,
   store: CredentialStore,
 ): Promise<void> {
-  if (!(await confirmed(page.removeTitle, fill(page.removeWarning, { site }), page.removeConfirm))) return
+  if (!(await confirmAction(page.removeTitle, fill(page.removeWarning, { site }), page.removeConfirm))) return
   showMessage(problem)
   try {
     await store.remove(id)
@@ -234,7 +236,7 @@ async function start(): Promise<void> {
   // Another tab may have changed what is kept.
   addEventListener('focus', () => showAll(store))
   setInterval(() => {
-    if (!document.hidden) void look(store)
+    if (!document.hidden) void refreshStatuses(store)
   }, LOOK_MS)
   await Promise.all([showAll(store), handleOffers(store, messages, () => showAll(store))])
   document.documentElement.dataset.ready = 'yes'

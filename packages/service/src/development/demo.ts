@@ -88,7 +88,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
     ))
   const ppid = derivePpid(deps.keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed), USER_REF)
   const issuerKey = await loadIssuerKey(join(config.dataDir, 'dev-issuer.json'))
-  await trust(deps, siteId, issuerKey, context)
+  await trustIssuer(deps, siteId, issuerKey, context)
   if (views.view(siteId)?.userRevocation(ppid, context.atMs) !== undefined) {
     const { position } = await store.reinstateUser({ siteId, ppid, reason: 'development start' }, context)
     await views.waitFor(position)
@@ -113,7 +113,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
     holder: PrivateKey | undefined,
     name: string,
   ) => {
-    if (credential !== undefined && stillGood(deps, credential, siteId, ppid)) return credential
+    if (credential !== undefined && isStillValid(deps, credential, siteId, ppid)) return credential
     if (credential !== undefined)
       renewed.push(`the ${name} credential had ended or was revoked, and is a new one`)
     return issue(holder)
@@ -167,7 +167,7 @@ async function importHolderKey(jwk: unknown): Promise<PrivateKey> {
     : importPrivateKey(jwk, { extractable: true })
 }
 
-async function trust(
+async function trustIssuer(
   { store, views }: Deps,
   siteId: SiteId,
   { publicKey }: PrivateKey,
@@ -245,7 +245,7 @@ function toSeenCredential(document: JsonObject, siteId: SiteId): SeenCredential 
   }
 }
 
-function stillGood({ views, clock }: Deps, credential: JsonObject, siteId: SiteId, ppid: Ppid): boolean {
+function isStillValid({ views, clock }: Deps, credential: JsonObject, siteId: SiteId, ppid: Ppid): boolean {
   const signed = readCredentialObject(credential)
   if (isDenial(signed)) return false
   const { credential: claims } = signed

@@ -11,7 +11,7 @@ const ELSEWHERE = /(?:^|[\\/])node_modules[\\/]/
  * The paths of all documents below a folder with the layout of the repository, with slashes and
  * sorted. The build copies these files, so an installed package has the same list.
  */
-export function documentFiles(root: string): readonly string[] {
+export function listDocumentFiles(root: string): readonly string[] {
   const below = FOLDERS.flatMap((folder) => listFiles(join(root, folder)).map((path) => relative(root, path)))
   const found = [
     ...listFiles(root, false)

@@ -5,7 +5,7 @@ import { DECISIONS_URL, type Document, type Documents } from './documents.ts'
 import { sections } from './reading-order.ts'
 
 /** The page, the picture or the list of decisions at an address below /docs, if there is one. */
-export function documentAnswer(documents: Documents, url: string): RouteAnswer | undefined {
+export function findDocument(documents: Documents, url: string): RouteAnswer | undefined {
   const found = documents.page(url)
   if (found !== undefined) return documentPage(documents, found)
   if (url === DECISIONS_URL) return decisionsPage(documents)

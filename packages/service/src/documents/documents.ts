@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { extname, join, posix } from 'node:path'
 import type { Html } from '../pages/html.ts'
-import { documentFiles } from './document-files.ts'
+import { listDocumentFiles } from './document-files.ts'
 import { type Heading, renderMarkdown } from './markdown.ts'
 
 /** One document. */
@@ -47,7 +47,7 @@ export function documents(): Documents {
 
 /** Reads and renders all documents below a folder. A missing folder has none. */
 export function readDocuments(folder: string): Documents {
-  const files = documentFiles(folder).filter((path) => statSync(join(folder, path)).size <= BYTES_MAX)
+  const files = listDocumentFiles(folder).filter((path) => statSync(join(folder, path)).size <= BYTES_MAX)
   const urls = new Map([
     ...files.map((path) => [path, toUrl(path)] as const),
     ['docs/decisions', DECISIONS_URL],
@@ -56,7 +56,7 @@ export function readDocuments(folder: string): Documents {
   const pages = files
     .filter((path) => path.endsWith('.md'))
     .map((path): Document => {
-      const { content, headings } = renderMarkdown(text(path), (target) => linkFrom(path, target, urls))
+      const { content, headings } = renderMarkdown(text(path), (target) => findLink(path, target, urls))
       return {
         path,
         url: toUrl(path),
@@ -85,7 +85,7 @@ function toUrl(path: string): string {
 }
 
 /** The address that a link leads to. Undefined when it names a file that is not served. */
-function linkFrom(path: string, target: string, urls: ReadonlyMap<string, string>): string | undefined {
+function findLink(path: string, target: string, urls: ReadonlyMap<string, string>): string | undefined {
   if (/^https?:\/\/[^\s]+$/.test(target)) return target
   const [, file = '', fragment = ''] = /^([^#]*)(#.*)?$/.exec(target) ?? []
   if (file === '') return fragment === '' ? undefined : fragment

@@ -15,11 +15,11 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
   const isTrusted = (address: string) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
   return (peer, forwardedFor) => {
-    let address = plain(peer ?? '')
+    let address = toIpv4(peer ?? '')
     if (trusted.length === 0 || forwardedFor === undefined) return address
     const hops = forwardedFor.join(',').split(',')
     while (isIP(address) !== 0 && isTrusted(address)) {
-      const hop = plain((hops.pop() ?? '').trim())
+      const hop = toIpv4((hops.pop() ?? '').trim())
       if (isIP(hop) === 0) return address
       address = hop
     }
@@ -28,7 +28,7 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
 }
 
 /** Turns an IPv4-mapped IPv6 address into IPv4. */
-function plain(address: string): string {
+function toIpv4(address: string): string {
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address
 }
 

@@ -3,7 +3,7 @@
  * joins some repeated lines and drops others, and a reader that picks one of two can be made to
  * pick the wrong one. Undefined when there is none.
  */
-export function fieldLines(rawHeaders: readonly string[], name: string): readonly string[] | undefined {
+export function findFieldLines(rawHeaders: readonly string[], name: string): readonly string[] | undefined {
   let found: string[] | undefined
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const field = rawHeaders[i] ?? ''

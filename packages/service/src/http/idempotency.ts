@@ -61,7 +61,7 @@ export async function answerOnce(
   const kept = await begin(key, deps, patience)
   if (kept !== 'begun') {
     await requireSameCaller()
-    return keptAnswer(kept, key, deps)
+    return loadKeptAnswer(kept, key, deps)
   }
   const given = await answerOrAbandon(key, deps, answer)
   const keep: KeptAnswer =
@@ -97,7 +97,7 @@ async function begin(
   }
 }
 
-async function keptAnswer(
+async function loadKeptAnswer(
   kept: KeptAnswer,
   key: IdempotencyKey,
   { keys, store, views }: Pick<Deps, 'keys' | 'store' | 'views'>,

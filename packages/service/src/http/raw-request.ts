@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { limits, parseRequestId } from '@countersign/core/contract'
 import type { Caller } from '../answer.ts'
 import { Problem } from '../problem.ts'
-import { fieldLines } from './field-lines.ts'
+import { findFieldLines } from './field-lines.ts'
 
 /** A request as it arrived; nothing of it has been checked. */
 export class RawRequest {
@@ -37,7 +37,7 @@ export class RawRequest {
     this.requestId = parseRequestId(message.headers['x-request-id']) ?? newRequestId()
     this.address = address
     this.startedMs = startedMs
-    this.lines = (name) => fieldLines(message.rawHeaders, name)
+    this.lines = (name) => findFieldLines(message.rawHeaders, name)
   }
 }
 

@@ -48,7 +48,7 @@ ${
 <main id="content" tabindex="-1">
 ${content}
 </main>
-${script === undefined ? '' : html`<template id="data">${JSON.stringify({ ...script.data, messages: textsFor(messages, script.name) })}</template>`}
+${script === undefined ? '' : html`<template id="data">${JSON.stringify({ ...script.data, messages: selectMessages(messages, script.name) })}</template>`}
 </body>
 </html>
 `
@@ -96,7 +96,7 @@ function toSource({ origin, protocol, hostname }: URL): string {
   return hostname.startsWith('[') ? protocol : origin
 }
 
-function textsFor(messages: Messages, name: 'sign-in' | 'wallet'): object {
+function selectMessages(messages: Messages, name: 'sign-in' | 'wallet'): object {
   const { lang, common, verbs, problems } = messages
   return { lang, common, verbs, problems, page: name === 'wallet' ? messages.wallet : messages.signIn }
 }

@@ -42,8 +42,8 @@ export function signInPage(page: SignInPage): ReturnType<typeof hostedPage> {
     },
     formTarget: returnUrl,
     content: html`<section class="card">
-<h1>${placed(signIn.title, { site })}</h1>
-<p class="lead">${placed(signIn.asks, { site, host })}</p>
+<h1>${fillHtml(signIn.title, { site })}</h1>
+<p class="lead">${fillHtml(signIn.asks, { site, host })}</p>
 <p class="host"><bdi>${siteId}</bdi></p>
 ${
   requestedScope === undefined
@@ -109,7 +109,7 @@ function notice(
 }
 
 /** Names that a site or user has chosen stand by themselves, whichever way they are written. */
-function placed(text: string, values: Readonly<Record<string, string>>): readonly Html[] {
+function fillHtml(text: string, values: Readonly<Record<string, string>>): readonly Html[] {
   return text.split(/(\{\w+\})/).map((part) => {
     const value = values[part.slice(1, -1)]
     return part.startsWith('{') && value !== undefined ? html`<bdi>${value}</bdi>` : html`${part}`

@@ -1,6 +1,6 @@
 import { type Auth, endpointList, problemCodes, problems, tags } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
-import { documentAnswer, navigation } from '../documents/document-page.ts'
+import { findDocument, navigation } from '../documents/document-page.ts'
 import { documents } from '../documents/documents.ts'
 import { createOpenapi } from '../openapi.ts'
 import { type Html, html } from '../pages/html.ts'
@@ -56,7 +56,7 @@ export async function documentPage({
   holderRequest: { path },
 }: Pick<RouteRequest, 'holderRequest'>): Promise<RouteAnswer> {
   const short = path.replace(/\/+$/, '')
-  const answer = documentAnswer(documents(), short)
+  const answer = findDocument(documents(), short)
   if (short !== path && (answer !== undefined || short === '/docs'))
     return { status: 308, headers: { location: short } }
   if (answer === undefined) throw new Problem('not_found')

@@ -11,7 +11,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/browser/base58.ts'
 import { createHolderKey } from '../../src/browser/holder-key.ts'
-import { credentialHeader, type PlainRequest, proofFields } from '../../src/browser/sign-request.ts'
+import { createProofFields, credentialHeader, type PlainRequest } from '../../src/browser/sign-request.ts'
 import { NOW } from '../party.ts'
 
 /** The request as the service sees it. */
@@ -44,7 +44,7 @@ describe('the signature of a page', () => {
   ) => {
     const key = await createHolderKey()
     const fields = {
-      ...(await proofFields(request, key, NOW)),
+      ...(await createProofFields(request, key, NOW)),
       ...(request.credential && { 'x-service-credential': request.credential }),
     }
     const expected = {
@@ -81,7 +81,7 @@ describe('the signature of a page', () => {
   it('has another nonce each time', async () => {
     const key = await createHolderKey()
     const inputs = await Promise.all(
-      Array.from({ length: 100 }, async () => (await proofFields(sent, key, NOW))['signature-input']),
+      Array.from({ length: 100 }, async () => (await createProofFields(sent, key, NOW))['signature-input']),
     )
     expect(new Set(inputs).size).toBe(100)
   })

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { documentAnswer } from '../../src/documents/document-page.ts'
+import { findDocument } from '../../src/documents/document-page.ts'
 import { DECISIONS_URL, documents, readDocuments } from '../../src/documents/documents.ts'
 import { sections } from '../../src/documents/reading-order.ts'
 import { type AppDouble, createAppDouble } from '../http/app-double.ts'
@@ -167,14 +167,14 @@ describe('a folder of documents', () => {
     symlinkSync(join(folder, 'secret.md'), join(folder, 'docs/linked.md'))
     const read = readDocuments(folder)
     expect(read.pages.map(({ url }) => url)).toEqual(['/docs/good'])
-    const body = String(documentAnswer(read, '/docs/good')?.body)
+    const body = String(findDocument(read, '/docs/good')?.body)
     expect(body).toContain('&#60;script&#62;alert(1)&#60;/script&#62; up ')
     expect(linksOf(body).filter((link) => /good|evil|javascript|secret/.test(link))).toEqual(['/docs/good'])
-    expect(documentAnswer(read, '/docs/a.svg')).toMatchObject({
+    expect(findDocument(read, '/docs/a.svg')).toMatchObject({
       contentType: 'image/svg+xml',
       headers: { 'content-security-policy': expect.stringContaining("default-src 'none'") },
     })
     for (const url of ['/docs/linked', '/docs/large', '/docs/key.pem'])
-      expect(documentAnswer(read, url)).toBeUndefined()
+      expect(findDocument(read, url)).toBeUndefined()
   })
 })

@@ -16,7 +16,7 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
   const { siteId } = caller
   const min = parseFeedCursor(query.min_seq)
   if (min !== undefined) await deps.views.waitForSeq(siteId, min)
-  const original = originalRequest(request)
+  const original = findOriginalRequest(request)
   const allow = await guard(deps, {
     presented: request.requirePresentation(),
     siteId,
@@ -63,10 +63,10 @@ async function requireSiteHost(
  * say, or when the two families of headers contradict each other: one of them may come from the
  * client through a proxy that sets only the other, and then it is unknown which.
  */
-function originalRequest({ lines }: Pick<RouteRequest, 'lines'>): HolderRequest | undefined {
-  const method = agreed(lines('x-original-method'), lines('x-forwarded-method'))
-  const authority = agreed(lines('x-original-host'), lines('x-forwarded-host'))
-  const uri = agreed(lines('x-original-uri'), lines('x-forwarded-uri'))
+function findOriginalRequest({ lines }: Pick<RouteRequest, 'lines'>): HolderRequest | undefined {
+  const method = findAgreed(lines('x-original-method'), lines('x-forwarded-method'))
+  const authority = findAgreed(lines('x-original-host'), lines('x-forwarded-host'))
+  const uri = findAgreed(lines('x-original-uri'), lines('x-forwarded-uri'))
   if (method === undefined || authority === undefined || uri === undefined || !uri.startsWith('/'))
     return undefined
   const queryAt = uri.indexOf('?')
@@ -80,7 +80,7 @@ function originalRequest({ lines }: Pick<RouteRequest, 'lines'>): HolderRequest 
   }
 }
 
-function agreed(...families: readonly (readonly string[] | undefined)[]): string | undefined {
+function findAgreed(...families: readonly (readonly string[] | undefined)[]): string | undefined {
   const values = new Set(families.flatMap((lines) => lines ?? []))
   const [value] = values
   return values.size === 1 && value !== '' ? value : undefined

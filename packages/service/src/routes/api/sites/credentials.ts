@@ -1,7 +1,7 @@
 import { formatTime } from '@countersign/core'
 import type { CredentialPage, KnownCredential } from '@countersign/core/contract'
 import { requireFresh } from '../../../access/require-fresh.ts'
-import { credentialState } from '../../../actions/revocation-status.ts'
+import { toCredentialState } from '../../../actions/revocation-status.ts'
 import type { Deps } from '../../../deps.ts'
 import type { Route } from '../../../route.ts'
 import type { CredentialRow } from '../../../store/operations/credentials.ts'
@@ -27,7 +27,7 @@ export const listCredentials: Route<'list_credentials'> = async (request, deps) 
 }
 
 function toCredentialBody(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: number): KnownCredential {
-  const state = credentialState(deps, row, nowMs)
+  const state = toCredentialState(deps, row, nowMs)
   const revoked = state.status === 'revoked' ? state : undefined
   return {
     credential_id: row.credentialId,

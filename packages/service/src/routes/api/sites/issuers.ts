@@ -46,7 +46,7 @@ export const listIssuers: Route<'list_issuers'> = async (request, deps) => {
     deps.keys,
     { list: `issuers ${siteId}`, limit, cursor },
     read,
-    cursorName,
+    toCursorName,
     toIssuerBody,
   )
   return { status: 200, body }
@@ -94,7 +94,7 @@ const SEARCH_PAGE = 200
 /**
  * A DID may be twice as long as a cursor; then its digest stands for it. No DID begins like one.
  */
-function cursorName({ issuer }: Issuer): string {
+function toCursorName({ issuer }: Issuer): string {
   return fitsCursor(issuer) ? issuer : DIGEST + hash('sha256', issuer, 'hex')
 }
 
@@ -110,7 +110,7 @@ async function requireIssuerByName(
   if (!name.startsWith(DIGEST)) return name
   for (let after: string | undefined; ; ) {
     const issuers = await store.issuers(siteId, { after, limit: SEARCH_PAGE })
-    const found = issuers.find((issuer) => cursorName(issuer) === name)
+    const found = issuers.find((issuer) => toCursorName(issuer) === name)
     if (found !== undefined) return found.issuer
     if (issuers.length < SEARCH_PAGE)
       throw new Error('the issuer of a cursor has vanished, and issuers never do')
