@@ -4,7 +4,7 @@
  * HTTP interface is in `@countersign/core/contract`.
  */
 
-export { type BodyFault, type CredentialBody, parseCredentialBody } from './credential/body.ts'
+export { type BodyFault, type CredentialBody, readCredentialBody } from './credential/body.ts'
 export { type ChainLink, findRoot, listChain } from './credential/chain.ts'
 export {
   CREDENTIAL_CONTEXT,

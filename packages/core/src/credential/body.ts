@@ -22,7 +22,7 @@ export interface BodyFault {
  * anywhere else `request_malformed`. A credential over its size limit is rejected before it is
  * parsed.
  */
-export function parseCredentialBody(bytes: Uint8Array): CredentialBody | BodyFault {
+export function readCredentialBody(bytes: Uint8Array): CredentialBody | BodyFault {
   const text = decodeUtf8(bytes)
   if (text === undefined) return { code: 'request_malformed', detail: 'the body is not UTF-8' }
   // One level more than in a header, because the body encloses the credential.

@@ -45,47 +45,47 @@ export function checkFreshness(context: VerificationContext): Denial | undefined
 
 export function checkReading(context: VerificationContext): Denial | undefined | Promise<Denial | undefined> {
   const { presented } = context
-  if ('header' in presented) return readHeader(context, presented.header)
+  if ('header' in presented) return checkHeader(context, presented.header)
   if (!('signed' in presented)) throw new TypeError('a bearer token has checks of its own')
   // Only our own parser guarantees that the claims match the signed bytes.
   if (!isReadCredential(presented.signed))
-    throw new TypeError('present what readCredentialObject or parseCredentialBody has returned')
+    throw new TypeError('present what readCredentialObject or readCredentialBody has returned')
   context.signed = presented.signed
   context.credential = presented.signed.credential
   return undefined
 }
 
-function readHeader(
+function checkHeader(
   context: VerificationContext,
   header: string,
 ): Denial | undefined | Promise<Denial | undefined> {
   const { signatures } = context.data
   if (signatures === undefined || header.length > CREDENTIAL_HEADER_CHARS_MAX)
-    return parseHeader(context, header)
+    return checkUncached(context, header)
   const known = signatures.findDigest(header)
-  if (known !== undefined) return readCached(context, header, known)
+  if (known !== undefined) return checkCached(context, header, known)
   const digest = signatures.digest(header)
   return typeof digest === 'string'
-    ? readAndMemoize(context, header, digest)
-    : digest.then((d) => readAndMemoize(context, header, d))
+    ? checkAndMemoize(context, header, digest)
+    : digest.then((d) => checkAndMemoize(context, header, d))
 }
 
 /** Only headers that were verified before are memoized. */
-function readAndMemoize(context: VerificationContext, header: string, digest: string): Denial | undefined {
-  const denial = readCached(context, header, digest)
+function checkAndMemoize(context: VerificationContext, header: string, digest: string): Denial | undefined {
+  const denial = checkCached(context, header, digest)
   if (context.cached !== undefined) context.data.signatures?.memoize(header, digest)
   return denial
 }
 
-function readCached(context: VerificationContext, header: string, digest: string): Denial | undefined {
+function checkCached(context: VerificationContext, header: string, digest: string): Denial | undefined {
   context.digest = digest
   context.cached = context.data.signatures?.find(digest)
-  if (context.cached === undefined) return parseHeader(context, header)
+  if (context.cached === undefined) return checkUncached(context, header)
   context.credential = context.cached
   return undefined
 }
 
-function parseHeader(context: VerificationContext, header: string): Denial | undefined {
+function checkUncached(context: VerificationContext, header: string): Denial | undefined {
   const read = readCredentialHeader(header)
   if ('ok' in read) return read
   context.signed = read
@@ -121,7 +121,8 @@ export function checkSignature(
     if (context.cached.key === context.key.key) return acceptSignature(context)
     // The issuer's key was replaced since, so the cached result does not apply.
     context.cached = undefined
-    const unread = 'header' in context.presented ? parseHeader(context, context.presented.header) : undefined
+    const unread =
+      'header' in context.presented ? checkUncached(context, context.presented.header) : undefined
     if (unread !== undefined) return unread
   }
   const root = findSignedRoot(context)

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { parseCredentialBody } from '../../src/credential/body.ts'
+import { readCredentialBody } from '../../src/credential/body.ts'
 import { credentialHeader } from '../../src/credential/header.ts'
 import { readCredentialHeader, readCredentialObject } from '../../src/credential/read.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 
 const parse = (body: string | Uint8Array) =>
-  parseCredentialBody(typeof body === 'string' ? Buffer.from(body) : body)
+  readCredentialBody(typeof body === 'string' ? Buffer.from(body) : body)
 const notStrict = (fault: string, offset: number) =>
   `the body is not strict JSON: ${fault} near offset ${offset}`
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { parseCredentialBody } from '../../src/credential/body.ts'
+import { readCredentialBody } from '../../src/credential/body.ts'
 import type { DenialCode } from '../../src/credential/denial.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { verify } from '../../src/verify/verify.ts'
@@ -95,7 +95,7 @@ describe('group 1: encoding', () => {
 
   test('A012 the same object in a body over its limit', () => {
     const body = (size: number) =>
-      parseCredentialBody(
+      readCredentialBody(
         Buffer.from(`{"credential":${text.replace('{', `{${' '.repeat(size - text.length)}`)}}`),
       )
     expect(body(6144)).toMatchObject({ credential: { credential: { site: SITE } } })
@@ -104,7 +104,7 @@ describe('group 1: encoding', () => {
 
   test('A017 a string where a body should have an object', () => {
     for (const credential of [shown(good).header, text]) {
-      expect(parseCredentialBody(Buffer.from(JSON.stringify({ credential })))).toMatchObject({
+      expect(readCredentialBody(Buffer.from(JSON.stringify({ credential })))).toMatchObject({
         credential: { code: 'credential_malformed' },
       })
     }
@@ -243,7 +243,7 @@ describe('group 2: JSON and canonical form', () => {
     expect(await judgeText(deep(16))).toBe('credential_malformed')
     expect(await judgeText(deep(2000))).toBe('credential_malformed')
     for (const levels of [5000, 100_000]) {
-      const body = parseCredentialBody(Buffer.from(`{"credential":${deep(levels)}}`))
+      const body = readCredentialBody(Buffer.from(`{"credential":${deep(levels)}}`))
       expect(body).toMatchObject({
         code: 'credential_malformed',
         detail: expect.stringContaining('17 levels'),

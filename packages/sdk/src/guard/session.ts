@@ -36,8 +36,7 @@ export type SessionEnd = 'credential_revoked' | 'credential_expired' | 'revocati
 const DETAILS: Readonly<Record<SessionEnd, string>> = {
   credential_revoked: 'access with the credential of this session has been revoked; sign in again',
   credential_expired: 'the credential of this session has expired; sign in again',
-  revocation_view_stale:
-    'the revocation data of this verifier is stale; retry in a moment',
+  revocation_view_stale: 'the revocation data of this verifier is stale; retry in a moment',
 }
 
 /**

@@ -518,9 +518,7 @@ describe('with a service', () => {
     await expect(atService().delegate({ ...give, scope: ['admin'] })).rejects.toThrow(
       'does not have that scope',
     )
-    await expect(atService().delegate({ ...give, ttlSeconds: 86_400 })).rejects.toThrow(
-      'it expires earlier',
-    )
+    await expect(atService().delegate({ ...give, ttlSeconds: 86_400 })).rejects.toThrow('it expires earlier')
     await expect(atService().delegate({ ...give, ttlSeconds: 0 })).rejects.toThrow(TypeError)
     const child = await atService().delegate(give)
     await expect(child.fetch.delegate(give)).rejects.toThrow('not delegable')

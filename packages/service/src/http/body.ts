@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type CredentialBody, parseCredentialBody } from '@countersign/core'
+import { type CredentialBody, readCredentialBody } from '@countersign/core'
 import { limits, parseParameters } from '@countersign/core/contract'
 import { Problem } from '../problem.ts'
 import type { RawRequest } from './raw-request.ts'
@@ -101,7 +101,7 @@ function tooLarge({ bodyBytesMax }: MountedEndpoint): Problem {
 
 /** Parses JSON with the strict parser. The member `credential` is parsed as a credential too. */
 export function parseJsonBody(bytes: Uint8Array): CredentialBody {
-  const parsed = parseCredentialBody(bytes)
+  const parsed = readCredentialBody(bytes)
   if ('code' in parsed) throw new Problem(parsed.code, sentence(parsed.detail))
   return parsed
 }

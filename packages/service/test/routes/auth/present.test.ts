@@ -1,4 +1,4 @@
-import { parseCredentialBody } from '@countersign/core'
+import { readCredentialBody } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import type { RouteRequest } from '../../../src/route.ts'
 import { present } from '../../../src/routes/auth/present.ts'
@@ -269,7 +269,7 @@ forEachSharedStore('POST /auth/present', (open) => {
       const body = { state, credential: document }
       const request = {
         body,
-        credentialBody: parseCredentialBody(Buffer.from(JSON.stringify(body))),
+        credentialBody: readCredentialBody(Buffer.from(JSON.stringify(body))),
         lines: (name: string) => (fields[name] === undefined ? undefined : [fields[name]]),
         caller: anonymous,
         requestId: 'req_1',
