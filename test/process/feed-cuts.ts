@@ -35,12 +35,9 @@ export interface FeedCutsReport {
   readonly cuts: Readonly<Record<Cut['how'], number>>
   readonly entries: number
   readonly followers: number
-  /** Entries that a follower applied out of their turn, or not at all. */
+  /** Entries that a follower applied out of order, or not at all. */
   readonly misapplied: readonly string[]
-  /**
-   * Moments at which a follower called its knowledge younger than an entry that it did not know
-   * yet.
-   */
+  /** Moments at which a follower stated an age that was less than that of an entry it did not have. */
   readonly flattering: readonly string[]
   /** Revoked users who were accepted later than the bound allows. */
   readonly late: readonly string[]
@@ -62,7 +59,7 @@ interface Acknowledged {
 /**
  * Followers of one site's log behind a wire that cuts their connections in every way, while the log
  * grows; and a guard that is shown credentials of users who have just been revoked. Watches from
- * outside: what each follower applied, how old it said its knowledge was, whom the guard accepted.
+ * outside: what each follower applied, which age it stated, which users the guard accepted.
  */
 export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport> {
   const {

@@ -43,7 +43,7 @@ describe('a feed whose connections are cut in every way', () => {
     expect(misapplied.length).toBeGreaterThan(0)
   })
 
-  test('control: knowledge looks younger than it is to a reader that counts from the last byte', {
+  test('control: revocation data looks younger than it is to a reader that counts from the last byte', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { flattering } = await feedCuts({
