@@ -37,7 +37,9 @@ export interface FeedCutsReport {
   readonly followers: number
   /** Entries that a follower applied out of order, or not at all. */
   readonly misapplied: readonly string[]
-  /** Moments at which a follower stated an age that was less than that of an entry it did not have. */
+  /**
+   * Moments at which a follower stated an age that was less than that of an entry it did not have.
+   */
   readonly flattering: readonly string[]
   /** Revoked users who were accepted later than the bound allows. */
   readonly late: readonly string[]
