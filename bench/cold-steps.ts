@@ -32,12 +32,13 @@ export function coldSteps(sample: Sample, headers: readonly string[]): Subject[]
     prefix('SHA-256, twice', (header) => hashed(shaped(header))),
     prefix('base58', (header) => {
       const credential = shaped(header)
-      return hashed(credential) && signatureOf(credential)
+      return hashed(credential) && decodeSignature(credential)
     }),
     prefix('signature', (header) => {
       const credential = shaped(header)
       return (
-        crypto.verify(sample.key.publicKey, hashed(credential), signatureOf(credential)) === true || undefined
+        crypto.verify(sample.key.publicKey, hashed(credential), decodeSignature(credential)) === true ||
+        undefined
       )
     }),
   ]
@@ -94,6 +95,6 @@ function hashed(credential: SignedCredential): Uint8Array {
   return bytes
 }
 
-function signatureOf({ proof }: SignedCredential): Uint8Array {
+function decodeSignature({ proof }: SignedCredential): Uint8Array {
   return required(decodeBase58(proof.proofValue.slice(1)))
 }

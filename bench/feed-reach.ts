@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { quantile } from './measure.ts'
 import { type Listeners, type ServerProcess, startListeners, startServer } from './processes.ts'
 import { required, type Sample, SITE } from './sample.ts'
-import { issuerOf, post } from './service-http.ts'
+import { post, toIssuer } from './service-http.ts'
 import { atMost, type Verdict } from './verdict.ts'
 
 /** How soon every listener has heard of a revocation. */
@@ -59,14 +59,14 @@ async function benchCrowd(
 ): Promise<ReachRow[]> {
   const ours = await startServer('ours', {
     dataDir: join(directory, `reach-${clients}`),
-    issuer: issuerOf(sample),
+    issuer: toIssuer(sample),
   })
   const plain = await startServer('sockets', {})
   const listeners = await startListeners()
   try {
-    const keys = await keysOf(ours, Math.ceil(clients / CONNECTIONS_PER_KEY))
+    const keys = await createKeys(ours, Math.ceil(clients / CONNECTIONS_PER_KEY))
     // Before the others listen: the crowd takes all the connections a key may have.
-    const chunk = await chunkOf(ours, required(keys[0]), SAMPLE)
+    const chunk = await readRevocationChunk(ours, required(keys[0]), SAMPLE)
     const connect = {
       ours: async (count: number) => {
         const openings = Array.from({ length: count }, (_, n) =>
@@ -90,8 +90,8 @@ async function benchCrowd(
     const ofPlain = await bytesEach(plain, clients, connect.plain)
     const heard = await takeTurns(ours, plain, listeners, required(keys[0]), { clients, rounds, chunk })
     return [
-      rowOf('ours, revoke → heard', clients, heard.ours, ofOurs),
-      rowOf('plain sockets', clients, heard.plain, ofPlain),
+      toReachRow('ours, revoke → heard', clients, heard.ours, ofOurs),
+      toReachRow('plain sockets', clients, heard.plain, ofPlain),
     ]
   } finally {
     await listeners.stop()
@@ -109,7 +109,7 @@ async function takeTurns(
 ): Promise<{ ours: number[]; plain: number[] }> {
   const heard = { ours: [] as number[], plain: [] as number[] }
   for (let round = 0; round <= rounds; round++) {
-    const mark = markOf(`${clients}x${round}`)
+    const mark = toMarkPpid(`${clients}x${round}`)
     const text = post(
       ours,
       '/api/wallet/revoke-user',
@@ -119,7 +119,7 @@ async function takeTurns(
     const ofOurs = await listeners.tell('ours', { port: ours.ready.port, text, mark })
     const ofPlain = await listeners.tell('plain', {
       port: plain.ready.port,
-      text: chunk.replace(markOf(SAMPLE), mark),
+      text: chunk.replace(toMarkPpid(SAMPLE), mark),
       mark,
     })
     // The first is to warm up.
@@ -133,7 +133,7 @@ async function takeTurns(
 }
 
 /** What one client is sent for one revocation. */
-async function chunkOf(ours: ServerProcess<'ours'>, key: string, name: string): Promise<string> {
+async function readRevocationChunk(ours: ServerProcess<'ours'>, key: string, name: string): Promise<string> {
   const socket = createConnection({ port: ours.ready.port, host: '127.0.0.1' })
   let read = ''
   socket.on('data', (chunk) => {
@@ -146,11 +146,11 @@ async function chunkOf(ours: ServerProcess<'ours'>, key: string, name: string): 
   const answer = await fetch(`http://127.0.0.1:${ours.ready.port}/api/wallet/revoke-user`, {
     method: 'POST',
     headers: { 'x-api-key': key, 'content-type': 'application/json' },
-    body: JSON.stringify({ ppid: markOf(name), site_id: SITE }),
+    body: JSON.stringify({ ppid: toMarkPpid(name), site_id: SITE }),
   })
   if (answer.status !== 200)
     throw new Error(`a revocation was answered with ${answer.status}: ${await answer.text()}`)
-  await until(() => read.includes(markOf(name)))
+  await until(() => read.includes(toMarkPpid(name)))
   await pause(100)
   socket.destroy()
   return read
@@ -161,11 +161,11 @@ function feedRequest({ ready }: ServerProcess<'ours'>, key: string, n: number, n
   return `GET /api/sites/${SITE}/feed HTTP/1.1\r\nHost: 127.0.0.1:${ready.port}\r\n${headers}\r\n`
 }
 
-function markOf(name: string): string {
+function toMarkPpid(name: string): string {
   return `did:service:ppid_${name.padStart(52, '0')}`
 }
 
-async function keysOf(ours: ServerProcess<'ours'>, count: number): Promise<string[]> {
+async function createKeys(ours: ServerProcess<'ours'>, count: number): Promise<string[]> {
   const keys = [ours.ready.apiKey]
   while (keys.length < count) {
     const answer = await fetch(`http://127.0.0.1:${ours.ready.port}/api/sites/${SITE}/keys`, {
@@ -191,7 +191,7 @@ async function bytesEach(
   return clients >= 1000 ? grownBy / clients : undefined
 }
 
-function rowOf(
+function toReachRow(
   name: string,
   clients: number,
   heardMs: readonly number[],

@@ -1,6 +1,6 @@
 import { SignatureCache, type SiteView, verify } from '@countersign/core'
 import type { Subject } from './measure.ts'
-import { inTurn, lengthOf, READ, type Sample } from './sample.ts'
+import { describeLength, inTurn, READ, type Sample } from './sample.ts'
 
 /** A day: a benchmark may run for long without a heartbeat. */
 const VIEW_AGE_MS_MAX = 86_400_000
@@ -30,7 +30,7 @@ export function coldWithoutMemory({ view }: Sample, headers: readonly string[]):
   const next = inTurn(headers)
   return {
     name: 'ours, cold',
-    note: `header to decision, all checks, ${lengthOf(headers[0])}`,
+    note: `header to decision, all checks, ${describeLength(headers[0])}`,
     async run(times) {
       for (let i = 0; i < times; i++) await decide(next(), view, undefined)
     },

@@ -60,8 +60,8 @@ export async function createSample(nowMs: number): Promise<Sample> {
   const credential = (n: number) =>
     issueCredential(
       {
-        credentialId: credentialIdOf(n),
-        ppid: ppidOf(n),
+        credentialId: toCredentialId(n),
+        ppid: toPpid(n),
         siteId: SITE,
         scope: [READ, WRITE],
         permissionId: 'perm_orders',
@@ -93,7 +93,7 @@ export async function jwtClaims(sample: Sample, n: number): Promise<JsonObject> 
   const { proof: _, ...vc } = await sample.credential(n)
   const { validFromMs, validUntilMs } = sample
   const seconds = { iat: validFromMs / 1000, nbf: validFromMs / 1000, exp: validUntilMs / 1000 }
-  return { iss: ISSUER, sub: ppidOf(n), aud: SITE, jti: credentialIdOf(n), ...seconds, vc }
+  return { iss: ISSUER, sub: toPpid(n), aud: SITE, jti: toCredentialId(n), ...seconds, vc }
 }
 
 /** A JWT in compact form, EdDSA, signed with the issuer's key. */
@@ -124,8 +124,8 @@ async function createView(key: PrivateKey, atMs: number, nowMs: number): Promise
   })
   for (let i = 1; i <= REVOCATIONS; i++) {
     // Negative numbers: none of the credentials that are shown.
-    if (i % 2 === 0) await append('user.revoked', { ppid: ppidOf(-i), revoked_at: at })
-    else await append('credential.revoked', { credential_id: credentialIdOf(-i), revoked_at: at })
+    if (i % 2 === 0) await append('user.revoked', { ppid: toPpid(-i), revoked_at: at })
+    else await append('credential.revoked', { credential_id: toCredentialId(-i), revoked_at: at })
   }
   const proven = view.confirmHead(
     { siteId: SITE, ...head, asOfMs: nowMs, maxAgeSeconds: 60 },
@@ -136,12 +136,12 @@ async function createView(key: PrivateKey, atMs: number, nowMs: number): Promise
 }
 
 /** As long as those of a service: `cred_` and 26 characters of base32. */
-function credentialIdOf(n: number) {
+function toCredentialId(n: number) {
   return required(parseCredentialId(`cred_01k9x3v0h2e8${spread(n, 7)}${spread(n ^ 0x2545f491, 7)}`))
 }
 
 /** As long as those of a service: 52 characters of base32 for 256 bits. */
-function ppidOf(n: number) {
+function toPpid(n: number) {
   return required(
     parsePpid(
       `did:service:ppid_${[1, 2, 3, 4, 5, 6, 7].map((salt) => spread(n ^ (salt * 0x1f123bb5), 7)).join('')}abc`,
@@ -171,7 +171,7 @@ export async function several<T>(count: number, make: (n: number) => Promise<T>)
 }
 
 /** How long a text is, for a note. */
-export function lengthOf(text: string | undefined): string {
+export function describeLength(text: string | undefined): string {
   return `${(text?.length ?? 0).toLocaleString('en')} characters`
 }
 

@@ -3,7 +3,7 @@ import { SignJWT } from 'jose'
 import { startLoad } from './processes.ts'
 import { ISSUER, READ, required, type Sample, SITE } from './sample.ts'
 import type { FrameworkName } from './servers/server.ts'
-import { issuerOf, post } from './service-http.ts'
+import { post, toIssuer } from './service-http.ts'
 import { type HttpRow, Stage, type StageOptions } from './stage.ts'
 import { atLeast, type Verdict } from './verdict.ts'
 
@@ -29,7 +29,7 @@ export async function benchAdapters(
   try {
     const ours = await stage.start('ours', {
       dataDir: join(options.directory, 'adapters'),
-      issuer: issuerOf(sample),
+      issuer: toIssuer(sample),
     })
     const neighbour = `http://127.0.0.1:${ours.ready.port}/readyz`
     const guarded = {

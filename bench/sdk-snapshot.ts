@@ -4,7 +4,7 @@ import { createGuard } from '@countersign/sdk'
 import { quantile } from './measure.ts'
 import { type ServerProcess, startServer } from './processes.ts'
 import { type Sample, SITE } from './sample.ts'
-import { issuerOf } from './service-http.ts'
+import { toIssuer } from './service-http.ts'
 import { revokeMany } from './service-start-up.ts'
 import { atMost, type Verdict } from './verdict.ts'
 
@@ -35,7 +35,7 @@ export async function benchSnapshot(
 ): Promise<{ rows: SnapshotRow[]; verdicts: Verdict[] }> {
   const { directory, onProgress, revocations = 1_000_000 } = options
   const dataDir = join(directory, 'snapshot')
-  const issuer = issuerOf(sample)
+  const issuer = toIssuer(sample)
   const empty = await startServer('ours', { dataDir, issuer })
   const starts: number[] = []
   for (let n = 0; n <= STARTS; n++) starts.push(await secondsToReady(empty))

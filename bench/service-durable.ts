@@ -4,7 +4,7 @@ import { startPostgres } from '../packages/service/test/store/postgres-server.ts
 import { quantile } from './measure.ts'
 import { type Load, type ServerProcess, startLoad, startServer } from './processes.ts'
 import { required, type Sample, SITE, several } from './sample.ts'
-import { issuerOf, post } from './service-http.ts'
+import { post, toIssuer } from './service-http.ts'
 import { atLeast, type Verdict } from './verdict.ts'
 
 export interface DurableRow {
@@ -42,7 +42,7 @@ export async function benchDurable(
     const bodies = await several(CREDENTIALS, async (n) =>
       JSON.stringify({ credential: await sample.credential(n), ttl_seconds: 3600 }),
     )
-    const issuer = issuerOf(sample)
+    const issuer = toIssuer(sample)
     const rows: DurableRow[] = [bareAppend(directory)]
     for (const [i, store] of (['SQLite', 'PostgreSQL'] as const).entries()) {
       onProgress(`exchanges and revocations, ${store}`, i, 2)

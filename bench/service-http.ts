@@ -32,7 +32,7 @@ export async function benchServiceHttp(
 }
 
 async function compare(sample: Sample, stage: Stage, { directory, onProgress }: ServiceHttpOptions) {
-  const issuer = issuerOf(sample)
+  const issuer = toIssuer(sample)
   const ours = await stage.start('ours', { dataDir: join(directory, 'http'), issuer })
   // Credentials that are new are written down in the background; nothing else shall be measured
   // meanwhile.
@@ -169,7 +169,7 @@ function verdictsOn(rows: readonly HttpRow[]): Verdict[] {
 }
 
 /** The one key that everything in the benchmark is signed with. */
-export function issuerOf({ key }: Sample) {
+export function toIssuer({ key }: Sample) {
   return { did: ISSUER, keyId: METHOD.slice(ISSUER.length + 1), multikey: key.publicKey.multikey }
 }
 

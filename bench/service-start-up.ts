@@ -6,7 +6,7 @@ import { openForWriting } from '../packages/service/src/store/sqlite/connection.
 import { SqliteSession } from '../packages/service/src/store/sqlite/session.ts'
 import { startServer } from './processes.ts'
 import { type Sample, SITE } from './sample.ts'
-import { issuerOf } from './service-http.ts'
+import { toIssuer } from './service-http.ts'
 import { atMost, type Verdict } from './verdict.ts'
 
 export interface StartUpRow {
@@ -34,7 +34,7 @@ export async function benchStartUp(
 ): Promise<{ rows: StartUpRow[]; verdicts: Verdict[] }> {
   const { directory, onProgress, revocations = 1_000_000 } = options
   const dataDir = join(directory, 'start-up')
-  const issuer = issuerOf(sample)
+  const issuer = toIssuer(sample)
   const start = async (name: string): Promise<StartUpRow> => {
     const ours = await startServer('ours', { dataDir, issuer })
     const { cpuUs, rssBytes, rssBytesMax } = await ours.usage()

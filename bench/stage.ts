@@ -85,10 +85,10 @@ export class Stage {
       ...options,
       onRound,
     })
-    const cpuUsOf = ({ cpuUs }: CountedSubject) => quantile(cpuUs, QUIET)
+    const quietCpuUs = ({ cpuUs }: CountedSubject) => quantile(cpuUs, QUIET)
     return measured.map((row, i) => {
-      const cpuUs = cpuUsOf(required(all[i]))
-      return { ...row, unit: unit.name, cpuUs, cpuRatio: cpuUs / cpuUsOf(unit) }
+      const cpuUs = quietCpuUs(required(all[i]))
+      return { ...row, unit: unit.name, cpuUs, cpuRatio: cpuUs / quietCpuUs(unit) }
     })
   }
 

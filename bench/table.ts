@@ -11,14 +11,14 @@ export function formatTable<Row>(rows: readonly Row[], columns: readonly Column<
     ...rows.map((row) => columns.map(({ text }) => text(row))),
   ]
   const widths = columns.map((_, i) => Math.max(...lines.map((cells) => cells[i]?.length ?? 0)))
-  const lineOf = (cells: readonly string[]) =>
+  const formatLine = (cells: readonly string[]) =>
     cells
       .map((cell, i) =>
         columns[i]?.align === 'right' ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0),
       )
       .join('  ')
   const [head = [], ...body] = lines
-  return [lineOf(head), widths.map((width) => '─'.repeat(width)).join('  '), ...body.map(lineOf)]
+  return [formatLine(head), widths.map((width) => '─'.repeat(width)).join('  '), ...body.map(formatLine)]
     .map((line) => line.trimEnd())
     .join('\n')
 }

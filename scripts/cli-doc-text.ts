@@ -47,14 +47,14 @@ export async function cliDocText(): Promise<string> {
     for (const [name, , load] of rows) {
       const command = await load?.()
       const verbs = command !== undefined && 'verbs' in command ? Object.keys(command.verbs) : []
-      const helps = [await helpOf(name), ...(await Promise.all(verbs.map((verb) => helpOf(name, verb))))]
+      const helps = [await loadHelp(name), ...(await Promise.all(verbs.map((verb) => loadHelp(name, verb))))]
       parts.push(`### ${name}\n\n${helps.map((help) => `\`\`\`text\n${help}\`\`\`\n`).join('\n')}`)
     }
   }
   return parts.join('\n')
 }
 
-async function helpOf(...words: readonly string[]): Promise<string> {
+async function loadHelp(...words: readonly string[]): Promise<string> {
   const stdout = new PassThrough()
   const streams = { stdin: process.stdin, stdout: stdout as never, stderr: new PassThrough() as never }
   const code = await run(

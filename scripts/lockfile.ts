@@ -44,7 +44,7 @@ export function lockfileFaults(lockfile: Lockfile, root: RootPackage): readonly 
       faults.push(`${path} has no sha512 integrity`)
     if (locked.resolved !== undefined && !locked.resolved.startsWith(PUBLIC_REGISTRY))
       faults.push(`${path} is not from the public registry`)
-    if (locked.hasInstallScript === true && root.allowScripts?.[nameOf(path)] === undefined) {
+    if (locked.hasInstallScript === true && root.allowScripts?.[toPackageName(path)] === undefined) {
       faults.push(`${path} has an install script that allowScripts in package.json does not name`)
     }
     for (const name of Object.keys(locked.optionalDependencies ?? {})) {
@@ -58,7 +58,7 @@ export function lockfileFaults(lockfile: Lockfile, root: RootPackage): readonly 
   return faults
 }
 
-function nameOf(path: string): string {
+function toPackageName(path: string): string {
   return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 }
 

@@ -2,19 +2,19 @@ import { EdDSASigner } from 'did-jwt'
 import { createVerifiableCredentialJwt, type JwtCredentialPayload, verifyCredential } from 'did-jwt-vc'
 import type { DIDResolutionResult } from 'did-resolver'
 import type { Subject } from '../measure.ts'
-import { ISSUER, inTurn, lengthOf, METHOD, type Sample, several } from '../sample.ts'
+import { describeLength, ISSUER, inTurn, METHOD, type Sample, several } from '../sample.ts'
 import { requireRejectsTampered, tamperedJwt } from './reject-tampered.ts'
 
 /** `verifyCredential` with a resolver that answers from memory. */
 export async function didJwtVcSubject(sample: Sample): Promise<Subject> {
-  const tokens = await several(100, (n) => tokenOf(sample, n))
+  const tokens = await several(100, (n) => createToken(sample, n))
   const resolver = { resolve: async () => resolution(sample) }
   const accepts = async (text: string) => (await verifyCredential(text, resolver)).verified
   await requireRejectsTampered('did-jwt-vc', tokens[0], tamperedJwt, accepts)
   const next = inTurn(tokens)
   return {
     name: 'did-jwt-vc',
-    note: `verifyCredential, EdDSA, ${lengthOf(tokens[0])}`,
+    note: `verifyCredential, EdDSA, ${describeLength(tokens[0])}`,
     async run(times) {
       for (let i = 0; i < times; i++) if (!(await accepts(next()))) throw new Error('did-jwt-vc refused')
     },
@@ -25,7 +25,7 @@ export async function didJwtVcSubject(sample: Sample): Promise<Subject> {
  * The library moves what has a registered claim out of the credential, and knows only the first
  * version of the data model.
  */
-async function tokenOf(sample: Sample, n: number): Promise<string> {
+async function createToken(sample: Sample, n: number): Promise<string> {
   const { '@context': context, type, id, credentialSubject } = await sample.credential(n)
   const signer = EdDSASigner(Buffer.from(sample.privateJwk.d, 'base64url'))
   const payload = {

@@ -11,7 +11,7 @@ import { cryptosuite as rdfcSuite } from '@digitalbazaar/eddsa-rdfc-2022-cryptos
 // @ts-expect-error
 import * as vc from '@digitalbazaar/vc'
 import type { Subject } from '../measure.ts'
-import { ISSUER, inTurn, lengthOf, METHOD, type Sample, several } from '../sample.ts'
+import { describeLength, ISSUER, inTurn, METHOD, type Sample, several } from '../sample.ts'
 import { requireRejectsTampered } from './reject-tampered.ts'
 
 /**
@@ -34,7 +34,7 @@ export async function digitalbazaarSubjects(sample: Sample): Promise<Subject[]> 
     const next = inTurn(headers)
     return {
       name,
-      note: `verifyCredential, ${lengthOf(headers[0])}`,
+      note: `verifyCredential, ${describeLength(headers[0])}`,
       async run(times) {
         for (let i = 0; i < times; i++) if (!(await accepts(next()))) throw new Error(`${name} refused`)
       },

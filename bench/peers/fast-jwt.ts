@@ -1,6 +1,6 @@
 import { createVerifier } from 'fast-jwt'
 import type { Subject } from '../measure.ts'
-import { ISSUER, inTurn, jwt, lengthOf, type Sample, SITE, several } from '../sample.ts'
+import { describeLength, ISSUER, inTurn, jwt, type Sample, SITE, several } from '../sample.ts'
 import { requireRejectsTampered, tamperedJwt } from './reject-tampered.ts'
 
 const DAY_MS = 86_400_000
@@ -28,7 +28,7 @@ export async function fastJwtSubjects(sample: Sample): Promise<Subject[]> {
     const next = inTurn(shown)
     return {
       name,
-      note: `createVerifier, EdDSA, ${lengthOf(shown[0])}`,
+      note: `createVerifier, EdDSA, ${describeLength(shown[0])}`,
       run(times) {
         for (let i = 0; i < times; i++) if (!accepts(next())) throw new Error('fast-jwt refused')
       },

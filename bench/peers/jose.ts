@@ -1,6 +1,6 @@
 import { importJWK, jwtVerify } from 'jose'
 import type { Subject } from '../measure.ts'
-import { ISSUER, inTurn, jwt, lengthOf, type Sample, SITE, several } from '../sample.ts'
+import { describeLength, ISSUER, inTurn, jwt, type Sample, SITE, several } from '../sample.ts'
 import { requireRejectsTampered, tamperedJwt } from './reject-tampered.ts'
 
 /** `jwtVerify` with a key that was imported once, and the claims it can check by itself. */
@@ -14,7 +14,7 @@ export async function joseSubject(sample: Sample): Promise<Subject> {
   const next = inTurn(tokens)
   return {
     name: 'jose',
-    note: `jwtVerify, EdDSA, ${lengthOf(tokens[0])}`,
+    note: `jwtVerify, EdDSA, ${describeLength(tokens[0])}`,
     async run(times) {
       for (let i = 0; i < times; i++) if (!(await accepts(next()))) throw new Error('jose refused')
     },

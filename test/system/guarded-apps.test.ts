@@ -1,10 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
-import {
-  freePort,
-  type PostgresServer,
-  startPostgres,
-} from '../../packages/service/test/store/postgres-server.ts'
 import { openProxy, type TcpProxy } from '../../packages/service/test/store/tcp-proxy.ts'
 import { type AppProcess, startApp } from '../process/app-process.ts'
 import { addIssuer, type Client, createClient, type Issuer } from '../process/client.ts'
@@ -17,6 +12,7 @@ import {
   type ServiceProcess,
   startService,
 } from '../process/service-process.ts'
+import { startTwoNodes } from '../process/two-nodes.ts'
 
 const SETUP_MS_MAX = 120_000
 const TEST_MS_MAX = 60_000
@@ -131,16 +127,11 @@ describe('two applications behind guards, and two nodes on PostgreSQL', () => {
   test('a receipt adds up what is connected anywhere, and the clients of a dead node move over without a hole', {
     timeout: SETUP_MS_MAX,
   }, async () => {
-    const server: PostgresServer = await startPostgres()
+    const { home, dev, first, one: client, second, close } = await startTwoNodes()
     try {
-      const home = await createHome({ databaseUrl: await server.createDatabase() })
-      const dev = await furnish(home)
-      const otherPort = await freePort()
-      const [first, second] = await Promise.all([startService(home), startService(home, { port: otherPort })])
-      let target = otherPort
+      let target = Number(new URL(second.url).port)
       // What a load balancer does: to the second node while it lives, then to the first.
       const balancer = await openProxy(() => target)
-      const client = createClient(first.url, dev)
       const issuer = await addIssuer(client, dev)
       const one = await started(startApp({ baseUrl: first.url, dev, name: 'one' }))
       const two = await started(startApp({ baseUrl: `http://127.0.0.1:${balancer.port}`, dev, name: 'two' }))
@@ -169,8 +160,7 @@ describe('two applications behind guards, and two nodes on PostgreSQL', () => {
         .toMatchObject({ connected: 2, acknowledged: 2 })
       await balancer.close()
     } finally {
-      await cleanUp()
-      await server.stop()
+      await close()
     }
   })
 })

@@ -155,7 +155,9 @@ describe('what is wrong with the installation itself is found', () => {
     const { code, out } = await home.run(['doctor', '--no-local'])
     expect(code).toBe(3)
     expect(out).toMatch(new RegExp(`^FAIL +webhooks +${id} .* deliveries failed, no response$`, 'm'))
-    expect(out).toContain(`fix: Fix the receiver. Then list the deliveries and replay those that failed: countersign webhooks deliveries ${id}`)
+    expect(out).toContain(
+      `fix: Fix the receiver. Then list the deliveries and replay those that failed: countersign webhooks deliveries ${id}`,
+    )
     await home.run(['webhooks', 'delete', id, '--yes'])
   })
   test('a file that others can read', async () => {

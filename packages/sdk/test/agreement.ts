@@ -309,7 +309,7 @@ async function createWorld(random: Random) {
         : presentation
     const request = holderRequestFrom('GET', ROUTE, { get: (name) => lines(name)[0] ?? null }, 'none')
     const demand = { scope: parseScopeList(scope) ?? [], nowMs: site.clock.nowMs, request, nonces }
-    const { site: known, ageMs, ageMsMax } = site.knowledge
+    const { site: known, ageMs, ageMsMax } = site.revocationData
     const verdict = await verify(presented, demand, { site: known, ageMs, ageMsMax, signatures })
     return verdict.ok ? 'allowed' : verdict.code
   }

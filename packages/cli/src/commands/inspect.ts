@@ -39,13 +39,15 @@ export const inspect: Verb = {
   ],
   async run(given, at) {
     const { explain, findRoot, isDenial, readCredentialHeader } = await import('@countersign/core')
-    const { headerOfText, parseHeaderObject } = await import('../credential/read-credential.ts')
-    const { offlineSite } = await import('../credential/offline-site.ts')
-    const { checksText, claimsFacts, claimsText, shownChecks } = await import('../credential/check-report.ts')
-    const header = headerOfText(await loadText(given, at))
+    const { toCredentialHeader, parseHeaderObject } = await import('../credential/read-credential.ts')
+    const { createOfflineSite } = await import('../credential/offline-site.ts')
+    const { checksText, claimsFacts, claimsText, toCheckReport } = await import(
+      '../credential/check-report.ts'
+    )
+    const header = toCredentialHeader(await loadText(given, at))
     const read = readCredentialHeader(header)
     const credential = isDenial(read) ? undefined : read.credential
-    const site = offlineSite(credential, given.text('site'), await parseDocument(given))
+    const site = createOfflineSite(credential, given.text('site'), await parseDocument(given))
     const nowMs = parseTimeOption(given.text('at'), '--at') ?? Date.now()
     const { parseScopeList } = await import('@countersign/core')
     const scope = parseScopeList(parseScopes(given) ?? [])
@@ -53,7 +55,7 @@ export const inspect: Verb = {
     const explanation = await explain({ header }, { scope, nowMs }, { site, ageMs: 0, ageMsMax: 0 })
     const root = credential && findRoot(credential)
     const isKeyKnown = root !== undefined && site.issuer(root.issuer) !== undefined
-    const checks = shownChecks(explanation, listUnchecked(given, credential?.holderKey, isKeyKnown))
+    const checks = toCheckReport(explanation, listUnchecked(given, credential?.holderKey, isKeyKnown))
     const isRefused = checks.some(({ result }) => result === 'denied')
     const isSigned = checks.every(
       ({ check, result }) => (check !== 'signature' && check !== 'delegation') || result === 'passed',

@@ -18,7 +18,14 @@ export const operatorAudit = operatorCommand('operator-audit', {
     const count = text === undefined ? COUNT : Number(/^\d{1,9}$/.exec(text)?.[0])
     if (!(count >= 1)) throw new UsageError('count must be an integer from 1 to 999999999')
     await service.readOperatorAudit(store(), count, ({ id, action, target, detail, context }) => {
-      const row = { id, at: new Date(context.atMs).toISOString(), actor: context.actor, action, target, detail }
+      const row = {
+        id,
+        at: new Date(context.atMs).toISOString(),
+        actor: context.actor,
+        action,
+        target,
+        detail,
+      }
       at.item(row, () => jsonText(row))
     })
     return 0

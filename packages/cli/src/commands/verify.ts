@@ -35,7 +35,9 @@ export const verify: Verb = {
     const nowMs = parseTimeOption(given.text('at'), '--at') ?? Date.now()
     const { createMemoryNonces, explain, parseScopeList } = await import('@countersign/core')
     const { chooseCredential } = await import('../credential/read-credential.ts')
-    const { checksText, claimsFacts, claimsText, shownChecks } = await import('../credential/check-report.ts')
+    const { checksText, claimsFacts, claimsText, toCheckReport } = await import(
+      '../credential/check-report.ts'
+    )
     const { loadSite } = await import('../feed/load-site.ts')
     const scope = parseScopeList(parseScopes(given) ?? [])
     if (scope === undefined) throw new UsageError('--scope must be lower-case scopes such as orders:read')
@@ -45,12 +47,12 @@ export const verify: Verb = {
     const request =
       holderKey === undefined
         ? undefined
-        : await (await import('../credential/own-request.ts')).ownRequest(header, holderKey, nowMs)
+        : await (await import('../credential/own-request.ts')).signOwnRequest(header, holderKey, nowMs)
     const nonces = createMemoryNonces({ startedAtMs: Number.NEGATIVE_INFINITY })
     const demand = { scope, nowMs, ...(request === undefined ? {} : { request, nonces }) }
     const explanation = await explain({ header }, demand, { site: view, ageMs, ageMsMax: STALENESS_MS_MAX })
     const isUnproven = signed.credential.holderKey !== undefined && holderKey === undefined
-    const checks = shownChecks(
+    const checks = toCheckReport(
       explanation,
       isUnproven ? { holder: 'the holder must sign every request with the key of the credential' } : {},
     )

@@ -1,6 +1,6 @@
 import type { Client } from '@countersign/sdk'
 import { CommandError, type Given, UsageError, type Verb } from '../command.ts'
-import type { Cursor } from '../feed/follow-feed.ts'
+import type { LogCursor } from '../feed/follow-feed.ts'
 import { connect, requireSite, type Target } from '../service/connection.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
 import { pause, untilStopped } from '../terminal/until-stopped.ts'
@@ -27,31 +27,32 @@ export const watch: Verb = {
   async run(given, at) {
     const countMax = given.integer('count', { min: 1, max: 1_000_000_000 }) ?? Number.POSITIVE_INFINITY
     const target = await connect(given, at)
-    const [{ feedService, loadSite, asFailure }, { followFeed }, { LogCorrupted }] = await Promise.all([
-      import('../feed/load-site.ts'),
-      import('../feed/follow-feed.ts'),
-      import('@countersign/sdk/feed'),
-    ])
-    const service = feedService(target)
+    const [{ createObserverApi, loadSite, toFeedError }, { followFeed }, { LogCorrupted }] =
+      await Promise.all([
+        import('../feed/load-site.ts'),
+        import('../feed/follow-feed.ts'),
+        import('@countersign/sdk/feed'),
+      ])
+    const service = createObserverApi(target)
     const from = parseCursor(given) ?? (await loadSite(target)).head
     const stop = untilStopped()
     const verifiers = watchVerifiers(target, at, stop.signal)
     let count = 0
     try {
-      for await (const news of followFeed(service, from, stop.signal)) {
-        if (news.kind === 'entry') {
-          const { entry } = news
+      for await (const event of followFeed(service, from, stop.signal)) {
+        if (event.kind === 'entry') {
+          const { entry } = event
           const lagMs = Date.now() - Date.parse(entry.at)
           at.item({ event: entry.kind, ...entry, lag_ms: lagMs }, () => entryText(entry, lagMs, at))
           verifiers.draw()
           if (++count >= countMax) break
-        } else if (news.kind === 'connected')
+        } else if (event.kind === 'connected')
           at.note(
             `Following ${requireSite(target)} after ${from.epoch}.${from.seq + count}. Stop with Ctrl-C.`,
           )
-        else if (news.kind === 'lost')
-          at.note(`${visible(news.why)}; the next try is in ${Math.round(news.waitMs / 100) / 10} s`)
-        else verifiers.proven(news.seq)
+        else if (event.kind === 'lost')
+          at.note(`${visible(event.why)}; the next try is in ${Math.round(event.waitMs / 100) / 10} s`)
+        else verifiers.proven(event.seq)
       }
     } catch (fault) {
       throw fault instanceof LogCorrupted
@@ -60,7 +61,7 @@ export const watch: Verb = {
             `${fault.message}. Check the log of the service: countersign audit-log`,
             3,
           )
-        : asFailure(fault)
+        : toFeedError(fault)
     } finally {
       stop.abort()
       at.progress(undefined)
@@ -69,7 +70,7 @@ export const watch: Verb = {
   },
 }
 
-function parseCursor(given: Given): Cursor | undefined {
+function parseCursor(given: Given): LogCursor | undefined {
   const text = given.text('after')
   if (text === undefined) return undefined
   const [, epoch, seq] = /^([0-9a-z]{8,32})\.(\d{1,15})$/.exec(text) ?? []

@@ -2,7 +2,7 @@ import type { Credential, Explanation } from '@countersign/core'
 import { facts, type Terminal, table, visible } from '../terminal/output.ts'
 
 /** The result of one check. `not_checked`: the command lacks the data for it. */
-export interface ShownCheck {
+export interface CheckResult {
   readonly check: string
   readonly result: 'passed' | 'denied' | 'skipped' | 'not_checked'
   readonly code?: string
@@ -15,7 +15,7 @@ export interface ShownCheck {
 export type NotChecked = Readonly<Partial<Record<string, string>>>
 
 /** Converts the checks of an explanation, and marks those that could not be made. */
-export function shownChecks({ checks }: Explanation, notChecked: NotChecked): readonly ShownCheck[] {
+export function toCheckReport({ checks }: Explanation, notChecked: NotChecked): readonly CheckResult[] {
   return checks.map(({ check, result, denial, trustworthy }) => {
     const why = notChecked[check]
     // A check without its data never counts as passed. A denial counts nevertheless.
@@ -33,14 +33,14 @@ export function shownChecks({ checks }: Explanation, notChecked: NotChecked): re
 /** These checks need a service, so offline they always deny. */
 const ALWAYS_DENIED_OFFLINE: ReadonlySet<string> = new Set(['issuer', 'holder'])
 
-const MARKS: Readonly<Record<ShownCheck['result'], string>> = {
+const MARKS: Readonly<Record<CheckResult['result'], string>> = {
   passed: 'passed',
   denied: 'DENIED',
   skipped: 'skipped',
   not_checked: 'not checked',
 }
 
-export function checksText(checks: readonly ShownCheck[]): string {
+export function checksText(checks: readonly CheckResult[]): string {
   return table(
     ['check', 'result', 'why'],
     checks.map(({ check, result, code, detail }) => [

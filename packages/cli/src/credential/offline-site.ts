@@ -15,7 +15,7 @@ import { requireSiteId } from '../input/site-id.ts'
  * A site without a service: it trusts the issuer's own statement of its keys and knows no
  * revocations. Use it only to check a credential by itself.
  */
-export function offlineSite(
+export function createOfflineSite(
   credential: Credential | undefined,
   siteId: string | undefined,
   didDocument: unknown,

@@ -30,7 +30,7 @@ const DEPTH_MAX = 32
  * `credential`, a header line, or the value of the header. The checks find what is wrong inside.
  * Throws a `UsageError` for any other text.
  */
-export function headerOfText(text: string): string {
+export function toCredentialHeader(text: string): string {
   const bare = text.trim().replace(new RegExp(`^${CREDENTIAL_HEADER}:\\s*`, 'i'), '')
   if (!bare.startsWith('{')) {
     if (bare === '' || /\s/.test(bare))
@@ -85,8 +85,8 @@ export async function chooseCredential(
     )
   const chosen =
     file === undefined
-      ? devHeader(dev, given.has('bound'))
-      : headerOfText(await readTextFrom(file, 'the credential'))
+      ? toDevHeader(dev, given.has('bound'))
+      : toCredentialHeader(await readTextFrom(file, 'the credential'))
   const credential = readGiven(chosen)
   return {
     ...credential,
@@ -94,8 +94,8 @@ export async function chooseCredential(
   }
 }
 
-function devHeader(dev: DevFile | undefined, isBound: boolean): string {
-  return headerOfText(JSON.stringify(isBound ? dev?.bound.credential : dev?.credential))
+function toDevHeader(dev: DevFile | undefined, isBound: boolean): string {
+  return toCredentialHeader(JSON.stringify(isBound ? dev?.bound.credential : dev?.credential))
 }
 
 async function chooseKey(

@@ -11,7 +11,7 @@ import {
 import { pause } from '../terminal/until-stopped.ts'
 
 /** The last entry that was read. Its hash is unknown if the caller named the position. */
-export interface Cursor {
+export interface LogCursor {
   readonly epoch: string
   readonly seq: number
   readonly hash: string | undefined
@@ -21,7 +21,7 @@ export interface Cursor {
  * `proven`: the service has signed the head of the log. `lost`: the connection ended; the next
  * attempt follows after `waitMs`.
  */
-export type News =
+export type FeedEvent =
   | { readonly kind: 'connected' }
   | { readonly kind: 'entry'; readonly entry: Entry }
   | { readonly kind: 'proven'; readonly seq: number }
@@ -37,9 +37,9 @@ const WAIT_MS_MAX = 10_000
  */
 export async function* followFeed(
   service: VerifierApi,
-  from: Cursor,
+  from: LogCursor,
   signal: AbortSignal,
-): AsyncGenerator<News, void> {
+): AsyncGenerator<FeedEvent, void> {
   const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
   let cursor = from
   let failures = 0
@@ -49,15 +49,16 @@ export async function* followFeed(
       yield { kind: 'connected' }
       const reader = createSseReader()
       for await (const chunk of chunks) {
-        for (const event of reader.push(chunk)) {
-          const news = event.event === 'heartbeat' ? await heard(event) : await checkEntryEvent(event, cursor)
-          if (news === undefined) continue
+        for (const sent of reader.push(chunk)) {
+          const event =
+            sent.event === 'heartbeat' ? await readHeartbeat(sent) : await checkEntryEvent(sent, cursor)
+          if (event === undefined) continue
           failures = 0
-          if (news.kind === 'entry') {
-            const { epoch, seq, hash } = news.entry
+          if (event.kind === 'entry') {
+            const { epoch, seq, hash } = event.entry
             cursor = { epoch, seq, hash }
           }
-          yield news
+          yield event
         }
       }
       throw new ServiceError('ended', 'the service closed the stream')
@@ -70,7 +71,7 @@ export async function* followFeed(
     }
   }
 
-  async function heard({ data }: SseEvent): Promise<News | undefined> {
+  async function readHeartbeat({ data }: SseEvent): Promise<FeedEvent | undefined> {
     const heartbeat = parseHeartbeat(JSON.parse(data))
     const key = heartbeat && (await keys.find(heartbeat.kid, signal))
     const proof = heartbeat && key && (await checkHeartbeat(heartbeat, key))
@@ -90,7 +91,7 @@ function isFinal({ status }: ServiceError): boolean {
   return status >= 400 && status < 500 && status !== 429
 }
 
-async function checkEntryEvent({ event, data }: SseEvent, cursor: Cursor): Promise<News | undefined> {
+async function checkEntryEvent({ event, data }: SseEvent, cursor: LogCursor): Promise<FeedEvent | undefined> {
   const entry = parseEntry(JSON.parse(data))
   if (entry?.kind !== event)
     throw new LogCorrupted(

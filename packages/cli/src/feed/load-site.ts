@@ -17,7 +17,7 @@ import { requireSite, type Target } from '../service/connection.ts'
  */
 export async function loadSite(target: Target): Promise<SiteView> {
   const view = new SiteView({ siteId: requireSiteId(requireSite(target)) })
-  const service = feedService(target)
+  const service = createObserverApi(target)
   const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
   const { signal } = new AbortController()
   const received = systemClock.read()
@@ -38,7 +38,7 @@ export async function loadSite(target: Target): Promise<SiteView> {
     view.confirmHead(proof, { ...systemClock.read(), monotonicMs: received.monotonicMs })
     return view
   } catch (fault) {
-    throw asFailure(fault)
+    throw toFeedError(fault)
   }
 }
 
@@ -46,7 +46,7 @@ export async function loadSite(target: Target): Promise<SiteView> {
  * The API of a verifier, as an observer: receipts do not count it. Throws a `CommandError` without
  * an API key.
  */
-export function feedService(target: Target): VerifierApi {
+export function createObserverApi(target: Target): VerifierApi {
   const { baseUrl, apiKey } = target
   if (apiKey === undefined)
     throw new CommandError(
@@ -65,7 +65,7 @@ export function feedService(target: Target): VerifierApi {
 }
 
 /** Converts an error of the feed to one of the command line. */
-export function asFailure(fault: unknown): unknown {
+export function toFeedError(fault: unknown): unknown {
   if (!(fault instanceof ServiceError))
     return fault instanceof SyntaxError ? new CommandError('answer_unknown', fault.message) : fault
   const exit: ExitCode = fault.status === 0 ? 5 : fault.status === 401 || fault.status === 403 ? 4 : 1

@@ -1,3 +1,4 @@
+import type { CountersignError } from '@countersign/sdk'
 import { CommandError, type ExitCode, UsageError } from '../command.ts'
 import { visible } from './output.ts'
 
@@ -8,19 +9,6 @@ export interface ErrorDescription {
   /** What is wrong, then what to do next. */
   readonly lines: readonly string[]
   readonly requestId: string | undefined
-}
-
-/**
- * The SDK's `CountersignError`. It is recognised by its name, so that the SDK need not be loaded.
- */
-interface ServiceError extends Error {
-  readonly code: string
-  readonly status: number | undefined
-  readonly requestId: string | undefined
-  readonly denial?: {
-    readonly detail: string
-    readonly errors?: readonly { readonly path: string; readonly message: string }[]
-  }
 }
 
 const UNREACHABLE: ReadonlySet<string> = new Set(['no_answer', 'timed_out'])
@@ -60,7 +48,7 @@ export function describeError(fault: unknown): ErrorDescription {
   })
   if (fault instanceof UsageError) return words(2, 'usage', [fault.message])
   if (fault instanceof CommandError) return words(fault.exit, fault.code, [fault.message])
-  if (!isServiceError(fault)) {
+  if (!isCountersignError(fault)) {
     const text = fault instanceof Error ? fault.message : String(fault)
     return words(1, 'failed', [visible(text, { lines: true })])
   }
@@ -72,7 +60,7 @@ export function describeError(fault: unknown): ErrorDescription {
   return words(exit, code, [reason, ...errors, ...(next === undefined ? [] : [next])], requestId)
 }
 
-function describeReason({ code, denial, message, cause }: ServiceError): string {
+function describeReason({ code, denial, message, cause }: CountersignError): string {
   if (denial !== undefined) return `${visible(denial.detail)} (${visible(code)})`
   const deeper = findSystemCode(cause)
   return visible(`${message}${deeper === undefined ? '' : ` (${deeper})`}`)
@@ -86,6 +74,7 @@ function findSystemCode(cause: unknown): string | undefined {
   return undefined
 }
 
-function isServiceError(fault: unknown): fault is ServiceError {
+/** By its name, so that the SDK need not be loaded. */
+function isCountersignError(fault: unknown): fault is CountersignError {
   return fault instanceof Error && fault.name === 'CountersignError'
 }

@@ -48,7 +48,7 @@ export function admit(
 }
 
 /**
- * * The verdict that granted access to this request. Throws a TypeError on a route that
+ * The verdict that granted access to this request. Throws a TypeError on a route that
  * `requireCredential` does not guard.
  */
 export function getCredential(request: object): GuardAllow {
@@ -57,7 +57,7 @@ export function getCredential(request: object): GuardAllow {
 
 /**
  * Fires when this request would no longer be accepted: revoked, expired, distrusted, or the
- * revocation data too old. For streams and long work. Throws a TypeError on a route that
+ * revocation data is stale. For streams and long work. Throws a TypeError on a route that
  * `requireCredential` does not guard.
  */
 export function getAccessSignal(request: object): AbortSignal {

@@ -1,10 +1,10 @@
 /**
- * The same answer, whose body ends when the signal fires. `over` is called at its end, however it
- * comes.
+ * The same response, whose body ends when the signal fires. Calls `over` when the body ends for any
+ * reason.
  *
- * A stream ends like any other that is finished: a revocation is an ordinary event, and servers
- * print a stack trace for a body that fails. A body of a stated length is cut off with an error
- * instead: it must not look complete, and the connection must not be used again.
+ * A stream ends normally, because servers print a stack trace for a body that fails. A body with a
+ * `Content-Length` ends with an error instead: it must not look complete, and the connection must
+ * not be reused.
  */
 export function endWithSignal(signal: AbortSignal, response: Response, over: () => void): Response {
   const { body } = response

@@ -25,8 +25,8 @@ export type Middleware = (
  *
  * The body of a request with a bound credential is compared with its Content-Digest. So put this in
  * front of body parsers, which can still read the body afterwards, or give them `{ verify:
- * captureRawBody }`. Where the bytes are gone, `next` gets a TypeError that says so. Throws a
- * TypeError for a scope that is none.
+ * captureRawBody }`. If another parser has consumed the bytes, `next` gets a TypeError that says
+ * so. Throws a TypeError for an invalid scope.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Middleware {
   const { demand, bodyBytesMax } = readRequirement(guard, rest)

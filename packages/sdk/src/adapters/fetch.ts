@@ -28,11 +28,11 @@ export type GuardedHandler<Rest extends unknown[]> = (
 export type ProtectedHandler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
 
 /**
- * * A handler of web-standard requests behind a guard: it is called when the guard accepts the
+ * A handler of web-standard requests behind a guard: it is called when the guard accepts the
  * credential or token for this scope, with the verdict as its second argument; all others are
  * answered with problem+json. The body of a request with a bound credential is compared with its
- * Content-Digest and can be read afterwards. When the handler has asked for
- * `getAccessSignal(request)`, its answer ends when that fires.
+ * Content-Digest and can be read afterwards. When the handler uses `getAccessSignal(request)`, its
+ * response ends when that fires.
  */
 export function requireCredential<Rest extends unknown[]>(
   guard: Guard,
@@ -72,8 +72,8 @@ export function requireCredential<Rest extends unknown[]>(
 }
 
 /**
- * Decides about a web-standard request; its body can still be read afterwards. For middleware that
- * answers in its own way.
+ * Decides about a web-standard request; its body can still be read afterwards. For middleware with
+ * its own responses.
  */
 export function verifyRequest(
   guard: Guard,

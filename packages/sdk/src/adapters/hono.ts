@@ -28,14 +28,14 @@ export interface CredentialVariables {
 export type HonoMiddleware = MiddlewareHandler<{ Variables: CredentialVariables }>
 
 /**
- * * Passes on requests whose credential or token the guard accepts for this scope, and answers all
+ * Passes on requests whose credential or token the guard accepts for this scope, and answers all
  * others with problem+json. Handlers find the verdict with `c.get('credential')` or
  * `getCredential(c)`.
  *
  * The body of a request with a bound credential is compared with its Content-Digest and can be read
  * afterwards. Put this in front of code that reads the body; if it was read before, the request
- * fails with a TypeError that says so. When a handler has asked for `getAccessSignal(c)`, its
- * answer ends when that fires.
+ * fails with a TypeError that says so. When a handler uses `getAccessSignal(c)`, its response ends
+ * when that fires.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): HonoMiddleware {
   const { demand, bodyBytesMax } = readRequirement(guard, rest)

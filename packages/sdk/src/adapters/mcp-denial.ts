@@ -1,12 +1,12 @@
 import type { GuardDenial, GuardProblem } from '../guard/verdict.ts'
 
-/** What a model learns about a denial. */
+/** A denial, as a model gets it. */
 type DenialFacts = Pick<
   GuardDenial,
   'code' | 'detail' | 'needs' | 'retryable' | 'retryAfterSeconds' | 'requiredScope'
 >
 
-/** Of the range that JSON-RPC leaves to servers. */
+/** From the range that JSON-RPC reserves for servers. */
 const JSON_RPC_CODE = -32_001
 
 /** The result of a tool that was denied: an error for the model, and the same for its program. */

@@ -87,8 +87,8 @@ export type McpMiddleware = (
 
 /**
  * The same for servers on Node's requests: the transports of MCP SDK 1.x and of
- * `@modelcontextprotocol/node`, behind Express or `node:http`. It sets `req.auth`, where both SDKs
- * look. Put it in front of body parsers, or give them `{ verify: captureRawBody }`.
+ * `@modelcontextprotocol/node`, behind Express or `node:http`. It sets `req.auth`, which both SDKs
+ * read. Put it in front of body parsers, or give them `{ verify: captureRawBody }`.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): McpMiddleware {
   const { demand, bodyBytesMax } = readRequirement(guard, rest)
@@ -114,9 +114,9 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): McpM
 }
 
 /**
- * A tool, prompt or resource that needs a scope of its own. Without it, and when access ends while
- * the tool works, the caller gets an error in the tool's own answer, in words that a model can act
- * upon. `call` must run behind `guardMcp` or `requireCredential`.
+ * A tool, prompt or resource that needs its own scope. Without that scope, or when access ends
+ * while the tool runs, the tool returns an error that a model can act upon. `call` must run behind
+ * `guardMcp` or `requireCredential`.
  */
 export function requireScope<Args extends unknown[], Result>(
   scope: string | readonly string[],
@@ -154,7 +154,7 @@ export function getCredential(context: unknown): GuardAllow {
 
 /**
  * Fires when this call would no longer be accepted: revoked, expired, distrusted, or the revocation
- * data too old. For tools that take long.
+ * data is stale. For long-running tools.
  */
 export function getAccessSignal(context: unknown): AbortSignal {
   return getSignal(requireAuthExtra(context))

@@ -2,7 +2,7 @@ import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardDenial } from '../guard/verdict.ts'
 import { bufferBody, type NodeStream } from './buffer-body.ts'
 
-/** What Node's `IncomingMessage` has of a request; the one of HTTP/2 has it too. */
+/** The parts of Node's `IncomingMessage` that are used here; HTTP/2 requests have them too. */
 export interface NodeRequest extends NodeStream {
   readonly method?: string | undefined
   readonly url?: string | undefined
@@ -12,7 +12,7 @@ export interface NodeRequest extends NodeStream {
   readonly socket?: unknown
 }
 
-/** What Node's `ServerResponse` has of an answer. */
+/** The parts of Node's `ServerResponse` that are used here. */
 export interface NodeResponse {
   writeHead(status: number, headers: Record<string, string>): unknown
   end(text?: string): unknown
@@ -21,9 +21,8 @@ export interface NodeResponse {
 
 /**
  * A request of Node's HTTP server, for a guard. The host is that of the Host field, the path the
- * one in the request line (`target`, before routers cut pieces off it). What proxies add is not
- * looked at; for that there is `publicOrigin`. `kept` are the bytes of a body that was read
- * already.
+ * one in the request line (`target`, before routers cut pieces off it). Headers of proxies are
+ * ignored; use `publicOrigin` instead. `kept` are the bytes of a body that was read already.
  */
 export class NodeGuardRequest implements GuardRequest {
   readonly #request: NodeRequest

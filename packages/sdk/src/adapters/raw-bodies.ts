@@ -2,15 +2,15 @@ const rawBodies = new WeakMap<object, Uint8Array>()
 
 /**
  * For parsers that run before `requireCredential`: `express.json({ verify: captureRawBody })`,
- * likewise `urlencoded`, `text` and `raw`. Keeps the bytes as they came, for as long as the request
- * lives. A compressed body is kept uncompressed and does not match its digest: guard such routes
- * before the parser.
+ * likewise `urlencoded`, `text` and `raw`. Keeps the raw bytes for as long as the request exists. A
+ * compressed body is kept uncompressed and does not match its digest: guard such routes before the
+ * parser.
  */
 export function captureRawBody(request: object, _response: unknown, bytes: Uint8Array): void {
   rawBodies.set(request, bytes)
 }
 
-/** What `captureRawBody` has kept of this request. */
+/** The bytes that `captureRawBody` kept for this request. */
 export function findRawBody(request: object): Uint8Array | undefined {
   return rawBodies.get(request)
 }

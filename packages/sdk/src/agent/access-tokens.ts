@@ -8,7 +8,7 @@ import { requireOptions } from '../shared/require-options.ts'
 export interface ExchangeOptions extends Omit<ClientOptions, 'apiKey'> {
   /** Default: the whole scope of the credential. */
   readonly scope?: readonly string[]
-  /** How long each token lives, 60 to 3600. Default: as the service does, 900. */
+  /** The lifetime of each token, 60 to 3600. Default: that of the service, 900. */
   readonly ttlSeconds?: number
 }
 

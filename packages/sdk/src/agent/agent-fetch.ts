@@ -28,7 +28,7 @@ export interface AgentFetchOptions extends BaseUrlOptions {
    */
   readonly holderKey?: PrivateKey
   /**
-   * Where the credential may be shown: origins such as `https://shop.example`. Requests to all
+   * The origins that may receive the credential, such as `https://shop.example`. Requests to all
    * others are sent without it.
    */
   readonly origins: string | readonly string[]
@@ -49,7 +49,7 @@ export interface AgentFetchOptions extends BaseUrlOptions {
   /** How many redirects are followed. Default 5. */
   readonly redirectsMax?: number
   /**
-   * * The largest body, in bytes; it is kept in memory, since it is signed as a whole. Default 10
+   * The largest body, in bytes; it is kept in memory, since it is signed as a whole. Default 10
    * MiB.
    */
   readonly bodyBytesMax?: number
@@ -84,9 +84,9 @@ export interface AgentFetch {
   readonly scope: readonly string[]
   readonly expiresAtMs: number
   /**
-   * * Delegates a narrower credential to another agent, without a call to the service. Throws a
-   * TypeError for what no verifier would accept: more scope, a longer life, a credential that is
-   * not bound or may not be delegated.
+   * Delegates a narrower credential to another agent, without a call to the service. Throws a
+   * TypeError for what no verifier would accept: more scope, a longer lifetime, a credential that
+   * is not bound or not delegable.
    */
   delegate(to: DelegationRequest & { readonly holderKey: PrivateKey }): Promise<Delegated<AgentFetch>>
   delegate(to: DelegationRequest): Promise<Delegated>
@@ -121,7 +121,7 @@ const PROOF_WAITS_MS = [1000, 2000]
 const PROOF_REFUSED = /^proof_(?:invalid|replayed)$/
 
 /**
- * A `fetch` for agents. It shows the credential to the allowed origins only, signs each request
+ * A `fetch` for agents. It sends the credential to the allowed origins only, signs each request
  * when the credential is bound (RFC 9421, with a fresh nonce each time), and follows a redirect
  * with it only within the same origin. A redirect to another origin is followed without the
  * credential, cookies and authorization if it is a GET or HEAD, and returned to the caller
@@ -129,7 +129,7 @@ const PROOF_REFUSED = /^proof_(?:invalid|replayed)$/
  * sent again, twice within three seconds; nothing else is sent twice.
  *
  * Throws a TypeError for options that cannot work, such as a bound credential without its key.
- * Neither a URL nor a message ever holds the credential.
+ * Neither a URL nor a message ever contains the credential.
  */
 export function agentFetch(options: AgentFetchOptions): AgentFetch {
   requireOptions('agentFetch', options, KINDS)

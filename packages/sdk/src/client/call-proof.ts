@@ -7,7 +7,7 @@ import {
   signRequest,
 } from '@countersign/core'
 
-/** The field with which a caller speaks as the holder of a credential. */
+/** The header field that presents a credential. */
 export function credentialField(credential: Readonly<Record<string, unknown>>): Record<string, string> {
   return { [CREDENTIAL_HEADER]: credentialHeader(credential as JsonObject) }
 }

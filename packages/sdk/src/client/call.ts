@@ -142,7 +142,7 @@ async function toWireRequest(
     const query = toQuery(rest)
     return { method: row.method, url: connection.baseUrl + path + query, headers, body: undefined, timeoutMs }
   }
-  // An endpoint without members takes no body at all.
+  // An endpoint without members accepts no body.
   const body = rest.size > 0 ? JSON.stringify(Object.fromEntries(rest)) : undefined
   if (body !== undefined) headers['content-type'] = 'application/json'
   return { method: row.method, url: connection.baseUrl + path, headers, body, timeoutMs }

@@ -17,8 +17,8 @@ export interface ClientOptions extends BaseUrlOptions {
 }
 
 /**
- * One method for each endpoint that a program calls: members of path, query and body stand together
- * in its first argument.
+ * One method for each endpoint that a program calls: its first argument has the members of path,
+ * query and body together.
  */
 export type Client = {
   readonly [Name in CallName]: (
@@ -29,7 +29,7 @@ export type Client = {
 }
 
 /**
- * * Creates a client of one service, without a call. Its methods throw a `CountersignError` when
+ * Creates a client of one service, without a call. Its methods throw a `CountersignError` when
  * the service rejects a call or cannot be reached. Throws a TypeError for an invalid address or
  * key; its message does not repeat the key.
  */
@@ -72,7 +72,7 @@ export function readConnection(options: ClientOptions): Connection {
 
 /**
  * Every item of a paged list, page after page: `for await (const key of allItems(client.listKeys, {
- * site_id }))`. Throws what the call throws, and an Error for a list that leads in a circle.
+ * site_id }))`. Throws what the call throws, and an Error if the service returns a page twice.
  */
 export async function* allItems<Input extends object, Item>(
   list: (

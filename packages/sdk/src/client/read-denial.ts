@@ -16,10 +16,10 @@ export interface Denial {
   /** Whether the very same request may succeed later. */
   readonly retryable: boolean
   readonly retryAfterSeconds?: number
-  /** On `scope_insufficient`: the scope that the route asks for. */
+  /** On `scope_insufficient`: the scope that the route requires. */
   readonly requiredScope?: readonly string[]
   readonly requestId?: string
-  /** On `validation_failed`: each thing that is wrong. */
+  /** On `validation_failed`: every invalid member. */
   readonly errors?: readonly { readonly path: string; readonly message: string }[]
 }
 
@@ -77,7 +77,7 @@ function parseDenial(
   }
 }
 
-/** Only the form in seconds: the service sends no dates, and a date needs a clock that agrees. */
+/** Accepts only seconds: the service sends no dates, and a date would need synchronised clocks. */
 function parseSeconds(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }

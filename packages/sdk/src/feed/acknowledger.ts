@@ -13,7 +13,8 @@ export interface Acknowledger {
    */
   report(head: LogPosition): void
   /**
-   * The next report is sent even if it says nothing new, because the service may have forgotten.
+   * The next report is sent even if the head is the same, because the service may have forgotten
+   * it.
    */
   renew(): void
   /**

@@ -24,8 +24,8 @@ export interface FeedKeyTrust {
   find(kid: string, monotonicMs: number): PublicKey | undefined
   standing(kid: string, monotonicMs: number): KeyStanding
   /**
-   * Takes from the statements, oldest first, what follows from the keys that are trusted already.
-   * One call at a time.
+   * Applies the statements, oldest first, that follow from keys that are trusted already. One call
+   * at a time.
    */
   follow(chain: readonly FeedKeyStatement[], now: Clocks): Promise<void>
 }
@@ -36,7 +36,7 @@ interface TrustedKey {
   readonly key: PublicKey
   /** Of the key that it followed, when that is trusted too. */
   previousKid: string | undefined
-  /** The only key that may follow; undefined while nothing reliable says which. */
+  /** The only key that may follow; undefined while no reliable statement names it. */
   nextSha256: string | undefined
   /** Whether its own statement has been seen. A pinned key is trusted without. */
   isStated: boolean
@@ -54,7 +54,7 @@ interface TrustedKey {
  * as if it were this far.
  */
 const AHEAD_MS_MAX = 600_000
-/** More rotations than a process lives to see. */
+/** More rotations than happen while a process runs. */
 const KEYS_MAX = 1024
 const PIN_SHA256 = /^sha256:([0-9a-f]{64})$/
 
@@ -121,14 +121,15 @@ export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust 
     )
       return
     const previous = previous_kid === null || previous_kid === kid ? undefined : keys.get(previous_kid)
-    // What was said without a known previous key is heard once. With one, the statement is reliable
-    // and corrects it.
+    // A statement without a known previous key is used once. One with a known previous key is
+    // reliable and replaces it.
     if (known?.isStated === true && previous === undefined) return
     const key = await checkFeedKeyStatement(statement, previous?.key)
     if (key === undefined) return
     const sha256 = await feedKeySha256(key)
     if (known === undefined && !mayAdd(sha256, previous)) return
-    // A key has one successor, ever: an attacker who steals it later cannot name another.
+    // A key commits to one next key, permanently: an attacker who steals it later cannot name
+    // another.
     if (previous?.nextSha256 !== undefined && previous.nextSha256 !== sha256) return
     const trusted = known ?? {
       key,
@@ -141,8 +142,8 @@ export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust 
     keys.set(kid, trusted)
     trusted.isStated = true
     if (previous === undefined) {
-      // With nothing but its own signature, the statement of a key could come from a thief of that
-      // key. Pins for the next key say more.
+      // A statement that only its own key signed could come from a thief of that key. A pin for the
+      // next key is stronger.
       if (pinCount <= 1) trusted.nextSha256 ??= next_sha256
       return
     }

@@ -7,14 +7,14 @@ import {
 import type { GuardClock } from './clock.ts'
 import { createFeedKeyTrust, type FeedKeyPins, type KeyStanding } from './feed-key-trust.ts'
 
-/** Finds the key that a heartbeat, a snapshot or an introspection says it was signed with. */
+/** Finds the key that signed a heartbeat, a snapshot or an introspection. */
 export interface FeedKeys {
   /**
    * Undefined for a key that is not trusted for this log. Rejects when discovery was needed and
    * failed.
    */
   find(kid: string, signal: AbortSignal): Promise<PublicKey | undefined>
-  /** Why the last key that was looked for is not trusted. */
+  /** Why the last requested key is not trusted. */
   readonly problem: FeedKeyProblem | undefined
 }
 
@@ -38,7 +38,7 @@ const ASK_AGAIN_MS_MIN = 10_000
 /** The longest time for which a withdrawn key stays trusted, while discovery can be reached. */
 const ASK_AGAIN_MS_MAX = 60_000
 
-/** Throws a TypeError for pins that are wrong. */
+/** Throws a TypeError for invalid pins. */
 export function createFeedKeys({ pinned, discovery, clock }: FeedKeysOptions): FeedKeys {
   const trust = createFeedKeyTrust(pinned)
   let askedMs = -Infinity
@@ -66,7 +66,7 @@ export function createFeedKeys({ pinned, discovery, clock }: FeedKeysOptions): F
     async find(kid, signal) {
       const { monotonicMs } = clock.read()
       const isTrusted = trust.find(kid, monotonicMs) !== undefined
-      // A trusted key does not wait for discovery, which only looks for withdrawals.
+      // A trusted key does not wait for discovery, which only checks for withdrawals.
       if (isTrusted && monotonicMs - askedMs >= ASK_AGAIN_MS_MAX) askOnce(signal).catch(() => undefined)
       else if (!isTrusted && monotonicMs - askedMs >= ASK_AGAIN_MS_MIN) await askOnce(signal)
       const nowMs = clock.read().monotonicMs

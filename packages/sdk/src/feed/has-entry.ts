@@ -4,8 +4,8 @@ import { ServiceError, type VerifierApi } from './verifier-api.ts'
 
 /**
  * Whether the service's log has this entry at its seq. False when it has another one there, or ends
- * before it. Rejects when the service cannot be asked. Entries that the service no longer keeps
- * (410) are taken for granted: such a log only grows.
+ * before it. Rejects when the service cannot be reached. True for entries that the service no
+ * longer keeps (410): such a log only grows.
  *
  * Finds a store that was set back. It is no proof against a relay, which can forge a 410 or repeat
  * the entry, so the view also compares what it has proven with what it loads.

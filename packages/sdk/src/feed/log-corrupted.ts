@@ -7,7 +7,7 @@ import type { LoadResult, LogHead } from '@countersign/core'
 export class LogCorrupted extends Error {
   override readonly name = 'LogCorrupted'
   readonly code: string
-  /** Only an operator can end it, so there is no hurry to try again. */
+  /** Only an operator can resolve it, so the guard waits longer before it tries again. */
   readonly needsOperator: boolean
 
   constructor(code: string, detail?: string) {

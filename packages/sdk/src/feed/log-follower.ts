@@ -63,8 +63,8 @@ const RETRY_MS_MIN = 200
 /** The longest wait between two tries: a guard must notice soon that the service is back. */
 const BACKOFF_MS_MAX = 5_000
 /**
- * Together with the longest backoff less than 10 s, because anything on the way may have written
- * `Retry-After`: it must not keep a guard from the service for longer than a lost connection does.
+ * Together with the longest backoff less than 10 s, because a relay may have written `Retry-After`:
+ * it must not delay a guard longer than a lost connection does.
  */
 const RETRY_AFTER_MS_MAX = 4_500
 /** After 401, 403 or 404: usually an operator has to correct the API key or the site. */
@@ -142,8 +142,8 @@ export class LogFollower {
   }
 
   /**
-   * The time to decide by, which never runs back; undefined after a jump of the clock that nothing
-   * has explained yet.
+   * The time to decide by, which never runs back; undefined after a jump of the clock that no
+   * heartbeat has confirmed yet.
    */
   nowMs(): number | undefined {
     return this.#mark.now(this.#clock.read()).ms
@@ -157,7 +157,7 @@ export class LogFollower {
   async close(): Promise<void> {
     this.#closing.abort(new ServiceError('closed', 'the guard is closed'))
     this.#isLoaded = false
-    // Everything is denied from here on, so the service may be told that this verifier is closed.
+    // The guard denies everything from here on, so it may report to the service that it is closed.
     await this.#acks.close()
     await this.#run
     this.#become('closed')
@@ -184,9 +184,7 @@ export class LogFollower {
     }
   }
 
-  /**
-   * Bounds the time for a whole snapshot, because a slow sender is never silent for long.
-   */
+  /** Bounds the time for a whole snapshot, because a slow sender is never silent for long. */
   async #loadWithTimeout(signal: AbortSignal): Promise<void> {
     const watch = createWatch(this.#clock, signal)
     watch.expect(
@@ -219,10 +217,10 @@ export class LogFollower {
     const isFork = loaded === 'fork' || loaded === 'lower_head' || loaded === 'unlinked_head'
     this.fork = isFork && provenHead ? { proven: provenHead, offered: { epoch, seq, hash } } : undefined
     if (loaded !== 'loaded') throw toLogCorrupted(loaded, provenHead, head)
-    // A new epoch is an operator's doing: contradictions in the old one no longer matter.
+    // An operator begins a new epoch, so contradictions in the old one no longer matter.
     if (provenHead?.epoch !== epoch) this.#contradictions.clear()
     this.#isLoaded = true
-    // The age counts from the request: the snapshot may have been on the way for long.
+    // The age counts from the request, because the snapshot may have taken long to arrive.
     this.#prove(proof, { ...this.#clock.read(), monotonicMs: sentMs })
     this.#finishBatch()
   }
@@ -303,8 +301,8 @@ export class LogFollower {
   }
 
   /**
-   * A heartbeat that is not signed, too old or too early proves nothing: the age of the data goes
-   * on growing.
+   * A heartbeat that is not signed, too old or too early proves nothing: the age of the data keeps
+   * growing.
    */
   async #applyHeartbeat(value: unknown, signal: AbortSignal): Promise<void> {
     const received = this.#clock.read()

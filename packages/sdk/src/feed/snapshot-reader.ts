@@ -31,9 +31,9 @@ const LINE_BYTES_MAX = 1_048_576
 /** More chunks of one line than this are joined, because each has an overhead in memory. */
 const PIECES_MAX = 1024
 /**
- * * The limits of a snapshot. Only its last line is signed, so a relay may have written everything
- * before it. A guard is made for 10 million revocations. An issuer takes more time and memory than
- * a revocation.
+ * The limits of a snapshot. Only its last line is signed, so a relay may have written everything
+ * before it. A guard supports 10 million revocations. An issuer takes more time and memory than a
+ * revocation.
  */
 const SNAPSHOT_LIMITS = {
   lines: 20_000_000,

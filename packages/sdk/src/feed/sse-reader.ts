@@ -19,7 +19,7 @@ const CHARS_MAX = 262_144
 
 /**
  * Reads server-sent events (HTML Living Standard §9.2.6) from chunks of any size. An event is
- * complete when its empty line has come. Why not a library: decision 62.
+ * complete with its empty line. Why not a library: decision 62.
  */
 export function createSseReader(charsMax = CHARS_MAX): SseReader {
   const decoder = new TextDecoder()

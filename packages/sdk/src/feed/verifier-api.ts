@@ -5,7 +5,7 @@ import type { GuardClock } from './clock.ts'
 
 /** The calls of a verifier to the service. A call that fails rejects with a `ServiceError`. */
 export interface VerifierApi {
-  /** The keys that sign for the log, as the service lists them. */
+  /** The feed keys, as discovery lists them. */
   discovery(signal: AbortSignal): Promise<unknown>
   snapshot(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /**
@@ -20,7 +20,7 @@ export interface VerifierApi {
     signal: AbortSignal,
     isClosing?: boolean,
   ): Promise<void>
-  /** `nonce` makes the service sign its answer. */
+  /** `nonce` makes the service sign its response. */
   introspect(token: string, nonce: string, signal: AbortSignal): Promise<unknown>
 }
 
@@ -67,7 +67,7 @@ interface VerifierInstance {
 /** Longer than two heartbeats. A connection that was silent for so long is dead. */
 const SILENCE_MS_MAX = 12_000
 const ANSWER_MS_MAX = 5_000
-/** A large snapshot takes a while to begin. */
+/** The first byte of a large snapshot takes a while. */
 const SNAPSHOT_MS_MAX = 30_000
 const ANSWER_BYTES_MAX = 262_144
 

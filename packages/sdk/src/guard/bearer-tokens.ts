@@ -32,7 +32,9 @@ export interface BearerTokens {
    * Rejects with a `ServiceError` when introspection fails or its response is not signed.
    */
   find(token: string, nowMs: number, mayAsk: boolean): Promise<TokenFacts | undefined>
-  /** Forgets everything, also pending introspections, because the log is another one. */
+  /**
+   * Forgets everything, including pending introspections, because the log has changed its epoch.
+   */
   forget(): void
   /** Why the last token could not be looked up; undefined after one that could. */
   readonly problem: ViewProblem | undefined
@@ -54,10 +56,10 @@ export interface BearerTokensOptions {
 
 const TOKEN = /^svc_at_[0-9A-Za-z]{49}$/
 const CAPACITY = 10_000
-const ASKED_AT_ONCE_MAX = 64
+const PENDING_MAX = 64
 /** A token that is not active can become so again, when its issuer is trusted again. */
-const REFUSED_MS = 5_000
-const REFUSED_MAX = 4_096
+const REJECTED_MS = 5_000
+const REJECTED_MAX = 4_096
 /** A known token is introspected again after this time, while the old answer is still used… */
 const CHECKED_MS = 120_000
 /** …and after this time the old answer is no longer used. */
@@ -71,12 +73,12 @@ const NONCE_BYTES = 16
 interface KnownToken {
   readonly facts: TokenFacts
   /** By the monotonic clock. */
-  readonly askedMs: number
+  readonly introspectedMs: number
 }
 
 /**
- * Each token is asked for once, however many requests bring it at the same time, and kept until it
- * ends or others displace it.
+ * Concurrent requests with one token share one introspection. A token is kept until it expires or
+ * others displace it.
  */
 export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
   const {
@@ -92,69 +94,75 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
   /** The least recently used first. */
   const known = new Map<string, KnownToken>()
   /** Until when, by the monotonic clock. */
-  const refused = new Map<string, number>()
-  const asked = new Map<string, Promise<TokenFacts | undefined>>()
+  const rejected = new Map<string, number>()
+  const pending = new Map<string, Promise<TokenFacts | undefined>>()
   let generation = 0
   let problem: ViewProblem | undefined
 
-  const ask = async (token: string, sha256: string): Promise<TokenFacts | undefined> => {
+  const introspectNow = async (token: string, sha256: string): Promise<TokenFacts | undefined> => {
     const began = generation
-    const askedMs = clock.read().monotonicMs
+    const introspectedMs = clock.read().monotonicMs
     const nonce = encodeBase64url(globalThis.crypto.getRandomValues(new Uint8Array(NONCE_BYTES)))
     const proven = await requireProof(await introspect(token, nonce), { nonce, sha256 })
     const facts = parseTokenFacts(proven, sha256, siteId)
     if (facts === 'unreadable')
-      throw new ServiceError('answer_unknown', 'the service described a token in a way that cannot be read')
+      throw new ServiceError(
+        'answer_unknown',
+        'the introspection response cannot be read; use the same version of service and SDK',
+      )
     if (facts !== undefined) requireLifetime(facts, clock.read().wallMs)
     if (began !== generation)
-      throw new ServiceError('unreachable', 'the log has become another one while a token was asked for')
-    asked.delete(sha256)
+      throw new ServiceError('unreachable', 'the log began a new epoch during an introspection')
+    pending.delete(sha256)
     known.delete(sha256)
     if (facts === undefined) {
-      if (refused.size >= REFUSED_MAX) refused.clear()
-      refused.set(sha256, clock.read().monotonicMs + REFUSED_MS)
-    } else keep({ facts, askedMs })
+      if (rejected.size >= REJECTED_MAX) rejected.clear()
+      rejected.set(sha256, clock.read().monotonicMs + REJECTED_MS)
+    } else keep({ facts, introspectedMs })
     return facts
   }
 
-  const askOnce = (token: string, sha256: string): Promise<TokenFacts | undefined> => {
-    const running = asked.get(sha256)
+  const introspectOnce = (token: string, sha256: string): Promise<TokenFacts | undefined> => {
+    const running = pending.get(sha256)
     if (running !== undefined) return running
-    if (asked.size >= ASKED_AT_ONCE_MAX)
+    if (pending.size >= PENDING_MAX)
       return Promise.reject(new ServiceError('overloaded', 'too many new tokens at once', 503))
     const began = generation
-    const answer = ask(token, sha256)
-    asked.set(sha256, answer)
-    answer.catch(() => began === generation && asked.delete(sha256))
+    const answer = introspectNow(token, sha256)
+    pending.set(sha256, answer)
+    answer.catch(() => began === generation && pending.delete(sha256))
     return answer
   }
 
-  /** The facts of an answer that a trusted feed key has signed, for this question and just now. */
+  /**
+   * The facts of a response that a trusted feed key has just signed, for this nonce and token.
+   * Throws a `ServiceError` for any other response.
+   */
   const requireProof = async (
     answer: unknown,
     { nonce, sha256 }: { readonly nonce: string; readonly sha256: string },
   ): Promise<JsonObject> => {
     if (!isJsonObject(answer as JsonValue))
-      throw new ServiceError('answer_unknown', 'the answer about a token is not a JSON object')
+      throw new ServiceError('answer_unknown', 'the introspection response is not a JSON object')
     const { proof: stated, ...facts } = answer as JsonObject
     const proof = parseIntrospectionProof(stated)
     if (proof === undefined)
-      throw new ServiceError('introspection_unsigned', 'the answer about a token is not signed')
+      throw new ServiceError('introspection_unsigned', 'the introspection response is not signed')
     if (proof.nonce !== nonce || proof.site_id !== siteId || proof.token_sha256 !== sha256)
       throw new ServiceError(
         'introspection_mismatched',
-        'the answer about a token belongs to another question',
+        'the introspection response is for another nonce, site or token',
       )
     if (!(Math.abs(clock.read().wallMs - (parseTime(proof.as_of) ?? Infinity)) <= AS_OF_MS_MAX))
       throw new ServiceError(
         'introspection_stale',
-        'the answer about a token is more than 10 s old, or the clocks are apart',
+        'the introspection response is more than 10 s old, or the clocks differ',
       )
     const key = await keys.find(proof.kid, signal)
     if (key === undefined || !(await isSignedBy(key, facts, proof)))
       throw new ServiceError(
         'introspection_unsigned',
-        'no trusted feed key has signed the answer about a token',
+        'no trusted feed key has signed the introspection response',
       )
     return facts
   }
@@ -166,14 +174,14 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
     known.set(tokenSha256, token)
   }
 
-  /** The facts of a known token, asked for again in time. */
-  const confirmed = (
+  /** The facts of a known token, introspected again when they are old. */
+  const findFresh = (
     token: string,
-    { facts, askedMs }: KnownToken,
+    { facts, introspectedMs }: KnownToken,
   ): TokenFacts | Promise<TokenFacts | undefined> => {
-    const ageMs = clock.read().monotonicMs - askedMs
+    const ageMs = clock.read().monotonicMs - introspectedMs
     if (ageMs < CHECKED_MS) return facts
-    const answer = askOnce(token, facts.tokenSha256)
+    const answer = introspectOnce(token, facts.tokenSha256)
     if (ageMs >= CHECKED_MS_MAX)
       return failsOpen ? answer.catch((error) => (isSilent(error) ? facts : Promise.reject(error))) : answer
     answer.catch(() => undefined)
@@ -190,10 +198,10 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
         return found.facts
       }
       keep(found)
-      return mayAsk ? confirmed(token, found) : found.facts
+      return mayAsk ? findFresh(token, found) : found.facts
     }
-    if (!mayAsk || (refused.get(sha256) ?? -Infinity) > clock.read().monotonicMs) return undefined
-    return askOnce(token, sha256)
+    if (!mayAsk || (rejected.get(sha256) ?? -Infinity) > clock.read().monotonicMs) return undefined
+    return introspectOnce(token, sha256)
   }
 
   return {
@@ -216,8 +224,8 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
     forget() {
       generation++
       known.clear()
-      refused.clear()
-      asked.clear()
+      rejected.clear()
+      pending.clear()
     },
   }
 }
@@ -231,13 +239,10 @@ async function isSignedBy(key: PublicKey, facts: JsonObject, proof: Introspectio
   }
 }
 
-/** The service issues no token for longer than an hour, and none that begins later. */
+/** The service issues no token for longer than an hour, and none that is valid only later. */
 function requireLifetime({ issuedAtMs, expiresAtMs }: TokenFacts, wallMs: number): void {
   if (expiresAtMs - issuedAtMs > LIFETIME_MS_MAX || issuedAtMs > wallMs + ISSUED_AHEAD_MS_MAX)
-    throw new ServiceError(
-      'answer_unknown',
-      'the service described a token with a lifetime that no token has',
-    )
+    throw new ServiceError('answer_unknown', 'the introspection response has an impossible lifetime')
 }
 
 function isSilent(error: unknown): boolean {
@@ -246,25 +251,25 @@ function isSilent(error: unknown): boolean {
 
 /** Undefined for a token that is not active. */
 function parseTokenFacts(
-  said: JsonObject,
+  body: JsonObject,
   tokenSha256: string,
   siteId: SiteId,
 ): TokenFacts | undefined | 'unreadable' {
-  if (said.active === false) return undefined
-  const ppid = parsePpid(said.sub)
-  const scope = parseScopeList(said.scopes)
-  const permissionId = parsePermissionId(said.permission_id)
-  const credentialIds = Array.isArray(said.credential_chain)
-    ? said.credential_chain.map(parseCredentialId)
+  if (body.active === false) return undefined
+  const ppid = parsePpid(body.sub)
+  const scope = parseScopeList(body.scopes)
+  const permissionId = parsePermissionId(body.permission_id)
+  const credentialIds = Array.isArray(body.credential_chain)
+    ? body.credential_chain.map(parseCredentialId)
     : []
-  const { issuer, issuer_key: key } = said
-  const signedAtMs = parseTime(said.root_created_at)
-  const oldestSignedAtMs = parseTime(said.oldest_created_at)
-  const issuedAtMs = toMs(said.iat)
-  const expiresAtMs = toMs(said.exp)
+  const { issuer, issuer_key: key } = body
+  const signedAtMs = parseTime(body.root_created_at)
+  const oldestSignedAtMs = parseTime(body.oldest_created_at)
+  const issuedAtMs = toMs(body.iat)
+  const expiresAtMs = toMs(body.exp)
   if (
-    said.active !== true ||
-    said.site_id !== siteId ||
+    body.active !== true ||
+    body.site_id !== siteId ||
     ppid === undefined ||
     scope === undefined ||
     permissionId === undefined

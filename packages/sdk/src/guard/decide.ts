@@ -25,11 +25,13 @@ import type { HolderRequests } from './holder-request.ts'
 import { type GuardRequest, readLines } from './request.ts'
 
 /**
- * What a decision is based on. It is read again after every wait, since the log goes on meanwhile.
+ * What a decision is based on. It is read again after every wait, because the log may have changed.
  */
 export interface DecisionData {
   readonly revocationData: RevocationData
-  /** The time to decide by; undefined after a jump of the clock that nothing has explained yet. */
+  /**
+   * The time to decide by; undefined after a jump of the clock that no heartbeat has confirmed yet.
+   */
   nowMs(): number | undefined
   readonly tokens: Pick<BearerTokens, 'find'>
   readonly holderRequests: HolderRequests
@@ -132,7 +134,7 @@ async function decideSigned(
   }
 }
 
-/** A guard and the service describe stale data in different words. */
+/** A guard describes stale data differently from the service. */
 function toOutcome(verdict: Verdict): Allow | Rejection {
   return verdict.ok || verdict.code !== STALE.code ? verdict : { ...STALE, view: verdict.view }
 }

@@ -4,7 +4,7 @@ import { requireOptions } from '../shared/require-options.ts'
 type ScopeList = readonly string[]
 
 /**
- * What a route asks for: all of `scope`, and one of `anyScope`. A demand names at least one scope.
+ * What a route requires: all of `scope`, and one of `anyScope`. A demand names at least one scope.
  */
 export type GuardDemand =
   | { readonly scope: string | ScopeList; readonly anyScope?: ScopeList }

@@ -12,14 +12,14 @@ import { needFor } from './needs.ts'
 import type { GuardRequest } from './request.ts'
 import type { GuardDenial } from './verdict.ts'
 
-/** The code and the words of a denial. */
+/** The code and the message of a denial. */
 export interface Reason {
   readonly code: GuardProblemCode
   readonly detail: string
   readonly requiredScope?: readonly Scope[]
 }
 
-/** Long enough for a connection to come back, short enough not to matter. */
+/** Long enough for a reconnect, and short enough for a caller to wait. */
 const RETRY_AFTER_SECONDS = 1
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 const BODILESS = /^(?:GET|HEAD)$/

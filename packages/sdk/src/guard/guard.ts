@@ -20,9 +20,9 @@ import type { GuardState } from './state.ts'
 import type { GuardAllow, GuardDenial, GuardVerdict } from './verdict.ts'
 
 /**
- * Protects the routes of one site. It follows the site's revocation log, decides without asking the
- * service, and denies with 503 while its revocation data is stale. Following begins with the first
- * call of `ready`, `verify` or `isActive`.
+ * Protects the routes of one site. It follows the site's revocation log, decides without a call to
+ * the service, and denies with 503 while its revocation data is stale. Following begins with the
+ * first call of `ready`, `verify` or `isActive`.
  */
 export interface Guard {
   /**
@@ -33,14 +33,14 @@ export interface Guard {
    */
   verify(request: GuardRequest, demand?: GuardDemand): Promise<GuardVerdict>
   /**
-   * Whether a session that began with a hosted sign-in may go on. Sees the revocation of its
-   * credential and of its user; not of an issuer or a parent credential, of which the sign-in says
-   * nothing. Throws a TypeError for a session without the facts of its sign-in.
+   * Whether a session that began with a hosted sign-in is still active. Detects the revocation of
+   * its credential and of its user; not of an issuer or a parent credential, which a sign-in does
+   * not name. Throws a TypeError for a session without the facts of its sign-in.
    */
   isActive(session: SignedInSession): SessionVerdict
   /**
-   * * Fires when the request would no longer be accepted: revoked, expired, distrusted, or the
-   * revocation data too old. Its reason is an `AccessEnded`. Pass `done` to stop watching at the
+   * Fires when the request would no longer be accepted: revoked, expired, distrusted, or the
+   * revocation data is stale. Its reason is an `AccessEnded`. Pass `done` to stop watching at the
    * end of the request; otherwise it is watched until the signal fires. Throws a TypeError for a
    * request that was not accepted.
    */
@@ -66,8 +66,8 @@ const NONCE_AHEAD_MS_MAX = 2_000
 const TIMER_MS_MAX = 3_600_000
 
 /**
- * Creates a guard; no I/O happens before its first use. Throws a TypeError that names every option
- * that is wrong, and an Error in a runtime in which a guard cannot work.
+ * Creates a guard; no I/O happens before its first use. Throws a TypeError that names every invalid
+ * option, and an Error in a runtime in which a guard cannot work.
  */
 export function createGuard(options: GuardOptions): Guard {
   requireLongLivedRuntime()
@@ -148,7 +148,8 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   /**
-   * To be called after everything that may have changed a decision, and when time alone may have.
+   * Call it after every change that may affect a decision, and when time alone may have changed
+   * one.
    */
   const update = () => {
     signatures.clearHeaders()
@@ -230,8 +231,8 @@ export function createGuard(options: GuardOptions): Guard {
     async ready(options = {}) {
       const { timeoutMs } = readReadyOptions(options)
       start()
-      // The guard's own timers keep no process alive. A caller that waits here wants the answer, so
-      // the process must not end before it.
+      // The guard's own timers keep no process alive. A caller that waits here needs the result, so
+      // the process must not exit before it.
       const alive = setInterval(() => {}, TIMER_MS_MAX)
       await readiness.wait(timeoutMs).finally(() => clearInterval(alive))
     },

@@ -2,10 +2,10 @@ import { type Denial, deny, type HolderRequest, isSiteHost, type SiteId } from '
 import type { GuardBody, GuardRequest } from './request.ts'
 
 const ABSOLUTE = /^https?:\/\/([^/?#\\@]+)([^?#]*)(\?[^#]*)?$/i
-/** What may be repeated of a Host line in a message. */
+/** The part of a Host header that a message may repeat. */
 const HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/
 
-/** Turns a request into what its holder signed. */
+/** Converts a request to what its holder signed. */
 export interface HolderRequests {
   /** The request as the holder signed it, or why that cannot be known. */
   read(request: GuardRequest, body: GuardBody): HolderRequest | Denial
@@ -19,11 +19,10 @@ export interface HolderRequests {
 }
 
 /**
- * A holder signs the host that it calls, so that a signature for one host is worthless at another.
- * The request alone cannot tell which host was meant, because a caller that replays a signature
- * also writes the Host line. So the guard checks against `publicOrigin`; without it, the host of
- * the request is accepted only if it is the site's own name, or any loopback name where the site
- * itself has one.
+ * A holder signs the host that it calls, so that a signature is valid at one host only. The guard
+ * cannot trust the Host header, because a caller that replays a signature also writes it. So the
+ * guard checks against `publicOrigin`; without it, the host of the request is accepted only if it
+ * is the site's own name, or any loopback name where the site itself has one.
  */
 export function createHolderRequests(siteId: SiteId, publicOrigin: URL | undefined): HolderRequests {
   const prefix = publicOrigin?.pathname.replace(/\/$/, '') ?? ''
@@ -49,7 +48,7 @@ export function createHolderRequests(siteId: SiteId, publicOrigin: URL | undefin
       return {
         method,
         authority: publicOrigin?.host ?? addressed,
-        // Without publicOrigin TLS may have ended in front of us.
+        // Without publicOrigin, a proxy in front may have terminated TLS.
         ...(scheme === undefined ? {} : { scheme }),
         path: prefix + path,
         query,

@@ -27,7 +27,7 @@ const needs: Readonly<Record<GuardProblemCode, Need>> = {
   overloaded: 'retry_later',
 }
 
-/** What would help after a denial with this code. An unknown code is judged by its status. */
+/** What would help after a denial with this code. For an unknown code the status decides. */
 export function needFor(code: string, status: number): Need {
   if (Object.hasOwn(needs, code)) return needs[code as GuardProblemCode]
   if (status === 429 || status >= 500) return 'retry_later'

@@ -15,7 +15,7 @@ export interface GuardOptions {
   readonly baseUrl: string
   readonly siteId: string
   /**
-   * A key of the site with `feed:read`, and with `tokens:introspect` where bearer tokens are taken.
+   * A key of the site with `feed:read`, and with `tokens:introspect` if bearer tokens are accepted.
    */
   readonly apiKey: string
   /**
@@ -28,7 +28,7 @@ export interface GuardOptions {
    * hash of a Multikey under any name. `countersign doctor` prints two to paste, for the current
    * key and the next. The guard follows the signed chain of successions from there, and rejects
    * every other key. Default: the guard trusts the keys that discovery lists at first contact,
-   * which is as good as TLS.
+   * which is as secure as TLS.
    */
   readonly feedKeys?: Readonly<Record<string, string>>
   /**
@@ -44,9 +44,9 @@ export interface GuardOptions {
    */
   readonly verifierId?: string
   /**
-   * How callers address this application when that is not what it sees: behind a proxy,
-   * `https://api.example`, with the path that the proxy takes away if it takes one away. Needed for
-   * holder proofs under a host that is neither the site's own, nor below it, nor this machine.
+   * The address that callers use, if the application sees another one: behind a proxy,
+   * `https://api.example`, with the path that the proxy removes, if any. Needed for holder proofs
+   * under a host that is neither the site's own, nor below it, nor this machine.
    */
   readonly publicOrigin?: string
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
@@ -95,8 +95,7 @@ const KINDS: OptionKinds<GuardOptions> = {
 }
 
 /**
- * Throws one TypeError that names everything that is wrong. Its message does not repeat the API
- * key.
+ * Throws one TypeError that names every invalid option. Its message does not repeat the API key.
  */
 export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
   const faults = [...findOptionFaults('createGuard', options, KINDS)]

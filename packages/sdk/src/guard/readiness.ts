@@ -45,7 +45,7 @@ export class Readiness {
     }).finally(() => cancel())
   }
 
-  /** To be called after everything that may have changed the state. */
+  /** Call it after every change that may affect the state. */
   update(): void {
     const { onStateChange, readState } = this.#options
     const state = readState()

@@ -5,8 +5,8 @@
 export interface GuardRequest {
   readonly method: string
   /**
-   * Absolute, as the caller addressed it: scheme and host in front, then path and query as they
-   * stand in the request line.
+   * Absolute, as the caller addressed it: scheme and host, then path and query exactly as in the
+   * request line.
    */
   readonly url: string
   /** Every field line of that lower-case name, in order; an empty list when there is none. */
@@ -25,8 +25,7 @@ export type GuardBody = Uint8Array | undefined | 'unseen' | 'too_large'
 
 /**
  * Throws a TypeError for a request of a framework that was passed as it is, and for a `url` without
- * scheme and host. Adapters compute theirs, so only a `url` that was written into the object is
- * looked at.
+ * scheme and host. Adapters compute theirs, so only a plain `url` property is checked.
  */
 export function requireGuardRequest(request: GuardRequest): void {
   if (typeof request?.header !== 'function')
@@ -40,8 +39,8 @@ export function requireGuardRequest(request: GuardRequest): void {
 }
 
 /**
- * Every line of that field. Throws a TypeError for a `header` that returns something else than a
- * list, as those of many frameworks do.
+ * Every line of that field. Throws a TypeError for a `header` function that does not return a list,
+ * as in many frameworks.
  */
 export function readLines(request: GuardRequest, name: string): readonly string[] {
   const lines: unknown = request.header(name)

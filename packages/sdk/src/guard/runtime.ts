@@ -1,4 +1,4 @@
-/** What may be read of the global object to recognise a runtime. */
+/** The properties of the global object that identify a runtime. */
 export interface RuntimeGlobals {
   readonly navigator?: { readonly userAgent?: unknown } | undefined
   readonly WebSocketPair?: unknown

@@ -8,8 +8,8 @@ import {
 } from '@countersign/core'
 
 /**
- * A session that began with a hosted sign-in, with what `/auth/sdk-result` said. Times are RFC 3339
- * or milliseconds.
+ * A session that began with a hosted sign-in, with the result of `/auth/sdk-result`. Times are RFC
+ * 3339 or milliseconds.
  */
 export interface SignedInSession {
   readonly ppid: string
@@ -45,7 +45,7 @@ const DETAILS: Readonly<Record<SessionEnd, string>> = {
  */
 export function checkSession(
   session: SignedInSession,
-  knowledge: RevocationData,
+  data: RevocationData,
   nowMs: number | undefined,
   ageMsMax: number,
 ): SessionVerdict {
@@ -57,22 +57,22 @@ export function checkSession(
     throw new TypeError(
       'a session needs ppid, credentialId, verifiedAt and, if it has one, expiresAt, as /auth/sdk-result gave them',
     )
-  const { site, ageMs } = knowledge
+  const { site, ageMs } = data
   const { epoch, seq } = site.head
-  const told = { stale: !(ageMs <= ageMsMax) || nowMs === undefined, view: { epoch, seq, ageMs } }
+  const common = { stale: !(ageMs <= ageMsMax) || nowMs === undefined, view: { epoch, seq, ageMs } }
   const ended = (code: SessionEnd): SessionVerdict => ({
     active: false,
-    ...told,
+    ...common,
     code,
     detail: DETAILS[code],
   })
-  if (!site.trusted || !Number.isFinite(ageMs) || !(ageMs <= knowledge.ageMsMax) || nowMs === undefined)
+  if (!site.trusted || !Number.isFinite(ageMs) || !(ageMs <= data.ageMsMax) || nowMs === undefined)
     return ended('revocation_view_stale')
   if (!(nowMs < expiresMs)) return ended('credential_expired')
   // A user who signed in after a reinstatement used a credential signed after it: an older one
   // would have been rejected.
   const revoked = findRevocation({ credentialIds: [credentialId], ppid, oldestSignedAtMs: verifiedMs }, site)
-  return revoked === undefined ? { active: true, ...told } : ended('credential_revoked')
+  return revoked === undefined ? { active: true, ...common } : ended('credential_revoked')
 }
 
 function toMs(time: string | number): number | undefined {

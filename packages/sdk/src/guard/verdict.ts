@@ -1,6 +1,6 @@
 import type { Allow, GuardProblemCode, ViewStamp } from '@countersign/core'
 
-/** Look at `ok` first: a denial has no subject. */
+/** Check `ok` first: a denial has no subject. */
 export type GuardVerdict = GuardAllow | GuardDenial
 
 /**
@@ -11,8 +11,8 @@ export type GuardVerdict = GuardAllow | GuardDenial
 export type GuardAllow = Allow & FailingOpen
 
 /**
- * Access is denied, for programs and models: the code, plain words, what would help, whether
- * retrying helps, and the response ready to send.
+ * Access is denied, for programs and models: the code, a message, what would help, whether a retry
+ * may succeed, and the response ready to send.
  */
 export interface GuardDenial extends FailingOpen {
   readonly ok: false
@@ -68,8 +68,8 @@ export interface GuardProblem {
 }
 
 /**
- * On every verdict of a guard that fails open: `fresh` when its revocation data was fresh all the
- * same, `stale` when it was not.
+ * On every verdict of a guard that fails open: `fresh` if its revocation data was fresh, `stale` if
+ * it was not.
  */
 export interface FailingOpen {
   readonly failOpen?: 'fresh' | 'stale'

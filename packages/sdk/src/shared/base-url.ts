@@ -1,6 +1,6 @@
 /**
  * Allows a `baseUrl` without TLS that is not on this machine, as `{ [PLAIN_HTTP]: true }`, for
- * networks that encrypt by themselves. An attacker on the network path can then grant access to
+ * networks that encrypt all traffic. An attacker on the network path can then grant access to
  * anyone. A symbol, so that neither JSON nor the environment can set it.
  */
 export const PLAIN_HTTP: unique symbol = /* @__PURE__ */ Symbol('countersign.plainHttp')

@@ -2,7 +2,7 @@ const DEPTH_MAX = 8
 const CHARS_MAX = 300
 
 /**
- * What went wrong in the end, for a person: `fetch` reports "fetch failed" and keeps the reason
+ * The root cause of an error, for a person: `fetch` reports "fetch failed" and keeps the reason
  * (connection refused, unknown host, certificate) in its `cause`, or in the `errors` of an
  * AggregateError.
  */
@@ -20,7 +20,7 @@ export function describeCause(error: unknown): string {
   return text.slice(0, CHARS_MAX)
 }
 
-/** An address for a message: without the query, which may hold what callers look for. */
+/** An address for a message: without the query, which may contain private data. */
 export function describeAddress(url: string): string {
   return url.split('?', 1)[0] as string
 }

@@ -15,7 +15,7 @@ class ReturnsArgument {
 }
 
 /**
- * * Works like a WeakMap, but stores the value in a private field of the object, which other code
+ * Works like a WeakMap, but stores the value in a private field of the object, which other code
  * cannot read, list, print, copy or inherit. With a WeakMap, garbage collection took 28 of the 48
  * µs of a request of Fastify (docs/decisions/0037-what-a-guard-costs.md).
  */

@@ -27,7 +27,7 @@ export function findOptionFaults<Options>(
   })
 }
 
-/** Throws one TypeError that names every option of `what` that is wrong. */
+/** Throws one TypeError that names every invalid option of `what`. */
 export function requireOptions<Options>(
   what: string,
   options: unknown,

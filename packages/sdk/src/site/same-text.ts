@@ -1,4 +1,4 @@
-/** Whether two texts are equal. Takes equally long wherever the difference is. */
+/** Whether two texts are equal, compared in constant time. */
 export function isSameText(given: string, expected: string): boolean {
   let difference = given.length ^ expected.length
   for (let i = 0; i < expected.length; i++) difference |= expected.charCodeAt(i) ^ given.charCodeAt(i)

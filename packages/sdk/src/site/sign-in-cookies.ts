@@ -23,7 +23,7 @@ export interface SignInCookies {
   /**
    * The `Set-Cookie` values to send with the redirect to `authUrl`. `cookieHeader` is the `Cookie`
    * header of the request: when too many sign-ins are pending in this browser, the oldest is
-   * forgotten.
+   * dropped.
    */
   keep(pending: PendingSignIn, cookieHeader: string | null | undefined): Promise<readonly string[]>
   /**
@@ -42,10 +42,7 @@ export interface TakenSignIn {
   readonly setCookie: readonly string[]
 }
 
-/**
- * More tabs than anyone signs in with at once, and few enough for the limits that web servers set
- * for headers.
- */
+/** Enough for several tabs, and few enough for the header limits of web servers. */
 const PENDING_MAX = 5
 /** Browsers drop a cookie of more than 4096 bytes silently. */
 const COOKIE_CHARS_MAX = 4000
@@ -62,7 +59,7 @@ const STATE = /^[A-Za-z0-9_-]{43}$/
 /**
  * Creates the helper. Each pending sign-in is one cookie, named after its state, encrypted and
  * authenticated with AES-256-GCM, HttpOnly, SameSite=Lax, and with `Secure` and the prefix
- * `__Host-` unless `secure` is false. The server keeps nothing. Throws a TypeError for a secret
+ * `__Host-` unless `secure` is false. The server stores nothing. Throws a TypeError for a secret
  * that is too short, and for options that are unknown or of the wrong kind.
  */
 export function createSignInCookies(options: SignInCookiesOptions): SignInCookies {
@@ -136,7 +133,7 @@ async function keyFrom(secret: string): Promise<Key> {
   ])
 }
 
-/** The name is authenticated too: the value of one cookie is worthless in another. */
+/** The name is authenticated too: the value of one cookie is invalid in another. */
 async function seal(text: string, name: string, key: Key): Promise<string> {
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES))
   const additionalData = new TextEncoder().encode(name)

@@ -12,15 +12,15 @@ export interface StartSignInOptions extends Omit<ClientOptions, 'apiKey'> {
   /** Default: the whole scope of the user's credential. */
   readonly scope?: readonly string[]
   /**
-   * What the service calls itself, where that differs from `baseUrl`: when a backend reaches it
-   * under another name than browsers do.
+   * The issuer name of the service if it differs from `baseUrl`: when a backend uses another
+   * address than browsers.
    */
   readonly issuer?: string
 }
 
 /**
- * What must be kept until the browser comes back, for this browser only and by its `state`, because
- * a browser can have several sign-ins pending at once: `createSignInCookies` does that. Plain JSON.
+ * The state of a sign-in until the browser returns. Keep it for this browser only, by its `state`,
+ * because a browser can have several pending sign-ins: `createSignInCookies` does that. Plain JSON.
  * `verifier` is a secret.
  */
 export interface PendingSignIn {
@@ -39,10 +39,10 @@ export interface StartedSignIn {
 }
 
 /**
- * `callback_malformed`: not a way back from a sign-in. `issuer_mismatch`: from another service, or
- * it does not say from which. `state_mismatch`: of another sign-in, perhaps of another person.
- * `expired`: too late. `denied`: the user cancelled or was denied. `result_mismatch`: the service
- * answered for another site or without the scope that was asked for.
+ * `callback_malformed`: not the callback of a sign-in. `issuer_mismatch`: from another service, or
+ * without `iss`. `state_mismatch`: of another sign-in, perhaps of another person. `expired`: too
+ * late. `denied`: the user cancelled or was denied. `result_mismatch`: the service answered for
+ * another site or without the requested scope.
  */
 export type SignInErrorCode =
   | 'callback_malformed'
@@ -112,10 +112,10 @@ export interface FinishSignInOptions extends Omit<ClientOptions, 'apiKey'> {
 }
 
 /**
- * Finishes a hosted sign-in: returns which user it is, and for how long. Throws a `SignInError` for
- * a callback that did not come from that service (`iss`, RFC 9207), does not belong to this browser
- * (`state`) or is too late, and a `CountersignError` for what the service rejects, such as a code
- * that was used before.
+ * Finishes a hosted sign-in: returns the user, and until when the sign-in is valid. Throws a
+ * `SignInError` for a callback that did not come from that service (`iss`, RFC 9207), does not
+ * belong to this browser (`state`) or is too late, and a `CountersignError` for what the service
+ * rejects, such as a code that was used before.
  */
 export async function finishSignIn(options: FinishSignInOptions): Promise<SignInResult> {
   requireOptions<FinishSignInOptions>('finishSignIn', options, {
@@ -158,8 +158,8 @@ function randomText(): string {
 }
 
 /**
- * Ignores parameters of the integration. Each of ours may occur once only, so that no two readers
- * can disagree.
+ * Ignores other parameters. Each of ours may occur once only, so that all readers agree on its
+ * value.
  */
 function readParameters(
   callback: string | URL | URLSearchParams,

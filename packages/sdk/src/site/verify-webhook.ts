@@ -13,7 +13,7 @@ export interface VerifyWebhookOptions {
   readonly headers:
     | { get(name: string): string | null }
     | Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The body exactly as it came, before any JSON parser touched it. */
+  /** The raw body, before any JSON parser. */
   readonly body: string | Uint8Array
   readonly nowMs?: number
   /** How far `webhook-timestamp` may lie from now, either way. */
@@ -44,7 +44,7 @@ export type WebhookErrorCode =
   | 'signature_invalid'
   | 'body_unknown'
 
-/** A delivery that must not be acted upon. Answer it with 400. */
+/** An invalid delivery. Answer it with 400. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
   readonly code: WebhookErrorCode
@@ -58,7 +58,7 @@ export class WebhookError extends Error {
 /**
  * Verifies a delivery by the rules of Standard Webhooks and returns its event. Throws a
  * `WebhookError` for an invalid delivery, and a TypeError for an invalid secret or a body that was
- * parsed already. A delivery can come twice within the tolerance: compare its `id`.
+ * parsed already. A delivery can arrive twice within the tolerance: compare its `id`.
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {
   requireOptions<VerifyWebhookOptions>('verifyWebhook', options, {
@@ -109,7 +109,7 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
 
 const TOLERANCE_SECONDS = 300
 const TIMESTAMP = /^\d{1,12}$/
-/** As many as any change of secret needs. */
+/** Enough for a rotation of the secret. */
 const SIGNATURES_MAX = 16
 /** Standard Webhooks asks for 24 to 64 bytes. */
 const SECRET_BYTES_MIN = 24

@@ -11,9 +11,7 @@ export interface TestClock extends GuardClock {
    * that they started is done.
    */
   advance(ms: number): Promise<void>
-  /**
-   * Moves only the wall clock, ahead or back, as a wrong time server or an operator does.
-   */
+  /** Moves only the wall clock, ahead or back, as a wrong time server or an operator does. */
   jump(ms: number): void
 }
 

@@ -19,12 +19,12 @@ import type { TestFeedKeys } from './test-feed-keys.ts'
 import type { TestLog } from './test-log.ts'
 
 /**
- * As much of the service as a guard talks to, in this process and without a network. It speaks the
+ * The part of the service that a guard calls, in this process and without a network. It speaks the
  * real contract through `fetch`.
  */
 export interface TestService {
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
-  /** How far each verifier says it has applied the log. */
+  /** The log position that each verifier has acknowledged. */
   readonly acknowledged: ReadonlyMap<string, { readonly epoch: string; readonly seq: number }>
   /** How many guards follow the feed now. */
   readonly followers: number
@@ -39,7 +39,7 @@ export interface TestService {
   forgetEntries(): void
   readonly network: TestNetwork
   /**
-   * `cut`: connections break and new ones fail. `silent`: they stay open and nothing comes.
+   * `cut`: connections fail, and so do new ones. `silent`: they stay open, but nothing arrives.
    * `refusing`: the API key is rejected.
    */
   become(network: TestNetwork): void
@@ -276,7 +276,7 @@ export function createTestService(options: TestServiceOptions): TestService {
     become(next) {
       network = next
       if (next === 'cut' || next === 'refusing') breakAll()
-      // Neither side is notified: what was open stays so, and is lost all the same.
+      // Neither side is notified: connections stay open, but nothing arrives.
       if (next === 'silent') followers.clear()
     },
     follow(next, announced) {

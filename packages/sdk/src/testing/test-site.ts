@@ -91,7 +91,7 @@ export interface TestSite {
   issue(grant?: TestGrant): Promise<TestCredential>
   /** A bearer token for a credential, as `exchange-proof` would give one. */
   exchange(credential: TestCredential, options?: TestExchange): Promise<string>
-  /** What the service knows of a token that was given out here, revoked or not. */
+  /** The facts of a token that was issued here, revoked or not. */
   tokenFacts(token: string): Promise<TokenFacts | undefined>
   revoke(credential: TestCredential | string): Promise<void>
   /** By the name that the credential was issued to. */
@@ -132,8 +132,8 @@ export interface TestSite {
   /** The feed key that signs now. */
   readonly feedKey: FeedKey
   readonly feedKeys: TestFeedKeys
-  /** What the service itself knows, for comparisons with what a guard knows. */
-  readonly knowledge: RevocationData
+  /** The revocation data of the service itself, to compare with that of a guard. */
+  readonly revocationData: RevocationData
   close(): Promise<void>
 }
 
@@ -176,7 +176,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     scope: null,
     credential_ttl_seconds_max: null,
   }
-  const knowledge: RevocationData = {
+  const revocationData: RevocationData = {
     get site() {
       return log.view
     },
@@ -186,7 +186,8 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
 
   const introspect = async (token: string): Promise<JsonObject> => {
     const facts = tokens.get(await sha256Hex(token))
-    const verdict = facts && (await verify({ token: facts }, { scope: [], nowMs: clock.nowMs }, knowledge))
+    const verdict =
+      facts && (await verify({ token: facts }, { scope: [], nowMs: clock.nowMs }, revocationData))
     return facts && verdict?.ok ? introspection(facts) : { active: false }
   }
   const service = createTestService({
@@ -205,7 +206,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     clock,
     fetch: service.fetch,
     onStateChange: () => undefined,
-    // There was no process before that could have seen a proof.
+    // No earlier process can have seen a proof.
     nonceStore: memoryNonces(),
   }
 
@@ -236,7 +237,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     clock,
     service,
     guardOptions,
-    knowledge,
+    revocationData,
     get issuers() {
       return [state]
     },
@@ -396,7 +397,7 @@ function testCredential(
   }
 }
 
-/** What introspection answers about an active token. */
+/** The introspection response for an active token. */
 function introspection(token: TokenFacts): JsonObject {
   const seconds = (ms: number) => Math.floor(ms / 1000)
   return {

@@ -171,8 +171,8 @@ describe('what cannot be the log', () => {
 describe('a heartbeat', () => {
   /** What the service would say now, changed, and signed by whom we like. */
   const heartbeat = async (changes: Partial<HeartbeatFields>, key: PrivateKey = site.feedKey.key) => {
-    const { epoch, seq, hash } = site.knowledge.site.head
-    const site_id = site.knowledge.site.siteId
+    const { epoch, seq, hash } = site.revocationData.site.head
+    const site_id = site.revocationData.site.siteId
     const fields = {
       site_id,
       epoch,

@@ -19,7 +19,7 @@ test('no more tokens are remembered than there is room for, and the least recent
   const keys = { find: async () => site.feedKey.key.publicKey }
   const { signal } = new AbortController()
   const tokens = createBearerTokens({
-    siteId: site.knowledge.site.siteId,
+    siteId: site.revocationData.site.siteId,
     introspect,
     keys,
     clock,

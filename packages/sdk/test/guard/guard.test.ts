@@ -44,7 +44,7 @@ describe('a good credential', () => {
         permissionId: 'perm_default',
         expiresAtMs: Date.UTC(2026, 10, 14, 13),
       },
-      view: { epoch: site.knowledge.site.head.epoch, seq: 2, ageMs: 1_000 },
+      view: { epoch: site.revocationData.site.head.epoch, seq: 2, ageMs: 1_000 },
     })
   })
 
@@ -118,7 +118,7 @@ describe('a refusal', () => {
         required_scope: ['orders:write'],
       },
       headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store' },
-      view: { epoch: site.knowledge.site.head.epoch, seq: 2, ageMs: 0 },
+      view: { epoch: site.revocationData.site.head.epoch, seq: 2, ageMs: 0 },
     })
   })
 
