@@ -2,7 +2,7 @@ import { PROOF_AHEAD_MS_MAX } from './profile.ts'
 
 /** A holder proof that is about to be used. */
 export interface NonceUse {
-  /** The Multikey of the holder. Each holder has its own nonces. */
+  /** The `did:key` of the holder. Each holder has its own nonces. */
   readonly holderKey: string
   readonly nonce: string
   readonly createdMs: number
@@ -108,8 +108,8 @@ export function createMemoryNonces(options: MemoryNoncesOptions): NonceStore {
       const key = `${holderKey} ${nonce}`
       if (generations.some(({ seen }) => seen.has(key))) return 'replayed'
       // Written so that NaN is rejected.
-      const isVouchedFor = createdMs > barMs && createdMs - nowMs <= aheadMsMax
-      if (!isVouchedFor) return 'rejected'
+      const isInWindow = createdMs > barMs && createdMs - nowMs <= aheadMsMax
+      if (!isInWindow) return 'rejected'
       const generation = openGeneration(nowMs)
       if (createdMs <= barMs) return 'rejected' // Its own nonce may have been deleted just now.
       generation.seen.add(key)

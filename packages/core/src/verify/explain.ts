@@ -21,7 +21,7 @@ export interface Explanation {
 /**
  * Runs all checks of `verify` and reports the result of each, without stopping at the first denial
  * and without consuming a nonce. For the tools of the holder and for support only: the results
- * would tell an anonymous caller about claims before the signature is verified.
+ * would reveal claims to an anonymous caller before the signature is verified.
  */
 export async function explain(
   presented: Exclude<Presented, { token: unknown }>,
