@@ -192,14 +192,14 @@ describe('a bearer token', () => {
     expect(asked).toEqual([])
   })
 
-  test('is not asked for while the knowledge is too old', async () => {
+  test('is not asked for while the revocation data is stale', async () => {
     await site.cutFeed()
     await site.advance(31_000)
     expect(await outcome(showToken(guard, token))).toBe('revocation_view_stale')
     expect(asked).toEqual([])
   })
 
-  test('is judged by knowledge that is fresh when the answer comes, not when it was asked for', async () => {
+  test('is judged with revocation data that is fresh when the answer comes, not when it was asked for', async () => {
     const strict = await site.guard({ fetch, maxStalenessSeconds: 3 })
     for (const [waitMs, expected] of [
       [2_000, 'allowed'],

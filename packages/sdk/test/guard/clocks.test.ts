@@ -59,14 +59,14 @@ describe('the wall clock of the guard', () => {
     await site.advance(20_000)
     expect(await seen()).toBe('credential_expired')
     await site.advance(20_000)
-    // Heartbeats from the future are not believed, so by now the knowledge is too old as well.
+    // Heartbeats from the future are not believed, so by now the revocation data is stale as well.
     expect(guard.state()).toMatchObject({ ready: false, problem: { code: 'clock_behind' } })
     offMs = 0
     await site.advance(10_000)
     expect(await seen()).toBe('credential_expired')
   })
 
-  test('jumps back: the age is counted by the other clock, so that old knowledge does not become young', async () => {
+  test('jumps back: the age is counted by the other clock, so that stale revocation data does not become young', async () => {
     await site.cutFeed()
     offMs = -HOUR
     await site.advance(30_000)

@@ -29,7 +29,7 @@ afterEach(async () => {
 })
 
 describe('a good credential', () => {
-  test('is accepted, and the verdict says who, what for, and how fresh the knowledge is', async () => {
+  test('is accepted, and the verdict says who, what for, and how fresh the revocation data is', async () => {
     const credential = await site.issue({ scope: ['orders:read', 'orders:write'] })
     await site.advance(1_000)
     expect(await show(guard, credential)).toMatchObject({
@@ -130,7 +130,7 @@ describe('a refusal', () => {
     )
   })
 
-  test('while the knowledge is too old says when to come back', async () => {
+  test('while the revocation data is stale says when to come back', async () => {
     const credential = await site.issue()
     await site.cutFeed()
     await site.advance(31_000)
@@ -397,7 +397,7 @@ describe('failing open', () => {
     expect(verdict).not.toHaveProperty('failOpen')
   })
 
-  test('lets old knowledge count, and every verdict says so', async () => {
+  test('accepts stale revocation data, and every verdict says so', async () => {
     const open = await site.guard({ [FAIL_OPEN]: true })
     const credential = await site.issue()
     const revoked = await site.issue()
@@ -429,7 +429,7 @@ describe('failing open', () => {
     })
   })
 
-  test('does not make knowledge of nothing, or of something that cannot be true', async () => {
+  test('does not apply without revocation data, or with data that cannot be true', async () => {
     const credential = await site.issue()
     await site.cutFeed()
     const blind = createGuard({ ...site.guardOptions, [FAIL_OPEN]: true })
@@ -488,7 +488,7 @@ describe('the state of a guard', () => {
     await turnedAway.close()
   })
 
-  test('a guard waits for its first knowledge, but not without end', async () => {
+  test('a guard waits for its first revocation data, but not without end', async () => {
     await site.cutFeed()
     const blind = createGuard(site.guardOptions)
     const credential = await site.issue()

@@ -115,7 +115,7 @@ describe('the signal of a running request', () => {
     ])
   })
 
-  test('does not fire for old knowledge where the guard was told to fail open', async () => {
+  test('does not fire for stale revocation data where the guard was told to fail open', async () => {
     const open = await site.guard({ [FAIL_OPEN]: true })
     const signal = open.signal(await letIn(open))
     await site.cutFeed()
