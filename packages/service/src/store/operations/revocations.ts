@@ -30,13 +30,13 @@ const CREDENTIALS_LISTED_MAX = 1000
 /** A node whose clock is further from the time on record is not ready. */
 const CLOCKS_APART_MS_MAX = 60_000
 
-interface UserAtSite {
+export interface UserAtSite {
   readonly siteId: SiteId
   readonly ppid: Ppid
   readonly reason: string | undefined
 }
 
-interface CredentialAtSite {
+export interface CredentialAtSite {
   readonly siteId: SiteId
   readonly credentialId: CredentialId
   readonly reason: string | undefined
