@@ -1,11 +1,5 @@
-import {
-  didKey,
-  didKeyMethod,
-  generatePrivateKey,
-  issueCredential,
-  type JsonObject,
-  type PrivateKey,
-} from '@countersign/core'
+import { didKey, issueCredential, type JsonObject, type PrivateKey } from '@countersign/core'
+import { newParty as newKeyedParty, newPpid, toSigner } from '../../core/test/sample.ts'
 
 const SITE = 'demo.localhost'
 
@@ -25,14 +19,10 @@ interface PartyGrant {
   readonly nowMs: number
 }
 
-let made = 0
-const newPpid = () => `did:service:ppid_${String(++made).padStart(52, 'a')}`
-
 export async function newParty(): Promise<Party> {
-  const key = await generatePrivateKey('Ed25519')
-  const did = didKey(key.publicKey)
+  const party = await newKeyedParty()
   return {
-    did,
+    did: party.did,
     issue(grant = {}) {
       const { holder, delegable = false, lifeMs = 3_600_000, nowMs = Date.now() } = grant
       return issueCredential(
@@ -45,7 +35,7 @@ export async function newParty(): Promise<Party> {
           validFromMs: nowMs - 1000,
           validUntilMs: nowMs + lifeMs,
         },
-        { issuer: did, verificationMethod: didKeyMethod(key.publicKey), key, createdMs: nowMs - 1000 },
+        toSigner(party, nowMs - 1000),
       )
     },
   }
