@@ -37,8 +37,7 @@ export function createPairwiseSecret(): string {
  */
 export function derivePpid(pairwiseSecret: string, userRef: string): Ppid {
   const secret = Buffer.from(pairwiseSecret, 'base64url')
-  if (secret.length !== PAIRWISE_SECRET_BYTES)
-    throw new Error('a pairwise secret of another length than ours')
+  if (secret.length !== PAIRWISE_SECRET_BYTES) throw new Error('the pairwise secret has the wrong length')
   return required(
     parsePpid(`did:service:ppid_${base32(createHmac('sha256', secret).update(userRef, 'utf8').digest())}`),
   )
@@ -66,6 +65,6 @@ function base32(bytes: Uint8Array): string {
 }
 
 function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('an id of our own making does not fit its grammar')
+  if (value === undefined) throw new Error('a generated id does not match its grammar')
   return value
 }

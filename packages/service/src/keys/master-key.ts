@@ -88,7 +88,7 @@ function parse(text: string, where: string): Uint8Array {
       : undefined
   if (bytes?.length !== BYTES) throw new TypeError(`${where} must hold ${HOW}`)
   if (bytes.every((byte) => byte === bytes[0]))
-    throw new TypeError(`${where} holds one byte over and over; it must hold ${HOW}`)
+    throw new TypeError(`${where} repeats one byte; it must hold ${HOW}`)
   return bytes
 }
 

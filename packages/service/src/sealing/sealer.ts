@@ -76,13 +76,13 @@ export function createSealer(masterKey: Uint8Array): Sealer {
     },
     open(purpose, sealed) {
       const [, name, body] = SEALED.exec(sealed) ?? []
-      if (name === undefined || body === undefined) throw new SealBroken('what should be sealed text is not')
+      if (name === undefined || body === undefined) throw new SealBroken('this is not sealed text')
       if (name !== masterName)
         throw new OtherMasterKey(
           `sealed under another master key (its name is ${name}, that of the configured one ${masterName}): set COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE to the key of this store`,
         )
       const bytes = Buffer.from(body, 'base64url')
-      if (bytes.length < SALT_BYTES + TAG_BYTES) throw new SealBroken('what should be sealed text is not')
+      if (bytes.length < SALT_BYTES + TAG_BYTES) throw new SealBroken('this is not sealed text')
       const { key, iv } = derive(bytes.subarray(0, SALT_BYTES))
       const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(
         Buffer.from(purpose),

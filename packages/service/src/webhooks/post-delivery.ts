@@ -36,7 +36,7 @@ export async function postDelivery(
   const timer = setTimeout(end, options.timeoutMs ?? TIMEOUT_MS)
   signal.addEventListener('abort', end)
   try {
-    if (entry === undefined) throw new Error('the log does not have this entry any more')
+    if (entry === undefined) throw new Error('the entry is no longer in the log')
     const { headers, body } = createWebhookMessage(entry, secrets, nowMs)
     const answer = await guardedRequest(
       new URL(url),

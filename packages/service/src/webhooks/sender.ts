@@ -134,7 +134,7 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
       const sending = sendTo(webhookId)
         // The lease ends by itself, and then another node tries.
         .catch((err: unknown) =>
-          log.warn({ err, webhook_id: webhookId }, 'a webhook could not be served; trying again'),
+          log.warn({ err, webhook_id: webhookId }, 'sending to a webhook failed; trying again'),
         )
         .finally(() => {
           running.delete(webhookId)
@@ -152,7 +152,7 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
         await startDue()
         isFailing = false
       } catch (err) {
-        if (!isFailing) log.warn({ err }, 'what is due to webhooks could not be asked; trying again')
+        if (!isFailing) log.warn({ err }, 'due webhooks could not be loaded; trying again')
         isFailing = true
       }
       const restMs = Math.max(POLL_PAUSE_MS_MIN, (performance.now() - beganMs) * POLL_SHARE)

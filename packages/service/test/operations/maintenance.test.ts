@@ -112,13 +112,13 @@ describe('backup and restore', () => {
       said: expect.stringContaining('4 entries'),
     })
   })
-  test('a backup writes over nothing', async () => {
+  test('a backup overwrites nothing', async () => {
     const { store } = await revoking(0)
     const copy = join(folder, 'copy.db')
     writeFileSync(copy, 'mine')
     expect(await here('backup', copy)).toMatchObject({
       code: 1,
-      noted: expect.stringContaining('writes over nothing'),
+      noted: expect.stringContaining('overwrites nothing'),
     })
     expect(statSync(copy).size).toBe(4)
     await store.close()

@@ -274,7 +274,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     await ask(place, `UPDATE webhooks SET url = '${createSealer(old).seal('forgotten', 'x')}'`)
     expect(await rotate()).toMatchObject({
       code: 1,
-      noted: expect.stringContaining('webhooks.url holds sealed text that is not known of'),
+      noted: expect.stringContaining('webhooks.url holds sealed text but is not a listed sealed column'),
     })
     expect(await inside(old)).toEqual(before)
   })

@@ -418,7 +418,7 @@ describe('a backup', () => {
     const backup = join(directory, 'backup.db')
     expect(await backupSqlite(file, backup, MASTER_KEY)).toEqual({ position: 4, sites: 1 })
     expect((statSync(backup).mode & 0o777).toString(8)).toBe('600')
-    await expect(backupSqlite(file, backup, MASTER_KEY)).rejects.toThrow(/writes over nothing/)
+    await expect(backupSqlite(file, backup, MASTER_KEY)).rejects.toThrow(/overwrites nothing/)
     const lost = { siteId, ppid: ppid(), reason: undefined }
     await store.revokeUser(lost, context())
     await expect(restoreSqlite(backup, file, { masterKey: MASTER_KEY, nowMs: NOW })).rejects.toThrow(

@@ -338,7 +338,7 @@ export const webhookLoad = read(function* (): Transaction<WebhookLoad> {
        (SELECT COUNT(*) FROM deliveries WHERE status = 'failed') AS failed,
        (SELECT COUNT(*) FROM webhooks WHERE status = 'disabled' AND deleted_at IS NULL) AS disabled`,
   )
-  if (found === undefined) throw new Error('counting gave nothing')
+  if (found === undefined) throw new Error('the count returned no row')
   return {
     pending: number(found, 'pending'),
     oldestPendingAtMs: optionalNumber(found, 'oldest'),

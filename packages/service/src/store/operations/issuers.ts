@@ -293,7 +293,7 @@ function toEntryPosition(
 
 function* requireIssuerRow(siteId: SiteId, name: string): Transaction<Row> {
   const found = yield* findIssuerRow(siteId, name)
-  if (found === undefined) throw new Error('an issuer that was just written is not there')
+  if (found === undefined) throw new Error('an issuer that was just written is missing')
   return found
 }
 

@@ -25,7 +25,7 @@ export function* confirmTime(atMs: number, resets: number): Transaction<Confirme
 /** The highest time that this store has confirmed since the last reset. */
 export const confirmedTime = read(function* (): Transaction<ConfirmedTime> {
   const kept = yield* row('SELECT at, resets FROM confirmed_time WHERE one = 1')
-  if (kept === undefined) throw new Error('the store has lost its time')
+  if (kept === undefined) throw new Error('the store has no confirmed time')
   return toTime(kept)
 })
 
@@ -36,7 +36,7 @@ export const confirmedTime = read(function* (): Transaction<ConfirmedTime> {
 export function* resetTime(atMs: number, context: AuditContext): Transaction<{ readonly fromMs: number }> {
   // Counting first blocks transactions that would move the time, so `at` is the final value.
   const left = yield* row('UPDATE confirmed_time SET resets = resets + 1 WHERE one = 1 RETURNING at')
-  if (left === undefined) throw new Error('the store has lost its time')
+  if (left === undefined) throw new Error('the store has no confirmed time')
   const fromMs = number(left, 'at')
   yield* rows('UPDATE confirmed_time SET at = $1 WHERE one = 1', Math.floor(atMs))
   const detail = { from: rfc3339(fromMs) }

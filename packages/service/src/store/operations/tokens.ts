@@ -59,7 +59,7 @@ export function* createToken(
 ): Transaction<'created' | 'revoked' | 'too_many'> {
   const { siteId, ppid, chain } = token
   const leaf = chain[0]
-  if (leaf === undefined) throw new TypeError('a token stands on a credential')
+  if (leaf === undefined) throw new TypeError('a token needs a credential')
   yield* lockChain(token)
   if (seen !== undefined) yield* recordCredentials([seen], nowMs)
   if (yield* isRevoked(token)) return 'revoked'

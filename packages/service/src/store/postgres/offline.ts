@@ -81,7 +81,7 @@ export async function beginDatabaseEpoch(
       })
       if ((await logState())?.epoch === epoch) return { epoch, position: state.position }
     }
-    throw new Error('entries are being added all the time: stop the nodes first')
+    throw new Error('entries are added faster than they can be audited: stop the nodes first')
   })
 }
 

@@ -70,7 +70,7 @@ export async function openPostgresStore({
 
   const lineageNow = async () => {
     const [row] = await readers.read((query) => query('SELECT log_lineage() AS lineage'))
-    if (row === undefined) throw new Error('PostgreSQL does not tell its lineage')
+    if (row === undefined) throw new Error('PostgreSQL did not report its lineage')
     return text(row, 'lineage')
   }
 

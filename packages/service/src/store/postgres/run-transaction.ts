@@ -94,7 +94,7 @@ async function append(
     bodyJson,
     at,
   ])
-  if (row === undefined) throw new Error('append_entry gave nothing')
+  if (row === undefined) throw new Error('append_entry returned no row')
   const before = {
     position: number(row, 'out_position') - 1,
     digest: text(row, 'out_digest'),
@@ -106,7 +106,7 @@ async function append(
   }
   const after = extendLog(requireIntegrity(context), { epoch, siteId, kind, bodyJson, at }, before)
   const { seq, position, hash } = after
-  if (text(row, 'out_hash') !== hash) throw new Error('append_entry wrote another entry than it was given')
+  if (text(row, 'out_hash') !== hash) throw new Error('append_entry wrote a different entry')
   send(
     `WITH head AS (UPDATE heads SET mac = $2 WHERE site_id = $1) UPDATE log SET digest = $3, mac = $4 WHERE one = 1`,
     [siteId, after.headMac, after.digest, after.logMac],

@@ -13,7 +13,7 @@ export async function requireSafeSettings(query: Query): Promise<void> {
        CAST(pg_is_in_recovery() AS TEXT) AS in_recovery, current_setting('server_encoding') AS encoding,
        CAST(current_setting('server_version_num') AS INTEGER) AS version`,
   )
-  if (found === undefined) throw new Error('PostgreSQL does not tell its settings')
+  if (found === undefined) throw new Error('PostgreSQL did not report its settings')
   const faults = [
     found.fsync !== 'on' && 'fsync is off: confirmed writes would be lost in a crash',
     found.full_page_writes !== 'on' && 'full_page_writes is off: a crash could tear pages',

@@ -40,7 +40,7 @@ export async function backupSqlite(
 ): Promise<Backup> {
   const path = resolve(target)
   if (existsSync(path))
-    throw new Error(`there is a file ${path}, and a backup writes over nothing: choose another name`)
+    throw new Error(`there is a file ${path}, and a backup overwrites nothing: choose another name`)
   createPrivateFile(path)
   try {
     const source = openForReading(resolve(file))

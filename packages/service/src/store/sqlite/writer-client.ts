@@ -118,7 +118,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
       if (isEnded || onClosed !== undefined)
         return Promise.reject(new StoreUnavailable('the store is closed'))
       if (waiting.size >= WAITING_MAX)
-        return Promise.reject(new StoreUnavailable('the store has too much to write'))
+        return Promise.reject(new StoreUnavailable('too many writes are waiting for the store'))
       return new Promise((resolve, reject) => {
         const id = ++lastId
         waiting.set(id, {

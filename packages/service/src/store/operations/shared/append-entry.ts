@@ -29,7 +29,6 @@ export function* appendEntry<Kind extends EntryKind>(
     prev_hash: GENESIS_HASH,
     hash: GENESIS_HASH,
   }
-  if (parseEntry(draft) === undefined)
-    throw new TypeError(`a log entry of kind ${kind} does not follow its grammar`)
+  if (parseEntry(draft) === undefined) throw new TypeError(`a log entry of kind ${kind} is invalid`)
   return yield* append({ siteId, kind, bodyJson: canonicalJson(body as unknown as JsonValue), atMs })
 }

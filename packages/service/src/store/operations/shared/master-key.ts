@@ -71,7 +71,7 @@ export function* resealAll(
     )
     if (left !== undefined)
       throw new Error(
-        `nothing was changed, because ${table}.${column} holds sealed text that is not known of`,
+        `nothing was changed, because ${table}.${column} holds sealed text but is not a listed sealed column`,
       )
   }
   const target = sealedUnder(masterKeySeal) ?? ''
