@@ -79,7 +79,8 @@ const sameAs: Readonly<Record<string, string>> = {
 /** Lines of blocks of which the others are run, one by one. */
 const linesNotRun = ['npm ci && npm run build', 'alias countersign=']
 
-const ruleOf = ({ file, kind }: Block) => runs.find((rule) => rule.file === file && rule.kinds.includes(kind))
+const findRule = ({ file, kind }: Block) =>
+  runs.find((rule) => rule.file === file && rule.kinds.includes(kind))
 const isMarked = ({ kind }: Block) => /^\w+ not-run: \S.{10,}$/.test(kind)
 
 describe('every program and command of the documents', () => {
@@ -95,7 +96,7 @@ describe('every program and command of the documents', () => {
     }
     if (isMarked(block))
       return expect(notRun[block.file]?.some((begin) => block.body.startsWith(begin))).toBe(true)
-    const rule = ruleOf(block)
+    const rule = findRule(block)
     expect(
       rule,
       'no test runs this block: run it, or mark it as not-run with a reason and list it here',
@@ -125,7 +126,7 @@ describe('every program and command of the documents', () => {
       .filter((block) => block.file === 'docs/operating.md' && !isMarked(block))
       .flatMap(({ body }) => body.trim().split('\n'))
     const [, listed = ''] = /for \(const begin of \[([^\]]*)\]\)/.exec(source) ?? []
-    const begins = [...source.matchAll(/lineOf\((['"])(.+?)\1\)/g), ...listed.matchAll(/(')(.+?)'/g)].map(
+    const begins = [...source.matchAll(/findLine\((['"])(.+?)\1\)/g), ...listed.matchAll(/(')(.+?)'/g)].map(
       ([, , text = '']) => text,
     )
     expect(begins.length).toBeGreaterThan(6)

@@ -60,11 +60,11 @@ const sources = readAll(FILES.sources)
 const TEXTS: Readonly<Record<Area, ReturnType<typeof readAll>>> = {
   docs: readAll(FILES.docs),
   strings: sources.map(([file, text]) => [file, text.replaceAll(COMMENT, blank)]),
-  comments: sources.map(([file, text]) => [file, commentsOf(text)]),
+  comments: sources.map(([file, text]) => [file, findComments(text)]),
   tests: readAll(FILES.tests),
 }
 
-function commentsOf(text: string): string {
+function findComments(text: string): string {
   let end = 0
   let comments = ''
   for (const { 0: comment, index } of text.matchAll(COMMENT)) {
@@ -75,7 +75,7 @@ function commentsOf(text: string): string {
 }
 
 /** `docs/errors.md:12`, for each occurrence. */
-function placesOf(pattern: RegExp, area: Area): readonly string[] {
+function findOccurrences(pattern: RegExp, area: Area): readonly string[] {
   return TEXTS[area].flatMap(([file, text]) =>
     [...text.matchAll(pattern)].map(({ index }) => `${file}:${text.slice(0, index).split('\n').length}`),
   )
@@ -83,7 +83,7 @@ function placesOf(pattern: RegExp, area: Area): readonly string[] {
 
 describe.each(Object.entries(BUDGETS))('"%s"', (word, [pattern, budget]) => {
   test.each(Object.keys(TEXTS) as Area[])('in %s occurs as often as its budget says', (area) => {
-    const places = placesOf(pattern, area)
+    const places = findOccurrences(pattern, area)
     const allowed = budget[area] ?? 0
     const advice =
       places.length > allowed
@@ -99,7 +99,7 @@ test('every area has texts', () => {
 
 test('comments and strings are told apart', () => {
   const text = "const a = 'https://x.example' // one\n/** two\n * three */ const b = 'four'\n"
-  expect(commentsOf(text).replaceAll(/\s+/g, ' ').trim()).toBe('// one /** two * three */')
+  expect(findComments(text).replaceAll(/\s+/g, ' ').trim()).toBe('// one /** two * three */')
   expect(text.replaceAll(COMMENT, blank).replaceAll(/\s+/g, ' ').trim()).toBe(
     "const a = 'https://x.example' const b = 'four'",
   )

@@ -9,7 +9,7 @@ import { freePort } from '../packages/service/test/store/postgres-server.ts'
 /** The commands of docs/operating.md as they stand, with other places and another port. */
 const text = readFileSync(join(import.meta.dirname, '../docs/operating.md'), 'utf8')
 const lines = [...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([, block = '']) => block.trim().split('\n'))
-const lineOf = (begin: string): string => {
+const findLine = (begin: string): string => {
   const found = lines.find((line) => line.startsWith(begin))
   if (found === undefined) throw new Error(`docs/operating.md has no line that begins with ${begin}`)
   return found
@@ -56,7 +56,7 @@ async function paste(line: string): Promise<Ran> {
 
 /** Runs `countersign serve …` until `work` is done, and gives its exit code. */
 async function serving(work: () => Promise<void>): Promise<number | null> {
-  const argv = here(lineOf('countersign serve --config'))
+  const argv = here(findLine('countersign serve --config'))
     .replace(/ {2,}#.*$/, '')
     .split(' ')
     .slice(1)
@@ -83,7 +83,7 @@ test('the commands of docs/operating.md do what is written there, one after the 
   const { COUNTERSIGN_CONFIG: _, ...first } = env
   const made = await promisify(execFile)(
     'bash',
-    ['-c', `${COUNTERSIGN}\n${here(lineOf('countersign init'))}`],
+    ['-c', `${COUNTERSIGN}\n${here(findLine('countersign init'))}`],
     {
       cwd: directory,
       env: first,
@@ -94,8 +94,8 @@ test('the commands of docs/operating.md do what is written there, one after the 
     expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
 
   const code = await serving(async () => {
-    expect(await paste(lineOf("(umask 077; sed 's/^/X-API-Key"))).toMatchObject({ code: 0 })
-    expect(JSON.parse((await paste(lineOf('curl -s -X POST'))).said)).toMatchObject({
+    expect(await paste(findLine("(umask 077; sed 's/^/X-API-Key"))).toMatchObject({ code: 0 })
+    expect(JSON.parse((await paste(findLine('curl -s -X POST'))).said)).toMatchObject({
       site_id: 'shop.example',
       bearer: 'on',
     })
@@ -115,16 +115,16 @@ test('the commands of docs/operating.md do what is written there, one after the 
   })
   expect(code).toBe(0)
 
-  expect(await paste(lineOf('countersign reset-time   '))).toMatchObject({
+  expect(await paste(findLine('countersign reset-time   '))).toMatchObject({
     code: 2,
     said: expect.stringContaining('The time on record is'),
   })
-  expect(await paste(lineOf('countersign reset-time --yes'))).toMatchObject({ code: 0 })
-  expect(await paste(lineOf('countersign accept-rollback   '))).toMatchObject({
+  expect(await paste(findLine('countersign reset-time --yes'))).toMatchObject({ code: 0 })
+  expect(await paste(findLine('countersign accept-rollback   '))).toMatchObject({
     code: 2,
     said: expect.stringContaining('is missing from the store'),
   })
-  expect(await paste(lineOf('countersign accept-rollback --yes'))).toMatchObject({
+  expect(await paste(findLine('countersign accept-rollback --yes'))).toMatchObject({
     code: 0,
     said: expect.stringContaining('new epoch'),
   })
@@ -143,7 +143,7 @@ test('the commands of docs/operating.md do what is written there, one after the 
     'COUNTERSIGN_MASTER_KEY_NEW_FILE=',
     'mv new.key',
   ]) {
-    expect(await paste(lineOf(begin))).toMatchObject({ code: 0 })
+    expect(await paste(findLine(begin))).toMatchObject({ code: 0 })
   }
   expect(existsSync(join(directory, 'new.key'))).toBe(false)
   expect(readFileSync(join(home, 'data/master.key'), 'utf8')).not.toBe(old)

@@ -13,7 +13,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DevProcess, startDevProcess } from '../../scripts/dev-process.ts'
 import { type NginxProcess, startNginx, whyNoNginx } from './nginx-process.ts'
-import { type Asking, askingOf } from './seen-fetch.ts'
+import { type Asking, toAsking } from './seen-fetch.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/forward-auth.md'), 'utf8')
 const [SERVER, QUESTION] = [...guide.matchAll(/^```nginx\n(.*?)^```$/gms)].map(([, block]) =>
@@ -47,7 +47,7 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'countersign-nginx-'))
     service = await startDevProcess()
-    asking = askingOf(service.dev)
+    asking = toAsking(service.dev)
     upstream = createServer((incoming, response) => {
       reached = { url: incoming.url, headers: incoming.headers }
       incoming.resume().on('end', () => response.end('an order'))

@@ -2,13 +2,13 @@ import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DevProcess, startDevProcess } from '../../scripts/dev-process.ts'
-import { type Asking, askingOf, type Issued, seenFetch } from './seen-fetch.ts'
+import { type Asking, type Issued, seenFetch, toAsking } from './seen-fetch.ts'
 
 let service: DevProcess
 let asking: Asking
 beforeAll(async () => {
   service = await startDevProcess()
-  asking = askingOf(service.dev)
+  asking = toAsking(service.dev)
 })
 afterAll(() => service?.stop())
 

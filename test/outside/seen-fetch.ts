@@ -41,7 +41,7 @@ export interface Asking {
 
 let users = 0
 
-export function askingOf({ base_url, site_id, site_key }: DevFile): Asking {
+export function toAsking({ base_url, site_id, site_key }: DevFile): Asking {
   const post = async <T>(path: string, body: object, status: number): Promise<T> => {
     const headers = {
       'Content-Type': 'application/json',

@@ -60,9 +60,9 @@ export class Ledger {
 
   /** Counts once, however often it is missed. */
   #lose(thing: Thing, text: string): void {
-    if (this.#lost.has(nameOf(thing))) return
-    this.#lost.add(nameOf(thing))
-    this.fault('lost', `${nameOf(thing)} ${text}`)
+    if (this.#lost.has(toName(thing))) return
+    this.#lost.add(toName(thing))
+    this.fault('lost', `${toName(thing)} ${text}`)
   }
 
   /**
@@ -77,12 +77,12 @@ export class Ledger {
     for (const { hash } of log.entries.slice(this.#hashes.length)) this.#hashes.push(hash)
     const found = byName(log.entries)
     for (const thing of this.things) {
-      const [entry, ...more] = found.get(nameOf(thing)) ?? []
-      if (more.length > 0) this.fault('log', `${nameOf(thing)} is in the log ${more.length + 1} times`)
+      const [entry, ...more] = found.get(toName(thing)) ?? []
+      if (more.length > 0) this.fault('log', `${toName(thing)} is in the log ${more.length + 1} times`)
       if (thing.state === 'revoked' && entry === undefined)
         this.#lose(thing, 'was acknowledged and is not in the log')
       if (thing.state === 'living' && entry !== undefined)
-        this.fault('log', `${nameOf(thing)} is in the log and was not revoked`)
+        this.fault('log', `${toName(thing)} is in the log and was not revoked`)
       const { place } = thing
       if (
         entry !== undefined &&
@@ -107,7 +107,7 @@ export class Ledger {
     const left = [...things]
     const work = async () => {
       for (let thing = left.pop(); thing !== undefined; thing = left.pop()) {
-        const isLogged = found.has(nameOf(thing))
+        const isLogged = found.has(toName(thing))
         await this.#checkThing(
           client,
           thing,
@@ -145,7 +145,7 @@ export class Ledger {
     if (again.status !== 200 || wasRevoked !== isLogged) {
       this.fault(
         'half',
-        `${nameOf(thing)} in the log: ${isLogged}; revoked again: ${JSON.stringify(again.body)}`,
+        `${toName(thing)} in the log: ${isLogged}; revoked again: ${JSON.stringify(again.body)}`,
       )
     }
     if (thing.kind !== 'token') thing.place = { epoch: again.body.epoch, seq: again.body.seq }
@@ -171,7 +171,7 @@ export function revoke(client: Client, { kind, made, token }: Thing): Promise<To
 }
 
 /** What the entry of its revocation is found under. */
-function nameOf({ kind, made, token }: Thing): string {
+function toName({ kind, made, token }: Thing): string {
   const name = kind === 'user' ? made.ppid : kind === 'credential' ? made.id : tokenSha256(token)
   return `${ENTRY_KINDS[kind]} ${name}`
 }

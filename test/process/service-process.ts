@@ -109,7 +109,7 @@ export async function startService(home: ServiceHome, options: StartOptions = {}
   const [script, words] = typeof entry === 'string' ? [MAIN, [entry]] : [entry, []]
   const startedMs = performance.now()
   const child = spawnNode(script, words, {
-    ...placeOf({ ...home, databaseUrl }),
+    ...toEnvironment({ ...home, databaseUrl }),
     COUNTERSIGN_PORT: String(port),
     COUNTERSIGN_ADMIN_PORT: 'off',
     COUNTERSIGN_PROTECTED_SITE: 'demo.localhost',
@@ -182,7 +182,7 @@ export function runCommand(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<RanCommand> {
-  const child = spawnNode(MAIN, argv, { ...placeOf(home), ...env })
+  const child = spawnNode(MAIN, argv, { ...toEnvironment(home), ...env })
   let [said, noted] = ['', '']
   child.stdout.on('data', (bytes: Buffer) => (said += bytes))
   child.stderr.on('data', (bytes: Buffer) => (noted += bytes))
@@ -194,7 +194,7 @@ export function runCommand(
   })
 }
 
-function placeOf({ baseUrl, dataDir, masterKey, databaseUrl }: ServiceHome): Record<string, string> {
+function toEnvironment({ baseUrl, dataDir, masterKey, databaseUrl }: ServiceHome): Record<string, string> {
   return {
     COUNTERSIGN_BASE_URL: baseUrl,
     COUNTERSIGN_DATA_DIR: dataDir,

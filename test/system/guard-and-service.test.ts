@@ -53,12 +53,12 @@ const ready = async (options: Partial<GuardOptions> = {}) => {
   await guard.ready()
   return guard
 }
-const codeOf = async (guard: Guard, headers: Record<string, string>) => {
+const loadCode = async (guard: Guard, headers: Record<string, string>) => {
   const verdict = await guard.verify(testRequest('GET', ROUTE, headers), { scope: 'orders:read' })
   return verdict.ok ? 'allowed' : verdict.code
 }
-const shown = (guard: Guard, header: string) => codeOf(guard, { 'x-service-credential': header })
-const borne = (guard: Guard, token: string) => codeOf(guard, { authorization: `Bearer ${token}` })
+const shown = (guard: Guard, header: string) => loadCode(guard, { 'x-service-credential': header })
+const borne = (guard: Guard, token: string) => loadCode(guard, { authorization: `Bearer ${token}` })
 const waiting = { Prefer: 'wait=20' }
 
 describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () => {

@@ -32,7 +32,7 @@ export function findTerminal(): { readonly name: string; readonly open: OpenTerm
 }
 
 /** Some shells that start another take its prompt away. */
-const shellOf = (env: Surroundings['env']) => `PS1='${env.PS1}' exec sh`
+const toShell = (env: Surroundings['env']) => `PS1='${env.PS1}' exec sh`
 
 let count = 0
 
@@ -43,7 +43,7 @@ const openTmux: OpenTerminal = ({ cwd, env }) => {
   const socket = join(env.HOME ?? cwd, `tmux-${count++}`)
   const tmux = (...argv: string[]) =>
     execFileSync('tmux', ['-S', socket, '-f', '/dev/null', ...argv], { env, encoding: 'utf8' })
-  tmux('new-session', '-d', '-x', String(COLUMNS), '-y', '60', '-c', cwd, shellOf(env))
+  tmux('new-session', '-d', '-x', String(COLUMNS), '-y', '60', '-c', cwd, toShell(env))
   return {
     type(line) {
       if (line === '^C') return void tmux('send-keys', 'C-c')
@@ -56,7 +56,7 @@ const openTmux: OpenTerminal = ({ cwd, env }) => {
 }
 
 const openScript: OpenTerminal = ({ cwd, env }) => {
-  const child = spawn('script', ['-qfec', shellOf(env), '/dev/null'], {
+  const child = spawn('script', ['-qfec', toShell(env), '/dev/null'], {
     cwd,
     env,
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -8,16 +8,16 @@ beforeAll(async () => {
 })
 afterAll(() => home?.close())
 
-const modeOf = (name: string) => statSync(home.file(name)).mode & 0o777
-const jsonOf = (name: string) => JSON.parse(readFileSync(home.file(name), 'utf8'))
+const readMode = (name: string) => statSync(home.file(name)).mode & 0o777
+const readJson = (name: string) => JSON.parse(readFileSync(home.file(name), 'utf8'))
 
 describe('keygen', () => {
   test('prints the public half, and keeps the private one in a file for its owner only', async () => {
     const { code, out, err } = await home.run(['keygen', 'holder.jwk'])
     expect(code).toBe(0)
     expect(out).toMatch(/^did:key:z6Mk\w+\n$/)
-    expect(modeOf('holder.jwk')).toBe(0o600)
-    const { d } = jsonOf('holder.jwk')
+    expect(readMode('holder.jwk')).toBe(0o600)
+    const { d } = readJson('holder.jwk')
     expect(d).toMatch(/^[\w-]{43}$/)
     expect(out + err).not.toContain(d)
   })
@@ -78,8 +78,8 @@ describe('issue', () => {
     ])
     expect(code).toBe(0)
     expect(out).toMatch(/^cred_\w+\n$/)
-    expect(modeOf('bob.json')).toBe(0o600)
-    expect(jsonOf('bob.json').credentialSubject.holder_key).toBe(did.trim())
+    expect(readMode('bob.json')).toBe(0o600)
+    expect(readJson('bob.json').credentialSubject.holder_key).toBe(did.trim())
   })
   test('signs here with an issuer key, and the site does not trust it until it is told to', async () => {
     const { out: issuer } = await home.run(['keygen', 'issuer.jwk'])

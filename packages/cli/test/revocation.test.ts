@@ -24,7 +24,7 @@ async function issued(
   return json()
 }
 
-const auditOf = async (action: string, target: string) => {
+const loadAudit = async (action: string, target: string) => {
   const { json } = await home.run(['audit', '--limit', '50', '--json'])
   return json().items.filter(
     (row: { action: string; target: string }) => row.action === action && row.target === target,
@@ -59,7 +59,7 @@ describe('revoke-user', () => {
       tokens: 0,
     })
     expect((await home.run(['status', credential_id])).code).toBe(0)
-    expect(await auditOf('user.revoke', ppid)).toEqual([])
+    expect(await loadAudit('user.revoke', ppid)).toEqual([])
   })
   test('revokes, says it again the second time, and is undone for newer credentials only', async () => {
     const { ppid, credential_id } = await issued('revoked')
@@ -70,7 +70,7 @@ describe('revoke-user', () => {
     const again = await home.run(['revoke-user', ppid, '--yes', '--json'])
     expectAnswer('revoke_user', again.json())
     expect(again.json()).toMatchObject({ already_revoked: true, credential_ids: [credential_id] })
-    expect(await auditOf('user.revoke', ppid)).toContainEqual(
+    expect(await loadAudit('user.revoke', ppid)).toContainEqual(
       expect.objectContaining({ reason: 'lost laptop' }),
     )
     const status = await home.run(['status', credential_id, '--json'])

@@ -170,7 +170,7 @@ async function createWorld(random: Random) {
     if (random.oneIn(3)) hold('of another issuer', (await abroad.issue(grant())).credential)
     if (random.oneIn(6)) hold('of another site', (await elsewhere.issue(grant())).credential)
   }
-  const idOf = ({ credential }: Holding) => String(credential.id).slice('did:service:'.length)
+  const toId = ({ credential }: Holding) => String(credential.id).slice('did:service:'.length)
   const [foreign] = abroad.issuers
   const [strange] = elsewhere.issuers
   if (foreign === undefined || strange === undefined) throw new Error('a test site has an issuer')
@@ -186,8 +186,8 @@ async function createWorld(random: Random) {
     issue,
     issue,
     issue,
-    () => site.revoke(idOf(random.pick(holdings))),
-    () => site.revoke(idOf(random.pick(holdings))),
+    () => site.revoke(toId(random.pick(holdings))),
+    () => site.revoke(toId(random.pick(holdings))),
     () => site.revokeUser(someUser()),
     async () => {
       const user = someUser()

@@ -3,7 +3,7 @@ import { createGuard, FAIL_OPEN } from '../src/index.ts'
 import { createTestSite } from '../src/testing/index.ts'
 
 /** The requests of a guard that was ready and then closed, by path. */
-async function requestsOf(options: object) {
+async function collectRequests(options: object) {
   const site = await createTestSite()
   const seen: { readonly path: string; readonly headers: Headers; readonly body: unknown }[] = []
   const guard = createGuard({
@@ -24,7 +24,10 @@ async function requestsOf(options: object) {
 }
 
 test('a guard declares its instance, bound and name before it is given a signed head', async () => {
-  const { of, instanceId, verifierId } = await requestsOf({ verifierId: 'web', maxStalenessSeconds: 7.5 })
+  const { of, instanceId, verifierId } = await collectRequests({
+    verifierId: 'web',
+    maxStalenessSeconds: 7.5,
+  })
   expect(verifierId).toBe('web')
   for (const path of ['/snapshot', '/feed']) {
     const [{ headers }] = of(path) as unknown as [{ headers: Headers }]
@@ -37,19 +40,22 @@ test('a guard declares its instance, bound and name before it is given a signed 
 })
 
 test('one that fails open says so, and one without a name goes by its instance', async () => {
-  const { of, instanceId, verifierId } = await requestsOf({ [FAIL_OPEN]: true })
+  const { of, instanceId, verifierId } = await collectRequests({ [FAIL_OPEN]: true })
   expect(verifierId).toBe(instanceId)
   const [{ headers }] = of('/snapshot') as unknown as [{ headers: Headers }]
   expect([headers.get('x-verifier-fail-open'), headers.get('x-verifier-id')]).toEqual(['1', null])
 })
 
 test('two guards of one process are two instances (B4)', async () => {
-  const [one, two] = [await requestsOf({ verifierId: 'web' }), await requestsOf({ verifierId: 'web' })]
+  const [one, two] = [
+    await collectRequests({ verifierId: 'web' }),
+    await collectRequests({ verifierId: 'web' }),
+  ]
   expect(one.instanceId).not.toBe(two.instanceId)
 })
 
 test('every heartbeat is acknowledged with the wall clock, and the end once (B11)', async () => {
-  const { of, instanceId } = await requestsOf({})
+  const { of, instanceId } = await collectRequests({})
   const acks = of('/feed/ack')
   expect(acks.length).toBeGreaterThanOrEqual(4)
   expect(acks.every(({ headers }) => headers.get('x-verifier-instance') === instanceId)).toBe(true)

@@ -179,7 +179,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
 
   const issue = (user: string, scope = ['orders:read', 'orders:write'], bound = true) =>
     site.issue({ user, scope, bound })
-  const fetchOf = ({ credential, holderKey }: TestCredential) =>
+  const createFetch = ({ credential, holderKey }: TestCredential) =>
     agentFetch({
       credential,
       origins: url.origin,
@@ -192,7 +192,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     'a client with a credential (bound: %s) lists and calls tools, and they know who calls',
     async (bound) => {
       const credential = await issue('alice', undefined, bound)
-      const caller = await connect(url, fetchOf(credential))
+      const caller = await connect(url, createFetch(credential))
       expect(await caller.tools()).toEqual(['who', 'write', 'endless', 'stubborn', 'order'])
       expect(await caller.call('who')).toMatchObject({ content: [{ text: JSON.stringify(credential.ppid) }] })
       expect(await caller.call('write')).toMatchObject({ content: [{ text: '{"wrote":"credential"}' }] })
@@ -204,7 +204,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
   )
 
   test('a tool that needs more scope says so to the model', async () => {
-    const caller = await connect(url, fetchOf(await issue('bob', ['orders:read'])))
+    const caller = await connect(url, createFetch(await issue('bob', ['orders:read'])))
     expect(await caller.call('who')).not.toHaveProperty('isError', true)
     expect(await caller.call('write')).toEqual(
       expect.objectContaining({
@@ -234,8 +234,8 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     await expect(connect(url, fetch)).rejects.toThrow(/credential_missing/)
     const lost = await issue('carol')
     await site.revoke(lost)
-    await expect(connect(url, fetchOf(lost))).rejects.toThrow(/credential_revoked.*Access was revoked/)
-    await expect(connect(url, fetchOf(await issue('dan', ['other'])))).rejects.toThrow(
+    await expect(connect(url, createFetch(lost))).rejects.toThrow(/credential_revoked.*Access was revoked/)
+    await expect(connect(url, createFetch(await issue('dan', ['other'])))).rejects.toThrow(
       /scope_insufficient.*orders:read/,
     )
   })
@@ -274,7 +274,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
 
   test('a call that is running when access ends is told so in its answer, and the next one is refused', async () => {
     const lost = await issue('frank')
-    const caller = await connect(url, fetchOf(lost))
+    const caller = await connect(url, createFetch(lost))
     const running = new Promise<void>((resolve) => {
       begun = resolve
     })
@@ -300,7 +300,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     /** Sees how the answer to the call ends, whatever the client above makes of it. */
     const listeningFetch = async (input: never, init: RequestInit) => {
       const isCall = String(init.body).includes('stubborn')
-      const response = await fetchOf(lost)(input, init).catch((error: unknown) => {
+      const response = await createFetch(lost)(input, init).catch((error: unknown) => {
         if (isCall) tell('broken off')
         throw error
       })
@@ -314,7 +314,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
       return new Response(one ?? null, response)
     }
     const caller = await connect(url, listeningFetch as never)
-    const other = await connect(url, fetchOf(kept))
+    const other = await connect(url, createFetch(kept))
     const running = new Promise<void>((resolve) => {
       begun = resolve
     })

@@ -46,16 +46,16 @@ describe('the table of calls', () => {
       expect(row.repeat).toBe({ replayed: 'keyed', secret: 'secret' }[idempotency])
     else expect(['safe', 'once']).toContain(row.repeat)
     expect(row.key).toBe(auth !== 'none' && auth !== 'credential_in_body')
-    expect(row.wait).toBe('prefer' in shapeOf(request.headers))
+    expect(row.wait).toBe('prefer' in toShape(request.headers))
     // The members of path, query and body stand together in one object, so no two may share a name.
-    const all = [request.params, request.query, request.body].map((schema) => Object.keys(shapeOf(schema)))
+    const all = [request.params, request.query, request.body].map((schema) => Object.keys(toShape(schema)))
     expect(new Set(all.flat()).size).toBe(all.flat().length)
     if (method === 'GET' || method === 'DELETE') expect(request.body).toBeUndefined()
     else expect(request.query).toBeUndefined()
   })
 })
 
-function shapeOf(schema: unknown): object {
+function toShape(schema: unknown): object {
   const { shape, def } = (schema ?? {}) as { shape?: object; def?: { shape?: object; in?: unknown } }
   return shape ?? def?.shape ?? {}
 }

@@ -20,8 +20,8 @@ beforeEach(async () => {
 })
 
 const listing = (chain: readonly FeedKeyStatement[]) => ({ feed: { version: 1, keys: [], chain } })
-const pinOf = ({ kid, key }: FeedKey) => ({ [kid]: key.publicKey.multikey })
-const hashPinOf = async ({ key }: FeedKey) => `sha256:${await feedKeySha256(key.publicKey)}`
+const toPin = ({ kid, key }: FeedKey) => ({ [kid]: key.publicKey.multikey })
+const toHashPin = async ({ key }: FeedKey) => `sha256:${await feedKeySha256(key.publicKey)}`
 const rotate = (options?: { compromised?: boolean }) => own.rotate(clock.nowMs, options)
 
 /** `answer` is what discovery says at the moment. */
@@ -240,25 +240,25 @@ describe('S6 a superseded key', () => {
 describe('with pins', () => {
   test('A254 S3 discovery that was swapped from the start is rejected, and the pinned key is accepted', async () => {
     const foreign = await createTestFeedKeys(clock.nowMs)
-    const { isTrusted, problem } = keysBy(() => listing(foreign.chain), pinOf(own.current))
+    const { isTrusted, problem } = keysBy(() => listing(foreign.chain), toPin(own.current))
     expect(await isTrusted(foreign.current)).toBe(false)
     expect(problem()).toBe('feed_key_untrusted')
     expect(await isTrusted(own.current)).toBe(true)
   })
 
   test('a pinned key is trusted while discovery does not answer', async () => {
-    const { isTrusted } = keysBy(() => new Error('cut'), pinOf(own.current))
+    const { isTrusted } = keysBy(() => new Error('cut'), toPin(own.current))
     expect(await isTrusted(own.current)).toBe(true)
   })
 
   test.each<[string, () => Promise<Record<string, string>>]>([
-    ['the current key', async () => pinOf(own.current)],
+    ['the current key', async () => toPin(own.current)],
     [
       'the current key and the hash of the next',
-      async () => ({ ...pinOf(own.current), next: await hashPinOf(own.next) }),
+      async () => ({ ...toPin(own.current), next: await toHashPin(own.next) }),
     ],
-    ['the current key and the next', async () => ({ ...pinOf(own.current), ...pinOf(own.next) })],
-    ['the hash of the next key', async () => ({ next: await hashPinOf(own.next) })],
+    ['the current key and the next', async () => ({ ...toPin(own.current), ...toPin(own.next) })],
+    ['the hash of the next key', async () => ({ next: await toHashPin(own.next) })],
   ])('of %s a guard follows two rotations', async (_, pins) => {
     const { isTrusted } = keysBy(undefined, await pins())
     await isTrusted(own.current)
@@ -275,7 +275,7 @@ describe('with pins', () => {
       await statement(stolen, undefined, { next_sha256: await feedKeySha256(mine.key.publicKey) }),
       await statement(mine, stolen),
     ]
-    const pins = { ...pinOf(own.current), next: await hashPinOf(own.next) }
+    const pins = { ...toPin(own.current), next: await toHashPin(own.next) }
     let answer: readonly FeedKeyStatement[] = forged
     const { isTrusted } = keysBy(() => listing(answer), pins)
     expect(await isTrusted(mine)).toBe(false)
@@ -284,7 +284,7 @@ describe('with pins', () => {
     await clock.advance(10_000)
     expect(await isTrusted(own.current)).toBe(true)
     expect(await isTrusted(stolen)).toBe(false)
-    const alone = keysBy(() => listing(forged), pinOf(stolen))
+    const alone = keysBy(() => listing(forged), toPin(stolen))
     // Control: with one pin, the key itself says what follows.
     expect(await alone.isTrusted(mine)).toBe(true)
   })
@@ -292,7 +292,7 @@ describe('with pins', () => {
   test('are anchors, not exceptions: a pinned key is withdrawn like any other', async () => {
     const old = own.current
     await rotate({ compromised: true })
-    const { isTrusted } = keysBy(undefined, { ...pinOf(old), ...pinOf(own.current) })
+    const { isTrusted } = keysBy(undefined, { ...toPin(old), ...toPin(own.current) })
     expect(await isTrusted(own.current)).toBe(true)
     await rest()
     expect(await isTrusted(old)).toBe(false)

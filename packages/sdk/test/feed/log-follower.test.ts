@@ -25,7 +25,7 @@ beforeEach(async () => {
 })
 afterEach(() => site.close())
 
-const jsonOf = (text: string) => JSON.parse(/data: (.*)/.exec(text)?.[1] ?? '')
+const parseData = (text: string) => JSON.parse(/data: (.*)/.exec(text)?.[1] ?? '')
 const event = (name: string, data: unknown, id = '') =>
   `${id === '' ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 
@@ -58,7 +58,7 @@ async function guardWithMeddling(change: (text: string) => string) {
 /** The entry with something changed, the heartbeat after it left as it is. */
 const changedEntry = (change: (entry: Record<string, unknown>) => unknown) => (text: string) => {
   const [entryText = '', ...others] = text.split('\n\n')
-  const entry = jsonOf(entryText) as Record<string, unknown>
+  const entry = parseData(entryText) as Record<string, unknown>
   const id = /id: (.*)/.exec(entryText)?.[1]
   const name = /event: (.*)/.exec(entryText)?.[1] ?? ''
   return event(name, change(entry), id) + others.join('\n\n')

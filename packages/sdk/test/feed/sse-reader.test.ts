@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createSseReader, type SseEvent } from '../../src/feed/sse-reader.ts'
 
 const encoder = new TextEncoder()
-const bytesOf = (text: string) => encoder.encode(text)
+const toBytes = (text: string) => encoder.encode(text)
 
 /** Reads the bytes in pieces that end at these places. */
 function readCut(bytes: Uint8Array, cuts: readonly number[] = []): SseEvent[] {
@@ -73,7 +73,7 @@ describe('a stream of events', () => {
   test('is read like another parser reads it, however the bytes are cut', () => {
     fc.assert(
       fc.property(text, fc.array(fc.nat(), { maxLength: 20 }), (whole, cuts) => {
-        const events = readCut(bytesOf(whole), cuts)
+        const events = readCut(toBytes(whole), cuts)
         const expected = oracle(whole)
         expect(events.map(({ event, data }) => ({ event, data }))).toEqual(
           expected.map(({ event, data }) => ({ event, data })),
@@ -89,7 +89,7 @@ describe('a stream of events', () => {
   test('says the same byte by byte as at once', () => {
     fc.assert(
       fc.property(text, (whole) => {
-        const bytes = bytesOf(whole)
+        const bytes = toBytes(whole)
         expect(readCut(bytes, [...bytes.keys()])).toEqual(readCut(bytes))
       }),
       { numRuns: 500 },
@@ -104,31 +104,31 @@ describe('a stream of events', () => {
     ['comments in between', ': hello\nid: e.1\n:\nevent: a\ndata: 1\n: x\n\n'],
     ['a byte order mark in front', '\uFEFFid: e.1\nevent: a\ndata: 1\n\n'],
   ])('is read with %s', (_, stream) => {
-    const bytes = bytesOf(stream)
+    const bytes = toBytes(stream)
     for (let cut = 0; cut <= bytes.length; cut++)
       expect(readCut(bytes, [cut])).toEqual([{ event: 'a', data: '1', id: 'e.1' }])
   })
 
   test('keeps a character together that is cut in its middle', () => {
-    const bytes = bytesOf('data: €😀\n\n')
+    const bytes = toBytes('data: €😀\n\n')
     for (let cut = 0; cut <= bytes.length; cut++) expect(readCut(bytes, [cut])[0]?.data).toBe('€😀')
   })
 
   test('has no event that has not come to its end', () => {
-    expect(readCut(bytesOf('event: a\ndata: 1\n'))).toEqual([])
-    expect(readCut(bytesOf('event: a\ndata: 1'))).toEqual([])
-    expect(readCut(bytesOf('event: a\n\nid: 3\n\n: only a comment\n\n'))).toEqual([])
+    expect(readCut(toBytes('event: a\ndata: 1\n'))).toEqual([])
+    expect(readCut(toBytes('event: a\ndata: 1'))).toEqual([])
+    expect(readCut(toBytes('event: a\n\nid: 3\n\n: only a comment\n\n'))).toEqual([])
   })
 
   test('joins several lines of data, and begins each event again', () => {
-    expect(readCut(bytesOf('id: 1\nevent: a\ndata: 1\ndata: 2\n\ndata: 3\n\n'))).toEqual([
+    expect(readCut(toBytes('id: 1\nevent: a\ndata: 1\ndata: 2\n\ndata: 3\n\n'))).toEqual([
       { event: 'a', data: '1\n2', id: '1' },
       { event: 'message', data: '3', id: '1' },
     ])
   })
 
   test('takes no id with a NUL in it', () => {
-    expect(readCut(bytesOf('id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n'))).toMatchObject([
+    expect(readCut(toBytes('id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n'))).toMatchObject([
       { id: '1' },
       { id: '1' },
     ])
@@ -137,9 +137,9 @@ describe('a stream of events', () => {
   test('says how long to wait, if it says so in digits', () => {
     const reader = createSseReader()
     expect(reader.retryMs).toBeUndefined()
-    reader.push(bytesOf('retry: 1e3\nretry: -1\nretry:\n'))
+    reader.push(toBytes('retry: 1e3\nretry: -1\nretry:\n'))
     expect(reader.retryMs).toBeUndefined()
-    reader.push(bytesOf('retry: 1500\n'))
+    reader.push(toBytes('retry: 1500\n'))
     expect(reader.retryMs).toBe(1_500)
   })
 
@@ -148,9 +148,9 @@ describe('a stream of events', () => {
     ['in many lines', '', 'data: x\n'],
   ])('may not go on without end %s', (_, first, more) => {
     const reader = createSseReader(1_000)
-    reader.push(bytesOf(first))
+    reader.push(toBytes(first))
     expect(() => {
-      for (let i = 0; i < 1_001; i++) reader.push(bytesOf(more))
+      for (let i = 0; i < 1_001; i++) reader.push(toBytes(more))
     }).toThrow(RangeError)
   })
 })

@@ -213,7 +213,7 @@ describe('the host that was signed', () => {
   })
 
   describe('is named when it may be why a proof was rejected', () => {
-    const detailOf = async (of: Guard, signedUrl: string, seenUrl: string) => {
+    const loadDetail = async (of: Guard, signedUrl: string, seenUrl: string) => {
       const verdict = await of.verify(post(await signed('POST', signedUrl), BODY, seenUrl))
       if (verdict.ok) throw new Error('accepted')
       return verdict.detail
@@ -221,17 +221,17 @@ describe('the host that was signed', () => {
 
     test('a request under another name than that of the site', async () => {
       // What a self-hosted Next and a proxy without `proxy_set_header Host` show the application.
-      expect(await detailOf(guard, 'https://shop.example/x', 'http://localhost:3000/x')).toBe(
+      expect(await loadDetail(guard, 'https://shop.example/x', 'http://localhost:3000/x')).toBe(
         'this application was called as localhost:3000, which is not the site shop.example; its operator must set publicOrigin to the address that callers use',
       )
-      expect(await detailOf(guard, 'https://shop.example/x', 'http://<script>/x')).toContain(
+      expect(await loadDetail(guard, 'https://shop.example/x', 'http://<script>/x')).toContain(
         'was called under a name, which is not',
       )
     })
 
     test('a signature for another host than publicOrigin', async () => {
       const behind = await site.guard({ publicOrigin: 'https://api.other.example/v1' })
-      expect(await detailOf(behind, 'https://shop.example/x', 'https://shop.example/x')).toMatch(
+      expect(await loadDetail(behind, 'https://shop.example/x', 'https://shop.example/x')).toMatch(
         /sign exactly the method, host.* expects signatures for https:\/\/api\.other\.example\/v1, its publicOrigin/,
       )
     })
@@ -266,7 +266,7 @@ describe('the host that was signed', () => {
       const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
       const { onStateChange: _, ...options } = site.guardOptions
       const quiet = createGuard(options)
-      for (let i = 0; i < 3; i++) await detailOf(quiet, 'https://shop.example/x', 'http://localhost:3000/x')
+      for (let i = 0; i < 3; i++) await loadDetail(quiet, 'https://shop.example/x', 'http://localhost:3000/x')
       expect(warned.mock.calls.filter(([text]) => String(text).includes('publicOrigin'))).toHaveLength(1)
       warned.mockRestore()
       await quiet.close()

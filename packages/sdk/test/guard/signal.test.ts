@@ -21,7 +21,7 @@ async function letIn(of = guard, what = credential) {
   if (!verdict.ok) throw new Error(verdict.detail)
   return verdict
 }
-const codeOf = ({ aborted, reason }: AbortSignal) =>
+const findCode = ({ aborted, reason }: AbortSignal) =>
   aborted ? (reason as AccessEnded).denial.code : 'still in'
 
 describe('the signal of a running request', () => {
@@ -57,7 +57,7 @@ describe('the signal of a running request', () => {
     const signal = guard.signal(await letIn())
     expect(signal.aborted).toBe(false)
     await end()
-    expect(codeOf(signal)).toBe(code)
+    expect(findCode(signal)).toBe(code)
   })
 
   test('fires with a refusal that can be sent, at the moment at which it is known', async () => {
@@ -79,7 +79,7 @@ describe('the signal of a running request', () => {
     await guard.verify(request)
     const signal = guard.signal(request)
     await site.revoke(credential)
-    expect(codeOf(signal)).toBe('credential_revoked')
+    expect(findCode(signal)).toBe('credential_revoked')
   })
 
   test('of a bearer token fires when the token or what it stands on is gone', async () => {
@@ -89,15 +89,15 @@ describe('the signal of a running request', () => {
     if (!one.ok || !two.ok) throw new Error('not accepted')
     const [first, second] = [guard.signal(one), guard.signal(two)]
     await site.revokeToken(token)
-    expect([codeOf(first), codeOf(second)]).toEqual(['token_invalid', 'still in'])
+    expect([findCode(first), findCode(second)]).toEqual(['token_invalid', 'still in'])
     await site.advance(900_000)
-    expect(codeOf(second)).toBe('token_invalid')
+    expect(findCode(second)).toBe('token_invalid')
   })
 
   test('of a user who was revoked before has fired', async () => {
     const verdict = await letIn()
     await site.revoke(credential)
-    expect(codeOf(guard.signal(verdict))).toBe('credential_revoked')
+    expect(findCode(guard.signal(verdict))).toBe('credential_revoked')
   })
 
   test('of a request that is done is forgotten, and never fires', async () => {
@@ -108,7 +108,7 @@ describe('the signal of a running request', () => {
     done.abort()
     const never = guard.signal(verdict, done.signal)
     await site.revoke(credential)
-    expect([codeOf(signal), codeOf(never), codeOf(other)]).toEqual([
+    expect([findCode(signal), findCode(never), findCode(other)]).toEqual([
       'still in',
       'still in',
       'credential_revoked',
@@ -120,11 +120,11 @@ describe('the signal of a running request', () => {
     const signal = open.signal(await letIn(open))
     await site.cutFeed()
     await site.advance(60_000)
-    expect(codeOf(signal)).toBe('still in')
+    expect(findCode(signal)).toBe('still in')
     await site.repairFeed()
     await site.advance(6_000)
     await site.revoke(credential)
-    expect(codeOf(signal)).toBe('credential_revoked')
+    expect(findCode(signal)).toBe('credential_revoked')
   })
 
   test('fires for each of many, and only for those it concerns', async () => {

@@ -65,7 +65,7 @@ describe('options', () => {
   ]
 
   /** The message of the TypeError that these options cause, or what else happened. */
-  const faultOf = async (name: string, options: unknown): Promise<string> => {
+  const findFault = async (name: string, options: unknown): Promise<string> => {
     try {
       await calls[name]?.run(options as never)
       return 'accepted'
@@ -75,7 +75,7 @@ describe('options', () => {
   }
 
   test.each(names)('%s names an option that it does not know', async (name) => {
-    const message = await faultOf(name, { ...calls[name]?.right, maxStaleness: 5 })
+    const message = await findFault(name, { ...calls[name]?.right, maxStaleness: 5 })
     expect(message).toMatch(/maxStaleness is not an option of .+, which has: /)
   })
 
@@ -83,7 +83,7 @@ describe('options', () => {
     '%s says so when it gets no object',
     async (name) => {
       for (const wrong of [null, 'text', ['list'], 5])
-        expect(await faultOf(name, wrong)).toContain('must be an object')
+        expect(await findFault(name, wrong)).toContain('must be an object')
     },
   )
 
@@ -92,8 +92,8 @@ describe('options', () => {
       (name) => !['exchange', 'a call', 'createTestSite', 'site.guard', 'site.issue'].includes(name),
     ),
   )('%s says so when it gets nothing', async (name) => {
-    expect(await faultOf(name, undefined)).toContain('must be an object')
-    expect(await faultOf(name, {})).not.toMatch(/Cannot (?:read|destructure)|is not a function/)
+    expect(await findFault(name, undefined)).toContain('must be an object')
+    expect(await findFault(name, {})).not.toMatch(/Cannot (?:read|destructure)|is not a function/)
   })
 
   test.each([
@@ -122,13 +122,13 @@ describe('options', () => {
     ['a call', { waitSeconds: '5' }, 'waitSeconds must be a number'],
     ['createTestSite', { bearer: 'yes' }, 'bearer must be "on" or "off"'],
   ])('%s with %j says what is wrong', async (name, spoilt, words) => {
-    expect(await faultOf(name, { ...calls[name]?.right, ...spoilt })).toContain(words)
+    expect(await findFault(name, { ...calls[name]?.right, ...spoilt })).toContain(words)
   })
 
   test('an option that is undefined is one that was left out, and one scope can be delegated as a string', async () => {
-    expect(await faultOf('createGuard', { ...calls.createGuard?.right, publicOrigin: undefined })).toBe(
+    expect(await findFault('createGuard', { ...calls.createGuard?.right, publicOrigin: undefined })).toBe(
       'accepted',
     )
-    expect(await faultOf('delegate', calls.delegate?.right)).toBe('accepted')
+    expect(await findFault('delegate', calls.delegate?.right)).toBe('accepted')
   })
 })

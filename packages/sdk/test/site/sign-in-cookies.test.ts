@@ -38,7 +38,7 @@ class Jar {
   }
 }
 
-const callbackOf = ({ state }: PendingSignIn) =>
+const toCallback = ({ state }: PendingSignIn) =>
   `https://shop.example/callback?code=c&state=${state}&iss=https%3A%2F%2Fauth.example`
 
 describe('pending sign-ins in cookies', () => {
@@ -48,10 +48,10 @@ describe('pending sign-ins in cookies', () => {
     jar.store(await cookies.keep(one, jar.header))
     jar.store(await cookies.keep(two, jar.header))
     for (const pending of [one, two]) {
-      const taken = await cookies.take(callbackOf(pending), jar.header)
+      const taken = await cookies.take(toCallback(pending), jar.header)
       expect(taken.pending).toEqual(pending)
       jar.store(taken.setCookie)
-      expect((await cookies.take(new URL(callbackOf(pending)), jar.header)).pending).toBeUndefined()
+      expect((await cookies.take(new URL(toCallback(pending)), jar.header)).pending).toBeUndefined()
     }
     expect(jar.size).toBe(0)
   })
@@ -76,24 +76,24 @@ describe('pending sign-ins in cookies', () => {
       .store(await cookies.keep(other, undefined))
     const taken = async (callback: string, header: string | undefined, by = cookies) =>
       (await by.take(callback, header)).pending
-    expect(await taken(callbackOf(pending), jar.header)).toEqual(pending)
-    expect(await taken(callbackOf(pending), undefined)).toBeUndefined()
-    expect(await taken(callbackOf(pendingSignIn()), jar.header)).toBeUndefined()
+    expect(await taken(toCallback(pending), jar.header)).toEqual(pending)
+    expect(await taken(toCallback(pending), undefined)).toBeUndefined()
+    expect(await taken(toCallback(pendingSignIn()), jar.header)).toBeUndefined()
     expect(await taken('https://shop.example/callback?code=c', jar.header)).toBeUndefined()
-    expect(await taken(`${callbackOf(pending)}&state=${other.state}`, jar.header)).toBeUndefined()
+    expect(await taken(`${toCallback(pending)}&state=${other.state}`, jar.header)).toBeUndefined()
     expect(
-      await taken(callbackOf(pending), jar.header, createSignInCookies({ secret: `${SECRET}!` })),
+      await taken(toCallback(pending), jar.header, createSignInCookies({ secret: `${SECRET}!` })),
     ).toBeUndefined()
     // A scope that was not asked for must not be slipped in, nor the value of one cookie be used as
     // another.
     const values = jar.header.split('; ').map((pair) => pair.split('='))
     const [[name = '', value = ''] = [], [, second = ''] = []] = values
-    expect(await taken(callbackOf(pending), `${name}=${second}`)).toBeUndefined()
+    expect(await taken(toCallback(pending), `${name}=${second}`)).toBeUndefined()
     const changed = Buffer.from(value, 'base64url')
     changed[20] = (changed[20] ?? 0) ^ 1
-    expect(await taken(callbackOf(pending), `${name}=${changed.toString('base64url')}`)).toBeUndefined()
-    expect(await taken(callbackOf(pending), `${name}=`)).toBeUndefined()
-    expect(await taken(callbackOf(pending), `${name}=${value}; ${name}=${second}`)).toBeUndefined()
+    expect(await taken(toCallback(pending), `${name}=${changed.toString('base64url')}`)).toBeUndefined()
+    expect(await taken(toCallback(pending), `${name}=`)).toBeUndefined()
+    expect(await taken(toCallback(pending), `${name}=${value}; ${name}=${second}`)).toBeUndefined()
   })
 
   test('are at most five in a browser: the oldest is forgotten', async () => {
@@ -102,7 +102,7 @@ describe('pending sign-ins in cookies', () => {
     for (const pending of all) jar.store(await cookies.keep(pending, `theme=dark; ${jar.header}`))
     expect(jar.size).toBe(5)
     const taken = await Promise.all(
-      all.map(async (pending) => (await cookies.take(callbackOf(pending), jar.header)).pending),
+      all.map(async (pending) => (await cookies.take(toCallback(pending), jar.header)).pending),
     )
     expect(taken.map((one) => one !== undefined)).toEqual([false, false, false, true, true, true, true, true])
   })
@@ -113,7 +113,7 @@ describe('pending sign-ins in cookies', () => {
     const all = Array.from({ length: 5 }, () => pendingSignIn({ scope }))
     for (const pending of all) jar.store(await cookies.keep(pending, jar.header))
     expect(jar.header.length).toBeLessThan(8192)
-    expect((await cookies.take(callbackOf(all[4] as PendingSignIn), jar.header)).pending).toEqual(all[4])
+    expect((await cookies.take(toCallback(all[4] as PendingSignIn), jar.header)).pending).toEqual(all[4])
   })
 
   test('that no browser would keep are refused when they are made', async () => {
