@@ -1,11 +1,10 @@
 /**
- * The arrows of the house (ARCHITECTURE.md). Inside the core a folder may import itself and the folders below it in this list, never one
- * above it.
+ * The allowed imports (ARCHITECTURE.md). A layer may import itself and the layers after it in this
+ * list. A layer is a folder, or a file of that name.
  */
-const CORE_FOLDERS = ['log', 'verify', 'holder', 'credential', 'proof', 'encoding']
+const CORE_LAYERS = ['log', 'verify', 'holder', 'credential', 'proof', 'encoding']
 
-/** From the door of the service down to its store. */
-const SERVICE_FLOORS = [
+const SERVICE_LAYERS = [
   'operations',
   'service',
   'app',
@@ -19,21 +18,20 @@ const SERVICE_FLOORS = [
   'sealing',
 ]
 
-/** What an integrator touches, down to what follows the log. */
-const SDK_FLOORS = ['testing', 'adapters', 'guard', 'feed', 'shared']
+const SDK_LAYERS = ['testing', 'adapters', 'guard', 'feed', 'shared']
 
-/** One rule for each floor but the topmost: it may not import anything above it. A floor is a folder, or a file of that name. */
-function arrows(room, floors) {
-  return floors.slice(1).map((floor, i) => {
-    const above = floors.slice(0, i + 1)
+/** One rule for each layer but the first: it may not import the layers before it. */
+function arrows(name, layers) {
+  return layers.slice(1).map((layer, i) => {
+    const above = layers.slice(0, i + 1)
     return {
-      name: `${room}-${floor}-is-below-${above.at(-1)}`,
-      comment: `${floor} may not import ${above.join(', ')}: the arrows point the other way.`,
+      name: `${name}-${layer}-is-below-${above.at(-1)}`,
+      comment: `${layer} may not import ${above.join(', ')}: the arrows point the other way.`,
       severity: 'error',
-      from: { path: `^packages/${room}/src/${floor}[/.]` },
-      // position.ts imports nothing: the types of a log position, for all floors.
+      from: { path: `^packages/${name}/src/${layer}[/.]` },
+      // All layers use the types of a log position. position.ts imports nothing.
       to: {
-        path: `^packages/${room}/src/(?:${above.join('|')})[/.]`,
+        path: `^packages/${name}/src/(?:${above.join('|')})[/.]`,
         pathNot: '^packages/core/src/log/position[.]ts$',
       },
     }
@@ -45,14 +43,14 @@ module.exports = {
   forbidden: [
     {
       name: 'no-circles',
-      comment: 'Two files that need each other are one file, or three.',
+      comment: 'Merge the two files, or move what both need to a third one.',
       severity: 'error',
       from: {},
       to: { circular: true },
     },
     {
       name: 'no-orphans',
-      comment: 'A file that imports nothing and that nothing imports has been forgotten.',
+      comment: 'This file imports nothing, and no file imports it: delete it.',
       severity: 'error',
       from: { orphan: true, pathNot: ['^[^/]+$', '^scripts/', '\\.test\\.ts$', '\\.setup\\.ts$'] },
       to: {},
@@ -63,12 +61,19 @@ module.exports = {
       from: {},
       to: { couldNotResolve: true },
     },
-    ...arrows('core', CORE_FOLDERS),
-    ...arrows('service', SERVICE_FLOORS),
+    ...arrows('core', CORE_LAYERS),
+    ...arrows('service', SERVICE_LAYERS),
     ...arrows('service', ['keys', 'store']),
-    ...arrows('sdk', SDK_FLOORS),
+    ...arrows('sdk', SDK_LAYERS),
     ...arrows('sdk', ['agent', 'client', 'shared']),
     ...arrows('sdk', ['site', 'client']),
+    {
+      name: 'sdk-client-does-not-import-guard',
+      comment: 'A program that only calls the service loads no guard: shared/ has what both need.',
+      severity: 'error',
+      from: { path: '^packages/sdk/src/(?:agent|site|client)/' },
+      to: { path: '^packages/sdk/src/(?:testing|adapters|guard)/' },
+    },
     {
       name: 'sdk-runs-everywhere',
       comment:
@@ -85,13 +90,13 @@ module.exports = {
     },
     {
       name: 'no-import-of-contract',
-      comment: 'contract/ is a front door of its own, outside the size budget; only its tests look in.',
+      comment: 'contract/ is its own entry point (@countersign/core/contract), outside the size budget.',
       severity: 'error',
       from: { path: '^packages/core/src/', pathNot: '^packages/core/src/contract/' },
       to: { path: '^packages/core/src/contract/' },
     },
     {
-      name: 'core-folders-do-not-use-the-front-door',
+      name: 'core-folders-do-not-import-index',
       comment: 'Inside the core, files import each other by name.',
       severity: 'error',
       from: { path: '^packages/core/src/.+/' },
@@ -106,7 +111,7 @@ module.exports = {
       to: { dependencyTypes: ['core'] },
     },
     {
-      name: 'core-stays-at-home',
+      name: 'core-imports-nothing-else',
       comment: 'The core imports nothing from the rest of the repository.',
       severity: 'error',
       from: { path: '^packages/core/src/' },
@@ -114,14 +119,14 @@ module.exports = {
     },
     {
       name: 'core-has-few-dependencies',
-      comment: 'At most four small ones is the budget.',
+      comment: 'The budget is four small dependencies.',
       severity: 'error',
       from: { path: '^packages/core/src/' },
       to: { path: 'node_modules/', pathNot: 'node_modules/zod/' },
     },
     {
       name: 'zod-only-in-contract',
-      comment: 'Schemas and their library are no part of what a verifier loads.',
+      comment: 'A verifier loads neither the schemas nor their library.',
       severity: 'error',
       from: { path: '^packages/core/src/', pathNot: '^packages/core/src/contract/' },
       to: { path: 'node_modules/zod/' },
@@ -140,7 +145,7 @@ module.exports = {
       to: { path: '^packages/cli/' },
     },
     {
-      name: 'cli-uses-front-doors',
+      name: 'cli-imports-entry-points',
       severity: 'error',
       from: { path: '^packages/cli/src/' },
       to: {
@@ -150,9 +155,9 @@ module.exports = {
       },
     },
     {
-      name: 'cli-starts-at-once',
+      name: 'cli-loads-lazily',
       comment:
-        'Help must not wait for what only some commands need: only the folders import the packages at their top, and are themselves imported when needed.',
+        'Help loads nothing that only some commands need. These files load packages and folders lazily.',
       severity: 'error',
       from: {
         path: '^packages/cli/src/(?:(?:commands|terminal|input|service)/)?[^/]+\\.ts$',
@@ -190,7 +195,7 @@ module.exports = {
     },
     {
       name: 'browser-scripts-stand-alone',
-      comment: 'They are served one by one as they are: nothing but each other, and types.',
+      comment: 'Each script is served as it is. It may import other scripts, and types.',
       severity: 'error',
       from: { path: '^packages/service/src/browser/' },
       to: { pathNot: '^packages/service/src/browser/', dependencyTypesNot: ['type-only'] },
@@ -212,15 +217,14 @@ module.exports = {
     },
     {
       name: 'stores-do-not-know-each-other',
-      comment: 'What two stores share stands beside them, not in one of them.',
+      comment: 'What two stores share is in store/, not in one of them.',
       severity: 'error',
       from: { path: '^packages/service/src/store/([^/]+)/' },
       to: { path: '^packages/service/src/store/(?!operations/|migrations/|$1/)[^/]+/' },
     },
     {
       name: 'only-stores-run-operations',
-      comment:
-        'An operation is a transaction in parts; outside of store/ there is only the port, with the types of its records.',
+      comment: 'Other folders use the port (store/store.ts) and the types of its records.',
       severity: 'error',
       from: { path: '^packages/service/src/(?!store/)' },
       to: {
@@ -237,7 +241,7 @@ module.exports = {
     },
     {
       name: 'one-router',
-      comment: 'http/router.ts finds what answers a URL, and nothing else does.',
+      comment: 'Only http/router.ts finds the endpoint of a URL.',
       severity: 'error',
       from: { path: '^packages/service/src/', pathNot: '^packages/service/src/http/router[.]ts$' },
       to: { path: 'node_modules/(?:@fastify/|fastify/|find-my-way/)' },

@@ -132,7 +132,7 @@ interface Use {
   readonly text: string
   /** Where the types of others are in the way: theirs are not ours to check. */
   readonly skipLibCheck: boolean
-  /** A program has no front door to import: it is run, and has no types to read. */
+  /** A program is run, not imported: it has no entry point and no types. */
   readonly program?: string
 }
 

@@ -52,7 +52,7 @@ export async function startDevProcess({
   const [program, ...flags] = command
   // What another command starts is reached as a group, as Ctrl-C does it at a terminal.
   const isGroup = command !== START
-  const child = spawn(program, [...flags, '--port', '0', '--data', data], {
+  const child = spawn(program, [...flags, '--port', '0', '--data-dir', data], {
     cwd: ROOT,
     env: {
       ...ordinaryEnvironment(),

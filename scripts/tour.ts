@@ -174,16 +174,12 @@ showVerdict(
 )
 
 step('A credential that has expired, at the very millisecond of its end')
-showVerdict(
-  await verify({ header: credentialHeader(await issue({ validUntilMs: nowMs })) }, demand, data()),
-)
+showVerdict(await verify({ header: credentialHeader(await issue({ validUntilMs: nowMs })) }, demand, data()))
 
 step('A credential bound to the key of the agent, copied by a thief')
 const bound = await issue({ holderKey: didKey(agentKey.publicKey), delegable: true })
 const boundHeader = credentialHeader(bound)
-showVerdict(
-  await verify({ header: boundHeader }, { ...demand, request: plainRequest(boundHeader) }, data()),
-)
+showVerdict(await verify({ header: boundHeader }, { ...demand, request: plainRequest(boundHeader) }, data()))
 
 step('The same from the agent, who signs the request')
 const request = await signedRequest(boundHeader, agentKey)

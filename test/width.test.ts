@@ -10,6 +10,7 @@ const CODE = [
   'scripts/*.ts',
   'bench/**/*.ts',
   'examples/**/*.ts',
+  '.dependency-cruiser.cjs',
 ]
 /** `docs/cli.md` is the help of the commands, in code blocks and paragraphs. */
 const GENERATED = /node_modules|^docs\/cli\.md$/

@@ -32,15 +32,9 @@ export { FAIL_OPEN, type GuardOptions } from './guard/options.ts'
 export type { GuardBody, GuardRequest } from './guard/request.ts'
 export type { SessionEnd, SessionVerdict, SignedInSession } from './guard/session.ts'
 export type { GuardState } from './guard/state.ts'
-export type {
-  FailingOpen,
-  GuardAllow,
-  GuardDenial,
-  GuardProblem,
-  GuardVerdict,
-  Need,
-} from './guard/verdict.ts'
+export type { FailingOpen, GuardAllow, GuardDenial, GuardProblem, GuardVerdict } from './guard/verdict.ts'
 export { PLAIN_HTTP } from './shared/base-url.ts'
+export type { Need } from './shared/needs.ts'
 export {
   type FinishSignInOptions,
   finishSignIn,

@@ -24,7 +24,7 @@ function start(data = dataDir, ...flags: string[]): Promise<Started> {
   const env = { PATH: process.env.PATH, NO_COLOR: '1', ...unhurried }
   const child = spawn(
     process.execPath,
-    ['--conditions=countersign-source', source, 'dev', '--port', '0', '--data', data, ...flags],
+    ['--conditions=countersign-source', source, 'dev', '--port', '0', '--data-dir', data, ...flags],
     {
       cwd: directory,
       env,

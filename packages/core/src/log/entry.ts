@@ -24,7 +24,8 @@ export type Entry<Kind extends EntryKind = EntryKind> = {
 export type EntryKind = keyof EntryBodies
 
 /**
- * The body of each kind of entry. A new kind is a new row here, in `bodyParsers` and in the view.
+ * The body of each kind of entry. A new kind is a new row here and in `bodyParsers`, and a case in
+ * `SiteState.apply`.
  */
 export interface EntryBodies {
   readonly 'user.revoked': { readonly ppid: Ppid; readonly revoked_at: string }

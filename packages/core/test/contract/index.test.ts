@@ -12,7 +12,7 @@ import * as contract from '../../src/contract/index.ts'
 import type { DenialCode } from '../../src/credential/denial.ts'
 import type { Ppid, Scope, SiteId } from '../../src/credential/ids.ts'
 
-describe('the front door of the contract', () => {
+describe('the entry point of the contract', () => {
   test('has what the service, the SDK, the command line and the console are made from', () => {
     expect(Object.keys(contract)).toEqual(
       expect.arrayContaining([

@@ -1,7 +1,6 @@
 import type { ProblemCode } from '@countersign/core/contract'
-import { needFor } from '../guard/needs.ts'
-import type { Need } from '../guard/verdict.ts'
 import { readBoundedBody } from '../shared/bounded-body.ts'
+import { type Need, needFor } from '../shared/needs.ts'
 
 /** Why a request was denied, for a program or a model to act upon. */
 export interface Denial {

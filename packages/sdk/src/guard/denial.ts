@@ -8,7 +8,7 @@ import {
   type Scope,
   type ViewStamp,
 } from '@countersign/core'
-import { needFor } from './needs.ts'
+import { needFor } from '../shared/needs.ts'
 import type { GuardRequest } from './request.ts'
 import type { GuardDenial } from './verdict.ts'
 

@@ -39,14 +39,14 @@ export interface GuardOptions {
   readonly nonceStore?: NonceStore
   /**
    * The name of this verifier in receipts and lists, 1 to 64 of `A-Z a-z 0-9 _ -`. Replicas may
-   * share it: each guard has an instance id of its own beside it. Without a name a guard goes by
-   * its instance id.
+   * share it: each guard also has its own instance id. Default: the instance id.
    */
   readonly verifierId?: string
   /**
    * The address that callers use, if the application sees another one: behind a proxy,
-   * `https://api.example`, with the path that the proxy removes, if any. Needed for holder proofs
-   * under a host that is neither the site's own, nor below it, nor this machine.
+   * `https://api.example`, with a path prefix that the proxy removes. Needed for holder proofs
+   * unless callers use the site's own name on port 80 or 443. A site with a loopback name also
+   * accepts every loopback host.
    */
   readonly publicOrigin?: string
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>

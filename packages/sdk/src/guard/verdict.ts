@@ -1,4 +1,5 @@
 import type { Allow, GuardProblemCode, ViewStamp } from '@countersign/core'
+import type { Need } from '../shared/needs.ts'
 
 /** Check `ok` first: a denial has no subject. */
 export type GuardVerdict = GuardAllow | GuardDenial
@@ -36,23 +37,6 @@ export interface GuardDenial extends FailingOpen {
   readonly headers: Readonly<Record<string, string>>
   readonly view: ViewStamp
 }
-
-/**
- * What would help: a `credential` at all, a `new_credential` from the same issuer, one with more
- * `scope`, one from a `trusted_issuer`, one for this `site`, a request signed by the holder
- * (`holder_proof`), a corrected request (`fix_request`), or the same request later (`retry_later`).
- * `none`: access has been revoked.
- */
-export type Need =
-  | 'credential'
-  | 'new_credential'
-  | 'scope'
-  | 'trusted_issuer'
-  | 'site'
-  | 'holder_proof'
-  | 'fix_request'
-  | 'retry_later'
-  | 'none'
 
 /** The body of a denial, with the members of the wire contract. */
 export interface GuardProblem {

@@ -23,7 +23,7 @@ type Status = CredentialStatus | 'checking' | 'unreachable'
 
 const LOOK_MS = 4000
 const STATUS_WAIT_MS = 10_000
-/** As many characters of an id showMessage two credentials apart. */
+/** How many characters at the end of an id are shown to distinguish two credentials. */
 const ID_END = 6
 
 const { origin, messages } = readPageData<Data>()
@@ -147,8 +147,7 @@ function showStatuses(): void {
 }
 
 /**
- * Asks the service how each credential stands. Without an answer, what is final stays: revoked and
- * expired.
+ * Loads the status of each credential. Without an answer, a final status (revoked, expired) stays.
  */
 async function refreshStatuses(store: CredentialStore): Promise<void> {
   requireElement('empty', HTMLDivElement).hidden = shown.size > 0

@@ -47,12 +47,12 @@ export interface ServiceKeys extends Sealer {
   jwks(): Jwks
   /**
    * Publishes the next key and returns its id. It signs after `leadMs` (default `KEY_LEAD_MS`). Two
-   * nodes that rotate at once create one key. Sites must trust it as well: see `actions/key-
-   * upkeep.ts`.
+   * nodes that rotate at the same time create one key. Sites must trust it too: see
+   * `actions/key-upkeep.ts`.
    */
   rotate(use: KeyUse, nowMs: number, options?: { readonly leadMs?: number }): Promise<string>
   /**
-   * Signs with the next feed key at once, and withdraws all feed keys before it at once. Returns
+   * Signs with the next feed key immediately, and withdraws all feed keys before it. Returns
    * the id of the new key.
    */
   replaceCompromisedFeedKey(nowMs: number): Promise<string>

@@ -86,11 +86,11 @@ const english = {
     unreadableNext: 'Use the whole file or the whole text, exactly as you got it.',
     nothingChosen: 'You have not chosen a credential.',
     nothingChosenNext: 'Choose one from the list, choose a file, or paste one.',
-    fits: 'This credential fits.',
+    fits: 'You can use this credential.',
   },
   wallet: {
     title: 'Your wallet',
-    lead: 'The credentials that this browser keeps for you. Each one has a key of its own, which only this browser can use.',
+    lead: 'The credentials that this browser keeps for you. Each one has its own key, which only this browser can use.',
     noScript: 'The wallet needs JavaScript to keep its keys. Allow it for this address and reload the page.',
     empty: 'No credentials yet',
     emptyNext: 'A site that wants to give you access sends you an invitation link. Open it in this browser.',
@@ -140,7 +140,7 @@ const english = {
     revoke: 'Revoke my access',
     revokeTitle: 'Revoke your access to {site}?',
     revokeWarning:
-      'This ends your access to {site} at once: with this credential and every other one you have for it, on every device, and wherever you are signed in with them. You cannot undo it. Only {site} can give you access again.',
+      'Your access to {site} ends immediately, on every device and in every session. This covers all credentials that you have for {site}. You cannot undo it. Only {site} can give you access again.',
     revokeConfirm: 'Revoke my access',
     revoking: 'Revoking your access …',
     revoked: 'Your access to {site} has been revoked.',
@@ -149,7 +149,7 @@ const english = {
     keys: 'Your keys never leave this browser: neither this page nor the service can read them. That is why nothing can be exported or moved to another device. On another device, accept an invitation there. Deleting the site data of this address deletes the wallet.',
   },
   error: {
-    title: 'That did not work',
+    title: 'Something went wrong',
     start: 'Start page',
     wallet: 'Your wallet',
     guide: 'Help',
@@ -178,7 +178,7 @@ export const messages: Messages = {
       next: 'Go back to the site and start again. A sign-in lasts ten minutes, works once, and only in the browser that opened it.',
     },
     callback_invalid: {
-      title: 'That took a little too long',
+      title: 'This sign-in could not be completed',
       next: 'Go back to the site and start the sign-in again.',
     },
     redirect_not_allowed: {

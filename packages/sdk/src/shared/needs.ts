@@ -1,5 +1,21 @@
 import type { GuardProblemCode } from '@countersign/core'
-import type { Need } from './verdict.ts'
+
+/**
+ * What would help: a `credential` at all, a `new_credential` from the same issuer, one with more
+ * `scope`, one from a `trusted_issuer`, one for this `site`, a request signed by the holder
+ * (`holder_proof`), a corrected request (`fix_request`), or the same request later (`retry_later`).
+ * `none`: access has been revoked.
+ */
+export type Need =
+  | 'credential'
+  | 'new_credential'
+  | 'scope'
+  | 'trusted_issuer'
+  | 'site'
+  | 'holder_proof'
+  | 'fix_request'
+  | 'retry_later'
+  | 'none'
 
 const needs: Readonly<Record<GuardProblemCode, Need>> = {
   auth_ambiguous: 'fix_request',
