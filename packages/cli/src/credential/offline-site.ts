@@ -9,7 +9,7 @@ import {
   type SiteId,
   type TrustedIssuer,
 } from '@countersign/core'
-import { requireSiteId } from '../input/site-id.ts'
+import { requireSiteId } from './site-id.ts'
 
 /**
  * A site without a service: it trusts the issuer's own statement of its keys and knows no

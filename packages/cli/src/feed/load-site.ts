@@ -8,7 +8,7 @@ import {
   type VerifierApi,
 } from '@countersign/sdk/feed'
 import { CommandError, type ExitCode } from '../command.ts'
-import { requireSiteId } from '../input/site-id.ts'
+import { requireSiteId } from '../credential/site-id.ts'
 import { requireSite, type Target } from '../service/connection.ts'
 
 /**
