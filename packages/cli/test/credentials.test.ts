@@ -162,7 +162,7 @@ describe('inspect', () => {
     expect(code).toBe(0)
     expect(json()).toMatchObject({
       verified: false,
-      signature: 'holds',
+      signature: 'valid',
       claims: { ppid: home.dev.ppid, site_id: 'demo.localhost' },
     })
     expect(json().checks).toHaveLength(12)
@@ -182,7 +182,7 @@ describe('inspect', () => {
     expect(out).toMatch(/^UNVERIFIED: no valid signature/)
     expect(out).toMatch(/^signature +DENIED .*credential_signature_invalid/m)
     const { json } = await home.run(['inspect', '-', '--json'], { input: JSON.stringify(forged) })
-    expect(json()).toMatchObject({ verified: false, signature: 'broken' })
+    expect(json()).toMatchObject({ verified: false, signature: 'invalid' })
   })
   test('looks ahead in time', async () => {
     const { code, out } = await home.run(['inspect', '--at', '2090-01-01T00:00:00Z'])
@@ -205,7 +205,7 @@ describe('inspect', () => {
     const without = await home.run(['inspect', 'carol.json', '--json'])
     expect(without.json()).toMatchObject({ signature: 'not_checked' })
     const withIt = await home.run(['inspect', 'carol.json', '--did-document', 'did.json', '--json'])
-    expect(withIt.json()).toMatchObject({ signature: 'holds' })
+    expect(withIt.json()).toMatchObject({ signature: 'valid' })
   })
 })
 
@@ -321,7 +321,7 @@ describe('delegate', () => {
     expect(shown.json().subject.scope).toEqual(['orders:read'])
     const inspected = await home.run(['inspect', 'next.json', '--json'])
     expect(inspected.json()).toMatchObject({
-      signature: 'holds',
+      signature: 'valid',
       claims: { parent: { credential_id: expect.any(String) } },
     })
   })

@@ -68,9 +68,9 @@ export const inspect: Verb = {
       {
         verified: false,
         signature: isSigned
-          ? 'holds'
+          ? 'valid'
           : checks.some(({ check, result }) => check === 'signature' && result === 'denied')
-            ? 'broken'
+            ? 'invalid'
             : 'not_checked',
         claims: credential === undefined ? null : claimsFacts(credential),
         checks,
