@@ -4,12 +4,12 @@
  * see what this one loses.
  */
 import type { SiteId } from '@countersign/core'
+import { closeOnSignal } from '../../packages/service/src/close-on-signal.ts'
 import { readConfig } from '../../packages/service/src/config.ts'
 import { createLogger } from '../../packages/service/src/logger.ts'
 import { openService } from '../../packages/service/src/service.ts'
 import type { Revoked } from '../../packages/service/src/store/operations/revocations.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
-import { closeOnSignal } from '../../packages/service/src/until-signal.ts'
 
 /**
  * Long beside the time between two revocations, and short beside the time that the control gives

@@ -204,7 +204,7 @@ export type {
   Verdict,
   ViewStamp,
 } from './verify/decision.ts'
-export type { Demand, Presented } from './verify/demand.ts'
+export type { Demand, VerifierInput } from './verify/demand.ts'
 export { type ExplainedCheck, type Explanation, explain } from './verify/explain.ts'
 export { checkGrounds, findRevocation, type Grounds, toChainGrounds, toGrounds } from './verify/grounds.ts'
 export { recheckAccess } from './verify/recheck.ts'

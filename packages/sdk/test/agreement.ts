@@ -10,12 +10,12 @@ import {
   holderRequestFrom,
   isDenial,
   type JsonObject,
-  type Presented,
   type PrivateKey,
   parseScopeList,
   SignatureCache,
   signRequest,
   type TokenFacts,
+  type VerifierInput,
   verify,
 } from '@countersign/core'
 import { createRandom, type Random } from '../../core/test/fuzz/random.ts'
@@ -303,7 +303,7 @@ async function createWorld(random: Random) {
     const lines = (name: string) => (headers[name] === undefined ? [] : [headers[name]].flat())
     const presentation = findPresentation(lines)
     if (isDenial(presentation)) return presentation.code
-    const presented: Presented =
+    const presented: VerifierInput =
       'bearer' in presentation
         ? { token: (await site.tokenFacts(presentation.bearer)) ?? NO_TOKEN }
         : presentation

@@ -150,7 +150,7 @@ async function search(
         await site.restore()
         break
       default:
-        site.service.become(step.do === 'repair' ? 'well' : step.do === 'cut' ? 'cut' : 'silent')
+        site.service.setNetwork(step.do === 'repair' ? 'ok' : step.do === 'cut' ? 'cut' : 'silent')
     }
     for (const one of pending) one.catch(() => undefined)
     await rest(1)
@@ -162,7 +162,7 @@ async function search(
     )
     await s.waitFor(sequence.task)
     // Then all faults stop, and everything that is under way arrives (I-21).
-    site.service.become('well')
+    site.service.setNetwork('ok')
     const { head } = site.log
     const isAtHead = ({ ready, epoch, seq }: ReturnType<Guard['state']>) =>
       ready && epoch === head.epoch && seq === head.seq

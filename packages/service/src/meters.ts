@@ -63,7 +63,7 @@ export function createMeters(): Meters {
     'endpoint',
     'status',
   ])
-  const problems = counter('countersign_problems_total', 'Refusals by endpoint and code.', [
+  const problems = counter('countersign_problems_total', 'Rejected requests by endpoint and problem code.', [
     'endpoint',
     'code',
   ])
@@ -72,7 +72,7 @@ export function createMeters(): Meters {
   const verdicts = counter('countersign_verdicts_total', verdictHelp, ['site_id', 'presented', 'outcome'])
   const durations = new Histogram({
     name: 'countersign_request_seconds',
-    help: 'Time from the request to its answer, by endpoint.',
+    help: 'Requests: time from arrival to response, by endpoint.',
     labelNames: ['endpoint'],
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
     registers: [registry],
@@ -83,7 +83,7 @@ export function createMeters(): Meters {
     ['outcome'],
   )
   const endHelp =
-    'Connections to feeds that are over, by reason: slow ones were dropped for not reading, silent ones for not acknowledging.'
+    'Ended feed streams by reason: slow (did not read), silent (did not acknowledge), or another.'
   const streamEnds = counter('countersign_feed_streams_ended_total', endHelp, ['reason'])
   const aheadHelp =
     'Verifiers that asked for entries beyond the end of the log, without a signed head that proves them.'
@@ -141,7 +141,7 @@ export function createMeters(): Meters {
         flag(ask().isWritable),
       )
       const rolledBackHelp =
-        '1 when a signed head proves that the log has lost entries: run countersign accept-rollback after a look.'
+        '1 when a signed head proves that the log has lost entries. Look for the entries, then run countersign accept-rollback.'
       gauge('countersign_log_rolled_back', rolledBackHelp, () => flag(ask().isRolledBack))
       gauge('countersign_head_file_failing', '1 while the file of signed heads cannot be written.', () =>
         flag(ask().isHeadFileFailing),
@@ -160,14 +160,14 @@ export function createMeters(): Meters {
         new Gauge({ name, help, labelNames, registers: [registry] })
       const deliveries = plain(
         'countersign_webhook_deliveries',
-        'Deliveries that wait or have failed, of all nodes.',
+        'Pending and failed deliveries of all nodes.',
         ['status'],
       )
       const oldest = plain(
         'countersign_webhook_oldest_pending_seconds',
-        'Age of the oldest delivery that waits; 0 when none does.',
+        'Age of the oldest pending delivery; 0 when none is pending.',
       )
-      const disabled = plain('countersign_webhooks_disabled', 'Webhooks that nothing is sent to any more.')
+      const disabled = plain('countersign_webhooks_disabled', 'Disabled webhooks.')
       refreshing.push(async () => {
         // A store that does not answer must not hide the other metrics.
         const now = await ask().catch(() => undefined)

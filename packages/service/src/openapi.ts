@@ -39,7 +39,7 @@ export function createOpenapi(endpoints: readonly Described[], baseUrl: string):
       version: SERVICE_VERSION,
       summary: 'Credential authentication and revocation',
       description:
-        'Refusals are problem details (RFC 9457). Times are RFC 3339 in UTC, durations integer seconds.',
+        'Errors are problem details (RFC 9457). Times are RFC 3339 in UTC; durations are integer seconds.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
@@ -48,7 +48,7 @@ export function createOpenapi(endpoints: readonly Described[], baseUrl: string):
     webhooks: { entry: { post: toDelivery(components) } },
     components: {
       schemas: components.schemas(),
-      headers: toHeaders({ ...commonAnswerHeaders, ...refusalHeaderTexts }),
+      headers: toHeaders({ ...commonAnswerHeaders, ...errorHeaderTexts }),
       securitySchemes,
     },
   }
@@ -59,10 +59,10 @@ const tagTexts: Record<(typeof tags)[number], string> = {
   tokens: 'Access tokens: exchange, introspection, revocation.',
   wallet: 'Credentials: issuance, revocation, status.',
   'sign-in': 'Sign-in in a browser, on the pages of the service.',
-  feed: 'What a verifier follows to know of every change at a site.',
-  administration: 'Sites, their issuers, keys and webhooks, and what is known about them.',
-  discovery: 'What the service says about itself: keys, limits, addresses, documentation.',
-  health: 'For those who run it.',
+  feed: 'Snapshots and the stream of log entries, for verifiers.',
+  administration: 'Sites with their issuers, API keys, webhooks and lists.',
+  discovery: 'Keys, limits, URLs and documentation of the service.',
+  health: 'Health checks and metrics, for operators.',
 }
 
 const securitySchemes = {
@@ -130,7 +130,7 @@ function toDelivery(components: Components): Json {
     operationId: 'webhook_entry',
     summary: 'An entry of the log, sent to a webhook',
     description:
-      'Signed in the way of Standard Webhooks, at least once, in the order of the log. Redirects are not followed.',
+      'The service signs each delivery as Standard Webhooks specifies, and sends entries in order and at least once. It follows no redirects.',
     tags: ['administration'],
     security: [NOTHING],
     parameters: toParameters(webhookHeadersSchema, 'header', components),
@@ -140,8 +140,8 @@ function toDelivery(components: Components): Json {
     },
     responses: {
       '2XX': { description: 'Delivered.' },
-      '410': { description: 'Send nothing more: the webhook is disabled.' },
-      default: { description: 'Failed; it is tried again.' },
+      '410': { description: 'The service disables the webhook and sends nothing more.' },
+      default: { description: 'The delivery failed. The service tries again.' },
     },
   }
 }
@@ -235,16 +235,16 @@ const named = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 const COMMON_HEADERS = named(Object.keys(commonAnswerHeaders))
 
-const refusalHeaderTexts = {
-  'WWW-Authenticate': 'The ways in.',
-  Allow: 'The methods that the path is there for.',
-  'Retry-After': 'Seconds.',
-  RateLimit: 'What remains, and for how long.',
+const errorHeaderTexts = {
+  'WWW-Authenticate': 'The authentication schemes that the endpoint accepts.',
+  Allow: 'The methods that the path supports.',
+  'Retry-After': 'Seconds to wait before the next request.',
+  RateLimit: 'The remaining quota, and the seconds until it is reset.',
   'RateLimit-Policy': 'The quota and its window in seconds.',
 }
 
 function toErrorHeaders(status: number): Json {
-  const [challenge, allow, retryAfter, ...pace] = Object.keys(refusalHeaderTexts) as [
+  const [challenge, allow, retryAfter, ...pace] = Object.keys(errorHeaderTexts) as [
     string,
     string,
     string,

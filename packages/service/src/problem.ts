@@ -24,9 +24,9 @@ export interface ProblemFacts {
 }
 
 /**
- * This request is rejected. Thrown anywhere below the one exit, which turns it into problem+json.
- * `detail` is read by the caller: it says what to do next, and holds no secret. Anything else that
- * is thrown is a fault of ours, or the store's.
+ * A rejected request. `http/respond.ts` turns it into problem+json. `detail` is for the caller: it
+ * says what to do and contains no secret. Any other thrown value is a fault of the service or the
+ * store.
  */
 export class Problem extends Error {
   override readonly name = 'Problem'

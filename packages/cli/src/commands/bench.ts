@@ -49,7 +49,7 @@ export const bench: Verb = {
         5,
       )
     const perSecond = Math.round((latencies.count / elapsedMs) * 1000)
-    const refused = [...statuses]
+    const rejected = [...statuses]
       .filter(([status]) => status >= 400)
       .reduce((sum, [, count]) => sum + count, 0)
     const latency = {
@@ -67,7 +67,7 @@ export const bench: Verb = {
         seconds: Math.round(elapsedMs) / 1000,
         requests: latencies.count,
         per_second: perSecond,
-        refused,
+        refused: rejected,
         failed: faults.length,
         statuses: Object.fromEntries(statuses),
         latency_ms: Object.fromEntries(
@@ -89,13 +89,13 @@ export const bench: Verb = {
                 .map(([name, ms]) => `${name} ${msText(ms)}`)
                 .join(', '),
             ],
-            ['answers', [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ')],
+            ['responses', [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ')],
             ['failed', faults.length === 0 ? undefined : `${faults.length} (${faults[0]})`],
           ]),
         ].join('\n'),
     )
     if (faults.length > 0) return 1
-    return refused > 0 ? 3 : 0
+    return rejected > 0 ? 3 : 0
   },
 }
 

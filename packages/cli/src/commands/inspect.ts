@@ -56,7 +56,7 @@ export const inspect: Verb = {
     const root = credential && findRoot(credential)
     const isKeyKnown = root !== undefined && site.issuer(root.issuer) !== undefined
     const checks = toCheckReport(explanation, listUnchecked(given, credential?.holderKey, isKeyKnown))
-    const isRefused = checks.some(({ result }) => result === 'denied')
+    const isRejected = checks.some(({ result }) => result === 'denied')
     const isSigned = checks.every(
       ({ check, result }) => (check !== 'signature' && check !== 'delegation') || result === 'passed',
     )
@@ -87,7 +87,7 @@ export const inspect: Verb = {
           checksText(checks),
         ].join('\n'),
     )
-    return isRefused ? 3 : 0
+    return isRejected ? 3 : 0
   },
 }
 

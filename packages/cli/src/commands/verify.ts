@@ -56,12 +56,12 @@ export const verify: Verb = {
       explanation,
       isUnproven ? { holder: 'the holder must sign every request with the key of the credential' } : {},
     )
-    const refused = checks.find(({ result }) => result === 'denied' || result === 'skipped')
+    const rejected = checks.find(({ result }) => result === 'denied' || result === 'skipped')
     const { epoch, seq } = view.head
     at.result(
       {
-        allowed: refused === undefined,
-        ...(refused === undefined ? {} : { code: refused.code ?? null, detail: refused.detail ?? null }),
+        allowed: rejected === undefined,
+        ...(rejected === undefined ? {} : { code: rejected.code ?? null, detail: rejected.detail ?? null }),
         site_id: siteId,
         scope,
         at: new Date(nowMs).toISOString(),
@@ -71,14 +71,14 @@ export const verify: Verb = {
       },
       () =>
         [
-          refused === undefined
+          rejected === undefined
             ? at.paint(
                 'green',
                 `Accepted at ${siteId}${isUnproven ? ', if the request is signed by the holder' : ''}.`,
               )
             : at.paint(
                 'red',
-                `Rejected at ${siteId}: ${refused.detail ?? refused.check} (${refused.code ?? refused.result}).`,
+                `Rejected at ${siteId}: ${rejected.detail ?? rejected.check} (${rejected.code ?? rejected.result}).`,
               ),
           '',
           claimsText(signed.credential, at),
@@ -86,6 +86,6 @@ export const verify: Verb = {
           checksText(checks),
         ].join('\n'),
     )
-    return refused === undefined ? 0 : 3
+    return rejected === undefined ? 0 : 3
   },
 }

@@ -30,7 +30,7 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
       redirect: 'manual',
       signal: stop.signal,
     })
-    const fault = await describeRefusal(response)
+    const fault = await describeRejection(response)
     if (fault !== undefined) return [fault]
     const reader = createSseReader()
     for await (const chunk of response.body ?? []) {
@@ -67,7 +67,7 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
   return [ok('feed', 'arrives without buffering'), await checkSigned(baseUrl, heard[0])]
 }
 
-async function describeRefusal(response: Response): Promise<Finding | undefined> {
+async function describeRejection(response: Response): Promise<Finding | undefined> {
   if (response.status === 200 && response.headers.get('content-type')?.startsWith('text/event-stream')) {
     const encoding = response.headers.get('content-encoding')
     return encoding === null

@@ -12,7 +12,7 @@ const OTHERS = 0o037
 /** Reads a file, or standard input for `-`. Throws a `UsageError` if it cannot be read. */
 export async function readTextFrom(file: string, what: string): Promise<string> {
   if (file === '-') return readStdin(what)
-  refuseInline(file, what)
+  rejectInline(file, what)
   try {
     const handle = openSync(file, 'r')
     try {
@@ -36,7 +36,7 @@ export async function readTextFrom(file: string, what: string): Promise<string> 
  */
 export async function readSecretFrom(file: string, what: string): Promise<string> {
   if (file !== '-') {
-    refuseInline(file, what)
+    rejectInline(file, what)
     requirePrivate(file, what)
   }
   return (await readTextFrom(file, what)).trim()
@@ -62,7 +62,7 @@ function requirePrivate(file: string, what: string): void {
  * Every user of a machine can read command lines, and shells store them. The message does not
  * repeat the secret.
  */
-function refuseInline(given: string, what: string): void {
+function rejectInline(given: string, what: string): void {
   if (/^\s*(?:svc_(?:at|sk)_|whsec_|\{|eyJ)/.test(given))
     throw new UsageError(
       `${what} must not be on the command line, where other users can read it. Name a file, or - for standard input.`,

@@ -62,7 +62,7 @@ export class Revocations {
 
   /**
    * The revocations that `other` lacks, compared by hash; both tables must have the same seed. A
-   * user whom `other` reinstated after the last reinstatement here is not missing, because that
+   * user that `other` reinstated after the last reinstatement here is not missing, because that
    * later statement wins. Tokens revoked before `tokensSinceMs` have expired and are left out.
    */
   missingFrom(other: Revocations, tokensSinceMs = Number.NEGATIVE_INFINITY): Revocations {

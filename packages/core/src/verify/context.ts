@@ -3,7 +3,7 @@ import type { Credential, SignedCredential } from '../credential/credential.ts'
 import type { Scope } from '../credential/ids.ts'
 import type { PublicKey } from '../proof/keys.ts'
 import type { AllowCredential } from './decision.ts'
-import type { Demand, Presented } from './demand.ts'
+import type { Demand, VerifierInput } from './demand.ts'
 import { type Grounds, toGrounds } from './grounds.ts'
 import type { VerifiedCredential } from './signature-cache.ts'
 import type { RevocationData, TrustedIssuer, TrustedKey } from './trust.ts'
@@ -21,7 +21,7 @@ export class CheckOrderError extends Error {
  * later ones.
  */
 export class VerificationContext {
-  readonly presented: Presented
+  readonly presented: VerifierInput
   readonly demand: Demand
   readonly data: RevocationData
   /** The signed object. Undefined if the signatures were found in the cache. */
@@ -38,7 +38,7 @@ export class VerificationContext {
   private signerKey: PublicKey | undefined
   private grantedScope: readonly Scope[] | undefined
 
-  constructor(presented: Presented, demand: Demand, data: RevocationData) {
+  constructor(presented: VerifierInput, demand: Demand, data: RevocationData) {
     this.presented = presented
     this.demand = demand
     this.data = data

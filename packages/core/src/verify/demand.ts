@@ -5,10 +5,10 @@ import type { HolderRequest } from '../holder/request.ts'
 import type { TokenFacts } from './token.ts'
 
 /**
- * What a caller shows: the value of the credential header, a credential that was read from a body,
- * or a bearer token that was looked up.
+ * What a verifier decides about: the value of the credential header, a credential that was read
+ * from a body, or a bearer token that was looked up.
  */
-export type Presented =
+export type VerifierInput =
   | { readonly header: string }
   | { readonly signed: SignedCredential }
   | { readonly token: TokenFacts }

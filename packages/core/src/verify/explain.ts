@@ -1,6 +1,6 @@
 import type { Denial } from '../credential/denial.ts'
 import { CheckOrderError, VerificationContext } from './context.ts'
-import type { Demand, Presented } from './demand.ts'
+import type { Demand, VerifierInput } from './demand.ts'
 import type { RevocationData } from './trust.ts'
 import { credentialChecks } from './verify.ts'
 
@@ -24,7 +24,7 @@ export interface Explanation {
  * would reveal claims to an anonymous caller before the signature is verified.
  */
 export async function explain(
-  presented: Exclude<Presented, { token: unknown }>,
+  presented: Exclude<VerifierInput, { token: unknown }>,
   demand: Demand,
   data: RevocationData,
 ): Promise<Explanation> {

@@ -3,7 +3,7 @@ import { type Denial, isDenial } from '../credential/denial.ts'
 import * as check from './checks.ts'
 import { VerificationContext } from './context.ts'
 import type { Allow, Verdict, ViewStamp } from './decision.ts'
-import type { Demand, Presented } from './demand.ts'
+import type { Demand, VerifierInput } from './demand.ts'
 import type { TokenFacts } from './token.ts'
 import { findTokenScope } from './token-checks.ts'
 import type { RevocationData } from './trust.ts'
@@ -36,7 +36,11 @@ const runs: readonly check.Check[] = credentialChecks.map(([, run]) => run)
  * or disk; only the last step, which consumes the nonce of a holder proof, may wait for a store. A
  * denial is returned as a value; an exception means a bug.
  */
-export async function verify(presented: Presented, demand: Demand, data: RevocationData): Promise<Verdict> {
+export async function verify(
+  presented: VerifierInput,
+  demand: Demand,
+  data: RevocationData,
+): Promise<Verdict> {
   return decide(presented, demand, data)
 }
 
@@ -45,7 +49,7 @@ export async function verify(presented: Presented, demand: Demand, data: Revocat
  * Throws synchronously as well. Decision 6 has the measurements.
  */
 export function decide(
-  presented: Presented,
+  presented: VerifierInput,
   demand: Demand,
   data: RevocationData,
 ): Verdict | Promise<Verdict> {

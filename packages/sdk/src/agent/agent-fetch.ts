@@ -118,7 +118,7 @@ const BODY_BYTES_MAX = 10 * 1024 * 1024
  * may have seen them.
  */
 const PROOF_WAITS_MS = [1000, 2000]
-const PROOF_REFUSED = /^proof_(?:invalid|replayed)$/
+const PROOF_REJECTED = /^proof_(?:invalid|replayed)$/
 
 /**
  * A `fetch` for agents. It sends the credential to the allowed origins only, signs each request
@@ -177,7 +177,7 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
   const presentCredential = async (outgoing: Outgoing): Promise<Response> => {
     for (const waitMs of holderKey === undefined ? [] : PROOF_WAITS_MS) {
       const response = await present(outgoing, undefined)
-      if (response.status !== 401 || !PROOF_REFUSED.test((await readDenial(response))?.code ?? ''))
+      if (response.status !== 401 || !PROOF_REJECTED.test((await readDenial(response))?.code ?? ''))
         return response
       await response.body?.cancel()
       await sleep(waitMs, outgoing.rest.signal ?? undefined)

@@ -68,7 +68,7 @@ const BACKOFF_MS_MAX = 5_000
  */
 const RETRY_AFTER_MS_MAX = 4_500
 /** After 401, 403 or 404: usually an operator has to correct the API key or the site. */
-const REFUSED_MS = 8_000
+const REJECTED_MS = 8_000
 /** An operator has to look at the store. Longer, because each try loads a whole snapshot. */
 const OPERATOR_MS = 30_000
 const UNPROVEN_MS_MAX = 15_000
@@ -362,9 +362,9 @@ export class LogFollower {
     const backoffMs = this.#backoffMs()
     if (mayReload) return 0
     const needsOperator = error instanceof LogCorrupted && error.needsOperator
-    const isRefused = status === 401 || status === 403 || status === 404
-    if (needsOperator || isRefused)
-      return (needsOperator ? OPERATOR_MS : REFUSED_MS) * (0.5 + Math.random() / 2)
+    const isRejected = status === 401 || status === 403 || status === 404
+    if (needsOperator || isRejected)
+      return (needsOperator ? OPERATOR_MS : REJECTED_MS) * (0.5 + Math.random() / 2)
     return retryAfterMs === undefined ? backoffMs : Math.min(retryAfterMs, RETRY_AFTER_MS_MAX) + backoffMs
   }
 

@@ -11,9 +11,9 @@ import {
   type HolderRequest,
   isDenial,
   type NonceStore,
-  type Presented,
   type RevocationData,
   type Verdict,
+  type VerifierInput,
   type ViewStamp,
   WRONG_SIGNATURE,
 } from '@countersign/core'
@@ -103,7 +103,7 @@ async function decideBearer(
  * Decides again with the signature and, since only that is missing, with the body that it covers.
  */
 async function decideSigned(
-  presentation: Presented,
+  presentation: VerifierInput,
   request: GuardRequest,
   demand: ReadDemand,
   data: DecisionData,

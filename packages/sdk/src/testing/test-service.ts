@@ -40,9 +40,9 @@ export interface TestService {
   readonly network: TestNetwork
   /**
    * `cut`: connections fail, and so do new ones. `silent`: they stay open, but nothing arrives.
-   * `refusing`: the API key is rejected.
+   * `rejecting`: the API key is rejected.
    */
-  become(network: TestNetwork): void
+  setNetwork(network: TestNetwork): void
   /**
    * Continues with another log: cursors of the old one become invalid. Snapshots announce its epoch
    * with the statements given so far.
@@ -51,7 +51,7 @@ export interface TestService {
   close(): void
 }
 
-export type TestNetwork = 'well' | 'cut' | 'silent' | 'refusing'
+export type TestNetwork = 'ok' | 'cut' | 'silent' | 'rejecting'
 
 export interface TestServiceOptions {
   readonly baseUrl: string
@@ -78,7 +78,7 @@ export function createTestService(options: TestServiceOptions): TestService {
   let { log } = options
   let keptFromSeq = 0
   let maxAgeSeconds = 60
-  let network: TestNetwork = 'well'
+  let network: TestNetwork = 'ok'
   let cancelHeartbeat = () => {}
   const epochs: Pick<EpochStatement, 'epoch' | 'previous' | 'at'>[] = []
   const followers = new Set<Follower>()
@@ -219,7 +219,7 @@ export function createTestService(options: TestServiceOptions): TestService {
         },
       })
     }
-    if (network === 'refusing' || headers.get('x-api-key') !== apiKey) return problem(401, 'api_key_invalid')
+    if (network === 'rejecting' || headers.get('x-api-key') !== apiKey) return problem(401, 'api_key_invalid')
     switch (place) {
       case `GET /api/sites/${siteId}/snapshot`:
         return snapshot()
@@ -273,9 +273,9 @@ export function createTestService(options: TestServiceOptions): TestService {
     forgetEntries() {
       keptFromSeq = log.head.seq
     },
-    become(next) {
+    setNetwork(next) {
       network = next
-      if (next === 'cut' || next === 'refusing') breakAll()
+      if (next === 'cut' || next === 'rejecting') breakAll()
       // Neither side is notified: connections stay open, but nothing arrives.
       if (next === 'silent') followers.clear()
     },

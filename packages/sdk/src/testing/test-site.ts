@@ -218,7 +218,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
         connection === 'loading' ||
         connection === 'connecting' ||
         (connection === 'following' && `${epoch}.${seq}` !== `${log.head.epoch}.${log.head.seq}`)
-      if (service.network !== 'well' || ![...guards].some((guard) => isBehind(guard.state()))) return
+      if (service.network !== 'ok' || ![...guards].some((guard) => isBehind(guard.state()))) return
     }
   }
   const append = async <Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind]) => {
@@ -345,15 +345,15 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       await settle()
     },
     async cutFeed() {
-      service.become('cut')
+      service.setNetwork('cut')
       await rest()
     },
     async silenceFeed() {
-      service.become('silent')
+      service.setNetwork('silent')
       await rest()
     },
     async repairFeed() {
-      service.become('well')
+      service.setNetwork('ok')
       await settle()
     },
     async restore({ keepEpoch = false, isUnannounced = false } = {}) {

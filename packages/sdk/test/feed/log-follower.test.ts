@@ -409,13 +409,13 @@ describe('the connection', () => {
     expect(await outcome(show(guard, credential))).toBe('revocation_view_stale')
   })
 
-  test.each([['refusing', 'api_key_invalid']] as const)(
+  test.each([['rejecting', 'api_key_invalid']] as const)(
     'A190 that is refused says so loudly, and is tried again slowly (%s)',
     async (network, code) => {
       let calls = 0
       const fetch = meddled(site.service.fetch, { before: () => void calls++ })
       const guard = await site.guard({ fetch })
-      site.service.become(network)
+      site.service.setNetwork(network)
       await rest()
       await site.advance(31_000)
       expect(guard.state()).toMatchObject({ ready: false, problem: { code } })

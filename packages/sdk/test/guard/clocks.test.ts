@@ -124,12 +124,12 @@ describe('the wall clock of the guard', () => {
 test('a machine that slept knows that it may have missed something, and recovers by itself', async () => {
   const revoked = await site.issue({ user: 'bob' })
   // While it slept nothing reached it, and its monotonic clock stood still.
-  site.service.become('silent')
+  site.service.setNetwork('silent')
   await site.append('user.revoked', { ppid: revoked.ppid as never, revoked_at: '2026-11-14T12:00:00Z' })
   await site.clock.advance(0)
   site.clock.jump(10 * 60_000)
   expect(await outcome(show(guard, revoked))).toBe('revocation_view_stale')
-  site.service.become('well')
+  site.service.setNetwork('ok')
   await site.advance(20_000)
   expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
   expect(guard.state().ready).toBe(true)

@@ -442,7 +442,7 @@ describe('failing open', () => {
       feedText: (text) => text.replace('credential.revoked', 'credential.unknown'),
     })
     const lied = await site.guard({ fetch, [FAIL_OPEN]: true })
-    site.service.become('well')
+    site.service.setNetwork('ok')
     await site.revoke(await site.issue())
     expect(lied.state().connection).not.toBe('following')
     expect(await show(lied, credential)).toMatchObject({ ok: false, code: 'revocation_view_stale' })
@@ -478,7 +478,7 @@ describe('the state of a guard', () => {
     const { onStateChange: _, ...silent } = site.guardOptions
     const warned: string[] = []
     vi.spyOn(console, 'warn').mockImplementation((words) => void warned.push(String(words)))
-    site.service.become('refusing')
+    site.service.setNetwork('rejecting')
     const turnedAway = createGuard(silent)
     turnedAway.ready().catch(() => undefined)
     await site.advance(100_000)

@@ -5,12 +5,12 @@ import {
   findBearerMistake,
   type HolderRequest,
   type Presentation,
-  type Presented,
   type RevocationData,
   type Scope,
   type SiteId,
   SiteView,
   type TokenFacts,
+  type VerifierInput,
 } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
@@ -19,7 +19,7 @@ export type GuardDeps = Pick<Deps, 'views' | 'clock' | 'signatures' | 'nonces' |
 
 /** What a caller presents, and what it asks for. */
 export interface AccessRequest {
-  readonly presented: Presentation | Exclude<Presented, { readonly token: TokenFacts }>
+  readonly presentation: Presentation | Exclude<VerifierInput, { readonly token: TokenFacts }>
   readonly siteId: SiteId
   readonly scope: readonly Scope[]
   /** The request as the client signed it. Without it every holder-bound credential is denied. */
@@ -32,18 +32,18 @@ export interface AccessRequest {
  * a nonce. The core checks revocations again after everything it had to wait for.
  */
 export async function guard(deps: GuardDeps, access: AccessRequest): Promise<Allow> {
-  const { presented } = access
-  if (!('bearer' in presented)) return check(deps, access, presented)
-  const token = await deps.tokens.find(presented.bearer)
+  const { presentation } = access
+  if (!('bearer' in presentation)) return check(deps, access, presentation)
+  const token = await deps.tokens.find(presentation.bearer)
   if (token !== undefined) return check(deps, access, { token })
-  return check(deps, access, { token: UNKNOWN_TOKEN }, findBearerMistake(presented.bearer))
+  return check(deps, access, { token: UNKNOWN_TOKEN }, findBearerMistake(presentation.bearer))
 }
 
 /** `mistake` says what was sent in place of a token, if that is recognised. */
 async function check(
   deps: GuardDeps,
   { siteId, scope, request }: AccessRequest,
-  presented: Presented,
+  input: VerifierInput,
   mistake?: string,
 ): Promise<Allow> {
   const data = deps.views.revocationData(siteId, deps.signatures) ?? unknownSite(deps, siteId)
@@ -53,22 +53,22 @@ async function check(
     nonces: deps.nonces,
     ...(request === undefined ? {} : { request }),
   }
-  const verdict = await decide(presented, demand, data)
+  const verdict = await decide(input, demand, data)
   if (deps.views.view(siteId) !== undefined) {
     // Unknown sites must not become labels: a caller could make them up.
     deps.meters.verdict(
       siteId,
-      'token' in presented ? 'bearer' : 'credential',
+      'token' in input ? 'bearer' : 'credential',
       verdict.ok ? 'allowed' : verdict.code,
     )
   }
   if (verdict.ok) return verdict
   const isMistake = mistake !== undefined && verdict.code === 'token_invalid'
-  throw toProblem(isMistake ? { ...verdict, detail: mistake } : verdict)
+  throw denialToProblem(isMistake ? { ...verdict, detail: mistake } : verdict)
 }
 
 /** The problem that reports a denial to the caller. */
-export function toProblem({ code, detail, requiredScope }: Denial): Problem {
+export function denialToProblem({ code, detail, requiredScope }: Denial): Problem {
   return new Problem(code, detail, {
     ...(requiredScope === undefined ? {} : { requiredScope }),
     ...(code === 'revocation_view_stale' ? { retryAfterSeconds: 1 } : {}),

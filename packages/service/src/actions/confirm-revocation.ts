@@ -9,13 +9,13 @@ type ViewDeps = Pick<Deps, 'store' | 'views'>
 
 export interface RevocationToConfirm<T> {
   /** Revokes in the store. Given an answer that the log does not confirm, revokes again. */
-  revoke(unconfirmed?: T): Promise<T>
+  revokeInStore(unconfirmed?: T): Promise<T>
   /**
    * Whether the log has the revocation of this answer. `view` is the view of its site, caught up
    * with the log.
    */
-  isIn(view: SiteView, answer: T): boolean
-  siteIdOf(answer: T): SiteId
+  isInView(view: SiteView, answer: T): boolean
+  readonly siteId: SiteId
   /** The table that says "already revoked", and the key of the row. */
   readonly row: { readonly table: string; readonly key: string }
 }
@@ -33,13 +33,13 @@ const TRIES_MAX = 4
  */
 export async function confirmRevocation<T extends Logged<{ readonly alreadyRevoked: boolean }>>(
   deps: ViewDeps,
-  { revoke, isIn, siteIdOf, row }: RevocationToConfirm<T>,
+  { revokeInStore, isInView, siteId, row }: RevocationToConfirm<T>,
 ): Promise<T> {
-  let answer = await revoke()
+  let answer = await revokeInStore()
   for (let tries = 1; answer.alreadyRevoked; tries++) {
-    if (isIn(await loadCurrentView(deps, siteIdOf(answer)), answer)) return answer
+    if (isInView(await loadCurrentView(deps, siteId), answer)) return answer
     if (tries === TRIES_MAX) throw new RowForged(row.table, row.key)
-    answer = await revoke(answer)
+    answer = await revokeInStore(answer)
   }
   await waitForLocalView(deps, answer)
   return answer

@@ -55,7 +55,7 @@ export async function exchangeProof(
     throw new Problem('site_unknown')
   }
   const allow = (await guard(deps, {
-    presented: { signed },
+    presentation: { signed },
     siteId,
     scope: requestedScope ?? [],
     request,

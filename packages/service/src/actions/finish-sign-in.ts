@@ -20,7 +20,7 @@ export interface SignInReturn {
 export interface FinishedSignIn {
   readonly returnUrl: string
   readonly clientState: string | undefined
-  readonly outcome: { readonly code: string } | { readonly refused: ProblemCode | 'access_denied' }
+  readonly outcome: { readonly code: string } | { readonly error: ProblemCode | 'access_denied' }
 }
 
 /**
@@ -56,10 +56,10 @@ export async function finishSignIn(
       : keys.open(clientStatePurpose(stateSha256), clientStateSealed)
   const finished = (outcome: FinishedSignIn['outcome']) => ({ returnUrl, clientState, outcome })
 
-  if (payload === undefined) return finished({ refused: 'access_denied' })
+  if (payload === undefined) return finished({ error: 'access_denied' })
   if (presentation === undefined) throw new Problem('callback_invalid')
   const fault = recheckPresentation(presentation, views.view(site.siteId), clock.nowMs())
-  return finished(fault === undefined ? await createCode(presentation, signIn, deps) : { refused: fault })
+  return finished(fault === undefined ? await createCode(presentation, signIn, deps) : { error: fault })
 }
 
 async function createCode(
@@ -74,7 +74,7 @@ async function createCode(
     codeChallenge,
     expiresAtMs,
   })
-  return made === 'created' ? { code } : { refused: 'credential_revoked' }
+  return made === 'created' ? { code } : { error: 'credential_revoked' }
 }
 
 /** Why this node would deny the same presentation now. */

@@ -1,5 +1,5 @@
 import { decide, type Scope, type SiteId } from '@countersign/core'
-import { toProblem } from '../access/guard.ts'
+import { denialToProblem } from '../access/guard.ts'
 import { requireFresh, staleProblem } from '../access/require-fresh.ts'
 import type { FoundToken } from '../access/token-finder.ts'
 import type { Deps } from '../deps.ts'
@@ -28,6 +28,6 @@ export async function introspect(
   if (data === undefined) throw staleProblem()
   const verdict = await decide({ token }, { scope: [], nowMs: clock.nowMs() }, data)
   if (verdict.ok) return { token, scope: verdict.subject.scope }
-  if (verdict.code === 'revocation_view_stale') throw toProblem(verdict)
+  if (verdict.code === 'revocation_view_stale') throw denialToProblem(verdict)
   return undefined
 }

@@ -1,6 +1,6 @@
 import { checkHolderProof, type HolderRequest, type JsonObject, type Scope } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
-import { toProblem } from '../access/guard.ts'
+import { denialToProblem } from '../access/guard.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
@@ -161,7 +161,7 @@ async function proveKey(
     nowMs,
     credentialHeaderSent: false,
   })
-  if (!proof.ok) throw toProblem(proof)
+  if (!proof.ok) throw denialToProblem(proof)
   const { nonce, createdMs, usableUntilMs } = proof
   const use = await nonces.consume({ holderKey, nonce, createdMs, usableUntilMs, nowMs })
   if (use === 'replayed') throw new Problem('proof_replayed')

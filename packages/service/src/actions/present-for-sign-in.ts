@@ -9,7 +9,7 @@ import {
   toPermissionId,
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
-import { type GuardDeps, guard, toProblem } from '../access/guard.ts'
+import { denialToProblem, type GuardDeps, guard } from '../access/guard.ts'
 import { seenCredential } from '../access/seen-credentials.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
@@ -66,10 +66,10 @@ async function present(
   { credential: signed, request }: SignInTry,
   signIn: SignIn,
 ): Promise<string> {
-  if (isDenial(signed)) throw toProblem(signed)
+  if (isDenial(signed)) throw denialToProblem(signed)
   const scope = signIn.requestedScope ?? []
   const allow = (await guard(deps, {
-    presented: { signed },
+    presentation: { signed },
     siteId: signIn.siteId,
     scope,
     request,

@@ -1,8 +1,7 @@
 import type { Deps } from '../deps.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
-import type { Reinstated } from '../store/operations/revocations.ts'
-import type { UserAtSite } from './revoke-user.ts'
+import type { Reinstated, UserAtSite } from '../store/operations/revocations.ts'
 
 /**
  * Reinstates a revoked user: credentials that are signed from now on are valid. Earlier credentials

@@ -28,12 +28,12 @@ export async function revokeToken(
   const first = await deps.store.revokeToken(order, context)
   if (first === undefined) return undefined
   const { entry } = await confirmRevocation<Logged<TokenRevocation>>(deps, {
-    revoke: async (unconfirmed) =>
+    revokeInStore: async (unconfirmed) =>
       unconfirmed === undefined
         ? first
         : ((await deps.store.revokeToken(order, context, true)) ?? unconfirmed),
-    isIn: isRevokedIn,
-    siteIdOf: (answer) => answer.token.siteId,
+    isInView: isRevokedIn,
+    siteId: first.token.siteId,
     row: { table: 'tokens', key: order.sha256 },
   })
   return entry

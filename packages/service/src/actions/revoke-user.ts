@@ -1,15 +1,8 @@
-import type { Ppid, SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import type { Logged } from '../store/logged.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
-import type { Revoked } from '../store/operations/revocations.ts'
+import type { Revoked, UserAtSite } from '../store/operations/revocations.ts'
 import { confirmRevocation } from './confirm-revocation.ts'
-
-export interface UserAtSite {
-  readonly siteId: SiteId
-  readonly ppid: Ppid
-  readonly reason: string | undefined
-}
 
 /**
  * Revokes the access of a user to a site: all credentials, known or not, and all tokens, until the
@@ -23,10 +16,10 @@ export async function revokeUser(
 ): Promise<Revoked> {
   const { siteId, ppid } = user
   return confirmRevocation<Logged<Revoked>>(deps, {
-    revoke: (unconfirmed) => deps.store.revokeUser(user, context, unconfirmed),
+    revokeInStore: (unconfirmed) => deps.store.revokeUser(user, context, unconfirmed),
     // Whenever a credential was signed: a reinstated user is revoked for earlier credentials only.
-    isIn: (view) => view.userRevocation(ppid, Infinity) !== undefined,
-    siteIdOf: () => siteId,
+    isInView: (view) => view.userRevocation(ppid, Infinity) !== undefined,
+    siteId,
     row: { table: 'users', key: `${siteId} ${ppid}` },
   })
 }

@@ -17,9 +17,9 @@ export interface Call {
  * An answer, or a message why there is none, with the code of the problem. A call without a code
  * can be repeated.
  */
-export type Answered = { readonly answer: Record<string, unknown> } | Refused
-export interface Refused {
-  readonly refusal: Message
+export type Answered = { readonly answer: Record<string, unknown> } | Rejected
+export interface Rejected {
+  readonly rejection: Message
   readonly code: string | undefined
   /** Of a sign-in. */
   readonly triesLeft?: number | undefined
@@ -65,13 +65,13 @@ export async function call(
     return {
       code,
       triesLeft,
-      refusal: problems[code] ?? { title: String(answer.title), next: String(answer.detail) },
+      rejection: problems[code] ?? { title: String(answer.title), next: String(answer.detail) },
     }
   } catch {
-    const refusal = abort.signal.aborted
+    const rejection = abort.signal.aborted
       ? { title: common.tooSlow, next: common.tooSlowNext }
       : { title: common.noAnswer, next: common.noAnswerNext }
-    return { code: undefined, refusal }
+    return { code: undefined, rejection }
   } finally {
     for (const timer of timers) clearTimeout(timer)
   }

@@ -1,4 +1,4 @@
-import { call, type Refused } from './call.ts'
+import { call, type Rejected } from './call.ts'
 import { type CredentialFacts, findMisfit, type Misfit, parseCredential, parseFacts } from './credential.ts'
 import { type CredentialStore, type Kept, openCredentialStore } from './credential-store.ts'
 import { describeScope, describeTriesLeft, fill } from './describe.ts'
@@ -105,7 +105,7 @@ function showKept(): void {
   keptPlace.replaceChildren(...(choices.length > 0 ? choices : [nothing]))
   const first = keptPlace.querySelector<HTMLInputElement>('input:not(:disabled)')
   another.open = first === null || pasted.value !== ''
-  // Not while the person is pasting one, or reads why the last one was refused.
+  // Not while the person is pasting one, or reads why the last one was rejected.
   if (first !== null && pasted.value === '' && problem.childElementCount === 0) first.checked = true
 }
 
@@ -158,30 +158,30 @@ function setBusy(busy: boolean, label = page.submit): void {
   progress.textContent = ''
 }
 
-function showRejection(refusal: Message, more = '', label = page.submit): void {
+function showRejection(rejection: Message, more = '', label = page.submit): void {
   setBusy(false, label)
-  showMessage(problem, { title: refusal.title, next: `${refusal.next} ${more}` }, { focus: true })
+  showMessage(problem, { title: rejection.title, next: `${rejection.next} ${more}` }, { focus: true })
 }
 
 /** Nothing can be presented any more: the only way is back to the site. */
-function endSignIn(refusal: Message): void {
+function endSignIn(rejection: Message): void {
   form.hidden = true
   requireElement('over', HTMLDivElement).hidden = false
-  showMessage(problem, refusal, { focus: true })
+  showMessage(problem, rejection, { focus: true })
 }
 
 async function handleRejection(
-  { refusal, code, triesLeft }: Refused,
+  { rejection, code, triesLeft }: Rejected,
   { id }: CredentialFacts,
 ): Promise<void> {
   if (triesLeft === 0) {
-    const title = code === 'state_invalid' ? page.triesUsed : `${refusal.title}. ${page.triesUsed}`
+    const title = code === 'state_invalid' ? page.triesUsed : `${rejection.title}. ${page.triesUsed}`
     return endSignIn({ title, next: page.triesUsedNext })
   }
-  if (code === 'state_invalid') return endSignIn(refusal)
+  if (code === 'state_invalid') return endSignIn(rejection)
   // Without an answer the same can be tried again.
-  if (code === undefined) return showRejection(refusal, '', messages.common.again)
-  showRejection(refusal, describeTriesLeft(triesLeft, page, site))
+  if (code === undefined) return showRejection(rejection, '', messages.common.again)
+  showRejection(rejection, describeTriesLeft(triesLeft, page, site))
   if (code === 'credential_revoked' && kept.some((one) => one.id === id)) {
     await markRevoked([id])
     showKept()
@@ -203,7 +203,7 @@ form.addEventListener('submit', async (event) => {
     { path: '/auth/present', body, key: findKey(found.holderKey), onSlow },
     messages,
   )
-  if ('refusal' in answered) return handleRejection(answered, found)
+  if ('rejection' in answered) return handleRejection(answered, found)
   const next = new URL(String(answered.answer.callback_url))
   // In place of this page: the back button then leads to the site, and not to a sign-in that is
   // over.

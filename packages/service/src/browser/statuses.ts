@@ -1,10 +1,10 @@
-/** How a credential stands, as the service says. */
+/** The status of a credential according to the service. */
 export type CredentialStatus = 'active' | 'revoked' | 'expired' | 'unknown'
 
 const IDS_MAX = 100
 
 /**
- * Asks the service how credentials stand. Undefined for those that it did not answer for: this
+ * Loads the status of credentials. Undefined where the service did not answer in time: this
  * browser may be offline, or the service too slow. Throws nothing.
  */
 export async function loadStatuses(
@@ -14,9 +14,9 @@ export async function loadStatuses(
   const found = new Map<string, CredentialStatus>()
   for (let at = 0; at < ids.length; at += IDS_MAX) {
     const some = ids.slice(at, at + IDS_MAX)
-    const told = await ask(some, waitMs)
+    const loaded = await ask(some, waitMs)
     for (const id of some) {
-      const status = told?.[id]?.status
+      const status = loaded?.[id]?.status
       if (status !== undefined) found.set(id, status)
     }
   }

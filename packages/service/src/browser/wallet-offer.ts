@@ -24,7 +24,7 @@ interface OfferDetails {
 }
 
 /**
- * Refusals after which the offer can never be claimed. After any other, the same claim can be
+ * Rejections after which the offer can never be claimed. After any other, the same claim can be
  * repeated.
  */
 const FINAL = new Set(['code_invalid', 'credential_revoked', 'key_rejected'])
@@ -81,16 +81,16 @@ export async function handleOffers(
     setBusy(false)
     const answered = await call({ path: '/wallet/offer', body: { offer } }, messages)
     if (findOfferCode() !== offer) return
-    if ('refusal' in answered) {
+    if ('rejection' in answered) {
       if (!FINAL.has(answered.code ?? '')) {
         details.replaceChildren()
-        return showMessage(problem, answered.refusal, {
+        return showMessage(problem, answered.rejection, {
           focus: true,
           action: { label: common.again, run: show },
         })
       }
       endOffer(offer)
-      return showMessage(problem, answered.refusal, { focus: true })
+      return showMessage(problem, answered.rejection, { focus: true })
     }
     const found = answered.answer as unknown as OfferDetails
     untilMs = Date.parse(found.expires_at)
@@ -123,12 +123,12 @@ export async function handleOffers(
       messages,
     )
     showMessage(notice)
-    if ('refusal' in answered) {
-      if (!FINAL.has(answered.code ?? '')) return failed(answered.refusal, () => send(pending))
+    if ('rejection' in answered) {
+      if (!FINAL.has(answered.code ?? '')) return failed(answered.rejection, () => send(pending))
       setBusy(false)
       await store.removePending(offer).catch(() => {})
       endOffer(offer)
-      return showMessage(problem, answered.refusal, { focus: true })
+      return showMessage(problem, answered.rejection, { focus: true })
     }
     const facts = parseFacts(answered.answer.credential)
     if (facts === undefined)

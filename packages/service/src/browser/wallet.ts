@@ -152,7 +152,7 @@ function showStatuses(): void {
 async function refreshStatuses(store: CredentialStore): Promise<void> {
   requireElement('empty', HTMLDivElement).hidden = shown.size > 0
   const open = [...shown.values()].filter(({ id }) => statuses.get(id) !== 'revoked')
-  const told = await loadStatuses(
+  const loaded = await loadStatuses(
     open.map(({ id }) => id),
     STATUS_WAIT_MS,
   )
@@ -161,7 +161,7 @@ async function refreshStatuses(store: CredentialStore): Promise<void> {
     const before = statuses.get(id)
     // This page may have revoked it while it was waiting for the answer.
     if (before === 'revoked') continue
-    const now = told.get(id) ?? (Date.now() < validUntilMs ? 'unreachable' : 'expired')
+    const now = loaded.get(id) ?? (Date.now() < validUntilMs ? 'unreachable' : 'expired')
     statuses.set(id, now)
     if (now !== 'revoked') continue
     revoked.push(id)
@@ -190,10 +190,10 @@ async function revokeAccess(facts: CredentialFacts, key: HolderKey, store: Crede
   const onSlow = () => showMessage(notice, { title: common.stillWorking, next: '' }, { kind: 'good' })
   const answered = await call({ path: '/api/wallet/revoke-user', body, key, credential, onSlow }, messages)
   // A call whose answer was lost may have revoked it already.
-  if ('refusal' in answered && answered.code !== 'credential_revoked') {
+  if ('rejection' in answered && answered.code !== 'credential_revoked') {
     showMessage(notice)
     const action = { label: common.again, run: () => void revokeAccess(facts, key, store) }
-    return showMessage(problem, answered.refusal, {
+    return showMessage(problem, answered.rejection, {
       focus: true,
       ...(answered.code === undefined ? { action } : {}),
     })

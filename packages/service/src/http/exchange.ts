@@ -45,6 +45,8 @@ export interface Exchange {
   callerKnownAtMs: number
   /** `path` */
   params: unknown
+  /** `presentation`: what the request presents, once it has been parsed. */
+  presentation: Presentation | undefined
   /** `body`: as it was sent. */
   bytes: Uint8Array | undefined
   /** `access`: at endpoints behind the guard. */
@@ -65,6 +67,7 @@ export function createExchange(raw: RawRequest, endpoint: MountedEndpoint, rawPa
     caller: { kind: 'anonymous', address: raw.address },
     callerKnownAtMs: 0,
     params: undefined,
+    presentation: undefined,
     bytes: undefined,
     access: undefined,
     query: undefined,
@@ -84,7 +87,7 @@ export function toRouteRequest(exchange: Exchange, origin: Origin): RouteRequest
     credentialBody,
     caller,
     access,
-    requirePresentation: () => requirePresentation(raw),
+    requirePresentation: () => requirePresentation(exchange),
     holderRequest: toHolderRequest(exchange, origin),
     lines: raw.lines,
     requestId: raw.requestId,
@@ -101,9 +104,10 @@ export function toHolderRequest({ raw, bytes }: Exchange, { authority, scheme }:
 }
 
 /** What the request presents; throws a Problem unless it is exactly one credential or token. */
-export function requirePresentation({ lines }: Pick<RawRequest, 'lines'>): Presentation {
-  const found = findPresentation(lines)
+export function requirePresentation(exchange: Pick<Exchange, 'raw' | 'presentation'>): Presentation {
+  const found = exchange.presentation ?? findPresentation(exchange.raw.lines)
   if (isDenial(found)) throw new Problem(found.code, found.detail)
+  exchange.presentation = found
   return found
 }
 
@@ -123,7 +127,7 @@ export function validateQuery({ query }: RawRequest, { request }: MountedEndpoin
   const names = Object.keys(parseQuery(query, [])).slice(0, limits.errors_listed_max)
   // Names are not repeated: one may be a secret that was sent in the wrong place.
   throw new Problem('validation_failed', undefined, {
-    errors: names.map(() => ({ path: '…', message: 'no parameter is known here' })),
+    errors: names.map(() => ({ path: '…', message: 'this endpoint takes no query parameters' })),
   })
 }
 

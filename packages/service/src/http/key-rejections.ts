@@ -42,7 +42,7 @@ export function createKeyRejections(store: Pick<Store, 'audit'>, log: Logger): K
         context: { actor: isSite ? `key:${caller.keyId}` : 'anonymous', atMs: nowMs, requestId },
       })
     } catch (error) {
-      log.warn({ err: error, request_id: requestId }, 'a refusal of a key could not be written to the audit')
+      log.warn({ err: error, request_id: requestId }, 'could not write a rejected API key to the audit')
     }
   }
 

@@ -108,8 +108,9 @@ function checkOrigin({ raw, endpoint, bodyForm }: Exchange, { deps }: PipelineDe
   if (endpoint.auth === 'page') requireSameOrigin(raw, deps.config.baseUrl, bodyForm)
 }
 
-function checkPresentation({ raw, endpoint: { auth } }: Exchange): void {
-  if (auth === 'credential' || auth === 'api_key_and_credential') requirePresentation(raw)
+function checkPresentation(exchange: Exchange): void {
+  const { auth } = exchange.endpoint
+  if (auth === 'credential' || auth === 'api_key_and_credential') requirePresentation(exchange)
 }
 
 async function loadBody(exchange: Exchange, deps: PipelineDeps): Promise<void> {
@@ -130,11 +131,10 @@ async function checkAccess(exchange: Exchange, { deps, guard, origin }: Pipeline
   if (siteId === undefined)
     throw new Problem(
       'not_found',
-      'this service protects no route of its own; the operator can set protected_site',
+      'This service has no protected route. The operator can set protected_site.',
     )
-  const presented = requirePresentation(exchange.raw)
   exchange.access = await guard(deps, {
-    presented,
+    presentation: requirePresentation(exchange),
     siteId,
     scope,
     request: toHolderRequest(exchange, origin),

@@ -6,21 +6,21 @@ import {
   type SignedCredential,
 } from '@countersign/core'
 import { headerNames } from '@countersign/core/contract'
-import { toProblem } from '../access/guard.ts'
+import { denialToProblem } from '../access/guard.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
 
 /**
  * Throws the Problem of a credential that cannot be read, in the header or in the body, when it
- * stands for the caller.
+ * authenticates the caller.
  */
 export function requireReadableCredential(
   request: Pick<RouteRequest, 'caller' | 'lines' | 'requirePresentation' | 'credentialBody'>,
 ): void {
   if (request.caller.kind !== 'anonymous') return
   const inBody = request.credentialBody?.credential
-  if (inBody !== undefined && isDenial(inBody)) throw toProblem(inBody)
+  if (inBody !== undefined && isDenial(inBody)) throw denialToProblem(inBody)
   if (request.lines(headerNames.credential) !== undefined) readShownCredential(request)
 }
 
@@ -41,7 +41,7 @@ export async function requireSameHolder(
   if (holderKey === undefined) throw new Problem('proof_invalid')
   const expected = { holderKey, holderDid, nowMs: clock.nowMs(), credentialHeaderSent: true }
   const proof = await consumeHolderProof(request.holderRequest, expected, nonces)
-  if (isDenial(proof)) throw toProblem(proof)
+  if (isDenial(proof)) throw denialToProblem(proof)
 }
 
 function readShownCredential({
@@ -50,6 +50,6 @@ function readShownCredential({
   const presented = requirePresentation()
   if (!('header' in presented)) throw new Problem('credential_missing')
   const read = readCredentialHeader(presented.header)
-  if (isDenial(read)) throw toProblem(read)
+  if (isDenial(read)) throw denialToProblem(read)
   return read
 }

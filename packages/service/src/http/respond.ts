@@ -85,7 +85,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       return { status, headers: list, body: isWritten ? body : JSON.stringify(body) }
     },
     reject(thrown, endpoint, requestId, wanted) {
-      const problem = toProblem(thrown)
+      const problem = errorToProblem(thrown)
       const { code, facts } = problem
       // Other 503s need no log line: they are expected, and come in large numbers.
       if (code === 'internal_error' || code === 'store_unavailable') onFault(thrown, endpoint, requestId)
@@ -120,7 +120,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
 }
 
 /** Everything else is a fault of the service or the store, and is not described to the caller. */
-function toProblem(thrown: unknown): Problem {
+function errorToProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown
   // Another master key: the store is there, but not for this node.
   if (thrown instanceof StoreUnavailable || thrown instanceof OtherMasterKey)

@@ -34,7 +34,7 @@ export type OnClientError = (error: NodeJS.ErrnoException, socket: Socket) => vo
 export function createOnClientError(
   responder: Responder,
   newRequestId: () => string,
-  onRefusal: (code: string, requestId: string) => void,
+  onRejection: (code: string, requestId: string) => void,
 ): OnClientError {
   const answered = new WeakSet<Socket>()
   return (error, socket) => {
@@ -46,7 +46,7 @@ export function createOnClientError(
     }
     const requestId = newRequestId()
     const { status, headers, body, code = '' } = responder.reject(toProblem(error), undefined, requestId)
-    onRefusal(code, requestId)
+    onRejection(code, requestId)
     const all = [...headers, 'connection', 'close', 'content-length', String(Buffer.byteLength(body ?? ''))]
     const lines = all.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${all[i + 1]}`] : []))
     const head = [`HTTP/1.1 ${status} ${code}`, ...lines].join('\r\n')

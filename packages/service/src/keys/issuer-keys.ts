@@ -5,13 +5,13 @@ import { limits } from '@countersign/core/contract'
  * Why keys are not accepted, in words for the administrator of the site; `at` is the index in the
  * given list.
  */
-export interface KeysRefused {
+export interface InvalidKeys {
   readonly fault: string
   readonly at?: number
 }
 
 /** The keys of a DID that contains them, each validated as strictly as a key that is registered. */
-export function readOwnKeys(did: string): readonly DidKey[] | KeysRefused {
+export function readOwnKeys(did: string): readonly DidKey[] | InvalidKeys {
   const keys = findDidKeys(did)
   if (keys === undefined) return { fault: 'the DID does not contain a valid Ed25519 or P-256 key' }
   const fault = keys.map(({ key }) => findKeyFault(key)).find((found) => found !== undefined)
@@ -25,7 +25,7 @@ export function readOwnKeys(did: string): readonly DidKey[] | KeysRefused {
 export function readPinnedKeys(
   multikeys: readonly string[],
   known: readonly KeyState[] = [],
-): readonly DidKey[] | KeysRefused {
+): readonly DidKey[] | InvalidKeys {
   const keys: DidKey[] = []
   for (const [at, text] of multikeys.entries()) {
     const key = parseMultikey(text)

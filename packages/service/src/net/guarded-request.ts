@@ -80,7 +80,7 @@ export function guardedRequest(
     answered.reject(new Error('the host wants to switch protocols'))
   })
   request.on('response', (answer) => {
-    answer.on('error', () => {}) // The reader of the body hears of it all the same.
+    answer.on('error', () => {}) // The reader of the body receives the error too.
     answered.resolve(answer)
   })
   request.end(body)

@@ -1,10 +1,10 @@
 import cluster from 'node:cluster'
 import { createServer } from 'node:net'
 import type { Logger } from 'pino'
+import { closeOnSignal } from '../close-on-signal.ts'
 import type { Config } from '../config.ts'
 import { createLogger } from '../logger.ts'
 import { openService } from '../service.ts'
-import { closeOnSignal } from '../until-signal.ts'
 
 /**
  * Runs the service until SIGTERM or SIGINT, in one process or as `workers` processes. Returns when

@@ -1,13 +1,13 @@
 import { createServer } from 'node:net'
 import { relative } from 'node:path'
 import type { SiteId } from '@countersign/core'
+import { closeOnSignal } from '../close-on-signal.ts'
 import { type Config, readConfig } from '../config.ts'
 import { type DevFile, prepareDemo } from '../development/demo.ts'
 import { formatSummary } from '../development/summary.ts'
 import { createLogger } from '../logger.ts'
 import { openService } from '../service.ts'
 import type { SettingSources } from '../settings.ts'
-import { closeOnSignal } from '../until-signal.ts'
 import { orInvalidInput } from './invalid-input.ts'
 
 const SITE = 'demo.localhost' as SiteId

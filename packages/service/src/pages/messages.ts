@@ -1,6 +1,6 @@
 /**
  * All texts of the sign-in, wallet and error pages and of their scripts. A translation is another
- * object of this type. Placeholders such as `{site}` may stand anywhere in a text.
+ * object of this type. Placeholders such as `{site}` may appear anywhere in a text.
  */
 export interface Messages {
   readonly lang: string

@@ -19,8 +19,12 @@ export interface SignInPage {
    * open.
    */
   readonly overUrl: string
-  /** Why the last try was refused, when it was a form, and how many are left when it counted. */
-  readonly refusal?: { readonly title: string; readonly next: string; readonly triesLeft: number | undefined }
+  /** Why the last try was rejected, when it was a form, and how many are left when it counted. */
+  readonly rejection?: {
+    readonly title: string
+    readonly next: string
+    readonly triesLeft: number | undefined
+  }
 }
 
 /**
@@ -29,7 +33,8 @@ export interface SignInPage {
  * adds what this browser keeps, files, and words before anything is sent.
  */
 export function signInPage(page: SignInPage): ReturnType<typeof hostedPage> {
-  const { messages, state, csrfToken, siteId, returnUrl, requestedScope, cancelUrl, overUrl, refusal } = page
+  const { messages, state, csrfToken, siteId, returnUrl, requestedScope, cancelUrl, overUrl, rejection } =
+    page
   const { signIn, common } = messages
   const site = page.siteName || siteId
   const { host } = returnUrl
@@ -52,7 +57,7 @@ ${
 <ul class="scopes">${requestedScope.map((scope) => html`<li>${describeScope(scope, messages.verbs)} <code>${scope}</code></li>`)}</ul>`
 }
 <p class="quiet">${signIn.learns}</p>
-<div id="problem" role="alert" tabindex="-1">${refusal === undefined ? '' : notice(refusal, messages, site)}</div>
+<div id="problem" role="alert" tabindex="-1">${rejection === undefined ? '' : notice(rejection, messages, site)}</div>
 <form id="present" method="post" action="/auth/present">
 <input type="hidden" name="state" value="${state}">
 <input type="hidden" name="csrf_token" value="${csrfToken}">
@@ -101,7 +106,7 @@ ${
 }
 
 function notice(
-  { title, next, triesLeft }: NonNullable<SignInPage['refusal']>,
+  { title, next, triesLeft }: NonNullable<SignInPage['rejection']>,
   { signIn }: Messages,
   site: string,
 ): Html {

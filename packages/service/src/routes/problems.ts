@@ -23,7 +23,7 @@ export const problemPage: Route<'problem_page'> = async ({ params: { code }, lin
 <dt>Status</dt><dd>${status}</dd>
 <dt>What it means</dt><dd>${meaning}</dd>
 <dt>What to do</dt><dd>${remedy}</dd>
-<dt>Trying again</dt><dd>${retryable ? 'The same request may succeed later.' : 'The same request will be refused again.'}</dd>
+<dt>Trying again</dt><dd>${retryable ? 'The same request may succeed later.' : 'The same request will be rejected again.'}</dd>
 </dl>
 <p><a href="/problems">All codes</a> · <a href="/docs">Documentation</a> · <a href="/docs/guides/for-users">Help for people who sign in</a></p>`,
   )

@@ -38,12 +38,12 @@ export function extendLog(
   const toLogMac = (position: number, digest: string) =>
     macs.create('log', [1, epoch, position, digest, before.keysDeleted])
   const toHeadMac = (seq: number, hash: string) => macs.create('heads', [siteId, epoch, seq, hash])
-  const refuse = (table: string, key: string) => {
+  const toForged = (table: string, key: string) => {
     onForged({ table, key })
     return new RowForged(table, key)
   }
-  if (!isSameMac(before.logMac, toLogMac(before.position, before.digest))) throw refuse('log', '1')
-  if (!isSameMac(before.headMac, toHeadMac(before.seq, before.hash))) throw refuse('heads', siteId)
+  if (!isSameMac(before.logMac, toLogMac(before.position, before.digest))) throw toForged('log', '1')
+  if (!isSameMac(before.headMac, toHeadMac(before.seq, before.hash))) throw toForged('heads', siteId)
   const position = before.position + 1
   const seq = before.seq + 1
   const hash = hashEntry({ ...entry, seq, prevHash: before.hash })

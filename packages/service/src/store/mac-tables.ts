@@ -26,7 +26,7 @@ export const macTables = {
     key: ['one'],
     columns: ['one', 'epoch', 'position', 'digest', 'keys_deleted'],
     uncovered: {
-      lineage: 'can only cause a new epoch, which continues the same entries, or a refusal to start',
+      lineage: 'can only cause a new epoch, which continues the same entries, or prevent the start',
     },
   },
   heads: { key: ['site_id'], columns: ['site_id', 'epoch', 'seq', 'hash'], uncovered: {} },

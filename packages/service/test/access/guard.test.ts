@@ -108,7 +108,7 @@ forEachSharedStore('the guard', (open) => {
         [header, 'junk'].map((shown) =>
           (async () =>
             guard(node.deps, {
-              presented: { header: shown },
+              presentation: { header: shown },
               siteId,
               scope: [],
               request: undefined,
@@ -127,8 +127,8 @@ forEachSharedStore('the guard', (open) => {
     const { header, document } = await issued()
     const token = await node.tokenFor(document)
     const deps = { ...node.deps, meters }
-    const pass = (presented: { header: string } | { bearer: string }, siteId: SiteId) =>
-      (async () => guard(deps, { presented, siteId, scope: [], request: undefined }))().catch(() => {})
+    const pass = (presentation: { header: string } | { bearer: string }, siteId: SiteId) =>
+      (async () => guard(deps, { presentation, siteId, scope: [], request: undefined }))().catch(() => {})
     await pass({ header }, A)
     await pass({ bearer: token }, A)
     await pass({ bearer: 'junk' }, A)

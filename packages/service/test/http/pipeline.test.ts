@@ -380,7 +380,7 @@ describe('who calls', () => {
     const unknown = await double.call('POST', path, { headers: { 'x-service-credential': 'abc' } })
     expect([unknown.json.code, unknown.json.errors]).toEqual([
       'validation_failed',
-      [{ path: '…', message: 'no parameter is known here' }],
+      [{ path: '…', message: 'this endpoint takes no query parameters' }],
     ])
   })
   test('lets the guard decide before it looks at what else was sent (A104)', async () => {

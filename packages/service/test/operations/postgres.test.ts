@@ -116,7 +116,7 @@ describe('on PostgreSQL', () => {
     }
     expect(await migrate({ password: 'wrong' })).toEqual([
       1,
-      expect.stringContaining('28P01, it refuses this user or password'),
+      expect.stringContaining('28P01, PostgreSQL rejects this user or password'),
     ])
     expect(await migrate({ pathname: '/nowhere' })).toEqual([
       1,

@@ -86,7 +86,7 @@ function readText(text: string): SignedCredential | Denial {
 }
 
 /**
- * A refusal that the user can do something about comes with the page again, and the reason on it.
+ * A rejection that the user can do something about comes with the page again, and the reason on it.
  */
 async function withPage(thrown: unknown, state: string, browser: string, deps: Deps): Promise<unknown> {
   if (!(thrown instanceof Problem) || thrown.code === 'state_invalid' || problems[thrown.code].status >= 500)
@@ -96,8 +96,8 @@ async function withPage(thrown: unknown, state: string, browser: string, deps: D
   const opened = await openSignIn(deps, state, browser)
   const { title, next } =
     detail === NOTHING_CHOSEN ? nothingChosen(messages) : describeProblem(code, messages)
-  const refusal = { title, next, triesLeft: facts.triesLeft }
-  return new Problem(code, detail, { ...facts, page: toSignInPage(opened, state, deps, refusal) })
+  const rejection = { title, next, triesLeft: facts.triesLeft }
+  return new Problem(code, detail, { ...facts, page: toSignInPage(opened, state, deps, rejection) })
 }
 
 const nothingChosen = ({ signIn }: Messages) => ({

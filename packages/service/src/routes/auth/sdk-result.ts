@@ -6,7 +6,7 @@ import type { Route } from '../../route.ts'
 export const signInResult: Route<'sign_in_result'> = async ({ body: { code, code_verifier } }, deps) => {
   const signedIn = await redeemSignIn(deps, code, code_verifier)
   const [leaf] = signedIn.chain
-  if (leaf === undefined) throw new TypeError('a sign-in stands on a credential')
+  if (leaf === undefined) throw new TypeError('a sign-in needs a credential')
   const answer: SignInResult = {
     ppid: signedIn.ppid,
     site_id: signedIn.siteId,

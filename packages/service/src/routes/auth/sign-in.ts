@@ -27,7 +27,7 @@ export function toSignInPage(
   { signIn, site, browser }: OpenedSignIn,
   state: string,
   { config }: Pick<Deps, 'config'>,
-  refusal?: SignInPage['refusal'],
+  rejection?: SignInPage['rejection'],
 ): Omit<RouteAnswer, 'status'> {
   const cancel = new URLSearchParams({ state, error: 'access_denied' })
   return page({
@@ -40,9 +40,9 @@ export function toSignInPage(
     requestedScope: signIn.requestedScope,
     cancelUrl: `${config.baseUrl}/auth/sdk-callback?${cancel}`,
     overUrl: toReturnUrl(
-      { returnUrl: signIn.returnUrl, clientState: undefined, outcome: { refused: 'state_invalid' } },
+      { returnUrl: signIn.returnUrl, clientState: undefined, outcome: { error: 'state_invalid' } },
       config.baseUrl,
     ),
-    ...(refusal === undefined ? {} : { refusal }),
+    ...(rejection === undefined ? {} : { rejection }),
   })
 }

@@ -24,18 +24,18 @@ export async function requireRevoker(
   const { caller } = request
   if (caller.kind !== 'anonymous') {
     if (request.lines(CREDENTIAL_HEADER) !== undefined)
-      throw new Problem('auth_ambiguous', 'send either an API key or the credential')
+      throw new Problem('auth_ambiguous', 'Send either an API key or the credential, not both.')
     await requireOwnSite(request, deps, siteId)
     return auditContext(request, deps)
   }
   if (request.lines(CREDENTIAL_HEADER) === undefined) {
     throw new Problem(
       'api_key_missing',
-      'send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential',
+      'Send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential.',
     )
   }
   const allow = await guard(deps, {
-    presented: request.requirePresentation(),
+    presentation: request.requirePresentation(),
     siteId,
     scope: [],
     request: request.holderRequest,
@@ -60,6 +60,6 @@ export async function requireOwnSite(
 function forbidden(): Problem {
   return new Problem(
     'revocation_forbidden',
-    'this can be revoked with a key of its site or by its own holder only',
+    'Only a key of the site or the holder can revoke this. Use one of the two.',
   )
 }

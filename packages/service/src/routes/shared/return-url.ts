@@ -6,7 +6,7 @@ export function toReturnUrl({ returnUrl, clientState, outcome }: FinishedSignIn,
   const result =
     'code' in outcome
       ? { code: outcome.code }
-      : { error: outcome.refused, error_description: toReason(outcome.refused) }
+      : { error: outcome.error, error_description: toReason(outcome.error) }
   const parameters = new URLSearchParams({
     ...result,
     ...(clientState === undefined ? {} : { state: clientState }),
@@ -15,6 +15,6 @@ export function toReturnUrl({ returnUrl, clientState, outcome }: FinishedSignIn,
   return `${returnUrl}${returnUrl.includes('?') ? '&' : '?'}${parameters}`
 }
 
-function toReason(refused: Extract<FinishedSignIn['outcome'], { refused: unknown }>['refused']): string {
-  return refused === 'access_denied' ? 'The user cancelled the sign-in.' : problems[refused].meaning
+function toReason(error: Extract<FinishedSignIn['outcome'], { error: unknown }>['error']): string {
+  return error === 'access_denied' ? 'The user cancelled the sign-in.' : problems[error].meaning
 }

@@ -29,7 +29,7 @@ export async function withReturnLink<T>(
     const found = await findReturnLink(deps, state)
     if (found === undefined) throw thrown
     const href = toReturnUrl(
-      { returnUrl: found.returnUrl, clientState: undefined, outcome: { refused: code } },
+      { returnUrl: found.returnUrl, clientState: undefined, outcome: { error: code } },
       deps.config.baseUrl,
     )
     const back = { site: found.site, href }

@@ -26,8 +26,8 @@ import * as writeProbe from './write-probe.ts'
 
 /**
  * The operations of the port. These files export operations and types only; what operations share
- * is in `shared/`. Whole modules are merged, so that an editor leads from the port to the
- * operation.
+ * is in `shared/`. Whole modules are merged, so that "go to definition" leads from the port to the
+ * operation. Do not annotate `portOperations`: it would end here then.
  */
 const portOperations = {
   ...apiKeys,

@@ -24,7 +24,7 @@ export function isRetryable(fault: unknown): boolean {
 }
 
 /** Whether the server rejected a statement, and the connection can still be used. */
-export function isRefusal(fault: unknown): boolean {
+export function isStatementError(fault: unknown): boolean {
   return fault instanceof postgres.PostgresError && (isRetryable(fault) || !UNAVAILABLE.test(fault.code))
 }
 
@@ -52,9 +52,9 @@ const ADVICE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; start PostgreSQL, or correct database_url',
   ENOTFOUND: 'its host name is not known; correct database_url',
   EAI_AGAIN: 'its host name could not be looked up',
-  CONNECT_TIMEOUT: 'it cannot be reached; look at database_url and what is between',
-  '28P01': 'it refuses this user or password; correct database_url',
-  '28000': 'it does not let this user in from here; look at pg_hba.conf',
+  CONNECT_TIMEOUT: 'PostgreSQL cannot be reached; check database_url, the network and the firewall',
+  '28P01': 'PostgreSQL rejects this user or password; correct database_url',
+  '28000': 'PostgreSQL rejects connections of this user from this host; check pg_hba.conf',
   '3D000': 'there is no such database; create it first (createdb), or correct database_url',
   '53300': 'it has no connection left; raise its max_connections (a node takes up to 15)',
   '57P03': 'it is starting or stopping; try again',

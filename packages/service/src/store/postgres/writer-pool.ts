@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../errors.ts'
 import type { Row, SqlValue } from '../transaction.ts'
 import { ask, type ConnectOptions, connect, type Query, type Sql } from './connect.ts'
-import { isRefusal, isRetryable, toStoreError } from './faults.ts'
+import { isRetryable, isStatementError, toStoreError } from './faults.ts'
 
 /** Longer than a statement may take: the server should be the first to give up. */
 const ANSWER_MS_MAX = 6000
@@ -223,7 +223,7 @@ export class WriterPool {
   }
 
   async #hasRolledBack(session: Session, fault: unknown): Promise<boolean> {
-    if (toStoreError(fault) instanceof StoreUnavailable && !isRefusal(fault)) return false
+    if (toStoreError(fault) instanceof StoreUnavailable && !isStatementError(fault)) return false
     try {
       await session.query('ROLLBACK')
       return !session.isLost

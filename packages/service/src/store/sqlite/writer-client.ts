@@ -82,7 +82,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
         case 'forged':
           onForged(message.row)
           break
-        case 'refused':
+        case 'rejected':
           isEnded = true
           clearInterval(timeouts)
           reject(toFault(message.fault))

@@ -18,7 +18,7 @@ export interface Asked {
 export type FromWriter =
   | { readonly kind: 'ready'; readonly macKey: string }
   | { readonly kind: 'forged'; readonly row: ForgedRow }
-  | { readonly kind: 'refused'; readonly fault: TransportedFault }
+  | { readonly kind: 'rejected'; readonly fault: TransportedFault }
   | { readonly kind: 'done'; readonly outcomes: readonly Outcome[]; readonly hasAppended: boolean }
   | { readonly kind: 'fatal'; readonly fault: TransportedFault }
   | { readonly kind: 'closed' }

@@ -43,7 +43,7 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
       onForged: (row) => send({ kind: 'forged', row }),
     })
   } catch (fault) {
-    send({ kind: 'refused', fault: toTransportedFault(fault) })
+    send({ kind: 'rejected', fault: toTransportedFault(fault) })
     port.close()
     return
   }

@@ -1,6 +1,6 @@
 import { isDenial } from '@countersign/core'
 import type { AccessToken } from '@countersign/core/contract'
-import { toProblem } from '../../../access/guard.ts'
+import { denialToProblem } from '../../../access/guard.ts'
 import { exchangeProof as exchange } from '../../../actions/exchange-proof.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
@@ -9,7 +9,7 @@ export const exchangeProof: Route<'exchange_proof'> = async (request, deps) => {
   const signed = request.credentialBody?.credential
   if (signed === undefined)
     throw new Problem('credential_malformed', 'send the signed credential as the member credential')
-  if (isDenial(signed)) throw toProblem(signed)
+  if (isDenial(signed)) throw denialToProblem(signed)
   const { site_id, requested_scope, ttl_seconds } = request.body
   const token = await exchange(deps, {
     signed,

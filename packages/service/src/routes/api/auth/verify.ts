@@ -6,19 +6,19 @@ import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../../route.ts'
 
 /**
- * Forward-auth: a reverse proxy asks whether it may let its caller through. The site is that of the
- * proxy's key.
+ * Forward-auth: a reverse proxy asks whether to forward a request. The site is that of the proxy's
+ * key.
  */
 export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
   const { caller, query } = request
   if (caller.kind !== 'site')
-    throw new Problem('api_key_forbidden', 'ask with a key of the site, not of the operator')
+    throw new Problem('api_key_forbidden', 'Use an API key of the site, not of the operator.')
   const { siteId } = caller
   const min = parseFeedCursor(query.min_seq)
   if (min !== undefined) await deps.views.waitForSeq(siteId, min)
   const original = findOriginalRequest(request)
   const allow = await guard(deps, {
-    presented: request.requirePresentation(),
+    presentation: request.requirePresentation(),
     siteId,
     scope: query.scope,
     request: original,

@@ -92,7 +92,7 @@ const DIGEST = 'sha256 '
 const SEARCH_PAGE = 200
 
 /**
- * A DID may be twice as long as a cursor; then its digest stands for it. No DID begins like one.
+ * A DID may be twice as long as a cursor; then its digest is used instead. No DID begins like one.
  */
 function toCursorName({ issuer }: Issuer): string {
   return fitsCursor(issuer) ? issuer : DIGEST + hash('sha256', issuer, 'hex')

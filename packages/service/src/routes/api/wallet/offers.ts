@@ -4,7 +4,7 @@ import type { Route } from '../../../route.ts'
 import { auditContext } from '../../shared/audit-context.ts'
 import { requireOwnGrant, toUser } from './credentials.ts'
 
-/** The code stands behind the #, where no server and no log ever sees it. */
+/** The code follows the #, which browsers do not send to servers. */
 export const createOffer: Route<'create_offer'> = async (request, deps) => {
   const { body } = request
   requireOwnGrant(request, body.site_id)

@@ -4,8 +4,8 @@ import { answerRevocation } from '../../shared/answer-revocation.ts'
 import { requireRevoker } from '../../shared/require-revoker.ts'
 
 /**
- * With a key of the site, or by the user with a root credential: a delegated one may not turn
- * against its principal.
+ * Revokes a user. Allowed with an API key of the site, or with the user's own root credential. A
+ * delegated credential cannot revoke the user who delegated it.
  */
 export const revokeUser: Route<'revoke_user'> = async (request, deps) => {
   const { ppid, site_id: siteId, reason } = request.body

@@ -4,7 +4,7 @@ import type { Route } from '../../../route.ts'
 import { answerRevocation } from '../../shared/answer-revocation.ts'
 import { requireRevoker } from '../../shared/require-revoker.ts'
 
-/** With a key of the site, or with that very credential, delegated or not. */
+/** Allowed with an API key of the site, or with the credential itself, delegated or not. */
 export const revokeCredential: Route<'revoke_credential'> = async (request, deps) => {
   const { credential_id: credentialId, site_id: siteId, reason } = request.body
   const context = await requireRevoker(

@@ -30,14 +30,14 @@ function* lastEntryAbout(siteId: SiteId, issuer?: string): Transaction<number> {
 export function* requireCurrentSite(found: Row, knownSeq: number): Transaction<void> {
   const siteId = text(found, 'site_id') as SiteId
   if (number(found, 'entry_seq') < Math.max(knownSeq, yield* lastEntryAbout(siteId)))
-    yield* refuse('sites', siteId)
+    yield* reportForgedRow('sites', siteId)
 }
 
 /** The same for an issuer. */
 export function* requireCurrentIssuer(found: Row, knownSeq: number): Transaction<void> {
   const [siteId, issuer] = [text(found, 'site_id') as SiteId, text(found, 'issuer')]
   if (number(found, 'entry_seq') < Math.max(knownSeq, yield* lastEntryAbout(siteId, issuer)))
-    yield* refuse('issuers', `${siteId} ${issuer}`)
+    yield* reportForgedRow('issuers', `${siteId} ${issuer}`)
 }
 
 /**
@@ -46,10 +46,10 @@ export function* requireCurrentIssuer(found: Row, knownSeq: number): Transaction
  */
 export function* requireNewIssuer(siteId: SiteId, issuer: string, knownSeq: number): Transaction<void> {
   if (Math.max(knownSeq, yield* lastEntryAbout(siteId, issuer)) > 0)
-    yield* refuse('issuers', `${siteId} ${issuer}`)
+    yield* reportForgedRow('issuers', `${siteId} ${issuer}`)
 }
 
-function* refuse(table: string, key: string): Transaction<never> {
+function* reportForgedRow(table: string, key: string): Transaction<never> {
   yield* reportForged({ table, key })
   throw new RowForged(table, key)
 }

@@ -1,13 +1,13 @@
 import { parseTime } from '@countersign/core'
 import { headerNames } from '@countersign/core/contract'
-import { acknowledge as note } from '../../../../actions/acknowledge.ts'
+import { acknowledge as recordAcknowledgement } from '../../../../actions/acknowledge.ts'
 import type { Route } from '../../../../route.ts'
 import { requireKeyId } from '../../../shared/require-key-id.ts'
 import { requireOwnPath } from '../../../shared/site-access.ts'
 
 export const acknowledge: Route<'acknowledge'> = async ({ caller, params, body, lines }, deps) => {
   requireOwnPath(caller, params.site_id)
-  await note(deps, {
+  await recordAcknowledgement(deps, {
     siteId: params.site_id,
     keyId: requireKeyId(caller),
     verifierId: lines(headerNames.verifierId)?.[0],

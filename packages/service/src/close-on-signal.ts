@@ -5,10 +5,9 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 const CLOSE_MS_MAX = 25_000
 
 /**
- * Runs until the process is told to stop, then closes and ends it: with 0 when all went well. A
- * second signal, or a close that takes too long, ends it at once. `isWorker`: a second signal says
- * nothing new, because terminals and supervisors tell a worker and its primary, which tells the
- * worker again; the primary has its own way of being done with it.
+ * Closes the service on SIGTERM or SIGINT and exits with 0. A second signal, or a close that takes
+ * longer than CLOSE_MS_MAX, exits with 1. With `isWorker`, further signals are ignored: terminals
+ * and supervisors signal the worker as well as its primary, and the primary forwards the signal.
  */
 export function closeOnSignal(
   service: { close(): Promise<void> },
