@@ -194,7 +194,7 @@ module.exports = {
       to: { path: '^packages/(?!console/|core/src/contract/)' },
     },
     {
-      name: 'browser-scripts-stand-alone',
+      name: 'browser-scripts-import-each-other-only',
       comment: 'Each script is served as it is. It may import other scripts, and types.',
       severity: 'error',
       from: { path: '^packages/service/src/browser/' },

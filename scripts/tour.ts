@@ -123,7 +123,7 @@ const issuer = didKey(issuerKey.publicKey)
 show('issuer', `Ed25519  ${issuer}`)
 show('agent', `P-256    ${didKey(agentKey.publicKey)}`)
 
-step('The site shop.example writes down whom it trusts')
+step('The site shop.example records which issuer it trusts')
 const siteId = sure(parseSiteId('shop.example'))
 const view = new SiteView({ siteId, entriesAreProven: true })
 await append(view, 'site.changed', {

@@ -65,7 +65,10 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
   'service-store-is-below-time': ['packages/service/src/store/a.ts', "import '../time/base.ts'"],
   'service-sealing-is-below-store': ['packages/service/src/sealing/a.ts', "import '../store/a.ts'"],
   'service-store-is-below-keys': ['packages/service/src/store/b.ts', "import '../keys/base.ts'"],
-  'browser-scripts-stand-alone': ['packages/service/src/browser/a.ts', "import '../actions/base.ts'"],
+  'browser-scripts-import-each-other-only': [
+    'packages/service/src/browser/a.ts',
+    "import '../actions/base.ts'",
+  ],
   'only-open-knows-stores': ['packages/service/src/routes/b.ts', "import '../store/sqlite/base.ts'"],
   'stores-do-not-know-each-other': ['packages/service/src/store/postgres/a.ts', "import '../sqlite/base.ts'"],
   'only-stores-run-operations': ['packages/service/src/log/b.ts', "import '../store/operations/base.ts'"],

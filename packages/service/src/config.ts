@@ -33,7 +33,7 @@ export interface Config {
   /** The maximum age of the revocation data that a verification may use. */
   readonly viewAgeMsMax: number
   readonly rateLimits: RateLimits
-  /** How many sign-ins of one site may be open at once, on all nodes together. */
+  /** How many sign-ins of one site may be open at the same time, on all nodes together. */
   readonly openSignInsMax: number
   /** Above this load verifications are rejected with 503, so that revocations still succeed. */
   readonly overload: {

@@ -9,7 +9,7 @@ export const config = operatorCommand('config', {
     ],
   ],
   about: [
-    'Prints one JSON object. Rejects settings that `serve` would reject, and reports all mistakes at once.',
+    'Prints one JSON object. Rejects settings that `serve` would reject, and reports all mistakes together.',
   ],
   async run({ at, service, config: readConfig }) {
     const shown = service.shownConfig(readConfig())

@@ -30,7 +30,7 @@ export const doctor: Verb = {
     ],
   ],
   about: [
-    'Over HTTP it checks whether the service responds and is ready, the two clocks, headers that proxies remove, a feed that proxies buffer, the freshness of the view, failing webhooks and lagging verifiers. It also prints the pins of the current and the next feed key, to paste into guards.',
+    'Over HTTP it checks whether the service responds and is ready. It compares the two clocks. It looks for headers that proxies remove, a feed that proxies buffer, a stale view, failing webhooks and lagging verifiers. It also prints the pins of the current and the next feed key, to paste into guards.',
     'On this machine it checks the settings, file modes, the store and its durability settings, the disk, and the time on record.',
     'It changes nothing. It takes up to ten seconds, because it waits for heartbeats. The exit code is 3 when something is wrong, and 5 when the service does not respond.',
   ],

@@ -102,7 +102,7 @@ export const keys: Group = {
       examples: [
         [
           'countersign keys delete key_01k… --yes',
-          'delete it; it stops working at once, and its streams are closed',
+          'delete it; it stops working immediately, and its streams are closed',
         ],
       ],
       async run(given, at) {

@@ -36,7 +36,7 @@ export const listen: Verb = {
     ['countersign listen --kinds user.revoked --json', 'print one line of JSON per delivery'],
   ],
   about: [
-    'Creates a webhook to a port of this machine, verifies the signature of every delivery, forwards it unchanged, returns the status of your program, and deletes the webhook at the end. Only a development service sends to this machine. Your program receives the signature too: give it the secret.',
+    'Creates a webhook to a port of this machine, verifies the signature of every delivery, and forwards it unchanged. It returns the status of your program, and deletes the webhook at the end. Only a development service sends to this machine. Your program receives the signature too: give it the secret.',
   ],
   async run(given, at) {
     const forward = given.text('forward')

@@ -5,7 +5,7 @@ export const newEpoch = operatorCommand('new-epoch', {
     ['countersign new-epoch', 'run it after a disk or a virtual machine was set back to a snapshot'],
   ],
   about: [
-    'Audits the log, then writes the same entries again in a new epoch, so that verifiers do not take a log that may have lost entries for the one that they followed. `restore`, pg_restore and a fail-over of PostgreSQL begin a new epoch automatically; setting back a disk does not. With the embedded store, stop the service first. Nodes on PostgreSQL may run; they follow.',
+    'Audits the log, then writes the same entries again in a new epoch. Verifiers then know that entries may be missing. `restore`, pg_restore and a fail-over of PostgreSQL begin a new epoch automatically; setting back a disk does not. With the embedded store, stop the service first. Nodes on PostgreSQL may run; they follow.',
   ],
   async run({ at, service, storeSettings }) {
     const { store, masterKey } = storeSettings()

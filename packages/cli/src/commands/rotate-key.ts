@@ -8,10 +8,10 @@ const NODES =
 const whenText = (seconds: number) => (seconds === 0 ? 'from now on' : `in ${seconds} seconds`)
 
 export const rotateIssuerKey = operatorCommand('rotate-issuer-key', {
-  options: [['--now', 'the new key signs at once']],
+  options: [['--now', 'the new key signs immediately']],
   examples: [
-    ['countersign rotate-issuer-key', 'create a key that is published at once and signs in 60 seconds'],
-    ['countersign rotate-issuer-key --now', 'sign at once, when the previous key must not sign any more'],
+    ['countersign rotate-issuer-key', 'create a key that is published immediately and signs in 60 seconds'],
+    ['countersign rotate-issuer-key --now', 'sign immediately, when the previous key must not sign any more'],
   ],
   about: [
     'Every site is notified. The previous key stays published for as long as credentials that it signed may be valid. ' +
@@ -29,18 +29,18 @@ export const rotateIssuerKey = operatorCommand('rotate-issuer-key', {
 
 export const rotateFeedKey = operatorCommand('rotate-feed-key', {
   options: [
-    ['--now', 'the next key signs at once'],
-    ['--compromised', 'the next key signs at once, and all earlier keys are withdrawn at once'],
+    ['--now', 'the next key signs immediately'],
+    ['--compromised', 'the next key signs immediately, and all earlier keys are withdrawn immediately'],
   ],
   examples: [
     [
       'countersign rotate-feed-key',
       'the next key signs in 60 seconds; the current one is withdrawn an hour later',
     ],
-    ['countersign rotate-feed-key --now', 'the next key signs at once'],
+    ['countersign rotate-feed-key --now', 'the next key signs immediately'],
     [
       'countersign rotate-feed-key --compromised',
-      'after a leak: the next key signs at once, and all earlier keys are withdrawn at once',
+      'after a leak: the next key signs immediately, and all earlier keys are withdrawn immediately',
     ],
   ],
   about: [

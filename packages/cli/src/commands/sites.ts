@@ -101,7 +101,7 @@ export const sites: Group = {
       examples: [
         [
           'countersign sites change shop.example --bearer off',
-          'stop accepting bearer tokens; existing ones end at once',
+          'stop accepting bearer tokens; existing ones end immediately',
         ],
         [
           'countersign sites change shop.example --hosts shop.example --hosts api.shop.example',

@@ -10,7 +10,7 @@ export const status: Verb = {
   options: [['--min-seq <epoch.seq>', 'answer only from revocation data at least this new; needs --site']],
   examples: [
     ['countersign status cred_01k…', 'print active, revoked, expired or unknown'],
-    ['countersign status cred_01k… cred_01m… --json', 'check several at once'],
+    ['countersign status cred_01k… cred_01m… --json', 'check several together'],
   ],
   about: [
     'Works without a key. With a key of the site it also prints how and why a credential was revoked. The exit code is 3 unless all are active.',

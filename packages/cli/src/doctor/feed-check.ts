@@ -4,7 +4,7 @@ import { createFeedKeys, createSseReader } from '@countersign/sdk/feed'
 import type { Target } from '../service/connection.ts'
 import { type Finding, ok, problem, skipped } from './finding.ts'
 
-/** The first heartbeat comes at once, then one every five seconds. */
+/** The first heartbeat comes immediately, then one every five seconds. */
 const HEARTBEATS_MS_MAX = 9000
 const HEARTBEATS = 2
 const AGE_MS_MAX = 10_000

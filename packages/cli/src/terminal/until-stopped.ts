@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 
-/** Aborts on SIGINT or SIGTERM. A second signal ends the process at once. */
+/** Aborts on SIGINT or SIGTERM. A second signal ends the process immediately. */
 export function untilStopped(): AbortController {
   const controller = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

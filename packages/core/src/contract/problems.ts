@@ -20,7 +20,7 @@ const table = {
     status: 400,
     title: 'Malformed request',
     meaning:
-      'The request is malformed: the body is not strict JSON or is incomplete, a form is not UTF-8, a parameter was sent twice, there are too many parameters, Host is missing, repeated or wrong, Transfer-Encoding is not chunked, or the request arrived too slowly.',
+      'The request is malformed. The body may be incomplete or not strict JSON; a form may not be UTF-8; a parameter may be repeated, or there are too many. Host may be missing, repeated or wrong, Transfer-Encoding may not be chunked, or the request arrived too slowly.',
     remedy:
       'Send a complete HTTP/1.1 request with one well-formed JSON object, without duplicate members, and each parameter once.',
   },
@@ -134,7 +134,7 @@ const table = {
   proof_invalid: {
     ...guardProblems.proof_invalid,
     meaning:
-      'The request signature is invalid, too old, in the future, made with another key or for another host, or does not cover all required components, or Content-Digest does not match the body. A verifier returns this code for up to three seconds after its start.',
+      'The request signature is invalid: wrong key, wrong host, too old or in the future. It may also lack a required component, or Content-Digest may not match the body. A verifier also returns this code for up to three seconds after its start.',
     remedy:
       'Sign this request again, with the holder key and a correct clock, and cover all required components.',
   },
@@ -289,7 +289,8 @@ const table = {
     status: 422,
     title: 'Invalid key',
     meaning: 'The public key is malformed, weak or not supported, or its DID document could not be fetched.',
-    remedy: 'Use an Ed25519 or P-256 key in Multikey form.',
+    remedy:
+      'Use an Ed25519 or P-256 key in Multikey form. For a did:web, check that its DID document can be fetched.',
   },
   rate_limited: {
     status: 429,

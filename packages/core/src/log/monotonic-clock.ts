@@ -40,7 +40,7 @@ const JUMP_MS_MAX = 60_000
  * accepts the first wall clock reading, because a long downtime and a wrong clock look the same.
  * After that, a wall clock more than 60 s ahead of the monotonic clock is a jump: the clock was
  * set, or the machine slept. Both need a confirmation from another clock, a restart or `reset`. If
- * the wall clock is set back, time stands still until the wall clock or a confirmed time catches
+ * the wall clock is set back, time stops until the wall clock or a confirmed time catches
  * up. Nothing expires in the meantime, as with any slow clock.
  */
 export function createMonotonicClock({

@@ -236,7 +236,8 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
       const next = nextHop(response, outgoing)
       if (next === undefined) return response
       await response.body?.cancel()
-      if (first.redirect === 'error') throw new TypeError('the answer is a redirect, and redirect is "error"')
+      if (first.redirect === 'error')
+        throw new TypeError('the response is a redirect, and redirect is "error"')
       if (hops >= redirectsMax) throw new TypeError(`more than ${redirectsMax} redirects`)
       isWithoutCredential ||= next.isOtherOrigin
       outgoing = { ...outgoing, ...next.request }
@@ -325,7 +326,7 @@ function requireNoOwnFields(headers: Headers): void {
     if (headers.has(name)) throw new TypeError(`leave ${name} out; agentFetch sets it`)
   }
   if (/^bearer\b/i.test(headers.get('authorization') ?? ''))
-    throw new TypeError('leave the bearer token out; the credential speaks for itself')
+    throw new TypeError('leave out the bearer token; agentFetch presents the credential')
 }
 
 /** Throws a TypeError for anything but an origin: a path would look like a limit but not be one. */

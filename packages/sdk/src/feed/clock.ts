@@ -22,7 +22,7 @@ export const systemClock: GuardClock = {
   },
 }
 
-/** A clock that can stand still while a function runs. */
+/** A clock that can stop while a function runs. */
 export interface FreezableClock extends GuardClock {
   /** Freezes the clock until `work` returns; an async function until its first wait. */
   whileFrozen<Result>(work: () => Result): Result

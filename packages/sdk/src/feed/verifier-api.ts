@@ -142,7 +142,7 @@ export function createVerifierApi({
       if (!response.body || !response.headers.get('content-type')?.startsWith(type))
         throw new ServiceError(
           'answer_unknown',
-          `the answer of ${describeAddress(url)} is not ${type}; check baseUrl`,
+          `the response from ${describeAddress(url)} is not ${type}; check baseUrl`,
           response.status,
         )
       return pieces(response.body, watch, signal, url)
@@ -252,7 +252,7 @@ function toServiceError(error: unknown, owner: AbortSignal, url: string): unknow
   if (owner.aborted || error instanceof ServiceError) return error
   const address = describeAddress(url)
   if (error instanceof SyntaxError)
-    return new ServiceError('answer_unknown', `the answer of ${address} is not JSON; check baseUrl`)
+    return new ServiceError('answer_unknown', `the response from ${address} is not JSON; check baseUrl`)
   return new ServiceError(
     'unreachable',
     `${address} could not be reached: ${describeCause(error)}`,
@@ -280,7 +280,7 @@ async function readServiceError(response: Response, url: string): Promise<Servic
   const detail =
     typeof said.detail === 'string'
       ? said.detail.replaceAll(/\p{C}/gu, ' ').slice(0, DETAIL_CHARS_MAX)
-      : `the answer has status ${status} and does not come from this service; check baseUrl`
+      : `the response has status ${status} and does not come from this service; check baseUrl`
   return new ServiceError(
     code,
     `${detail} (${describeAddress(url)})`,

@@ -217,7 +217,8 @@ export function createGuard(options: GuardOptions): Guard {
     },
     signal(of, done) {
       const admission = admissions.get(of)
-      if (admission === undefined) throw new TypeError('this guard has not accepted what is to be watched')
+      if (admission === undefined)
+        throw new TypeError('guard.signal needs a request or verdict that this guard has accepted')
       const { allowed, demand } = admission
       const recheck = () => {
         const nowMs = follower.nowMs()

@@ -145,7 +145,7 @@ export async function finishSignIn(options: FinishSignInOptions): Promise<SignIn
   const result = (await call(connection, calls.signInResult, input)) as SignInResult
   const lacks = (pending.scope ?? []).filter((scope) => !result.scope.includes(scope))
   if (result.site_id !== pending.siteId || lacks.length > 0)
-    throw new SignInError('result_mismatch', 'the answer is for another site or scope than was asked for')
+    throw new SignInError('result_mismatch', 'the response is for another site or scope than the request')
   return result
 }
 

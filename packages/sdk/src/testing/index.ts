@@ -1,6 +1,6 @@
 /**
  * `@countersign/sdk/testing`: a site, its issuer and its service in one process, with a clock that
- * stands still until the test advances it. For tests of applications that a guard protects, and for
+ * stops until the test advances it. For tests of applications that a guard protects, and for
  * nothing else.
  */
 export { createTestClock, type TestClock } from './test-clock.ts'

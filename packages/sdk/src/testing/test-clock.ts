@@ -1,7 +1,7 @@
 import { sha256Hex } from '@countersign/core'
 import type { GuardClock } from '../feed/clock.ts'
 
-/** A clock that stands still until the test advances it. */
+/** A clock that moves only when the test advances it. */
 export interface TestClock extends GuardClock {
   readonly nowMs: number
   /** The number of pending timers. */

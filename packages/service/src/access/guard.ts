@@ -76,7 +76,7 @@ export function denialToProblem({ code, detail, requiredScope }: Denial): Proble
 }
 
 /**
- * An unknown site is treated like one that trusts no issuer, so callers cannot tell the two apart.
+ * An unknown site is treated like one that trusts no issuer, so callers cannot distinguish the two.
  */
 function unknownSite({ views }: GuardDeps, siteId: SiteId): RevocationData {
   const { ageMs, ageMsMax } = views.age()

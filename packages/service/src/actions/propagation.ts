@@ -17,7 +17,7 @@ export async function loadPropagation(
 ): Promise<{ readonly entry: EntryPosition; readonly receipt: Receipt }> {
   const [found] = await store.siteEntriesAfter(siteId, seq - 1, 1)
   if (found?.seq !== seq)
-    throw new Problem('not_found', 'The log of this site has no such entry, or not yet.')
+    throw new Problem('not_found', 'The log of this site has no entry with this number yet.')
   const entry = { epoch: found.epoch, seq, atMs: parseTime(found.at) ?? 0 }
   return { entry, receipt: await verifiers.receipt(siteId, entry) }
 }
@@ -36,7 +36,7 @@ export async function waitForVerifiers(
     return await verifiers.receipt(siteId, entry, wait)
   } catch (fault) {
     if (!(fault instanceof StoreUnavailable || fault instanceof Problem)) throw fault
-    log.warn({ err: fault }, 'who has applied a revocation could not be found out')
+    log.warn({ err: fault }, 'could not load the receipt of a revocation')
     return undefined
   }
 }

@@ -188,7 +188,7 @@ function findOfferCode(): string | undefined {
   return /^#offer=([A-Za-z0-9_-]{43})$/.exec(location.hash)?.[1]
 }
 
-/** Names that a site has chosen stand by themselves, whichever way they are written. */
+/** Site names are isolated (`<bdi>`), because they may be written right to left. */
 function toTitle(text: string, site: string): readonly (Node | string)[] {
   const [before = '', after = ''] = text.split('{site}')
   return [before, createElement('bdi', '', site), after]

@@ -70,7 +70,7 @@ export function onTrackedClose(this: Socket): void {
 
 /**
  * Whether nothing is being answered on a connection. Node keeps the current response there,
- * undocumented; `detach-socket.ts` takes it away from a feed. A connection whose last bytes
+ * undocumented; `detach-socket.ts` removes it from a feed. A connection whose last bytes
  * have been written closes by itself.
  */
 function isUnused(socket: Socket): boolean {

@@ -107,7 +107,7 @@ async function storeFindings(store: Config['store']): Promise<readonly Installat
     await checkStore(store)
     const { atMs } = await readStore(store, ({ confirmedTime }) => confirmedTime())
     return [
-      { check: 'store', level: 'ok', detail: `${name}: reachable, and its settings keep what is promised` },
+      { check: 'store', level: 'ok', detail: `${name}: reachable, with durable settings` },
       ...(store.kind === 'sqlite' ? diskFindings(store.file) : []),
       ...recordedTimeFindings(atMs),
     ]
@@ -122,8 +122,8 @@ function toFix(words: string, kind: Config['store']['kind']): string {
   if (words.includes('cannot be used'))
     return 'Change these settings of PostgreSQL (ALTER SYSTEM SET …) and restart it, or connect to the primary'
   return kind === 'postgres'
-    ? 'Is the server up, and is COUNTERSIGN_DATABASE_URL right?'
-    : 'Look at the file and its disk; a backup can be restored: countersign restore'
+    ? 'Check that the server runs and that COUNTERSIGN_DATABASE_URL is correct'
+    : 'Check the file and its disk, or restore a backup: countersign restore'
 }
 
 function diskFindings(file: string): readonly InstallationFinding[] {
@@ -135,7 +135,7 @@ function diskFindings(file: string): readonly InstallationFinding[] {
       ? [
           problem(
             'disk',
-            `${dirname(file)} is on a network file system, whose locks and syncs do not keep their promises`,
+            `${dirname(file)} is on a network file system, whose locks and syncs are not reliable`,
             'Move data_dir to a local disk, or use PostgreSQL',
           ),
         ]
@@ -145,7 +145,7 @@ function diskFindings(file: string): readonly InstallationFinding[] {
           problem(
             'disk',
             `only ${Math.floor(free / 1024 / 1024)} MiB are free in ${dirname(file)}`,
-            'Make room: a full disk refuses every change',
+            'Free some disk space: a full disk prevents every write',
           ),
         ]
       : []),
@@ -156,6 +156,10 @@ function recordedTimeFindings(recordedMs: number): readonly InstallationFinding[
   if (recordedMs - Date.now() <= AHEAD_MS_MAX) return []
   const detail = `the time on record is ${new Date(recordedMs).toISOString()}, ahead of this clock: nodes are not ready`
   return [
-    problem('time', detail, 'Set the clock right; if it is, set the record right: countersign reset-time'),
+    problem(
+      'time',
+      detail,
+      'Correct the clock of this machine. If it is correct, reset the time on record: countersign reset-time',
+    ),
   ]
 }

@@ -13,7 +13,7 @@ export interface RotatedKey {
   readonly signsInSeconds: number
 }
 
-/** Creates a new key for signing credentials. `isNow`: it signs at once. */
+/** Creates a new key for signing credentials. `isNow`: it signs immediately. */
 export async function rotateIssuerKey(
   settings: KeySettings,
   { isNow }: { readonly isNow: boolean },
@@ -23,7 +23,7 @@ export async function rotateIssuerKey(
 }
 
 /**
- * Brings the next feed key into use. `isCompromised`: at once, and all earlier feed keys are
+ * Brings the next feed key into use. `isCompromised`: immediately, and all earlier feed keys are
  * withdrawn.
  */
 export async function rotateFeedKey(

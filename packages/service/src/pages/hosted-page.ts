@@ -8,14 +8,14 @@ export interface HostedPage {
   readonly messages: Messages
   readonly title: string
   readonly content: Html
-  /** The script of `browser/` that makes the page work, and what it is told. */
+  /** The script of `browser/` that makes the page work, and its data. */
   readonly script?: { readonly name: 'sign-in' | 'wallet'; readonly data: object }
   /** Where a form of the page may lead besides this origin: browsers look at redirects too. */
   readonly formTarget?: URL
 }
 
 /**
- * A page for people, of the same make whether it works or says why it does not. Nothing runs in it
+ * The layout of all pages for users, including error pages. Nothing runs in it
  * but our own scripts.
  */
 export function hostedPage({

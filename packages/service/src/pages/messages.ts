@@ -183,11 +183,11 @@ export const messages: Messages = {
     },
     redirect_not_allowed: {
       title: 'The site sent you here with a wrong return address',
-      next: 'Nothing has been sent to it. Please tell the site: only the site can fix this.',
+      next: 'Nothing has been sent to it. Please report it to the site: only the site can fix this.',
     },
     site_unknown: {
       title: 'This site is not known here',
-      next: 'Check where the link came from, or tell the site.',
+      next: 'Check where the link came from, or report it to the site.',
     },
     csrf_invalid: {
       title: 'This request did not come from our own page',
@@ -202,7 +202,7 @@ export const messages: Messages = {
     overloaded: { title: 'The service is very busy', next: 'Wait a moment and try again.' },
     internal_error: {
       title: 'Something went wrong here',
-      next: 'Try again. If it happens again, tell the operator.',
+      next: 'Try again. If it happens again, report it to the operator.',
     },
     not_found: {
       title: 'There is no page at this address',
@@ -214,11 +214,11 @@ export const messages: Messages = {
     },
     validation_failed: {
       title: 'The link is not complete',
-      next: 'Start again from the site, and tell the site if that does not help.',
+      next: 'Start again from the site. If that does not help, report it to the site.',
     },
     request_malformed: {
       title: 'The link is not complete',
-      next: 'Start again from the site, and tell the site if that does not help.',
+      next: 'Start again from the site. If that does not help, report it to the site.',
     },
     request_too_large: {
       title: 'This is too long for a credential',

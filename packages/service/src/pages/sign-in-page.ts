@@ -113,7 +113,7 @@ function notice(
   return html`<div class="notice bad"><strong>${title}</strong><p>${next} ${describeTriesLeft(triesLeft, signIn, site)}</p></div>`
 }
 
-/** Names that a site or user has chosen stand by themselves, whichever way they are written. */
+/** Site and user names are isolated (`<bdi>`), because they may be written right to left. */
 function fillHtml(text: string, values: Readonly<Record<string, string>>): readonly Html[] {
   return text.split(/(\{\w+\})/).map((part) => {
     const value = values[part.slice(1, -1)]

@@ -11,14 +11,14 @@ import type { Route, RouteRequest } from '../route.ts'
 type Listed = (typeof endpointList)[number]
 
 const needs: Record<Auth, string> = {
-  none: 'nothing',
-  page: 'the page of the flow',
+  none: 'no authentication',
+  page: 'a request from the page of this service',
   credential: 'a credential in X-Service-Credential, or a bearer token',
   credential_in_body: 'the credential in the body',
   api_key: 'X-API-Key',
-  api_key_optional: 'nothing; more with X-API-Key',
+  api_key_optional: 'no authentication; X-API-Key adds details',
   api_key_or_credential: 'X-API-Key, or the credential itself',
-  api_key_and_credential: 'X-API-Key of the proxy, and what its caller presents',
+  api_key_and_credential: 'X-API-Key of the proxy, and the credential or token of its caller',
   operator_key: 'X-API-Key of an operator',
 }
 

@@ -50,7 +50,7 @@ const SEALED = /^v1\.([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/
 export function createSealer(masterKey: Uint8Array): Sealer {
   if (masterKey.length !== MASTER_KEY_BYTES)
     throw new TypeError(`the master key must have ${MASTER_KEY_BYTES} bytes`)
-  // A copy, so that no other code changes it. The name of the key tells a wrong key from
+  // A copy, so that no other code changes it. The name of the key distinguishes a wrong key from
   // corruption.
   const master = Buffer.from(masterKey)
   const masterName = Buffer.from(hkdfSync('sha256', master, '', 'countersign master key name', 4)).toString(

@@ -12,7 +12,7 @@ export interface MacTable {
 }
 
 const TAKES_AWAY =
-  'when set, it only takes away; setting it back puts an earlier row back, which no MAC can detect'
+  'when set, it only ends access; setting it back restores an earlier row, which no MAC can detect'
 const CONFIRMED =
   'derived from the log, which decides; "already revoked" is answered only if the log says so; the audit compares the two'
 const SEALED = 'is sealed for this very row, and changes with the master key'

@@ -20,6 +20,6 @@ export function startPurging({ store, clock, log }: PurgeDeps, ms: number = EVER
     async () => {
       while (await store.purgeExpired(clock.nowMs()));
     },
-    (err) => log.warn({ err }, 'expired rows could not be removed; trying again'),
+    (err) => log.warn({ err }, 'could not purge expired rows; trying again'),
   )
 }

@@ -25,7 +25,7 @@ const BEHIND_MS_MAX = 60_000
  * restart and on other nodes. Asks the store at once, and then every five seconds; rejects when the
  * store is unavailable at the start. After the wall clock has jumped ahead, `nowMs` throws until
  * the store has received that time from another node, or until a restart. While the wall clock is
- * far behind the time of the store, the time stands still. A reset by an operator replaces all
+ * far behind the time of the store, the time stops. A reset by an operator replaces all
  * earlier times.
  */
 export async function openClock(
@@ -52,7 +52,7 @@ export async function openClock(
     } else monotonic.confirm(confirmed.atMs, monotonicMs)
     ;({ atMs: confirmedMs, resets } = confirmed)
     const why = problem()
-    if (why !== undefined) log.error({ why }, 'the time is in doubt; this node is not ready')
+    if (why !== undefined) log.error({ why }, 'the clock is unreliable; this node is not ready')
   }
 
   const problem = (): string | undefined => {
@@ -77,7 +77,7 @@ export async function openClock(
       if (now.jumped === true) {
         throw new Problem(
           'store_unavailable',
-          'this node does not know what time it is; try again in a moment, or another node',
+          'The clock of this node is unreliable. Try again in a moment, or use another node.',
           {
             retryAfterSeconds: 5,
           },

@@ -152,7 +152,7 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
         await startDue()
         isFailing = false
       } catch (err) {
-        if (!isFailing) log.warn({ err }, 'due webhooks could not be loaded; trying again')
+        if (!isFailing) log.warn({ err }, 'could not load the due webhook deliveries; trying again')
         isFailing = true
       }
       const restMs = Math.max(POLL_PAUSE_MS_MIN, (performance.now() - beganMs) * POLL_SHARE)

@@ -6,7 +6,7 @@ import type { Site } from '../../store/operations/sites.ts'
 
 /**
  * The site in the path. Throws `not_found` when it does not exist and when it is not the caller's,
- * so that callers cannot tell one from the other.
+ * so that callers cannot distinguish the two.
  */
 export async function requireSiteInPath(
   { caller, params }: { readonly caller: Caller; readonly params: { readonly site_id: SiteId } },

@@ -209,8 +209,8 @@ export const begin: Migration = {
   sqlite: [],
   postgres: [
     // Which incarnation of the database this is. A restore, a fail-over or a copy is another one.
-    // pg_control_checkpoint() would still tell the old timeline for a while after a promotion; the
-    // name of the current WAL file tells the new one at once.
+    // pg_control_checkpoint() may report the old timeline for a while after a promotion; the
+    // name of the current WAL file has the new one immediately.
     `CREATE FUNCTION log_lineage() RETURNS TEXT LANGUAGE sql VOLATILE AS $$
       SELECT (SELECT system_identifier FROM pg_control_system())
         || '.' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)

@@ -25,7 +25,7 @@ export const webhooks: Migration = {
       lease_until BIGINT
     )`,
     `CREATE INDEX webhooks_of_site ON webhooks (site_id, webhook_id)`,
-    // What is sent stands in the log, under the same epoch and number. `replayed` ones were asked
+    // What is sent is in the log, under the same epoch and number. `replayed` ones were asked
     // for by hand and keep no other waiting.
     `CREATE TABLE deliveries (
       delivery_id TEXT PRIMARY KEY,

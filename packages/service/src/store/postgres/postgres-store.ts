@@ -36,7 +36,7 @@ const MIGRATION_MS_MAX = 10 * 60_000
  * data. The database is identified by its lineage: system identifier, timeline, and the identity of
  * the database and its log. A new epoch begins whenever that is not what wrote the log: at the
  * start, after a reconnection, or when an append detects it. A fail-over that lost nothing cannot
- * be told from one that did, so each begins a new epoch.
+ * be distinguished from one that did, so each begins a new epoch.
  */
 export async function openPostgresStore({
   url,

@@ -40,7 +40,7 @@ function expect(db: Database.Database, pragma: string, value: string | number, s
   if (found === value) return
   db.close()
   throw new Error(
-    `SQLite has ${pragma} = ${String(found)} and will not take ${value}: nothing could be promised about what is written`,
+    `SQLite did not accept ${pragma} = ${value} (it has ${String(found)}), so commits would not be durable. Use a local disk and the bundled SQLite.`,
   )
 }
 

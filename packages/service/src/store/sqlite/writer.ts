@@ -77,7 +77,7 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
       }
     } catch (fault) {
       // It is unknown whether the last commit is durable. Only a new process that reads the file
-      // can tell.
+      // can know.
       end({ kind: 'fatal', fault: toTransportedFault(fault) })
     }
   })

@@ -8,7 +8,7 @@ const UNKNOWN: RevocationState = { status: 'unknown', revoked: null }
 
 /**
  * Open to all, since ids cannot be guessed. A key of the site narrows the question to its site, and
- * is told the reasons.
+ * adds the reasons to the answer.
  */
 export const revocationStatus: Route<'revocation_status'> = async ({ query, caller }, deps) => {
   const { credential_ids: credentialIds, site_id } = query
