@@ -131,7 +131,9 @@ export function createApp(
       rejectMalformed(raw)
       const allow = router.methods(raw.path).join(', ')
       if (allow === '') throw new Problem('not_found', notFound)
-      throw new Problem('method_not_allowed', `This path answers ${allow}.`, { headers: { allow } })
+      throw new Problem('method_not_allowed', `This path does not support the method. Use ${allow}.`, {
+        headers: { allow },
+      })
     })
   }
   const server = createServer(onRequest, createOnClientError(responder, newRequestId, accessLog.unread))

@@ -78,7 +78,7 @@ export const verify: Verb = {
               )
             : at.paint(
                 'red',
-                `Rejected at ${siteId}: ${rejected.detail ?? rejected.check} (${rejected.code ?? rejected.result}).`,
+                `Rejected at ${siteId}: ${rejected.detail ?? rejected.check} (${rejected.code ?? rejected.result})`,
               ),
           '',
           claimsText(signed.credential, at),

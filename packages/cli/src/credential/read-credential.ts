@@ -52,7 +52,7 @@ function readGiven(header: string): GivenCredential {
   const signed = readCredentialHeader(header)
   if (isDenial(signed))
     throw new UsageError(
-      `The credential cannot be read: ${signed.detail} (${signed.code}). To see every check: countersign inspect`,
+      `The credential cannot be read (${signed.code}). ${signed.detail} To see every check: countersign inspect`,
     )
   return { header, document: signed.document, signed }
 }

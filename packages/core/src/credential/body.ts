@@ -24,7 +24,7 @@ export interface BodyFault {
  */
 export function readCredentialBody(bytes: Uint8Array): CredentialBody | BodyFault {
   const text = decodeUtf8(bytes)
-  if (text === undefined) return { code: 'request_malformed', detail: 'the body is not UTF-8' }
+  if (text === undefined) return { code: 'request_malformed', detail: 'The body is not UTF-8. Send UTF-8.' }
   // One level more than in a header, because the body encloses the credential.
   const parsed = parseJson(text, {
     depthMax: JSON_DEPTH_MAX + 1,
@@ -34,13 +34,20 @@ export function readCredentialBody(bytes: Uint8Array): CredentialBody | BodyFaul
   })
   if ('fault' in parsed) {
     const code = parsed.member === 'credential' ? 'credential_malformed' : 'request_malformed'
-    return { code, detail: `the body is not strict JSON: ${parsed.fault} near offset ${parsed.offset}` }
+    return {
+      code,
+      detail: `The body is not strict JSON: ${parsed.fault} near offset ${parsed.offset}. Correct it.`,
+    }
   }
   const { value, watched } = parsed
-  if (!isJsonObject(value)) return { code: 'request_malformed', detail: 'the body is not a JSON object' }
+  if (!isJsonObject(value))
+    return { code: 'request_malformed', detail: 'The body is not a JSON object. Send an object.' }
   if (watched === undefined) return { members: value, credential: undefined }
   if (byteLength(text, watched) > CREDENTIAL_BYTES_MAX) {
-    return { code: 'request_too_large', detail: `the credential has more than ${CREDENTIAL_BYTES_MAX} bytes` }
+    return {
+      code: 'request_too_large',
+      detail: `The credential has more than ${CREDENTIAL_BYTES_MAX} bytes. Send a smaller one.`,
+    }
   }
   return { members: value, credential: readCredentialObject(value.credential ?? null) }
 }

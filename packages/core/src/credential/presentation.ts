@@ -21,29 +21,38 @@ export function findPresentation(
   const authorizations = lines('authorization') ?? []
   // Some frameworks join repeated lines with commas. Neither base64url nor a token contains a
   // comma, but other schemes do.
-  if (credentials.length > 1) return ambiguous('send X-Service-Credential once')
+  if (credentials.length > 1) return ambiguous('X-Service-Credential was sent more than once. Send it once.')
   if (credentials[0]?.includes(','))
-    return ambiguous(isJson(credentials[0]) ? RAW_JSON : 'send X-Service-Credential once')
+    return ambiguous(
+      isJson(credentials[0]) ? RAW_JSON : 'X-Service-Credential was sent more than once. Send it once.',
+    )
   const authorization = authorizations[0]
   const isJoined = authorization?.includes(',') && JOINED_BEARER.test(authorization)
-  if (authorizations.length > 1 || isJoined) return ambiguous('send Authorization once')
+  if (authorizations.length > 1 || isJoined)
+    return ambiguous('Authorization was sent more than once. Send it once.')
   const credential = credentials[0]?.trim() ?? ''
   if (credential !== '') {
     // The application may use other schemes.
     if (authorization !== undefined && /^bearer\b/i.test(authorization.trim()))
-      return ambiguous('send either a credential or a bearer token')
+      return ambiguous('The request has a credential and a bearer token. Send one of them.')
     return { header: credential }
   }
   if (authorization === undefined)
-    return deny('credential_missing', 'send a signed credential in X-Service-Credential')
+    return deny(
+      'credential_missing',
+      'The request has no credential. Send a signed credential in X-Service-Credential.',
+    )
   const bearer = BEARER.exec(authorization)?.[1]
   return bearer === undefined
-    ? deny('token_invalid', 'send the token as "Authorization: Bearer svc_at_…"')
+    ? deny(
+        'token_invalid',
+        'The Authorization header has no bearer token. Send it as "Authorization: Bearer svc_at_…".',
+      )
     : { bearer }
 }
 
 const RAW_JSON =
-  'X-Service-Credential contains raw JSON; send the base64url encoding of that JSON, without padding'
+  'X-Service-Credential contains raw JSON. Send the base64url encoding of that JSON, without padding.'
 
 function isJson(text: string): boolean {
   return text.trimStart().startsWith('{')
@@ -56,7 +65,7 @@ function isJson(text: string): boolean {
 export function findBearerMistake(token: string): string | undefined {
   // base64url of `{"`.
   return token.startsWith('eyJ')
-    ? 'this is not a bearer token; send a credential in X-Service-Credential'
+    ? 'This is not a bearer token. Send a credential in X-Service-Credential.'
     : undefined
 }
 
@@ -65,9 +74,9 @@ export function findBearerMistake(token: string): string | undefined {
  */
 export function findCredentialMistake(text: string): string | undefined {
   if (isJson(text)) return RAW_JSON
-  if (text.startsWith('svc_sk_')) return 'this is an API key, not a credential; send it in X-API-Key'
+  if (text.startsWith('svc_sk_')) return 'This is an API key, not a credential. Send it in X-API-Key.'
   return text.startsWith('svc_at_')
-    ? 'this is a bearer token, not a credential; send it as "Authorization: Bearer svc_at_…"'
+    ? 'This is a bearer token, not a credential. Send it as "Authorization: Bearer svc_at_…".'
     : undefined
 }
 

@@ -23,25 +23,22 @@ export function readCredentialHeader(header: string): SignedCredential | Denial 
   if (header.length > CREDENTIAL_HEADER_CHARS_MAX) {
     return deny(
       'header_too_large',
-      `the credential header has more than ${CREDENTIAL_HEADER_CHARS_MAX} characters; send a smaller credential`,
+      `The credential header has more than ${CREDENTIAL_HEADER_CHARS_MAX} characters. Send a smaller credential.`,
     )
   }
   if (header.trim() === '')
-    return deny('credential_missing', 'send a signed credential in X-Service-Credential')
+    return deny(
+      'credential_missing',
+      'The request has no credential. Send a signed credential in X-Service-Credential.',
+    )
   const bytes = decodeBase64url(header)
-  if (bytes === undefined)
-    return malformed(findCredentialMistake(header) ?? 'X-Service-Credential is not base64url without padding')
+  if (bytes === undefined) return unreadable(header, 'X-Service-Credential is not base64url without padding')
   const text = decodeUtf8(bytes)
-  if (text === undefined) return malformed(findCredentialMistake(header) ?? 'the credential is not UTF-8')
+  if (text === undefined) return unreadable(header, 'it is not UTF-8')
   const parsed = parseJson(text, { depthMax: JSON_DEPTH_MAX, membersMax: CREDENTIAL_MEMBERS_MAX })
   if ('fault' in parsed)
-    return malformed(
-      findCredentialMistake(header) ??
-        `the credential is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`,
-    )
-  return isJsonObject(parsed.value)
-    ? readLink(parsed.value, 0)
-    : malformed('the credential is not a JSON object')
+    return unreadable(header, `it is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`)
+  return isJsonObject(parsed.value) ? readLink(parsed.value, 0) : malformed('it is not a JSON object')
 }
 
 /**
@@ -50,7 +47,7 @@ export function readCredentialHeader(header: string): SignedCredential | Denial 
  * `readCredentialHeader`.
  */
 export function readCredentialObject(value: JsonValue): SignedCredential | Denial {
-  if (!isJsonObject(value)) return malformed('the credential is not a JSON object')
+  if (!isJsonObject(value)) return malformed('it is not a JSON object')
   const read = readLink(value, 0)
   if (!('ok' in read)) readObjects.add(read)
   return read
@@ -66,18 +63,32 @@ export function isReadCredential(signed: SignedCredential): boolean {
   return readObjects.has(signed)
 }
 
-function malformed(detail: string): Denial {
-  return deny('credential_malformed', detail)
+function unreadable(header: string, why: string): Denial {
+  const mistake = findCredentialMistake(header)
+  return mistake === undefined ? malformed(why) : deny('credential_malformed', mistake)
 }
 
-function unsupported(detail: string): Denial {
-  return deny('credential_unsupported', detail)
+function malformed(why: string): Denial {
+  return deny(
+    'credential_malformed',
+    `The credential is malformed: ${why}. Correct it, or request a new one from its issuer.`,
+  )
+}
+
+function unsupported(why: string): Denial {
+  return deny(
+    'credential_unsupported',
+    `The credential is not supported: ${why}. Request a supported one from its issuer.`,
+  )
 }
 
 /** Parses one credential of a chain; `depth` is the number of credentials delegated from it. */
 function readLink(document: JsonObject, depth: number): SignedCredential | Denial {
   if (depth > DELEGATION_DEPTH_MAX) {
-    return deny('delegation_too_deep', `a credential may be delegated at most ${DELEGATION_DEPTH_MAX} times`)
+    return deny(
+      'delegation_too_deep',
+      `The delegation chain is too long. Delegate a credential at most ${DELEGATION_DEPTH_MAX} times.`,
+    )
   }
   const envelope = checkEnvelope(document)
   if (envelope !== undefined) return envelope
@@ -160,7 +171,7 @@ function checkEnvelope(document: JsonObject): Denial | undefined {
     return unsupported('type is not exactly VerifiableCredential, AccessCredential')
   // Ignoring this member would ignore a revocation by the issuer.
   if (document.credentialStatus !== undefined)
-    return unsupported('credentialStatus is not supported; revoke through this service')
+    return unsupported('credentialStatus must be absent, because revocation works through this service')
   return undefined
 }
 
@@ -186,8 +197,7 @@ interface ReadProof extends ProofClaims {
 const PROOF_VALUE = /^z[1-9A-HJ-NP-Za-km-z]{1,128}$/
 
 function readProof({ proof, '@context': context }: JsonObject): ReadProof | Denial {
-  if (Array.isArray(proof) && proof.length > 0)
-    return unsupported('a credential has exactly one proof, and it is an object')
+  if (Array.isArray(proof) && proof.length > 0) return unsupported('proof is not exactly one object')
   if (!isJsonObject(proof)) return malformed('proof is missing or not an object')
   const { type, cryptosuite, proofPurpose, proofValue, verificationMethod } = proof
   if (typeof type !== 'string') return malformed('proof.type is missing')

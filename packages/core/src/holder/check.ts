@@ -72,7 +72,7 @@ function unknownParameter({ parameters }: ClaimedProof): Denial | undefined {
     if (!KNOWN_PARAMETERS.has(name))
       return deny(
         'proof_invalid',
-        `the signature has an unsupported parameter; use only ${[...KNOWN_PARAMETERS].join(', ')}`,
+        `The request signature has an unsupported parameter. Use only ${[...KNOWN_PARAMETERS].join(', ')}.`,
       )
   }
   return undefined
@@ -81,7 +81,10 @@ function unknownParameter({ parameters }: ClaimedProof): Denial | undefined {
 function wrongKeyid({ parameters }: ClaimedProof, { holderDid }: ExpectedHolder): Denial | undefined {
   return parameters.get('keyid') === holderDid
     ? undefined
-    : deny('proof_invalid', 'keyid must be the holder_key of the credential')
+    : deny(
+        'proof_invalid',
+        'The keyid of the request signature is wrong. Use the holder_key of the credential.',
+      )
 }
 
 /** RFC 9421 §6.2.2. The key determines the algorithm; `alg` is optional and must match. */
@@ -94,13 +97,19 @@ function wrongAlgorithm({ parameters }: ClaimedProof, { holderKey }: ExpectedHol
   const name = ALGORITHM_NAMES[holderKey.algorithm]
   return !parameters.has('alg') || parameters.get('alg') === name
     ? undefined
-    : deny('proof_invalid', `alg does not match the holder key; omit it or use "${name}"`)
+    : deny(
+        'proof_invalid',
+        `The alg of the request signature does not match the holder key. Omit it or use "${name}".`,
+      )
 }
 
 function wrongNonce(claimed: ClaimedProof): Denial | undefined {
   return NONCE.test(findNonce(claimed))
     ? undefined
-    : deny('proof_invalid', 'nonce must be 22 to 128 characters of base64url, new for each request')
+    : deny(
+        'proof_invalid',
+        'The nonce of the request signature is invalid. Use 22 to 128 characters of base64url, new for each request.',
+      )
 }
 
 function findNonce({ parameters }: ClaimedProof): string {
@@ -111,16 +120,22 @@ function findNonce({ parameters }: ClaimedProof): string {
 function wrongTime(claimed: ClaimedProof, { nowMs }: ExpectedHolder): Denial | undefined {
   const createdMs = parseSeconds(claimed, 'created')
   if (createdMs === undefined)
-    return deny('proof_invalid', 'created must be the time of signing in whole seconds')
+    return deny(
+      'proof_invalid',
+      'The request signature has no valid created. Set it to the time of signing, in whole seconds.',
+    )
   if (claimed.parameters.has('expires') && parseSeconds(claimed, 'expires') === undefined)
-    return deny('proof_invalid', 'expires must be a time in whole seconds')
+    return deny(
+      'proof_invalid',
+      'The expires of the request signature is invalid. Use a time in whole seconds.',
+    )
   // Written so that NaN is rejected.
   const isNow = createdMs - nowMs <= PROOF_AHEAD_MS_MAX && nowMs < usableUntilMs(claimed)
   return isNow
     ? undefined
     : deny(
         'proof_invalid',
-        `the request signature has expired or is not valid yet: created may be ${PROOF_AGE_MS_MAX / 1000} s in the past or ${PROOF_AHEAD_MS_MAX / 1000} s in the future; sign the request again`,
+        `The request signature has expired or is not valid yet: created may be ${PROOF_AGE_MS_MAX / 1000} s in the past or ${PROOF_AHEAD_MS_MAX / 1000} s in the future. Check the clock and sign the request again.`,
       )
 }
 
@@ -148,7 +163,10 @@ function uncoveredComponent(
   const uncovered = required.filter((name) => !components.includes(name))
   return uncovered.length === 0
     ? undefined
-    : deny('proof_invalid', `the signature must also cover ${uncovered.join(', ')}`)
+    : deny(
+        'proof_invalid',
+        `The request signature does not cover all required components. Also sign ${uncovered.join(', ')}.`,
+      )
 }
 
 /**
@@ -168,7 +186,7 @@ function mayHaveBody({ body, method, header }: HolderRequest): boolean {
  */
 export const WRONG_SIGNATURE: Denial = deny(
   'proof_invalid',
-  'the request signature is invalid; sign exactly the method, host, path, query and fields that you send, with the holder_key',
+  'The request signature is invalid. Sign exactly the method, host, path, query and fields that you send, with the holder_key.',
 )
 
 async function wrongSignature(
@@ -180,7 +198,7 @@ async function wrongSignature(
   if (typeof base !== 'string')
     return deny(
       'proof_invalid',
-      'the signature covers a component that is not supported or not in the request; remove it',
+      'The request signature covers a component that is not supported or not in the request. Remove it.',
     )
   return (await crypto.verify(holderKey, encodeUtf8(base), claimed.signature)) ? undefined : WRONG_SIGNATURE
 }
@@ -192,12 +210,19 @@ async function wrongSignature(
 async function wrongBody({ components }: ClaimedProof, request: HolderRequest): Promise<Denial | undefined> {
   if (!components.includes(CONTENT_DIGEST_FIELD)) return undefined
   const digest = parseContentDigest(request.header(CONTENT_DIGEST_FIELD) ?? [])
-  if (digest === undefined) return deny('proof_invalid', 'Content-Digest must contain one sha-256 (RFC 9530)')
+  if (digest === undefined)
+    return deny(
+      'proof_invalid',
+      'The Content-Digest is missing or invalid. Send one with exactly one sha-256 (RFC 9530).',
+    )
   if (request.body === 'unseen') return undefined
   const body = request.body === 'none' ? new Uint8Array() : request.body
   return (await matchesDigest(digest, body))
     ? undefined
-    : deny('proof_invalid', 'Content-Digest does not match the body')
+    : deny(
+        'proof_invalid',
+        'The Content-Digest does not match the body. Compute it from the body that you send.',
+      )
 }
 
 function toHolderProof(claimed: ClaimedProof, { body }: HolderRequest): HolderProof {

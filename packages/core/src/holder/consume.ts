@@ -25,12 +25,12 @@ export async function consumeHolderProof(
   if (use === 'replayed')
     return deny(
       'proof_replayed',
-      'this request signature has been used before; sign each request again, with a new nonce',
+      'This request signature has been used before. Sign each request again, with a new nonce.',
     )
   if (use !== 'fresh')
     return deny(
       'proof_invalid',
-      'this request signature is too old or too far in the future to exclude a replay; sign the request again',
+      'This request signature is too old or too far in the future to exclude a replay. Sign the request again.',
     )
   return proof
 }

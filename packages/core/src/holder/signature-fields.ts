@@ -37,43 +37,48 @@ export function findClaimedProof(request: HolderRequest): ClaimedProof | Denial 
   if (countChars(inputLines) + countChars(signatureLines) > SIGNATURE_FIELDS_CHARS_MAX)
     return deny(
       'proof_invalid',
-      `Signature-Input and Signature together may have ${SIGNATURE_FIELDS_CHARS_MAX} characters; sign fewer components`,
+      `Signature-Input and Signature together have more than ${SIGNATURE_FIELDS_CHARS_MAX} characters. Sign fewer components.`,
     )
 
   const inputs = parseStrictDictionary(inputLines)
   if (inputs === undefined)
     return deny(
       'proof_invalid',
-      'Signature-Input is not a strictly serialised dictionary with unique labels (RFC 9651)',
+      'Signature-Input is malformed. Send a strictly serialised dictionary with unique labels (RFC 9651).',
     )
-  if (inputs.size > SIGNATURES_MAX) return deny('proof_invalid', `send at most ${SIGNATURES_MAX} signatures`)
+  if (inputs.size > SIGNATURES_MAX)
+    return deny('proof_invalid', `The request has too many signatures. Send at most ${SIGNATURES_MAX}.`)
 
   const ours = [...inputs].filter(([, [, parameters]]) => parameters.get('tag') === PROOF_TAG)
   const [first, second] = ours
   if (first === undefined) return proofRequired()
-  if (second !== undefined) return deny('proof_invalid', `send exactly one signature with tag="${PROOF_TAG}"`)
+  if (second !== undefined)
+    return deny('proof_invalid', `The request has two signatures with tag="${PROOF_TAG}". Send exactly one.`)
   const [label, input] = first
   if (!isInnerList(input))
-    return deny('proof_invalid', 'Signature-Input must list the covered components in parentheses')
+    return deny(
+      'proof_invalid',
+      'Signature-Input does not list the covered components. List them in parentheses.',
+    )
 
   const components = parseComponents(input[0])
   if (components === undefined)
     return deny(
       'proof_invalid',
-      `cover at most ${COMPONENTS_MAX} components, each once, named by a string and without parameters of its own`,
+      `The covered components are invalid. List at most ${COMPONENTS_MAX}, each once, as strings without parameters.`,
     )
 
   const signatures = parseStrictDictionary(signatureLines)
   if (signatures === undefined)
     return deny(
       'proof_invalid',
-      'Signature is not a strictly serialised dictionary with unique labels (RFC 9651)',
+      'Signature is malformed. Send a strictly serialised dictionary with unique labels (RFC 9651).',
     )
   const [signature, parameters] = signatures.get(label) ?? []
   if (!(signature instanceof Uint8Array) || parameters?.size !== 0 || signature.length !== SIGNATURE_BYTES)
     return deny(
       'proof_invalid',
-      `Signature must contain ${SIGNATURE_BYTES} bytes under the same label as Signature-Input`,
+      `Signature does not match Signature-Input. Send ${SIGNATURE_BYTES} bytes under the same label.`,
     )
 
   return { components, parameters: input[1], signatureParams: serializeInnerList(input), signature }
@@ -82,7 +87,7 @@ export function findClaimedProof(request: HolderRequest): ClaimedProof | Denial 
 function proofRequired(): Denial {
   return deny(
     'proof_required',
-    `sign the request with the key that the credential is bound to (RFC 9421, tag="${PROOF_TAG}")`,
+    `The credential is holder-bound, but the request is not signed. Sign it with the holder key (RFC 9421, tag="${PROOF_TAG}").`,
   )
 }
 

@@ -36,7 +36,10 @@ export type Check = (context: VerificationContext) => Denial | undefined | Promi
 export function checkAge({ site, ageMs, ageMsMax }: RevocationData): Denial | undefined {
   // NaN and Infinity are always stale, even if `ageMsMax` is Infinity.
   if (site.trusted && Number.isFinite(ageMs) && ageMs <= ageMsMax) return undefined
-  return deny('revocation_view_stale', 'the revocation data of this verifier is stale; retry in a moment')
+  return deny(
+    'revocation_view_stale',
+    'The revocation data of this verifier is stale. Try again in a moment.',
+  )
 }
 
 export function checkFreshness(context: VerificationContext): Denial | undefined {
@@ -130,7 +133,10 @@ export function checkSignature(
   if (root === undefined || suite === undefined)
     throw new CheckOrderError('no earlier check has read a signed credential')
   if (suite.algorithm !== context.key.key.algorithm)
-    return deny('credential_unsupported', 'proof.cryptosuite does not match the key')
+    return deny(
+      'credential_unsupported',
+      'The proof.cryptosuite of the credential does not match the key of its issuer. Request a new one.',
+    )
   if (root.proof.proofPurpose !== 'assertionMethod') return signatureInvalid
   const isValid = checkProof(root.document, context.key.key, suite)
   if (typeof isValid === 'boolean') return isValid ? acceptSignature(context) : signatureInvalid
@@ -192,7 +198,7 @@ function checkLifetime({ root, issuer, data }: VerificationContext): Denial | un
   if (lifeSeconds > lifeSecondsMax) {
     return deny(
       'issuer_untrusted',
-      `the credential is valid for longer than the ${lifeSecondsMax} seconds that the site allows its issuer; request a shorter one`,
+      `The credential is valid for longer than the ${lifeSecondsMax} seconds that the site allows its issuer. Request a shorter one.`,
     )
   }
   return undefined
@@ -205,7 +211,10 @@ export function checkTime(context: VerificationContext): Denial | undefined {
 function checkStart({ credential, demand: { nowMs } }: VerificationContext): Denial | undefined {
   for (let link: typeof credential | undefined = credential; link !== undefined; link = link.parent) {
     if (!(Math.max(link.validFromMs, link.createdMs) <= nowMs + VALID_FROM_LEEWAY_MS)) {
-      return deny('credential_not_yet_valid', 'the credential is not valid yet; check the clocks, or wait')
+      return deny(
+        'credential_not_yet_valid',
+        'The credential is not valid yet. Wait, or check the clocks of the issuer and the client.',
+      )
     }
   }
   return undefined
@@ -214,7 +223,10 @@ function checkStart({ credential, demand: { nowMs } }: VerificationContext): Den
 export function checkSite({ credential, data: { site } }: VerificationContext): Denial | undefined {
   return credential.site === site.siteId
     ? undefined
-    : deny('site_mismatch', `this credential is not valid for ${site.siteId}`)
+    : deny(
+        'site_mismatch',
+        `This credential is not valid for ${site.siteId}. Present one that was issued for this site.`,
+      )
 }
 
 /** Revoking one credential of a chain revokes everything delegated from it. */
@@ -237,7 +249,7 @@ function checkUnbound({ data }: VerificationContext): Denial | undefined {
   if (data.site.settings.holderProof !== 'required') return undefined
   return deny(
     'proof_required',
-    'this site accepts only holder-bound credentials; request one, and sign every request with the holder key',
+    'This site accepts only holder-bound credentials. Request one, and sign every request with the holder key.',
   )
 }
 
@@ -266,7 +278,7 @@ async function checkPossession(context: VerificationContext, holderKey: string):
   if (request === undefined || nonces === undefined || key === undefined) {
     return deny(
       'proof_required',
-      'the credential is holder-bound, but this verifier cannot check holder proofs',
+      'The credential is holder-bound, but this verifier cannot check holder proofs. Use another verifier.',
     )
   }
   // The signed request must carry the credential under verification, not another one of the same
@@ -276,7 +288,10 @@ async function checkPossession(context: VerificationContext, holderKey: string):
     'header' in context.presented &&
     !(sent?.length === 1 && sent[0]?.trim() === context.presented.header)
   ) {
-    return deny('proof_invalid', 'the signed request does not contain the presented credential')
+    return deny(
+      'proof_invalid',
+      'The signed request does not contain the presented credential. Sign the request that you send.',
+    )
   }
   const expected = {
     holderKey: key,

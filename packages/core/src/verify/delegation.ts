@@ -44,5 +44,8 @@ export async function checkLinkSignature(
 }
 
 function invalid(why: string): Denial {
-  return deny('delegation_invalid', `a delegated credential is invalid: ${why}`)
+  return deny(
+    'delegation_invalid',
+    `A delegated credential is invalid: ${why}. Delegate again from its parent.`,
+  )
 }

@@ -119,16 +119,19 @@ export function findRevocation(
 
 export const signatureInvalid = deny(
   'credential_signature_invalid',
-  'the signature of the credential is invalid',
+  'The signature of the credential is invalid. Present it exactly as it was issued, or request a new one.',
 )
-const issuerUntrusted = deny('issuer_untrusted', 'this site does not trust the issuer of the credential')
+const issuerUntrusted = deny(
+  'issuer_untrusted',
+  'This site does not trust the issuer of the credential. Request one from an issuer that it trusts.',
+)
 const keyCompromised = deny(
   'issuer_untrusted',
-  'the key that signed this credential is compromised; get a new credential',
+  'The key that signed this credential is compromised. Request a new credential.',
 )
 const keyRetired = deny(
   'issuer_untrusted',
-  'this credential was signed after its key had been retired; get a new credential',
+  'This credential was signed after its key was retired. Request a new credential.',
 )
-const expired = deny('credential_expired', 'the credential has expired; get a new one')
-const revoked = deny('credential_revoked', 'access with this credential has been revoked')
+const expired = deny('credential_expired', 'The credential has expired. Request a new one from its issuer.')
+const revoked = deny('credential_revoked', 'Access with this credential has been revoked. Contact the site.')

@@ -23,7 +23,7 @@ export function checkScopeGranted(
   return {
     ...deny(
       'scope_insufficient',
-      'the credential does not have the required scope; request one that does from its issuer',
+      'The credential does not have the required scope. Request one that has it from its issuer.',
     ),
     requiredScope,
   }

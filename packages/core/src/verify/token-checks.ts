@@ -12,7 +12,7 @@ import type { SiteData } from './trust.ts'
  */
 const invalidToken = deny(
   'token_invalid',
-  'this bearer token is not valid here; exchange the credential for a new one',
+  'This bearer token is not valid here. Exchange the credential for a new one.',
 )
 
 /**
@@ -25,7 +25,7 @@ export function findBearerFault({ settings }: Pick<SiteData, 'settings'>): Denia
 
 const proofRequired = deny(
   'proof_required',
-  'this site requires a signature of every request by the holder key, which a bearer token does not have; send the credential itself and sign the request',
+  'This site requires a holder proof with every request, which a bearer token does not have. Send the credential itself and sign the request.',
 )
 
 /**
@@ -40,7 +40,7 @@ export function findTokenScope(token: TokenFacts, demand: Demand, site: SiteData
   if (checkGrounds(token, site, demand.nowMs) !== undefined) return invalidToken
   const { bearer, bearerOffMs } = site.settings
   if (bearer !== 'on')
-    return deny('bearer_disabled', 'this site does not accept bearer tokens; send the credential itself')
+    return deny('bearer_disabled', 'This site does not accept bearer tokens. Send the credential itself.')
   if (bearerOffMs !== undefined && !(token.issuedAtMs > bearerOffMs)) return invalidToken
   const scope = limitScope(token.scope, site.issuer(token.issuer)?.scope)
   return checkScopeGranted(scope, demand) ?? scope

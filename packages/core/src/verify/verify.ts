@@ -46,7 +46,7 @@ export async function verify(
 
 /**
  * The same as `verify`, but synchronous unless a signature, a digest or a nonce is asynchronous.
- * Throws synchronously as well. Decision 6 has the measurements.
+ * Throws synchronously as well. Decision 6 has the reasons.
  */
 export function decide(
   presented: VerifierInput,

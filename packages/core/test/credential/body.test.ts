@@ -16,7 +16,7 @@ beforeAll(async () => {
 const parse = (body: string | Uint8Array) =>
   readCredentialBody(typeof body === 'string' ? Buffer.from(body) : body)
 const notStrict = (fault: string, offset: number) =>
-  `the body is not strict JSON: ${fault} near offset ${offset}`
+  `The body is not strict JSON: ${fault} near offset ${offset}. Correct it.`
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
 describe('a body with a credential', () => {
@@ -42,13 +42,16 @@ describe('a body with a credential', () => {
       credential: {
         ok: false,
         code: 'credential_malformed',
-        detail: 'validUntil is missing or not an RFC 3339 time in UTC with Z',
+        detail:
+          'The credential is malformed: validUntil is missing or not an RFC 3339 time in UTC with Z. Correct it, or request a new one from its issuer.',
       },
     })
   })
 
   test('A017 takes the credential as an object, never as text', () => {
-    const answer = { ok: false, code: 'credential_malformed', detail: 'the credential is not a JSON object' }
+    const detail =
+      'The credential is malformed: it is not a JSON object. Correct it, or request a new one from its issuer.'
+    const answer = { ok: false, code: 'credential_malformed', detail }
     expect(parse(JSON.stringify({ credential: credentialHeader(good) }))).toHaveProperty('credential', answer)
     expect(parse(JSON.stringify({ credential: text }))).toHaveProperty('credential', answer)
     for (const other of ['null', '[]', `[${text}]`, '1', 'true', 'false', '""', '0']) {
@@ -57,7 +60,7 @@ describe('a body with a credential', () => {
     expect(parse('{"credential":{}}')).toHaveProperty('credential', {
       ok: false,
       code: 'credential_malformed',
-      detail: '@context is missing',
+      detail: expect.stringContaining('@context is missing'),
     })
   })
 
@@ -75,7 +78,7 @@ describe('a body with a credential', () => {
 })
 
 describe('a body that is none', () => {
-  const notObject = { code: 'request_malformed', detail: 'the body is not a JSON object' }
+  const notObject = { code: 'request_malformed', detail: 'The body is not a JSON object. Send an object.' }
 
   test('is the fault of the request: not an object', () => {
     for (const body of ['[]', 'null', '1', '"credential"', `[${text}]`, `[{"credential":${text}}]`])
@@ -85,7 +88,7 @@ describe('a body that is none', () => {
   test.each(['ff', 'c0af', 'eda0bdedb880'])(
     'is the fault of the request: bytes that are not UTF-8 (%s)',
     (bytes) => {
-      const notUtf8 = { code: 'request_malformed', detail: 'the body is not UTF-8' }
+      const notUtf8 = { code: 'request_malformed', detail: 'The body is not UTF-8. Send UTF-8.' }
       expect(parse(Buffer.concat([Buffer.from('{"a":"'), unhex(bytes), Buffer.from('"}')]))).toStrictEqual(
         notUtf8,
       )
@@ -174,7 +177,10 @@ describe('the depth of a body', () => {
 })
 
 describe('the weight of a credential in a body', () => {
-  const tooLarge = { code: 'request_too_large', detail: 'the credential has more than 6144 bytes' }
+  const tooLarge = {
+    code: 'request_too_large',
+    detail: 'The credential has more than 6144 bytes. Send a smaller one.',
+  }
 
   test.each([
     ['of one byte', 'x'],

@@ -238,10 +238,14 @@ describe('a delegation that no verifier would accept', () => {
   test('is rejected for what the reader would say of the parent', async () => {
     const broken = edited(parent, (copy) => delete copy.validUntil)
     await expect(delegateCredential(broken, delegation(), by(agent))).rejects.toThrow(
-      delegationError('validUntil is missing or not an RFC 3339 time in UTC with Z'),
+      delegationError(
+        'The credential is malformed: validUntil is missing or not an RFC 3339 time in UTC with Z. Correct it, or request a new one from its issuer.',
+      ),
     )
     await expect(delegateCredential([] as Editable, delegation(), by(agent))).rejects.toThrow(
-      delegationError('the credential is not a JSON object'),
+      delegationError(
+        'The credential is malformed: it is not a JSON object. Correct it, or request a new one from its issuer.',
+      ),
     )
   })
 

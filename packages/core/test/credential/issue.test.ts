@@ -205,7 +205,11 @@ describe('a mistake', () => {
       { createdMs: YEAR_10000 },
       'createdMs must be milliseconds since 1970, in the years 0 to 9999',
     ],
-    ['an issuer without a name', { issuer: '', verificationMethod: '#key-1' }, 'issuer is not a string'],
+    [
+      'an issuer without a name',
+      { issuer: '', verificationMethod: '#key-1' },
+      'The credential is malformed: issuer is not a string. Correct it, or request a new one from its issuer.',
+    ],
   ])('of the signer is named: %s', async (_, changes, words) => {
     const other = { ...signer, ...changes }
     other.verificationMethod = other.verificationMethod.replace('ISSUER', issuer.did)

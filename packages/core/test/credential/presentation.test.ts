@@ -95,7 +95,7 @@ test('JSON in place of a credential is recognised, though its commas look like t
   expect(find({ 'x-service-credential': ['{"a":1,"b":2}'] })).toMatchObject({
     code: 'auth_ambiguous',
     detail:
-      'X-Service-Credential contains raw JSON; send the base64url encoding of that JSON, without padding',
+      'X-Service-Credential contains raw JSON. Send the base64url encoding of that JSON, without padding.',
   })
 })
 
@@ -103,16 +103,18 @@ test('denials say what to send', () => {
   expect(find({})).toEqual({
     ok: false,
     code: 'credential_missing',
-    detail: 'send a signed credential in X-Service-Credential',
+    detail: 'The request has no credential. Send a signed credential in X-Service-Credential.',
   })
   expect(find({ authorization: ['Basic x'] })).toMatchObject({
-    detail: 'send the token as "Authorization: Bearer svc_at_…"',
+    detail: 'The Authorization header has no bearer token. Send it as "Authorization: Bearer svc_at_…".',
   })
   expect(find({ 'x-service-credential': ['a', 'b'] })).toMatchObject({
-    detail: 'send X-Service-Credential once',
+    detail: 'X-Service-Credential was sent more than once. Send it once.',
   })
-  expect(find({ authorization: ['a', 'b'] })).toMatchObject({ detail: 'send Authorization once' })
+  expect(find({ authorization: ['a', 'b'] })).toMatchObject({
+    detail: 'Authorization was sent more than once. Send it once.',
+  })
   expect(find({ 'x-service-credential': ['a'], authorization: ['Bearer b'] })).toMatchObject({
-    detail: 'send either a credential or a bearer token',
+    detail: 'The request has a credential and a bearer token. Send one of them.',
   })
 })

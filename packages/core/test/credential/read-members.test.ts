@@ -11,8 +11,16 @@ beforeAll(async () => {
   good = await issue(await newParty())
 })
 
-const malformed = (detail: string) => ({ ok: false, code: 'credential_malformed', detail })
-const unsupported = (detail: string) => ({ ok: false, code: 'credential_unsupported', detail })
+const malformed = (why: string) => ({
+  ok: false,
+  code: 'credential_malformed',
+  detail: `The credential is malformed: ${why}. Correct it, or request a new one from its issuer.`,
+})
+const unsupported = (why: string) => ({
+  ok: false,
+  code: 'credential_unsupported',
+  detail: `The credential is not supported: ${why}. Request a supported one from its issuer.`,
+})
 
 type Value = JsonValue | undefined
 interface Member {
@@ -112,7 +120,7 @@ const MEMBERS: readonly Member[] = [
     rejected: [
       {
         values: [null, false, {}, [], { type: 'BitstringStatusListEntry' }],
-        answer: unsupported('credentialStatus is not supported; revoke through this service'),
+        answer: unsupported('credentialStatus must be absent, because revocation works through this service'),
       },
     ],
   },
@@ -127,7 +135,7 @@ const MEMBERS: readonly Member[] = [
       { line: 'A040', values: [{}], answer: malformed('proof.type is missing') },
       {
         line: 'A041',
-        answer: unsupported('a credential has exactly one proof, and it is an object'),
+        answer: unsupported('proof is not exactly one object'),
         values: [[{}], [null], [{ type: 'DataIntegrityProof' }, 'garbage']],
       },
     ],
@@ -417,7 +425,7 @@ describe('a credential is rejected', () => {
   })
 
   test('A041 with a list of proofs, even if the good one is all that is in it', () => {
-    const answer = unsupported('a credential has exactly one proof, and it is an object')
+    const answer = unsupported('proof is not exactly one object')
     expect(read((copy) => put(copy, 'proof', [copy.proof]))).toEqual(answer)
     expect(read((copy) => put(copy, 'proof', [copy.proof, {}]))).toEqual(answer)
   })

@@ -51,7 +51,11 @@ beforeAll(async () => {
   }
 })
 
-const malformed = (detail: string) => ({ ok: false, code: 'credential_malformed', detail })
+const malformed = (why: string) => ({
+  ok: false,
+  code: 'credential_malformed',
+  detail: `The credential is malformed: ${why}. Correct it, or request a new one from its issuer.`,
+})
 const unsupported = (detail: string) => ({ ok: false, code: 'credential_unsupported', detail })
 
 /** The text of a valid credential with one part replaced. */
@@ -69,9 +73,9 @@ function jsonFault(content: string): string {
   const read = readText(content)
   if (!('ok' in read)) return 'none'
   expect(read.code).toBe('credential_malformed')
-  return read.detail.replace(/ near offset \d+$/, '')
+  return read.detail.replace(/ near offset \d+\..*$/, '')
 }
-const notStrict = (fault: string) => `the credential is not strict JSON: ${fault}`
+const notStrict = (fault: string) => `The credential is malformed: it is not strict JSON: ${fault}`
 
 /** Changes one thing and checks that header and object get the same denial. */
 function spoiled(edit: (copy: Editable) => void, document: JsonObject = good) {
@@ -238,7 +242,7 @@ describe('a header', () => {
     expect(readCredentialHeader(header)).toEqual({
       ok: false,
       code: 'credential_missing',
-      detail: 'send a signed credential in X-Service-Credential',
+      detail: 'The request has no credential. Send a signed credential in X-Service-Credential.',
     })
   })
 
@@ -249,7 +253,7 @@ describe('a header', () => {
     const tooLarge = {
       ok: false,
       code: 'header_too_large',
-      detail: 'the credential header has more than 8192 characters; send a smaller credential',
+      detail: 'The credential header has more than 8192 characters. Send a smaller credential.',
     }
     expect(readCredentialHeader(`${longest}A`)).toEqual(tooLarge)
     expect(readCredentialHeader(' '.repeat(8193))).toEqual(tooLarge)
@@ -286,25 +290,25 @@ describe('a header', () => {
     [
       'the JSON itself',
       () => JSON.stringify(good),
-      'X-Service-Credential contains raw JSON; send the base64url encoding of that JSON, without padding',
+      'X-Service-Credential contains raw JSON. Send the base64url encoding of that JSON, without padding.',
     ],
     [
       'an API key',
       () => `svc_sk_${'A'.repeat(49)}`,
-      'this is an API key, not a credential; send it in X-API-Key',
+      'This is an API key, not a credential. Send it in X-API-Key.',
     ],
     [
       'a bearer token',
       () => `svc_at_${'A'.repeat(49)}`,
-      'this is a bearer token, not a credential; send it as "Authorization: Bearer svc_at_…"',
+      'This is a bearer token, not a credential. Send it as "Authorization: Bearer svc_at_…".',
     ],
   ])('with %s is malformed, and the detail says where it belongs', (_, header, detail) => {
-    expect(readCredentialHeader(header())).toEqual(malformed(detail))
+    expect(readCredentialHeader(header())).toEqual({ ok: false, code: 'credential_malformed', detail })
   })
 
   test('A010 encoded twice is malformed', () => {
     expect(readText(credentialHeader(good))).toEqual(
-      malformed(`${notStrict('not a JSON value')} near offset 0`),
+      malformed('it is not strict JSON: not a JSON value near offset 0'),
     )
   })
 
@@ -316,7 +320,7 @@ describe('a header', () => {
   ])('A027 with bytes that are not UTF-8 is malformed: %s', (_, bytes) => {
     const [before = '', after = ''] = JSON.stringify({ ...good, note: '|' }).split('|')
     const content = Buffer.concat([Buffer.from(before), unhex(bytes), Buffer.from(after)])
-    expect(readText(content)).toEqual(malformed('the credential is not UTF-8'))
+    expect(readText(content)).toEqual(malformed('it is not UTF-8'))
   })
 
   test('with a byte order mark is malformed', () => {
@@ -400,7 +404,7 @@ describe('the JSON of a credential', () => {
     for (const more of [text, 'x', '{}', ',', '\u0000'])
       expect(jsonFault(text + more)).toBe(notStrict('text after the end'))
     expect(readText(`${text}x`)).toEqual(
-      malformed(`${notStrict('text after the end')} near offset ${text.length}`),
+      malformed(`it is not strict JSON: text after the end near offset ${text.length}`),
     )
     expect(readText(`\n ${text} \r\n`)).toHaveProperty('credential')
   })
@@ -414,12 +418,12 @@ describe('the JSON of a credential', () => {
   })
 
   test.each(['[]', '"credential"', 'null', '1', 'true'])('A035 is an object, and not %s', (text) => {
-    expect(readText(text)).toEqual(malformed('the credential is not a JSON object'))
-    expect(readCredentialObject(JSON.parse(text))).toEqual(malformed('the credential is not a JSON object'))
+    expect(readText(text)).toEqual(malformed('it is not a JSON object'))
+    expect(readCredentialObject(JSON.parse(text))).toEqual(malformed('it is not a JSON object'))
   })
 
   test('A035 is an object, and not a list with one in it', () => {
-    expect(readText(`[${JSON.stringify(good)}]`)).toEqual(malformed('the credential is not a JSON object'))
+    expect(readText(`[${JSON.stringify(good)}]`)).toEqual(malformed('it is not a JSON object'))
     expect(readText('{}')).toEqual(malformed('@context is missing'))
   })
 })
@@ -449,7 +453,7 @@ describe('a chain', () => {
   const tooDeep = {
     ok: false,
     code: 'delegation_too_deep',
-    detail: 'a credential may be delegated at most 3 times',
+    detail: 'The delegation chain is too long. Delegate a credential at most 3 times.',
   }
   test('A114 may not have four links', () => {
     const fifth = edited(good, (copy) => put(copy, 'parent', chain[3] as JsonObject))

@@ -55,23 +55,26 @@ describe('the words of a denial', () => {
   test('before the signature', async () => {
     expect(await words(good, { ...knownSite(), ageMs: 10 ** 9 })).toEqual([
       'revocation_view_stale',
-      'the revocation data of this verifier is stale; retry in a moment',
+      'The revocation data of this verifier is stale. Try again in a moment.',
     ])
     expect(await words(await issue(attacker))).toEqual([
       'issuer_untrusted',
-      'this site does not trust the issuer of the credential',
+      'This site does not trust the issuer of the credential. Request one from an issuer that it trusts.',
     ])
     const compromised = createData(new PlainSite(trusted(issuer, { key: { status: 'compromised' } })))
     expect(await words(good, compromised)).toEqual([
       'issuer_untrusted',
-      'the key that signed this credential is compromised; get a new credential',
+      'The key that signed this credential is compromised. Request a new credential.',
     ])
-    const broken: Words = ['credential_signature_invalid', 'the signature of the credential is invalid']
+    const broken: Words = [
+      'credential_signature_invalid',
+      'The signature of the credential is invalid. Present it exactly as it was issued, or request a new one.',
+    ]
     expect(await words(edited(good, (c) => (c.note = 'x')))).toEqual(broken)
     expect(await words(edited(good, (c) => (c.proof.verificationMethod = attacker.method)))).toEqual(broken)
     expect(await words(edited(good, (c) => (c.proof.cryptosuite = 'ecdsa-jcs-2019')))).toEqual([
       'credential_unsupported',
-      'proof.cryptosuite does not match the key',
+      'The proof.cryptosuite of the credential does not match the key of its issuer. Request a new one.',
     ])
   })
 
@@ -81,36 +84,39 @@ describe('the words of a denial', () => {
     )
     expect(await words(good, retired)).toEqual([
       'issuer_untrusted',
-      'this credential was signed after its key had been retired; get a new credential',
+      'This credential was signed after its key was retired. Request a new credential.',
     ])
     const brief = createData(new PlainSite(trusted(issuer, { credentialTtlSecondsMax: 60 })))
     expect(await words(good, brief)).toEqual([
       'issuer_untrusted',
-      'the credential is valid for longer than the 60 seconds that the site allows its issuer; request a shorter one',
+      'The credential is valid for longer than the 60 seconds that the site allows its issuer. Request a shorter one.',
     ])
     expect(await words(good, knownSite(), createDemand({ nowMs: NOW + 10 ** 8 }))).toEqual([
       'credential_expired',
-      'the credential has expired; get a new one',
+      'The credential has expired. Request a new one from its issuer.',
     ])
     expect(await words(good, knownSite(), createDemand({ nowMs: NOW - 10 ** 6 }))).toEqual([
       'credential_not_yet_valid',
-      'the credential is not valid yet; check the clocks, or wait',
+      'The credential is not valid yet. Wait, or check the clocks of the issuer and the client.',
     ])
     expect(
       await words(
         good,
         knownSite((s) => (s.siteId = 'other.example' as SiteId)),
       ),
-    ).toEqual(['site_mismatch', 'this credential is not valid for other.example'])
+    ).toEqual([
+      'site_mismatch',
+      'This credential is not valid for other.example. Present one that was issued for this site.',
+    ])
     expect(
       await words(
         good,
         knownSite((s) => s.users.add((good as Editable).credentialSubject.id)),
       ),
-    ).toEqual(['credential_revoked', 'access with this credential has been revoked'])
+    ).toEqual(['credential_revoked', 'Access with this credential has been revoked. Contact the site.'])
     expect(await words(good, knownSite(), createDemand({ scope: ['orders:refund' as Scope] }))).toEqual([
       'scope_insufficient',
-      'the credential does not have the required scope; request one that does from its issuer',
+      'The credential does not have the required scope. Request one that has it from its issuer.',
     ])
   })
 
@@ -118,21 +124,21 @@ describe('the words of a denial', () => {
     const strict = knownSite((s) => (s.settings = { ...s.settings, holderProof: 'required' }))
     expect(await words(good, strict)).toEqual([
       'proof_required',
-      'this site accepts only holder-bound credentials; request one, and sign every request with the holder key',
+      'This site accepts only holder-bound credentials. Request one, and sign every request with the holder key.',
     ])
     const bound = await issue(issuer, { holderKey: holder.did })
     expect(await words(bound)).toEqual([
       'proof_required',
-      'the credential is holder-bound, but this verifier cannot check holder proofs',
+      'The credential is holder-bound, but this verifier cannot check holder proofs. Use another verifier.',
     ])
     const demand = await signedDemand(holder, shown(bound))
     expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'replayed' } })).toEqual([
       'proof_replayed',
-      'this request signature has been used before; sign each request again, with a new nonce',
+      'This request signature has been used before. Sign each request again, with a new nonce.',
     ])
     expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'rejected' } })).toEqual([
       'proof_invalid',
-      'this request signature is too old or too far in the future to exclude a replay; sign the request again',
+      'This request signature is too old or too far in the future to exclude a replay. Sign the request again.',
     ])
   })
 
@@ -154,7 +160,7 @@ describe('the words of a denial', () => {
     const { presented, demand } = await showLink(chain)
     expect(await verify(presented, demand, knownSite())).toMatchObject({
       code: 'delegation_invalid',
-      detail: `a delegated credential is invalid: ${why}`,
+      detail: `A delegated credential is invalid: ${why}. Delegate again from its parent.`,
     })
   })
 
@@ -162,7 +168,8 @@ describe('the words of a denial', () => {
     const chain = await newChain(issuer, 1, (i) => (i === 1 ? attacker : undefined))
     const { presented, demand } = await showLink(chain)
     expect(await verify(presented, demand, knownSite())).toMatchObject({
-      detail: "a delegated credential is invalid: its parent's holder key did not sign it",
+      detail:
+        "A delegated credential is invalid: its parent's holder key did not sign it. Delegate again from its parent.",
     })
   })
 })

@@ -151,10 +151,10 @@ describe('a bearer token', () => {
   test('tells its bearer what to do, and no more', async () => {
     const said = async (known: PlainSite) => verify({ token }, createDemand(), createData(known))
     expect(await said(site((s) => s.tokens.add(token.tokenSha256)))).toMatchObject({
-      detail: 'this bearer token is not valid here; exchange the credential for a new one',
+      detail: 'This bearer token is not valid here. Exchange the credential for a new one.',
     })
     expect(await said(site((s) => (s.settings = { ...s.settings, bearer: 'off' })))).toMatchObject({
-      detail: 'this site does not accept bearer tokens; send the credential itself',
+      detail: 'This site does not accept bearer tokens. Send the credential itself.',
     })
   })
 

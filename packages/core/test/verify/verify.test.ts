@@ -130,7 +130,7 @@ describe('a denial', () => {
     expect(verdict).toEqual({
       ok: false,
       code: 'credential_expired',
-      detail: expect.stringContaining('get a new one'),
+      detail: expect.stringContaining('Request a new one'),
       view: { epoch: EPOCH, seq: 7, ageMs: 100 },
     })
   })
@@ -440,7 +440,7 @@ describe('misuse', () => {
     const demand = await signedDemand(holder, shown(small))
     expect(await verify(shown(large), demand, createData(site))).toMatchObject({
       code: 'proof_invalid',
-      detail: 'the signed request does not contain the presented credential',
+      detail: 'The signed request does not contain the presented credential. Sign the request that you send.',
     })
   })
 

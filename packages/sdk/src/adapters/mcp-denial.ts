@@ -20,7 +20,7 @@ export function toToolDenial(denial: DenialFacts): ToolDenial {
   const { code, detail } = denial
   return {
     isError: true,
-    content: [{ type: 'text', text: `${code}: ${detail}. ${toAdvice(denial)}` }],
+    content: [{ type: 'text', text: `${code}: ${detail} ${toAdvice(denial)}` }],
     _meta: { 'countersign/denial': toErrorData(denial) },
   }
 }
@@ -29,7 +29,7 @@ export function toToolDenial(denial: DenialFacts): ToolDenial {
 export function toJsonRpcDenial(denial: GuardDenial): GuardDenial {
   const error = {
     code: JSON_RPC_CODE,
-    message: `${denial.code}: ${denial.detail}. ${toAdvice(denial)}`,
+    message: `${denial.code}: ${denial.detail} ${toAdvice(denial)}`,
     data: toErrorData(denial),
   }
   const problem = { ...denial.problem, jsonrpc: '2.0', id: null, error } as GuardProblem

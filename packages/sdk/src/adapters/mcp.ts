@@ -130,7 +130,7 @@ export function requireScope<Args extends unknown[], Result>(
     const { subject } = requireAdmitted(extra)
     const missing = wanted.filter((one) => !subject.scope.includes(one))
     if (missing.length > 0) {
-      const detail = `this tool needs the scope ${wanted.join(' ')}, and the credential lacks ${missing.join(' ')}; get one that has it`
+      const detail = `This tool needs the scope ${wanted.join(' ')}, and the credential lacks ${missing.join(' ')}. Request one that has it.`
       return toToolDenial({
         code: 'scope_insufficient',
         detail,

@@ -126,7 +126,7 @@ async function decideSigned(
     const complete = toDemand(demand, nowMs, signed, { consume })
     const verdict = await decideByCore(presentation, complete, revocationData)
     if (verdict.ok || verdict.detail !== WRONG_SIGNATURE.detail) return toOutcome(verdict)
-    const detail = `${verdict.detail}. ${holderRequests.hintFor(signed)}`
+    const detail = `${verdict.detail} ${holderRequests.hintFor(signed)}`
     return { ...verdict, detail, isHostProblem: !holderRequests.hasPublicOrigin }
   } catch (error) {
     if (hasStoreFailed) return NONCES_UNAVAILABLE
@@ -164,28 +164,28 @@ const NO_NONCES: NonceStore = { consume: () => 'rejected' }
 
 export const STALE: Denial = deny(
   'revocation_view_stale',
-  'the revocation data of this verifier is stale; retry in a moment',
+  'The revocation data of this verifier is stale. Try again in a moment.',
 )
 const UNKNOWN_TOKEN: Denial = deny(
   'token_invalid',
-  'this bearer token is not valid here; exchange the credential for a new one',
+  'This bearer token is not valid here. Exchange the credential for a new one.',
 )
 const BEARER_OFF: Denial = deny(
   'bearer_disabled',
-  'this site does not accept bearer tokens; send the credential itself',
+  'This site does not accept bearer tokens. Send the credential itself.',
 )
 const TOKENS_UNAVAILABLE: Rejection = {
   ok: false,
   code: 'store_unavailable',
-  detail: 'bearer tokens cannot be looked up at the moment; try again soon',
+  detail: 'Bearer tokens cannot be looked up at the moment. Try again in a moment.',
 }
 const NONCES_UNAVAILABLE: Rejection = {
   ok: false,
   code: 'store_unavailable',
-  detail: 'holder proofs cannot be taken at the moment; sign the request again soon',
+  detail: 'Holder proofs cannot be checked at the moment. Sign the request again in a moment.',
 }
 const OVERLOADED: Rejection = {
   ok: false,
   code: 'overloaded',
-  detail: 'too many new bearer tokens at once; try again in a moment',
+  detail: 'This verifier received too many new bearer tokens at once. Try again in a moment.',
 }

@@ -33,16 +33,20 @@ export function createHolderRequests(siteId: SiteId, publicOrigin: URL | undefin
       if (body === 'too_large')
         return deny(
           'request_too_large',
-          'the body is larger than this application takes in with a signed request',
+          'The body is larger than this application accepts with a signed request. Send a smaller one.',
         )
       const parts = ABSOLUTE.exec(url)
-      if (parts === null) return deny('proof_invalid', 'the address of this request cannot have been signed')
+      if (parts === null)
+        return deny(
+          'proof_invalid',
+          'The URL of this request is not absolute, so no signature can cover it. Send an http or https URL.',
+        )
       const [, addressed = '', path = '', query = ''] = parts
       if (publicOrigin === undefined && !isSiteHost(addressed, siteId)) {
         const seen = HOST.test(addressed) ? `as ${addressed}` : 'under a name'
         return deny(
           'proof_invalid',
-          `this application was called ${seen}, which is not the site ${siteId}; its operator must set publicOrigin to the address that callers use`,
+          `This application was called ${seen}, which is not the site ${siteId}. Its operator must set publicOrigin to the address that callers use.`,
         )
       }
       return {

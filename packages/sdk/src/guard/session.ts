@@ -34,9 +34,9 @@ export type SessionVerdict =
 export type SessionEnd = 'credential_revoked' | 'credential_expired' | 'revocation_view_stale'
 
 const DETAILS: Readonly<Record<SessionEnd, string>> = {
-  credential_revoked: 'access with the credential of this session has been revoked; sign in again',
-  credential_expired: 'the credential of this session has expired; sign in again',
-  revocation_view_stale: 'the revocation data of this verifier is stale; retry in a moment',
+  credential_revoked: 'Access with the credential of this session has been revoked. Sign in again.',
+  credential_expired: 'The credential of this session has expired. Sign in again.',
+  revocation_view_stale: 'The revocation data of this verifier is stale. Try again in a moment.',
 }
 
 /**

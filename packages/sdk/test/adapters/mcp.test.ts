@@ -213,7 +213,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
           {
             type: 'text',
             text:
-              'scope_insufficient: this tool needs the scope orders:write, and the credential lacks orders:write; get one that has it. ' +
+              'scope_insufficient: This tool needs the scope orders:write, and the credential lacks orders:write. Request one that has it. ' +
               'Ask for a credential with the scope orders:write. Trying again as it is will not help.',
           },
         ],

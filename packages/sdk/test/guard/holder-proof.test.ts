@@ -222,7 +222,7 @@ describe('the host that was signed', () => {
     test('a request under another name than that of the site', async () => {
       // What a self-hosted Next and a proxy without `proxy_set_header Host` show the application.
       expect(await loadDetail(guard, 'https://shop.example/x', 'http://localhost:3000/x')).toBe(
-        'this application was called as localhost:3000, which is not the site shop.example; its operator must set publicOrigin to the address that callers use',
+        'This application was called as localhost:3000, which is not the site shop.example. Its operator must set publicOrigin to the address that callers use.',
       )
       expect(await loadDetail(guard, 'https://shop.example/x', 'http://<script>/x')).toContain(
         'was called under a name, which is not',
@@ -232,7 +232,7 @@ describe('the host that was signed', () => {
     test('a signature for another host than publicOrigin', async () => {
       const behind = await site.guard({ publicOrigin: 'https://api.other.example/v1' })
       expect(await loadDetail(behind, 'https://shop.example/x', 'https://shop.example/x')).toMatch(
-        /sign exactly the method, host.* expects signatures for https:\/\/api\.other\.example\/v1, its publicOrigin/,
+        /Sign exactly the method, host.* expects signatures for https:\/\/api\.other\.example\/v1, its publicOrigin/,
       )
     })
 

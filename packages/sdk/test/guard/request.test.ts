@@ -72,12 +72,12 @@ describe('what was sent in the wrong place is recognised, and the code stays', (
     [
       'an API key',
       () => ({ 'x-service-credential': `svc_sk_${'A'.repeat(49)}` }),
-      /^credential_malformed: this is an API key.*X-API-Key/,
+      /^credential_malformed: This is an API key.*X-API-Key/,
     ],
     [
       'a bearer token',
       () => ({ 'x-service-credential': `svc_at_${'A'.repeat(49)}` }),
-      /^credential_malformed: this is a bearer token/,
+      /^credential_malformed: This is a bearer token/,
     ],
     [
       'a credential as Bearer',
@@ -88,22 +88,22 @@ describe('what was sent in the wrong place is recognised, and the code stays', (
     [
       'an API key as Bearer',
       () => ({ authorization: `Bearer svc_sk_${'A'.repeat(49)}` }),
-      /^token_invalid: this bearer token is not valid here/,
+      /^token_invalid: This bearer token is not valid here/,
     ],
     [
       'two credentials',
       () => ({ 'x-service-credential': `${credential.header}, ${credential.header}` }),
-      /^auth_ambiguous: send X-Service-Credential once/,
+      /^auth_ambiguous: X-Service-Credential was sent more than once/,
     ],
     [
       'nonsense',
       () => ({ 'x-service-credential': 'nonsense' }),
-      /^credential_malformed: the credential is not/,
+      /^credential_malformed: The credential is malformed: /,
     ],
     [
       'an unknown token',
       () => ({ authorization: `Bearer svc_at_${'0'.repeat(49)}` }),
-      /^token_invalid: this bearer token is not valid here/,
+      /^token_invalid: This bearer token is not valid here/,
     ],
   ])('%s', async (_what, headers, words) => {
     const answer = await said(headers())

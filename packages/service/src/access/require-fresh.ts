@@ -41,7 +41,7 @@ export async function requireFreshView(
 export function staleProblem(code: StaleCode = 'revocation_view_stale'): Problem {
   return new Problem(
     code,
-    'This node has not heard from its store. Try again in a moment, or another node.',
+    'This node has not heard from its store. Try again in a moment, or use another node.',
     { retryAfterSeconds: 1 },
   )
 }

@@ -48,12 +48,16 @@ async function loadKeys(
   if (!isDidWeb(did)) {
     const keys = readOwnKeys(did)
     if ('fault' in keys)
-      throw new Problem('key_rejected', keys.fault, { errors: [{ path: 'issuer', message: keys.fault }] })
+      throw new Problem('key_rejected', `The issuer is not accepted: ${keys.fault}. Use another key.`, {
+        errors: [{ path: 'issuer', message: keys.fault }],
+      })
     return keys
   }
   if (parseDidWeb(did) === undefined) {
     const message = 'must be a did:web with a host name, not an address, and plain path segments'
-    throw new Problem('validation_failed', `issuer ${message}`, { errors: [{ path: 'issuer', message }] })
+    throw new Problem('validation_failed', `The issuer is invalid: it ${message}.`, {
+      errors: [{ path: 'issuer', message }],
+    })
   }
   return pinned === undefined ? fetchKeys(deps, did, siteId) : requirePinnedKeys(readPinnedKeys(pinned))
 }
@@ -70,19 +74,23 @@ export async function fetchKeys(
   const fetched = await didWeb.fetch(did, forSite)
   if ('fault' in fetched) {
     log.info({ issuer: did, err: fetched.cause, fault: fetched.fault }, 'a DID document was not accepted')
-    throw new Problem('key_rejected', `${fetched.fault}; nothing was stored`, {
-      cause: fetched.cause,
-      errors: [{ path: 'issuer', message: fetched.fault }],
-    })
+    throw new Problem(
+      'key_rejected',
+      `The keys of the issuer cannot be loaded: ${fetched.fault}. Nothing was stored.`,
+      {
+        cause: fetched.cause,
+        errors: [{ path: 'issuer', message: fetched.fault }],
+      },
+    )
   }
   if (fetched.keys.length > 0) return fetched.keys
-  throw new Problem('key_rejected', 'the DID document names no key for assertionMethod; nothing was stored')
+  throw new Problem('key_rejected', 'The DID document names no key for assertionMethod. Nothing was stored.')
 }
 
 /** Throws `key_rejected` with the index of the first key that is not accepted. */
 export function requirePinnedKeys(read: ReturnType<typeof readPinnedKeys>): readonly DidKey[] {
   if (!('fault' in read)) return read
-  throw new Problem('key_rejected', `keys: ${read.fault}`, {
+  throw new Problem('key_rejected', `The keys are not accepted: ${read.fault}. Nothing was stored.`, {
     errors: [{ path: `keys.${read.at}`, message: read.fault }],
   })
 }
@@ -92,10 +100,12 @@ export function isDidWeb(did: string): boolean {
 }
 
 function tooMany(): Problem {
-  const message = `cannot be added: this site knows ${limits.issuers_per_site_max} already, and forgets none`
-  return new Problem('validation_failed', `issuer ${message}`, { errors: [{ path: 'issuer', message }] })
+  const message = `cannot be added: this site already has ${limits.issuers_per_site_max}, and none can be deleted`
+  return new Problem('validation_failed', `The issuer ${message}. Use one of those that it has.`, {
+    errors: [{ path: 'issuer', message }],
+  })
 }
 
 function existsAlready(): Problem {
-  return new Problem('already_exists', 'this site knows the issuer already; change it with PATCH')
+  return new Problem('already_exists', 'This site already has this issuer. Change it with PATCH.')
 }

@@ -49,9 +49,16 @@ async function resolveKeys(
   { pinned, status }: IssuerChange,
 ): Promise<Pick<IssuerChanges, 'keys' | 'fetched'>> {
   if (pinned !== undefined) {
-    if (!isDidWeb(before.issuer)) throw unfitKeys('is allowed for did:web only')
+    if (!isDidWeb(before.issuer))
+      throw unfitKeys(
+        'is allowed for did:web only',
+        'Only the keys of a did:web issuer can be changed. Omit keys.',
+      )
     if (before.issuer === deps.keys.issuerDid)
-      throw unfitKeys('are those of the service itself and follow its rotations')
+      throw unfitKeys(
+        'are those of the service itself and follow its rotations',
+        'The keys of the service itself follow its rotations. Omit keys.',
+      )
     return {
       keys: toKeyStates(nextKeyStates(before.keys, requirePinnedKeys(readPinnedKeys(pinned, before.keys)))),
       fetched: false,
@@ -92,17 +99,24 @@ export async function changeIssuerKey(
   const same = status === 'compromised' ? await deps.store.issuer(key.siteId, key.issuer) : undefined
   if (same !== undefined) return { ...same, entry: undefined }
   const message = 'a compromised key stays compromised'
-  throw new Problem('validation_failed', `${message}; let the issuer sign with a new one`, {
-    errors: [{ path: 'status', message }],
-  })
+  throw new Problem(
+    'validation_failed',
+    'A compromised key stays compromised. Let the issuer sign with a new one.',
+    {
+      errors: [{ path: 'status', message }],
+    },
+  )
 }
 
 function toKeyStates(states: readonly KeyState[] | undefined): readonly KeyState[] {
   if (states === undefined)
-    throw unfitKeys(`are more than ${limits.issuer_keys_max} together with the compromised ones, which stay`)
+    throw unfitKeys(
+      `are more than ${limits.issuer_keys_max} together with the compromised ones, which stay`,
+      `The issuer would have more than ${limits.issuer_keys_max} keys, including its compromised ones. Send fewer.`,
+    )
   return states
 }
 
-function unfitKeys(message: string): Problem {
-  return new Problem('validation_failed', `keys ${message}`, { errors: [{ path: 'keys', message }] })
+function unfitKeys(message: string, detail: string): Problem {
+  return new Problem('validation_failed', detail, { errors: [{ path: 'keys', message }] })
 }

@@ -19,7 +19,7 @@ export async function createSite(
   const pairwiseSecretSealed = deps.keys.seal(pairwisePurpose(site.siteId), createPairwiseSecret())
   const created = await deps.store.createSite({ ...site, pairwiseSecretSealed }, context)
   if (created === 'exists')
-    throw new Problem('already_exists', `there is a site ${site.siteId} already; change it with PATCH`)
+    throw new Problem('already_exists', `The site ${site.siteId} already exists. Change it with PATCH.`)
   const { position } = await ensureOwnIssuer(deps, site.siteId, context)
   await deps.views.waitFor(Math.max(position, created.position))
   return created

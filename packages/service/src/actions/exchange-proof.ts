@@ -61,18 +61,18 @@ export async function exchangeProof(
     request,
   })) as AllowCredential
   if (deps.views.view(siteId)?.settings.bearer !== 'on') {
-    throw new Problem('bearer_disabled', 'this site gives out no bearer tokens; send the credential itself')
+    throw new Problem('bearer_disabled', 'This site issues no bearer tokens. Send the credential itself.')
   }
   if (deps.views.view(siteId)?.settings.holderProof === 'required') {
     const detail =
-      'this site requires a holder proof with every request, which a bearer token cannot carry; send the credential itself and sign the request'
+      'This site requires a holder proof with every request, which a bearer token does not have. Send the credential itself and sign the request.'
     throw new Problem('bearer_disabled', detail)
   }
   const text = createSecretText('svc_at_', randomBytes(32))
   const token = tokenFor(allow, requestedScope ?? allow.subject.scope, ttlSeconds, deps.clock.nowMs())
   // It may have expired while the nonce of its holder proof was stored.
   if (token.expiresAtMs <= token.issuedAtMs)
-    throw new Problem('credential_expired', 'the credential has expired; get a new one')
+    throw new Problem('credential_expired', 'The credential has expired. Request a new one from its issuer.')
   const made = await deps.store.createToken(
     { ...token, sha256: secretSha256(text) },
     limits.tokens_per_credential_max,
@@ -80,11 +80,11 @@ export async function exchangeProof(
     seenCredential(allow, 'exchanged'),
   )
   if (made === 'revoked')
-    throw new Problem('credential_revoked', 'access with this credential has been revoked')
+    throw new Problem('credential_revoked', 'Access with this credential has been revoked. Contact the site.')
   if (made === 'too_many') {
     throw new Problem(
       'rate_limited',
-      `this credential has ${limits.tokens_per_credential_max} live tokens already; use those, or wait for one to end`,
+      `This credential already has ${limits.tokens_per_credential_max} active tokens. Use one of them, or wait until one expires.`,
       {
         retryAfterSeconds: TOO_MANY_RETRY_SECONDS,
       },

@@ -114,7 +114,7 @@ export async function resolveOrder(
 ): Promise<{ site: Site; signer: Omit<Signer, 'createdMs'>; ttlSeconds: number; ppid: Ppid }> {
   const site = await deps.store.site(order.siteId)
   if (site === undefined)
-    throw new Problem('site_unknown', `there is no site ${order.siteId} here; check the site_id`)
+    throw new Problem('site_unknown', `This service has no site ${order.siteId}. Check the site_id.`)
   const signer = deps.keys.signer(context.atMs)
   const trust = await loadOwnTrust(deps, site.siteId, signer.verificationMethod, context)
   const ttlSeconds = chooseTtl(order.ttlSeconds, site, trust.credentialTtlSecondsMax)
@@ -136,7 +136,7 @@ export function checkHolderKey(holderKey: string): PublicKey {
   const fault = key && findKeyFault(key)
   if (key !== undefined && fault === undefined) return key
   const message = fault ?? 'it is not a valid Ed25519 or P-256 key'
-  throw new Problem('key_rejected', `holder_key is not accepted: ${message}`, {
+  throw new Problem('key_rejected', `The holder_key is not accepted: ${message}. Use another key.`, {
     errors: [{ path: 'holder_key', message }],
   })
 }
@@ -160,7 +160,7 @@ async function loadOwnTrust(
   if (issuer.status !== 'trusted' || !isActive) {
     throw new Problem(
       'api_key_forbidden',
-      'this site has distrusted the service as an issuer, or its key; trust it again to issue here',
+      'This site does not trust the service, or its current key, as an issuer. Trust it again to issue here.',
     )
   }
   await deps.views.waitFor(issuer.position)
@@ -180,7 +180,7 @@ export function chooseTtl(wanted: number | undefined, site: Site, issuerMax: num
   if (wanted === undefined) return Math.min(limits.credential_lifetime_seconds_default, max)
   if (wanted <= max) return wanted
   const message = `must be at most ${max} at this site`
-  throw new Problem('ttl_out_of_range', `ttl_seconds ${message}`, {
+  throw new Problem('ttl_out_of_range', `The ttl_seconds ${message}. Request a shorter lifetime.`, {
     errors: [{ path: 'ttl_seconds', message }],
   })
 }

@@ -101,7 +101,7 @@ export async function claimOffer(
   const offer = await requireOffer(deps, sha256)
   if (offer.claim !== undefined && offer.claim.holderKey !== holderKey) throw new Problem('code_invalid')
   if (request.header('signature-input') === undefined)
-    throw new Problem('proof_required', 'sign the request with holder_key (RFC 9421)')
+    throw new Problem('proof_required', 'The request is not signed. Sign it with holder_key (RFC 9421).')
   await proveKey(deps, holderKey, request)
   requireNotRevoked(deps, offer)
   if (offer.claim !== undefined) return offer.claim.credential
@@ -129,7 +129,7 @@ function requireNotRevoked({ views }: Pick<Deps, 'views'>, { siteId, ppid, isCan
   // Revoked now, so that a credential signed now would be revoked too.
   const isRevoked = views.view(siteId)?.userRevocation(ppid, Number.MAX_SAFE_INTEGER) !== undefined
   if (isCancelled || isRevoked)
-    throw new Problem('credential_revoked', 'the access that was offered has been revoked')
+    throw new Problem('credential_revoked', 'The access that was offered has been revoked. Contact the site.')
 }
 
 /**
@@ -143,7 +143,9 @@ async function withOfferInvalid<T>(issue: () => T | Promise<T>): Promise<T> {
     const isOver =
       thrown instanceof Problem && (thrown.code === 'api_key_forbidden' || thrown.code === 'ttl_out_of_range')
     throw isOver
-      ? new Problem('code_invalid', 'The site no longer gives out what this offer is for.', { cause: thrown })
+      ? new Problem('code_invalid', 'The site no longer grants the access of this offer. Contact the site.', {
+          cause: thrown,
+        })
       : thrown
   }
 }

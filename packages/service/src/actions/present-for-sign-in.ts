@@ -79,7 +79,7 @@ async function present(
   const presentation = toPresentation(allow, signIn, secretSha256(payload), nowMs)
   const presented = await deps.store.presentSignIn(presentation, seenCredential(allow, 'sign_in'), nowMs)
   if (presented === 'revoked')
-    throw new Problem('credential_revoked', 'access with this credential has been revoked')
+    throw new Problem('credential_revoked', 'Access with this credential has been revoked. Contact the site.')
   if (presented === 'over') throw new Problem('state_invalid')
   return payload
 }

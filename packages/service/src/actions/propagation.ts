@@ -17,7 +17,10 @@ export async function loadPropagation(
 ): Promise<{ readonly entry: EntryPosition; readonly receipt: Receipt }> {
   const [found] = await store.siteEntriesAfter(siteId, seq - 1, 1)
   if (found?.seq !== seq)
-    throw new Problem('not_found', 'The log of this site has no entry with this number yet.')
+    throw new Problem(
+      'not_found',
+      'The log of this site has no entry with this number yet. Check the number, or try again in a moment.',
+    )
   const entry = { epoch: found.epoch, seq, atMs: parseTime(found.at) ?? 0 }
   return { entry, receipt: await verifiers.receipt(siteId, entry) }
 }

@@ -44,8 +44,9 @@ export async function createWebhook(
   )
   if (webhook === undefined) throw new Problem('not_found')
   if (webhook === 'too_many') {
-    const message = `a site has at most ${limits.webhooks_per_site_max} webhooks; delete one first`
-    throw new Problem('validation_failed', message, { errors: [{ path: 'url', message }] })
+    const message = `is one too many: a site has at most ${limits.webhooks_per_site_max} webhooks`
+    const detail = `This site already has ${limits.webhooks_per_site_max} webhooks. Delete one first.`
+    throw new Problem('validation_failed', detail, { errors: [{ path: 'url', message }] })
   }
   return { webhook, secret }
 }
@@ -96,7 +97,7 @@ export async function replayDelivery(
   if (delivery === 'too_many') {
     throw new Problem(
       'rate_limited',
-      'very many deliveries of this webhook are to be replayed already; wait until some have been sent',
+      'Too many deliveries of this webhook are waiting to be replayed. Wait until some have been sent.',
       {
         retryAfterSeconds: TOO_MANY_RETRY_SECONDS,
       },

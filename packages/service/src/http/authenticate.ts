@@ -134,7 +134,7 @@ export function authorize(
   const { requestId } = raw
   keyRejections.record({ code, endpoint: endpoint.id, caller, requestId, nowMs: deps.clock.nowMs() })
   const needed = auth === 'operator_key' ? 'an operator key' : `a key with ${permissions.join(' or ')}`
-  throw new Problem(code, `This endpoint needs ${needed}.`)
+  throw new Problem(code, `This API key is not allowed to call this endpoint. Use ${needed}.`)
 }
 
 function findSiteId(params: unknown): unknown {
@@ -147,7 +147,7 @@ function requireAnonymousAllowed(raw: RawRequest, auth: Auth): Caller {
   if (auth === 'api_key_or_credential' && !isSent(raw, 'x-service-credential')) {
     throw new Problem(
       'api_key_missing',
-      'Send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential.',
+      'The request has neither an API key nor a credential. Send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential.',
     )
   }
   return { kind: 'anonymous', address: raw.address }

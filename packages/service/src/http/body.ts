@@ -20,7 +20,10 @@ export function requireBodyForm(raw: IncomingMessage, endpoint: MountedEndpoint)
   const takesBody = endpoint.bodyTypes.length > 0
   if (isEmpty && (!takesBody || (endpoint.request.bodyOptional && contentType === undefined))) return 'none'
   if (!takesBody)
-    throw new Problem('unsupported_media_type', 'This endpoint takes no body. Send the request without one.')
+    throw new Problem(
+      'unsupported_media_type',
+      'This endpoint accepts no body. Send the request without one.',
+    )
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', 'The body is compressed. Send it uncompressed.')
   }
@@ -89,20 +92,20 @@ export function readBody(
     }
     const onCut = () => {
       done()
-      reject(new Problem('request_malformed', 'The body ended too early.'))
+      reject(new Problem('request_malformed', 'The body ended too early. Send all of it.'))
     }
     message.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut)
   })
 }
 
 function tooLarge({ bodyBytesMax }: MountedEndpoint): Problem {
-  return new Problem('request_too_large', `The body of this request may have ${bodyBytesMax} bytes at most.`)
+  return new Problem('request_too_large', `The body has more than ${bodyBytesMax} bytes. Send a smaller one.`)
 }
 
 /** Parses JSON with the strict parser. The member `credential` is parsed as a credential too. */
 export function parseJsonBody(bytes: Uint8Array): CredentialBody {
   const parsed = readCredentialBody(bytes)
-  if ('code' in parsed) throw new Problem(parsed.code, sentence(parsed.detail))
+  if ('code' in parsed) throw new Problem(parsed.code, parsed.detail)
   return parsed
 }
 
@@ -114,7 +117,7 @@ export function parseFormBody(bytes: Uint8Array): Record<string, unknown> {
   try {
     text = utf8.decode(bytes)
   } catch {
-    throw new Problem('request_malformed', 'The form is not UTF-8.')
+    throw new Problem('request_malformed', 'The form is not UTF-8. Send UTF-8.')
   }
   return parseQuery(text, [])
 }
@@ -129,7 +132,8 @@ export function parseQuery(text: string, lists: readonly string[]): Record<strin
     )
   }
   const parsed = parseParameters(new URLSearchParams(text), lists)
-  if (parsed === undefined) throw new Problem('request_malformed', 'A parameter was sent more than once.')
+  if (parsed === undefined)
+    throw new Problem('request_malformed', 'A parameter was sent more than once. Send it once.')
   return parsed
 }
 
@@ -139,8 +143,4 @@ function hasMore(text: string, letter: string, max: number): boolean {
   for (let at = text.indexOf(letter); at >= 0; at = text.indexOf(letter, at + 1))
     if (++count > max) return true
   return false
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

@@ -56,13 +56,13 @@ export function rejectMalformed({ message, lines }: RawRequest): void {
   // RFC 9112 §3.2: a request of HTTP/1.1 without Host, or with two, is rejected.
   const hosts = lines('host')?.length ?? 0
   if (hosts > 1 || (hosts === 0 && message.httpVersion === '1.1')) {
-    throw new Problem('request_malformed', 'The request must have exactly one Host header.')
+    throw new Problem('request_malformed', 'The request does not have exactly one Host header. Send one.')
   }
   // RFC 9112 §6.1: where others may disagree about where the body ends, the connection must not be
   // used any further.
   const coding = message.headers['transfer-encoding']
   if (coding !== undefined && (message.httpVersion !== '1.1' || coding.toLowerCase() !== 'chunked')) {
-    const detail = 'The only transfer coding that this service understands is chunked, in HTTP/1.1.'
+    const detail = 'The transfer coding is not supported. Use chunked, in HTTP/1.1.'
     throw new Problem('request_malformed', detail, { headers: { connection: 'close' } })
   }
 }

@@ -75,6 +75,7 @@ function isAnswering(socket: Socket): boolean {
 function toProblem({ code }: NodeJS.ErrnoException): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return new Problem('header_too_large')
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return new Problem('request_too_large')
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Problem('request_malformed', 'The request timed out.')
-  return new Problem('request_malformed', 'What arrived cannot be read as HTTP/1.1.')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Problem('request_malformed', 'The request timed out. Send it again.')
+  return new Problem('request_malformed', 'The request is not valid HTTP/1.1. Correct it.')
 }

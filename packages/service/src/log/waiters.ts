@@ -55,7 +55,7 @@ export class Waiters {
 export function tooFarProblem(): Problem {
   return new Problem(
     'revocation_view_stale',
-    'this node has not read that far in the revocation log yet; try again in a moment',
+    'This node has not read that far in the revocation log yet. Try again in a moment.',
     { retryAfterSeconds: 1 },
   )
 }

@@ -9,7 +9,7 @@ import { loadPage } from '../shared/paging.ts'
 
 export const createSite: Route<'create_site'> = async (request, deps) => {
   if (request.caller.kind !== 'operator')
-    throw new Problem('api_key_forbidden', 'only an operator key may create sites')
+    throw new Problem('api_key_forbidden', 'This key cannot create sites. Use an operator key.')
   const { body } = request
   const site = await create(
     deps,

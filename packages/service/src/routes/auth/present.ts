@@ -59,7 +59,10 @@ export const present: Route<'present'> = (request, deps) => {
 }
 
 const NOTHING_CHOSEN = 'The form has no credential. Paste one.'
-const NO_CREDENTIAL = deny('credential_malformed', 'send the signed credential as the member credential')
+const NO_CREDENTIAL = deny(
+  'credential_malformed',
+  'The body has no credential. Send the signed credential as the member credential.',
+)
 
 /**
  * Whatever a person pastes: the JSON of a credential, or the text of its header, broken into lines
@@ -71,16 +74,23 @@ function readText(text: string): SignedCredential | Denial {
     ? Buffer.from(trimmed)
     : decodeBase64url(trimmed.replaceAll(/\s+/g, ''))
   if (bytes === undefined)
-    return deny('credential_malformed', 'this is neither JSON nor base64url without padding')
+    return deny(
+      'credential_malformed',
+      'The credential is neither JSON nor base64url without padding. Paste it exactly as it was issued.',
+    )
   if (bytes.length > limits.credential_bytes_max) {
-    return deny('credential_malformed', `a credential has at most ${limits.credential_bytes_max} bytes`)
+    return deny(
+      'credential_malformed',
+      `The credential has more than ${limits.credential_bytes_max} bytes. Present a smaller one.`,
+    )
   }
-  if (!isUtf8(bytes)) return deny('credential_malformed', 'the credential is not UTF-8')
+  if (!isUtf8(bytes))
+    return deny('credential_malformed', 'The credential is not UTF-8. Paste it exactly as it was issued.')
   const parsed = parseJson(Buffer.from(bytes).toString('utf8'), { depthMax: limits.json_depth_max })
   if ('fault' in parsed)
     return deny(
       'credential_malformed',
-      `this is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`,
+      `The credential is not strict JSON: ${parsed.fault} near offset ${parsed.offset}. Paste it exactly as it was issued.`,
     )
   return readCredentialObject(parsed.value)
 }

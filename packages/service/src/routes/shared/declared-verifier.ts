@@ -19,12 +19,11 @@ export function requireDeclaredVerifier(
   if (instanceId === undefined || seconds === undefined) {
     if (instanceId !== undefined || seconds !== undefined || failOpen !== undefined)
       throw invalid(
-        'X-Verifier-Instance and X-Verifier-Max-Staleness go together, and X-Verifier-Fail-Open needs both.',
+        'The declaration of the verifier is incomplete. Send X-Verifier-Instance and X-Verifier-Max-Staleness together; X-Verifier-Fail-Open needs both.',
       )
     return { verifierId, promise: undefined, isObserver }
   }
-  if (isObserver)
-    throw invalid('An observer declares no instance: send either observe=1 or X-Verifier-Instance.')
+  if (isObserver) throw invalid('An observer has no instance. Send either observe=1 or X-Verifier-Instance.')
   return {
     verifierId,
     promise: { instanceId, boundMs: Number(seconds) * 1000, failsOpen: failOpen !== undefined },

@@ -24,14 +24,14 @@ export async function requireRevoker(
   const { caller } = request
   if (caller.kind !== 'anonymous') {
     if (request.lines(CREDENTIAL_HEADER) !== undefined)
-      throw new Problem('auth_ambiguous', 'Send either an API key or the credential, not both.')
+      throw new Problem('auth_ambiguous', 'The request has an API key and a credential. Send one of them.')
     await requireOwnSite(request, deps, siteId)
     return auditContext(request, deps)
   }
   if (request.lines(CREDENTIAL_HEADER) === undefined) {
     throw new Problem(
       'api_key_missing',
-      'Send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential.',
+      'The request has neither an API key nor a credential. Send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential.',
     )
   }
   const allow = await guard(deps, {

@@ -8,7 +8,10 @@ import type { Route } from '../../../route.ts'
 export const exchangeProof: Route<'exchange_proof'> = async (request, deps) => {
   const signed = request.credentialBody?.credential
   if (signed === undefined)
-    throw new Problem('credential_malformed', 'send the signed credential as the member credential')
+    throw new Problem(
+      'credential_malformed',
+      'The body has no credential. Send the signed credential as the member credential.',
+    )
   if (isDenial(signed)) throw denialToProblem(signed)
   const { site_id, requested_scope, ttl_seconds } = request.body
   const token = await exchange(deps, {

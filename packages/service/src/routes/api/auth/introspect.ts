@@ -26,7 +26,9 @@ const INACTIVE: Introspection = { active: false }
 
 function siteNeeded(): Problem {
   const message = 'is needed with a nonce when the key is that of an operator'
-  return new Problem('validation_failed', `site_id ${message}`, { errors: [{ path: 'site_id', message }] })
+  return new Problem('validation_failed', `The site_id ${message}. Send it.`, {
+    errors: [{ path: 'site_id', message }],
+  })
 }
 
 function describe({ token, scope }: ActiveToken, baseUrl: string): Introspection {

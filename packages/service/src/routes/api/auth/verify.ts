@@ -12,7 +12,7 @@ import type { Route, RouteRequest } from '../../../route.ts'
 export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
   const { caller, query } = request
   if (caller.kind !== 'site')
-    throw new Problem('api_key_forbidden', 'Use an API key of the site, not of the operator.')
+    throw new Problem('api_key_forbidden', 'This is an operator key. Use an API key of the site.')
   const { siteId } = caller
   const min = parseFeedCursor(query.min_seq)
   if (min !== undefined) await deps.views.waitForSeq(siteId, min)
@@ -54,7 +54,7 @@ async function requireSiteHost(
 ): Promise<void> {
   const authority = original?.authority ?? ''
   if (isSiteHost(authority, siteId, (await store.site(siteId))?.hosts)) return
-  const detail = `the holder proof is for the host ${authority}, which is not a host of the site ${siteId}; if callers use it, the operator of the site must add it to the site's hosts`
+  const detail = `The holder proof is for the host ${authority}, which is not a host of the site ${siteId}. If callers use it, the operator of the site must add it to the site's hosts.`
   throw new Problem('proof_invalid', detail)
 }
 

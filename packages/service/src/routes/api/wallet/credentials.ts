@@ -38,7 +38,8 @@ export const issueCredential: Route<'issue_credential'> = async (request, deps) 
  */
 export function requireOwnGrant({ caller }: Pick<RouteRequest, 'caller'>, siteId: SiteId): void {
   const isOwn = caller.kind === 'operator' || (caller.kind === 'site' && caller.siteId === siteId)
-  if (!isOwn) throw new Problem('api_key_forbidden', 'this key may issue for its own site only')
+  if (!isOwn)
+    throw new Problem('api_key_forbidden', 'This key cannot issue for another site. Use a key of that site.')
 }
 
 export function toUser({
@@ -50,5 +51,5 @@ export function toUser({
 }): IssueOrder['user'] {
   if (user_ref !== undefined) return { userRef: user_ref }
   if (ppid !== undefined) return { ppid }
-  throw new Problem('validation_failed', 'name the user by user_ref or ppid')
+  throw new Problem('validation_failed', 'The request names no user. Send user_ref or ppid.')
 }
