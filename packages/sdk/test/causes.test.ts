@@ -58,7 +58,11 @@ describe('a guard that cannot begin', () => {
 
   test.each([
     [401, 'api_key_invalid', 'The API key is unknown.'],
-    [403, 'api_key_forbidden', 'This endpoint needs a key with feed:read.'],
+    [
+      403,
+      'api_key_forbidden',
+      'This API key is not allowed to call this endpoint. Use a key with feed:read.',
+    ],
     [404, 'not_found', 'There is no such site.'],
   ])('says that waiting does not help against %s %s', async (status, code, detail) => {
     const server = await listening((_request, response) => {

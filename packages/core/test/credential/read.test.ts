@@ -56,7 +56,11 @@ const malformed = (why: string) => ({
   code: 'credential_malformed',
   detail: `The credential is malformed: ${why}. Correct it, or request a new one from its issuer.`,
 })
-const unsupported = (detail: string) => ({ ok: false, code: 'credential_unsupported', detail })
+const unsupported = (why: string) => ({
+  ok: false,
+  code: 'credential_unsupported',
+  detail: `The credential is not supported: ${why}. Request a supported one from its issuer.`,
+})
 
 /** The text of a valid credential with one part replaced. */
 function respelled(from: string | RegExp, to: string): string {
@@ -498,7 +502,7 @@ describe('a chain', () => {
       'grandparent',
       'parent/parent/credentialStatus',
       {},
-      unsupported('credentialStatus is not supported; revoke through this service'),
+      unsupported('credentialStatus must be absent, because revocation works through this service'),
     ],
     [
       'root',

@@ -215,7 +215,7 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
         return facts
       } catch (error) {
         if (error instanceof ServiceError) {
-          problem = { code: error.code, detail: `bearer tokens cannot be looked up: ${error.message}` }
+          problem = { code: error.code, detail: `Bearer tokens cannot be looked up: ${error.message}` }
           onProblem?.()
         }
         throw error

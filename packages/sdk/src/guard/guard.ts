@@ -250,5 +250,5 @@ export function createGuard(options: GuardOptions): Guard {
 const CLOCK_JUMPED: ViewProblem = {
   code: 'clock_jumped',
   detail:
-    'the clock of this machine has jumped ahead; waiting for a heartbeat of the service that explains it',
+    'The clock of this machine has jumped ahead. The guard waits for a heartbeat of the service that confirms it.',
 }

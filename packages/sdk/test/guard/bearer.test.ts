@@ -260,7 +260,7 @@ describe('a bearer token', () => {
         code: expect.stringMatching(/^(?:store_unavailable|overloaded)$/),
         retryable: true,
       })
-      expect(guard.state().problem?.detail).toMatch(/bearer tokens cannot be looked up/)
+      expect(guard.state().problem?.detail).toMatch(/Bearer tokens cannot be looked up/)
       expect(JSON.stringify([verdict, guard.state()])).not.toContain(token)
       instead = undefined
       expect(await outcome(showToken(guard, token))).toBe('allowed')

@@ -355,7 +355,7 @@ describe('who calls', () => {
     expect([refused.status, refused.json.code, refused.json.detail]).toEqual([
       403,
       'api_key_forbidden',
-      'This endpoint needs a key with credentials:reinstate.',
+      'This API key is not allowed to call this endpoint. Use a key with credentials:reinstate.',
     ])
     expect((await reinstate('credentials:reinstate')).status).toBe(200)
   })
