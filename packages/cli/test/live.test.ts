@@ -195,7 +195,7 @@ describe('bench', () => {
     expect(code).toBe(0)
     expect(out).toMatch(/^ +\d.* ms █+/m)
     expect(out).toMatch(/^requests +\d+, \d+ a second$/m)
-    expect(out).toMatch(/^answers +\d+ × 200$/m)
+    expect(out).toMatch(/^responses +\d+ × 200$/m)
   })
   test('answers with figures for programs, and signs each request of a bound credential', async () => {
     const { code, json } = await home.run([
