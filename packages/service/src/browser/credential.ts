@@ -80,7 +80,7 @@ export type Misfit =
 /** The leeway that verifiers have for a credential whose beginning is a little ahead. */
 const LEEWAY_MS = 10_000
 
-/** Undefined when it may do. */
+/** Undefined if the credential can be presented. */
 export function findMisfit(
   facts: CredentialFacts,
   { siteId, scope }: Wanted,

@@ -69,7 +69,7 @@ function showKept(): void {
       const facts = parseFacts(held)
       return facts?.siteId === data.site_id ? [{ facts, keptAtMs, fault: misfit(facts) }] : []
     })
-    // Those that will do first.
+    // Usable credentials first.
     .sort((a, b) => Number(a.fault !== undefined) - Number(b.fault !== undefined))
   const choices = here.map(({ facts, keptAtMs, fault }, i) => {
     const input = createElement('input', '')
@@ -228,7 +228,7 @@ keptPlace.addEventListener('change', () => {
   file.value = ''
   checkPasted()
 })
-// A page that comes out of the browser's memory is as old as it looks.
+// A page from the back/forward cache may show outdated data.
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) location.reload()
 })

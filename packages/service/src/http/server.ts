@@ -4,7 +4,7 @@ import type { AddressInfo, ListenOptions } from 'node:net'
 import { limits } from '@countersign/core/contract'
 import { disableNodeDefaults, type OnClientError, serverOptions } from './server-limits.ts'
 
-/** An idle connection is kept this long. Proxies in front should let theirs go sooner. */
+/** An idle connection is closed after this time. Proxies in front should use a shorter time. */
 const KEEP_ALIVE_MS = 30_000
 
 /** Passes every request to `onRequest`, and to `onClientError` what Node's parser cannot read. */

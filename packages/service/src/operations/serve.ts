@@ -56,19 +56,19 @@ function failToStart(log: Logger, err: unknown): never {
 const SERVING = 'serving'
 
 /** The number of a worker, from 0. A replacement has the number of the worker that it replaces. */
-const PLACE = 'WORKER_PLACE'
+const WORKER_INDEX = 'WORKER_INDEX'
 
 /**
  * Workers share the main port. Each has an admin port of its own, one after the other, and a head
  * file of its own.
  */
 function toWorkerConfig(config: Config): Config {
-  const place = cluster.isWorker ? Number(process.env[PLACE] ?? 0) : 0
+  const index = cluster.isWorker ? Number(process.env[WORKER_INDEX] ?? 0) : 0
   const { adminPort, headFile } = config
   return {
     ...config,
-    adminPort: adminPort ? adminPort + place : adminPort,
-    headFile: headFile !== undefined && place > 0 ? `${headFile}.${place}` : headFile,
+    adminPort: adminPort ? adminPort + index : adminPort,
+    headFile: headFile !== undefined && index > 0 ? `${headFile}.${index}` : headFile,
   }
 }
 
@@ -100,12 +100,12 @@ async function runWorkers(config: Config): Promise<void> {
   } catch (err) {
     failToStart(log, err)
   }
-  const places = new Map<number, number>()
+  const indexes = new Map<number, number>()
   let hasServed = false
   let isStopping = false
   let code = 0
-  const start = (place: number) => {
-    if (!isStopping) places.set(cluster.fork({ [PLACE]: place }).id, place)
+  const start = (index: number) => {
+    if (!isStopping) indexes.set(cluster.fork({ [WORKER_INDEX]: index }).id, index)
   }
   const stop = (signal: NodeJS.Signals) => {
     isStopping = true
@@ -122,7 +122,7 @@ async function runWorkers(config: Config): Promise<void> {
       if (Object.keys(cluster.workers ?? {}).length === 0) process.exit(code)
     } else if (hasServed) {
       log.error({ pid: worker.process.pid, code: ended, signal }, 'a worker has ended; starting another')
-      setTimeout(() => start(places.get(worker.id) ?? 0), RESTART_DELAY_MS)
+      setTimeout(() => start(indexes.get(worker.id) ?? 0), RESTART_DELAY_MS)
     } else {
       log.fatal({ pid: worker.process.pid, code: ended, signal }, 'a worker could not start')
       code = 1
@@ -135,5 +135,5 @@ async function runWorkers(config: Config): Promise<void> {
       stop(isStopping ? 'SIGKILL' : 'SIGTERM')
     })
   }
-  for (let place = 0; place < workers; place++) start(place)
+  for (let index = 0; index < workers; index++) start(index)
 }

@@ -15,8 +15,7 @@ export interface HostedPage {
 }
 
 /**
- * The layout of all pages for users, including error pages. Nothing runs in it
- * but our own scripts.
+ * The layout of all pages for users, including error pages. Only our own scripts may run.
  */
 export function hostedPage({
   messages,
@@ -60,8 +59,7 @@ ${script === undefined ? '' : html`<template id="data">${JSON.stringify({ ...scr
 }
 
 /**
- * Of every answer on the way of a sign-in, page or not: no other site may frame it, read it or
- * learn of it.
+ * Headers of every sign-in response: no other site may frame it, read it or receive its URL.
  */
 export const pageHeaders = {
   'content-security-policy':

@@ -19,7 +19,7 @@ export interface SignInPage {
    * open.
    */
   readonly overUrl: string
-  /** Why the last try was rejected, when it was a form, and how many are left when it counted. */
+  /** Why the last form was rejected, and how many tries remain. */
   readonly rejection?: {
     readonly title: string
     readonly next: string
@@ -28,7 +28,8 @@ export interface SignInPage {
 }
 
 /**
- * Who asks, for what, and with which credential. Without JavaScript it is a form for credentials
+ * The sign-in page: the site, the requested scopes and the choice of a credential. Without
+ * JavaScript it is a form for credentials
  * that are not bound to a key. With JavaScript nothing can be sent until the script is ready, which
  * adds what this browser keeps, files, and words before anything is sent.
  */

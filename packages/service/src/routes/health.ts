@@ -11,8 +11,7 @@ export const metrics: Route<'metrics'> = async (_request, { meters }) => ({
 })
 
 /**
- * Whether this node may be sent requests. Why not is for the log: the caller can only try another
- * node.
+ * Whether this node accepts requests. The reason is in the log only.
  */
 export const ready: Route<'ready'> = async (_request, { views, store, log }) => {
   const readiness = views.readiness()

@@ -46,7 +46,7 @@ export const listSites: Route<'list_sites'> = async ({ caller, query }, deps) =>
   return { status: 200, body }
 }
 
-/** A site as it is shown. Its pairwise secret stays where it is. */
+/** A site in a response, without its pairwise secret. */
 export function toSiteBody(site: Site): SiteBody {
   return {
     site_id: site.siteId,
