@@ -1,7 +1,7 @@
 /**
  * A map with at most `capacity` entries. When it is full, the entries that were neither set nor
- * read with `get` for the longest time are dropped, half of the map at once. That makes a hit as
- * cheap as in a plain `Map`: nothing is moved, as long as the entry is in the newer half.
+ * read with `get` for the longest time are dropped, half of the map at the same time. A hit
+ * moves nothing as long as the entry is in the newer half.
  */
 export class BoundedMap<Key, Value> {
   readonly #half: number

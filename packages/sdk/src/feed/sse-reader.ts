@@ -55,8 +55,7 @@ export function createSseReader(charsMax = CHARS_MAX): SseReader {
         if (text[0] === '\n') text = text.slice(1)
         afterReturn = false
       }
-      // Most streams have no carriage return, and the simpler expression is faster.
-      const ends = text.includes('\r') ? /\r\n?|\n/g : /\n/g
+      const ends = /\r\n?|\n/g
       let start = 0
       for (let end = ends.exec(text); end !== null; end = ends.exec(text)) {
         const line = text.slice(start, end.index)
