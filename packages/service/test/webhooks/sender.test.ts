@@ -283,7 +283,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
         },
       )
       await sending.revoke()
-      const complaints = () => sending.logged.filter((line) => line.includes('could not be loaded')).length
+      const complaints = () => sending.logged.filter((line) => line.includes('could not load the due')).length
       await until(complaints).toBe(1)
       await aWhile()
       expect(complaints()).toBe(1)
