@@ -17,9 +17,12 @@ export function createServer(onRequest: RequestListener, onClientError: OnClient
   return server
 }
 
-/** Resolves with the port. Rejects when the port is taken. */
+/**
+ * Resolves with the port. Rejects when the port is taken. `localhost` is 127.0.0.1, also where the
+ * system resolves the name to ::1 first: the addresses that the service prints are IPv4.
+ */
 export async function listen(server: Server, options: ListenOptions): Promise<number> {
-  server.listen(options)
+  server.listen(options.host === 'localhost' ? { ...options, host: '127.0.0.1' } : options)
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }
