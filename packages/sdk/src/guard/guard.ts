@@ -1,4 +1,4 @@
-import { createMemoryNonces, type RevocationData, recheckAccess, SignatureCache } from '@countersign/core'
+import { createMemoryNonces, recheckAccess } from '@countersign/core'
 import { createFreezableClock } from '../feed/clock.ts'
 import { createFeedKeys } from '../feed/feed-keys.ts'
 import { LogFollower, type ViewProblem } from '../feed/log-follower.ts'
@@ -9,6 +9,7 @@ import { createBearerTokens } from './bearer-tokens.ts'
 import { type DecisionData, decide, STALE } from './decide.ts'
 import { type GuardDemand, type ReadDemand, readDemand } from './demand.ts'
 import { type Reason, toGuardDenial } from './denial.ts'
+import { GuardData } from './guard-data.ts'
 import { createHolderRequests } from './holder-request.ts'
 import { type ReadyOptions, readReadyOptions } from './not-ready.ts'
 import { type GuardOptions, readGuardOptions } from './options.ts'
@@ -16,7 +17,8 @@ import { Readiness } from './readiness.ts'
 import { type GuardRequest, requireGuardRequest } from './request.ts'
 import { requireLongLivedRuntime } from './runtime.ts'
 import { checkSession, type SessionVerdict, type SignedInSession } from './session.ts'
-import type { GuardState } from './state.ts'
+import { type GuardState, toGuardState } from './state.ts'
+import { Upkeep } from './upkeep.ts'
 import type { GuardAllow, GuardDenial, GuardVerdict } from './verdict.ts'
 
 /**
@@ -56,14 +58,12 @@ export interface Guard {
   close(): Promise<void>
 }
 
-/** How long the first requests after a start wait for revocation data before they are denied. */
-const FIRST_WAIT_MS = 5_000
 /**
  * How far ahead a caller's clock may be where nonces are kept in memory. The larger it is, the
  * longer proofs are rejected after a start: see `createMemoryNonces`.
  */
 const NONCE_AHEAD_MS_MAX = 2_000
-const TIMER_MS_MAX = 3_600_000
+const ALIVE_TIMER_MS = 3_600_000
 
 /**
  * Creates a guard; no I/O happens before its first use. Throws a TypeError that names every invalid
@@ -71,13 +71,13 @@ const TIMER_MS_MAX = 3_600_000
  */
 export function createGuard(options: GuardOptions): Guard {
   requireLongLivedRuntime()
-  const { baseUrl, siteId, ageMsMax, failsOpen, verifierId, instanceId, feedKeys, ...rest } =
-    readGuardOptions(options)
+  const { baseUrl, siteId, ageMsMax, failsOpen, instanceId, feedKeys, ...rest } = readGuardOptions(options)
   const clock = createFreezableClock(rest.clock)
   const instance = { instanceId, ageMsMax, failsOpen }
-  const api = createVerifierApi({ ...rest, baseUrl, siteId, verifierId, instance, clock })
+  const api = createVerifierApi({ ...rest, baseUrl, siteId, instance, clock })
   const keys = createFeedKeys({ pinned: feedKeys, discovery: api.discovery, clock })
-  const follower = new LogFollower({ siteId, api, keys, clock, onChange: () => update() })
+  const follower = new LogFollower({ siteId, api, keys, clock, onChange: () => upkeep.update() })
+  const data = new GuardData(follower, ageMsMax, failsOpen)
   const closing = new AbortController()
   const tokens = createBearerTokens({
     siteId,
@@ -86,126 +86,55 @@ export function createGuard(options: GuardOptions): Guard {
     clock,
     signal: closing.signal,
     failsOpen,
-    onProblem: () => update(),
+    onProblem: () => upkeep.update(),
   })
-  const readiness = new Readiness({
-    siteId,
-    clock,
-    readState: () => state(),
-    onStateChange: rest.onStateChange,
+  const toDenial = (reason: Reason, request?: GuardRequest): GuardDenial => ({
+    ...toGuardDenial(reason, baseUrl, data.stamp, request),
+    ...data.failOpen,
   })
-  const monitor = createAccessMonitor((reason) => toDenial(reason))
+  const state = (): GuardState => {
+    const hasJumped = decisionData !== undefined && data.nowMs() === undefined
+    const problem =
+      keys.problem ?? follower.problem ?? tokens.problem ?? (hasJumped ? CLOCK_JUMPED : undefined)
+    return toGuardState({ verifierId: rest.verifierId ?? instanceId, instanceId }, data, follower, problem)
+  }
+  const readiness = new Readiness({ siteId, clock, readState: state, onStateChange: rest.onStateChange })
+  const monitor = createAccessMonitor(toDenial)
+  const upkeep = new Upkeep({ clock, data, tokens, monitor, readiness })
   const admissions = createPrivateSlot<{ readonly allowed: GuardAllow; readonly demand: ReadDemand }>()
-  const signatures = new SignatureCache()
-  // Getters, because a decision may wait, and must see what has changed meanwhile.
-  const revocationData: RevocationData = {
-    site: follower.view,
-    get ageMs() {
-      return follower.ageMs()
-    },
-    get ageMsMax() {
-      return failsOpen ? Number.MAX_VALUE : currentAgeMsMax()
-    },
-    signatures,
-  }
-  let data: DecisionData | undefined
-  let firstWait: Promise<void> | undefined
-  let epoch = ''
-  let cancelTimer = () => {}
-
-  /** The guard's own setting, or the smaller bound that the site's signed heads state. */
-  const currentAgeMsMax = () => Math.min(ageMsMax, follower.view.maxAgeMs)
-  const isFresh = () => follower.ageMs() <= currentAgeMsMax() && follower.nowMs() !== undefined
-  const failOpen = () =>
-    failsOpen ? { failOpen: isFresh() ? ('fresh' as const) : ('stale' as const) } : undefined
-
-  const toDenial = (reason: Reason, request?: GuardRequest): GuardDenial => {
-    const { epoch, seq } = follower.view.head
-    const view = { epoch, seq, ageMs: follower.ageMs() }
-    return { ...toGuardDenial(reason, baseUrl, view, request), ...failOpen() }
-  }
+  let decisionData: DecisionData | undefined
 
   const start = (): DecisionData => {
-    if (data !== undefined) return data
-    data = {
-      revocationData,
-      nowMs: () => follower.nowMs(),
+    if (decisionData !== undefined) return decisionData
+    decisionData = {
+      revocationData: data,
+      nowMs: () => data.nowMs(),
       tokens,
       holderRequests: createHolderRequests(siteId, rest.publicOrigin),
       nonces:
         rest.nonceStore ??
         createMemoryNonces({ startedAtMs: clock.read().wallMs, aheadMsMax: NONCE_AHEAD_MS_MAX }),
     }
-    if (closing.signal.aborted) return data
-    follower.start()
-    firstWait = new Promise<void>((resolve) => {
-      const cancel = clock.after(FIRST_WAIT_MS, resolve)
-      readiness.wait().then(cancel, cancel).then(resolve)
-    }).then(() => {
-      firstWait = undefined
-    })
-    return data
-  }
-
-  /**
-   * Call it after every change that may affect a decision, and when time alone may have changed
-   * one.
-   */
-  const update = () => {
-    signatures.clearHeaders()
-    if (follower.view.head.epoch !== epoch) {
-      epoch = follower.view.head.epoch
-      tokens.forget()
+    if (!closing.signal.aborted) {
+      follower.start()
+      readiness.beginFirstWait()
     }
-    monitor.check()
-    setTimer()
-    readiness.update()
-  }
-
-  /** Calls `update` when the data becomes stale or the next watched access expires. */
-  const setTimer = () => {
-    cancelTimer()
-    if (closing.signal.aborted) return
-    const untilStaleMs = currentAgeMsMax() - follower.ageMs() + 1
-    const untilExpiryMs = monitor.nextExpiryMs - (follower.nowMs() ?? Infinity)
-    const ms = Math.min(...[untilStaleMs, untilExpiryMs].filter((left) => left > 0), TIMER_MS_MAX)
-    // Whole milliseconds: a fraction too small to advance the clock would fire again without end.
-    cancelTimer = clock.after(Math.max(1, Math.floor(ms)), update)
-  }
-
-  const state = (): GuardState => {
-    const { head, revocationCount, carriedRevocationCount } = follower.view
-    const hasJumped = data !== undefined && follower.nowMs() === undefined
-    const problem =
-      keys.problem ?? follower.problem ?? tokens.problem ?? (hasJumped ? CLOCK_JUMPED : undefined)
-    return {
-      ready: isFresh(),
-      ageMs: follower.ageMs(),
-      epoch: head.epoch,
-      seq: head.seq,
-      revocations: revocationCount,
-      ...(carriedRevocationCount > 0 && { carriedRevocations: carriedRevocationCount }),
-      ...(follower.fork && { fork: follower.fork }),
-      connection: follower.connection,
-      ...(problem && { problem }),
-      verifierId: verifierId ?? instanceId,
-      instanceId,
-    }
+    return decisionData
   }
 
   return {
     async verify(request, ...rest: readonly [demand?: GuardDemand]) {
       requireGuardRequest(request)
       const demand = readDemand(...rest)
-      const data = start()
-      if (firstWait !== undefined) await firstWait
-      const outcome = await clock.whileFrozen(() => decide(request, demand, data))
+      const decisionData = start()
+      if (readiness.firstWait !== undefined) await readiness.firstWait
+      const outcome = await clock.whileFrozen(() => decide(request, demand, decisionData))
       if (!outcome.ok) {
         if (outcome.isHostProblem) readiness.reportHost(outcome.detail)
         const denied = toDenial(outcome, request)
         return outcome.view === undefined ? denied : { ...denied, view: outcome.view }
       }
-      const allowed: GuardAllow = failsOpen ? { ...outcome, ...failOpen() } : outcome
+      const allowed: GuardAllow = failsOpen ? { ...outcome, ...data.failOpen } : outcome
       const admission = { allowed, demand }
       admissions.set(allowed, admission)
       admissions.set(request, admission)
@@ -213,7 +142,7 @@ export function createGuard(options: GuardOptions): Guard {
     },
     isActive(session) {
       start()
-      return checkSession(session, revocationData, follower.nowMs(), currentAgeMsMax())
+      return checkSession(session, data)
     },
     signal(of, done) {
       const admission = admissions.get(of)
@@ -221,11 +150,11 @@ export function createGuard(options: GuardOptions): Guard {
         throw new TypeError('guard.signal needs a request or verdict that this guard has accepted')
       const { allowed, demand } = admission
       const recheck = () => {
-        const nowMs = follower.nowMs()
-        return nowMs === undefined ? STALE : recheckAccess(allowed, { ...demand, nowMs }, revocationData)
+        const nowMs = data.nowMs()
+        return nowMs === undefined ? STALE : recheckAccess(allowed, { ...demand, nowMs }, data)
       }
       const signal = monitor.watch({ expiresAtMs: allowed.subject.expiresAtMs, recheck }, done)
-      setTimer()
+      upkeep.setTimer()
       return signal
     },
     state,
@@ -234,13 +163,13 @@ export function createGuard(options: GuardOptions): Guard {
       start()
       // The guard's own timers keep no process alive. A caller that waits here needs the result, so
       // the process must not exit before it.
-      const alive = setInterval(() => {}, TIMER_MS_MAX)
+      const alive = setInterval(() => {}, ALIVE_TIMER_MS)
       await readiness.wait(timeoutMs).finally(() => clearInterval(alive))
     },
     async close() {
       const reason = new Error('the guard is closed')
       closing.abort(reason)
-      cancelTimer()
+      upkeep.close()
       readiness.close(reason)
       await follower.close()
     },

@@ -15,10 +15,14 @@ interface Waiter {
   readonly reject: (reason: unknown) => void
 }
 
+/** How long the first requests after a start wait for revocation data before they are denied. */
+const FIRST_WAIT_MS = 5_000
+
 /** Lets callers wait until the guard is ready, and reports every change of its state. */
 export class Readiness {
   readonly #options: ReadinessOptions
   readonly #waiters = new Set<Waiter>()
+  #firstWait: Promise<void> | undefined
   #closedBecause: Error | undefined
   #reported = ''
   #reportedCarried = 0
@@ -26,6 +30,21 @@ export class Readiness {
 
   constructor(options: ReadinessOptions) {
     this.#options = options
+  }
+
+  /** What a request has to wait for right after the start; undefined later. */
+  get firstWait(): Promise<void> | undefined {
+    return this.#firstWait
+  }
+
+  /** Call it when the guard starts to follow the log. */
+  beginFirstWait(): void {
+    this.#firstWait = new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.after(FIRST_WAIT_MS, resolve)
+      this.wait().then(cancel, cancel).then(resolve)
+    }).then(() => {
+      this.#firstWait = undefined
+    })
   }
 
   /** Resolves when the guard is ready. Rejects with a `GuardNotReady` after `timeoutMs`. */

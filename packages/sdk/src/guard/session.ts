@@ -1,11 +1,5 @@
-import {
-  findRevocation,
-  parseCredentialId,
-  parsePpid,
-  parseTime,
-  type RevocationData,
-  type ViewStamp,
-} from '@countersign/core'
+import { findRevocation, parseCredentialId, parsePpid, parseTime, type ViewStamp } from '@countersign/core'
+import type { GuardData } from './guard-data.ts'
 
 /**
  * A session that began with a hosted sign-in, with the result of `/auth/sdk-result`. Times are RFC
@@ -43,12 +37,7 @@ const DETAILS: Readonly<Record<SessionEnd, string>> = {
  * Throws a TypeError for a session without the facts of a sign-in: it is not known whether such a
  * session was revoked.
  */
-export function checkSession(
-  session: SignedInSession,
-  data: RevocationData,
-  nowMs: number | undefined,
-  ageMsMax: number,
-): SessionVerdict {
+export function checkSession(session: SignedInSession, data: GuardData): SessionVerdict {
   const ppid = parsePpid(session.ppid)
   const credentialId = parseCredentialId(session.credentialId)
   const verifiedMs = toMs(session.verifiedAt)
@@ -57,16 +46,16 @@ export function checkSession(
     throw new TypeError(
       'a session needs ppid, credentialId, verifiedAt and, if it has one, expiresAt, as /auth/sdk-result gave them',
     )
-  const { site, ageMs } = data
-  const { epoch, seq } = site.head
-  const common = { stale: !(ageMs <= ageMsMax) || nowMs === undefined, view: { epoch, seq, ageMs } }
+  const { site, stamp: view } = data
+  const nowMs = data.nowMs()
+  const common = { stale: !(view.ageMs <= data.freshMsMax) || nowMs === undefined, view }
   const ended = (code: SessionEnd): SessionVerdict => ({
     active: false,
     ...common,
     code,
     detail: DETAILS[code],
   })
-  if (!site.trusted || !Number.isFinite(ageMs) || !(ageMs <= data.ageMsMax) || nowMs === undefined)
+  if (!site.trusted || !Number.isFinite(view.ageMs) || !(view.ageMs <= data.ageMsMax) || nowMs === undefined)
     return ended('revocation_view_stale')
   if (!(nowMs < expiresMs)) return ended('credential_expired')
   // A user who signed in after a reinstatement used a credential signed after it: an older one

@@ -1,4 +1,5 @@
-import type { Connection, LogFork, ViewProblem } from '../feed/log-follower.ts'
+import type { Connection, LogFollower, LogFork, ViewProblem } from '../feed/log-follower.ts'
+import type { GuardData } from './guard-data.ts'
 
 export interface GuardState {
   /** Whether a valid credential would be accepted now. */
@@ -30,4 +31,26 @@ export interface GuardState {
   readonly verifierId: string
   /** Random for each guard: receipts list it. */
   readonly instanceId: string
+}
+
+/** The state that these parts of a guard are in. `problem` is one that the follower cannot see. */
+export function toGuardState(
+  names: Pick<GuardState, 'verifierId' | 'instanceId'>,
+  data: GuardData,
+  { view, fork, connection }: LogFollower,
+  problem: ViewProblem | undefined,
+): GuardState {
+  const { head, revocationCount, carriedRevocationCount } = view
+  return {
+    ready: data.isFresh,
+    ageMs: data.ageMs,
+    epoch: head.epoch,
+    seq: head.seq,
+    revocations: revocationCount,
+    ...(carriedRevocationCount > 0 && { carriedRevocations: carriedRevocationCount }),
+    ...(fork && { fork }),
+    connection,
+    ...(problem && { problem }),
+    ...names,
+  }
 }
