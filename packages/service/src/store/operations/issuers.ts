@@ -74,13 +74,12 @@ export function* addIssuer(
   if (!(yield* insertNewRow('issuers', { ...created, ...toSettings({ ...issuer, status: 'trusted' }) })))
     return 'exists'
   yield* requireNewIssuer(siteId, issuer.issuer, knownSeq)
-  yield* markCompromisedKeys(siteId, issuer.issuer, context.atMs)
-  const addedRow = yield* requireIssuerRow(siteId, issuer.issuer)
-  const added = toIssuer(addedRow)
-  const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', toState(added), context.atMs)
-  yield* updateRow('issuers', addedRow, { entry_seq: seq })
-  yield* recordAudit({ siteId, action: 'issuer.add', target: issuer.issuer, outcome: 'done', seq, context })
-  return { ...added, position }
+  const { entry, ...added } = yield* appendState(issuer, context, (after) =>
+    appendEntry(siteId, 'issuer.trusted', toState(after), context.atMs),
+  )
+  const { issuer: target } = issuer
+  yield* recordAudit({ siteId, action: 'issuer.add', target, outcome: 'done', seq: entry?.seq, context })
+  return added
 }
 
 /**
@@ -100,7 +99,8 @@ export function* changeIssuer(
   yield* requireCurrentIssuer(found, knownSeq)
   const before = toIssuer(found)
   const { whileFetched = false, ...named } = changes
-  if (whileFetched && !before.fetched) return { ...before, position: 0, entry: undefined }
+  const unchanged = { ...before, position: 0, entry: undefined }
+  if (whileFetched && !before.fetched) return unchanged
   const {
     status = before.status,
     keys = before.keys,
@@ -126,31 +126,16 @@ export function* changeIssuer(
     ...toSettings(wanted),
     ...(isDistrustedNow && { distrusted_at: context.atMs }),
   })
-  yield* markCompromisedKeys(siteId, name, context.atMs)
-  const afterRow = yield* requireIssuerRow(siteId, name)
-  const after = toIssuer(afterRow)
-  const appended = yield* appendChange(before, after, context)
-  if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
-  const isChanged = JSON.stringify(after) !== JSON.stringify(before)
+  const after = yield* appendState(before, context, (state) => appendChange(before, state, context))
+  const isChanged = JSON.stringify(after) !== JSON.stringify(unchanged)
   // A periodic fetch without a change needs no audit row.
   if (isChanged || context.actor !== 'system') {
     const detail = { changed: Object.keys(named) }
     const outcome = isChanged ? 'done' : 'unchanged'
-    yield* recordAudit({
-      siteId,
-      action: 'issuer.change',
-      target: name,
-      outcome,
-      seq: appended?.seq,
-      detail,
-      context,
-    })
+    const seq = after.entry?.seq
+    yield* recordAudit({ siteId, action: 'issuer.change', target: name, outcome, seq, detail, context })
   }
-  return {
-    ...after,
-    position: appended?.position ?? 0,
-    entry: appended && toEntryPosition(siteId, appended, context),
-  }
+  return after
 }
 
 /** `final`: the key is compromised, which is permanent. */
@@ -170,36 +155,46 @@ export function* changeIssuerKey(
   const key = before.keys.find(({ id }) => id === keyId)
   if (key === undefined) return undefined
   if (key.status === 'compromised' && status !== 'compromised') return 'final'
-  const isChanged = key.status !== status
-  if (isChanged) {
-    const next =
-      status === 'retired'
-        ? { id: keyId, key: key.key, status, retired_at: formatTime(context.atMs) }
-        : { id: keyId, key: key.key, status }
-    const keys = before.keys.map((other) => (other === key ? next : other))
-    yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
-    yield* markCompromisedKeys(siteId, name, context.atMs)
-  }
-  const afterRow = yield* requireIssuerRow(siteId, name)
-  const after = toIssuer(afterRow)
-  const appended = isChanged ? yield* appendKeyChange(after, keyId, status, context) : undefined
-  if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
-  const detail = { key_id: keyId, status }
-  const outcome = isChanged ? 'done' : 'unchanged'
-  yield* recordAudit({
+  const audited = {
     siteId,
     action: 'issuer_key.change',
     target: name,
-    outcome,
-    seq: appended?.seq,
-    detail,
+    detail: { key_id: keyId, status },
     context,
-  })
-  return {
-    ...after,
-    position: appended?.position ?? 0,
-    entry: appended && toEntryPosition(siteId, appended, context),
   }
+  if (key.status === status) {
+    yield* recordAudit({ ...audited, outcome: 'unchanged' })
+    return { ...before, position: 0, entry: undefined }
+  }
+  const next =
+    status === 'retired'
+      ? { id: keyId, key: key.key, status, retired_at: formatTime(context.atMs) }
+      : { id: keyId, key: key.key, status }
+  const keys = before.keys.map((other) => (other === key ? next : other))
+  yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
+  const after = yield* appendState(before, context, (state) => appendKeyChange(state, keyId, status, context))
+  yield* recordAudit({ ...audited, outcome: 'done', seq: after.entry?.seq })
+  return after
+}
+
+/**
+ * Appends what `append` says of an issuer that was just written, and stores the number of the entry
+ * in its row.
+ */
+function* appendState(
+  { siteId, issuer: name }: NewIssuer,
+  { atMs }: AuditContext,
+  append: (after: Issuer) => Transaction<Appended | undefined>,
+): Transaction<Logged<ChangedIssuer>> {
+  yield* markCompromisedKeys(siteId, name, atMs)
+  const found = yield* findIssuerRow(siteId, name)
+  if (found === undefined) throw new Error('an issuer that was just written is missing')
+  const after = toIssuer(found)
+  const appended = yield* append(after)
+  if (appended === undefined) return { ...after, position: 0, entry: undefined }
+  const { epoch, seq, position } = appended
+  yield* updateRow('issuers', found, { entry_seq: seq })
+  return { ...after, position, entry: { siteId, epoch, seq, atMs } }
 }
 
 /**
@@ -282,20 +277,6 @@ export const fetchedIssuers = read(function* ({ after = ' ', limit }: Page): Tra
   for (const each of found) yield* requireIntact('issuers', each)
   return found.map(toIssuer)
 })
-
-function toEntryPosition(
-  siteId: SiteId,
-  { epoch, seq }: Appended,
-  { atMs }: AuditContext,
-): SiteEntryPosition {
-  return { siteId, epoch, seq, atMs }
-}
-
-function* requireIssuerRow(siteId: SiteId, name: string): Transaction<Row> {
-  const found = yield* findIssuerRow(siteId, name)
-  if (found === undefined) throw new Error('an issuer that was just written is missing')
-  return found
-}
 
 function toSettings(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
   return {
