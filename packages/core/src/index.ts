@@ -72,6 +72,19 @@ export { type ProofFields, type SignRequestOptions, signRequest } from './holder
 export { isLoopbackHost, isSiteHost, parseSiteHost } from './holder/site-host.ts'
 
 export {
+  deriveSessionId,
+  deriveSubjectPpid,
+  deriveTokenId,
+  deriveUserRefPpid,
+  isDerivedId,
+  type SubjectKey,
+} from './jwt/derived-ids.ts'
+export { DPOP_HEADER } from './jwt/dpop.ts'
+export { type JwtKey, parseJwtKey, toThumbprint } from './jwt/jwk.ts'
+export { isJwtForm, JWT_CHARS_MAX, readJwt, type UnverifiedJwt } from './jwt/read.ts'
+export { fitsAlgorithm, verifyJwtSignature } from './jwt/signature.ts'
+
+export {
   type AuditStart,
   auditChain,
   type ChainAudit,
@@ -115,12 +128,20 @@ export {
 } from './log/feed-key-statement.ts'
 export type { Clocks, ConfirmedHead } from './log/freshness.ts'
 export { encodeHeadHeader, HEAD_HEADER_CHARS_MAX, parseHeadHeader } from './log/head-header.ts'
+export { isThumbprint } from './log/members.ts'
 export {
   type ClockReading,
   createMonotonicClock,
   type MonotonicClock,
   type MonotonicClockOptions,
 } from './log/monotonic-clock.ts'
+export {
+  isOAuthIssuer,
+  OAUTH_KEYS_MAX,
+  type OAuthIssuerState,
+  type OAuthKeyState,
+  toKeyText,
+} from './log/oauth-issuer.ts'
 export type { LogHead, LogPosition, Revocation } from './log/position.ts'
 export {
   checkHeartbeat,
@@ -163,7 +184,6 @@ export {
   type SnapshotLoad,
   type ViewFault,
 } from './log/view.ts'
-
 export type { Sha256 } from './proof/crypto-port.ts'
 export {
   type DidKey,
@@ -194,7 +214,6 @@ export {
   importPrivateKey,
   privateKeyFromCryptoKey,
 } from './proof/private-key.ts'
-
 export type {
   Allow,
   AllowBearer,
@@ -207,6 +226,9 @@ export type {
 export type { Demand, VerifierInput } from './verify/demand.ts'
 export { type ExplainedCheck, type Explanation, explain } from './verify/explain.ts'
 export { checkGrounds, findRevocation, type Grounds, toChainGrounds, toGrounds } from './verify/grounds.ts'
+export { type Holders, listHolders, toHolderThumbprint } from './verify/holders.ts'
+export { decideJwt, JwtContext, jwtChecks, type PresentedJwt } from './verify/jwt.ts'
+export { JwtCache, type VerifiedJwt } from './verify/jwt-cache.ts'
 export { recheckAccess } from './verify/recheck.ts'
 export { SignatureCache, type VerifiedCredential } from './verify/signature-cache.ts'
 export type { TokenFacts } from './verify/token.ts'

@@ -6,6 +6,7 @@ import { formatTime } from '../src/encoding/rfc3339.ts'
 import { createMemoryNonces } from '../src/holder/nonces.ts'
 import { holderRequestFrom } from '../src/holder/request.ts'
 import { signRequest } from '../src/holder/sign.ts'
+import type { SubjectKey } from '../src/jwt/derived-ids.ts'
 import { didKey, didKeyMethod } from '../src/proof/did.ts'
 import type { KeyAlgorithm, PrivateKey, PublicKey } from '../src/proof/keys.ts'
 import { generatePrivateKey } from '../src/proof/private-key.ts'
@@ -13,6 +14,7 @@ import { signDocument } from '../src/proof/sign.ts'
 import type { Demand } from '../src/verify/demand.ts'
 import type { TokenFacts } from '../src/verify/token.ts'
 import type {
+  OAuthIssuer,
   RevocationData,
   SiteData,
   SiteSettings,
@@ -147,12 +149,21 @@ export function trusted(
 export class PlainSite implements SiteData {
   siteId = SITE
   trusted = true
-  settings: SiteSettings = { bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined }
+  settings: SiteSettings = {
+    bearer: 'on',
+    holderProof: 'optional',
+    delegation: 'on',
+    credentialTtlSecondsMax: undefined,
+  }
   head = { epoch: EPOCH, seq: 7, hash: '0'.repeat(64) }
   readonly issuers = new Map<string, TrustedIssuer>()
   readonly credentials = new Set<string>()
   readonly users = new Set<string>()
   readonly tokens = new Set<string>()
+  readonly holders = new Set<string>()
+  readonly oauthIssuers = new Map<string, OAuthIssuer>()
+  cutOffMs = Number.NEGATIVE_INFINITY
+  subjectKey: SubjectKey | undefined = new Uint8Array(32).fill(7)
 
   constructor(...issuers: TrustedIssuer[]) {
     for (const issuer of issuers) this.issuers.set(issuer.issuer, issuer)
@@ -163,6 +174,11 @@ export class PlainSite implements SiteData {
     this.credentials.has(id) ? ({ by: 'credential', sinceMs: NOW } as const) : undefined
   userRevocation = (ppid: Ppid) =>
     this.users.has(ppid) ? ({ by: 'user', sinceMs: NOW } as const) : undefined
+  oauthIssuer = (issuer: string) => this.oauthIssuers.get(issuer)
+  holderRevocation = (thumbprint: string) =>
+    this.holders.has(thumbprint) ? ({ by: 'holder', sinceMs: NOW } as const) : undefined
+  cutOff = (_issuer: string, createdMs: number) =>
+    createdMs > this.cutOffMs ? undefined : ({ by: 'site', sinceMs: this.cutOffMs } as const)
   tokenRevocation = (hash: string) =>
     this.tokens.has(hash) ? ({ by: 'token', sinceMs: NOW } as const) : undefined
 }
@@ -184,6 +200,8 @@ export function createToken(issuer: Party): TokenFacts {
     scope: [READ, WRITE],
     permissionId: 'perm_orders' as PermissionId,
     credentialIds: [newCredentialId(), newCredentialId()],
+    holders: [],
+    isDelegated: true,
     issuer: issuer.did,
     issuerKey: issuer.method,
     signedAtMs: NOW - 3000,

@@ -1,4 +1,5 @@
 import { apiKeyEndpoints } from './api-keys.ts'
+import { cutOffEndpoints } from './cut-offs.ts'
 import { discoveryEndpoints } from './discovery.ts'
 import type { Endpoint } from './endpoint.ts'
 import { feedEndpoints } from './feed.ts'
@@ -20,6 +21,7 @@ export const endpoints = Object.freeze({
   ...protectedEndpoints,
   ...tokenEndpoints,
   ...revocationEndpoints,
+  ...cutOffEndpoints,
   ...issuingEndpoints,
   ...signInEndpoints,
   ...feedEndpoints,

@@ -12,10 +12,18 @@ import {
   sha256Hex,
   feedSignature as signature,
   siteId,
+  thumbprint,
   time,
 } from './fields.ts'
 import { limits } from './limits.ts'
-import { bearerModes, holderProofModes, issuerKeyStatuses, issuerStatuses } from './vocabulary.ts'
+import { oauthIssuerState, oauthIssuerUrl } from './oauth-issuer-state.ts'
+import {
+  bearerModes,
+  delegationModes,
+  holderProofModes,
+  issuerKeyStatuses,
+  issuerStatuses,
+} from './vocabulary.ts'
 
 /**
  * All kinds of log entries. The `event` of the feed and the `type` of a webhook are one of these.
@@ -23,13 +31,18 @@ import { bearerModes, holderProofModes, issuerKeyStatuses, issuerStatuses } from
 export const entryKinds = [
   'user.revoked',
   'user.reinstated',
+  'user.signed_out',
   'credential.revoked',
   'token.revoked',
+  'holder.revoked',
   'issuer.trusted',
+  'oauth_issuer.trusted',
   'issuer.distrusted',
+  'issuer.cut_off',
   'key.retired',
   'key.compromised',
   'site.changed',
+  'site.cut_off',
 ] as const satisfies readonly EntryKind[]
 
 /** Names of the events on the feed. */
@@ -73,12 +86,16 @@ const issuerState = {
 const siteState = {
   bearer: z.enum(bearerModes),
   holder_proof: z.enum(holderProofModes),
+  delegation: z.enum(delegationModes),
   credential_ttl_seconds_max: ttlMax,
 }
 const userRevoked = { ppid, revoked_at: time }
 const credentialRevoked = { credential_id: credentialId, revoked_at: time }
 const tokenRevoked = { token_sha256: sha256Hex, revoked_at: time }
-const keyChange = z.strictObject({ issuer, key_id: issuerKeyId, at: time })
+const holderRevoked = { thumbprint, revoked_at: time }
+const signedOut = { ppid, before: time }
+const anyIssuer = z.union([issuer, oauthIssuerUrl])
+const keyChange = z.strictObject({ issuer: anyIssuer, key_id: issuerKeyId, at: time })
 
 /**
  * The body of each kind of entry. Reasons, user references and labels are never sent on the feed.
@@ -86,13 +103,18 @@ const keyChange = z.strictObject({ issuer, key_id: issuerKeyId, at: time })
 export const entryBodySchemas = {
   'user.revoked': z.strictObject(userRevoked),
   'user.reinstated': z.strictObject({ ppid, reinstated_at: time }),
+  'user.signed_out': z.strictObject(signedOut),
   'credential.revoked': z.strictObject(credentialRevoked),
   'token.revoked': z.strictObject(tokenRevoked),
+  'holder.revoked': z.strictObject(holderRevoked),
   'issuer.trusted': z.strictObject(issuerState),
-  'issuer.distrusted': z.strictObject({ issuer }),
+  'oauth_issuer.trusted': z.strictObject(oauthIssuerState),
+  'issuer.distrusted': z.strictObject({ issuer: anyIssuer }),
+  'issuer.cut_off': z.strictObject({ issuer: anyIssuer, before: time }),
   'key.retired': keyChange,
   'key.compromised': keyChange,
   'site.changed': z.strictObject(siteState),
+  'site.cut_off': z.strictObject({ before: time }),
 } satisfies Record<EntryKind, z.ZodType>
 
 function entrySchema<const Kind extends EntryKind>(kind: Kind) {
@@ -120,13 +142,18 @@ export const logEntrySchema = z
   .discriminatedUnion('kind', [
     entrySchema('user.revoked'),
     entrySchema('user.reinstated'),
+    entrySchema('user.signed_out'),
     entrySchema('credential.revoked'),
     entrySchema('token.revoked'),
+    entrySchema('holder.revoked'),
     entrySchema('issuer.trusted'),
+    entrySchema('oauth_issuer.trusted'),
     entrySchema('issuer.distrusted'),
+    entrySchema('issuer.cut_off'),
     entrySchema('key.retired'),
     entrySchema('key.compromised'),
     entrySchema('site.changed'),
+    entrySchema('site.cut_off'),
   ])
   .meta({ id: 'LogEntry' })
 export type LogEntry = Entry
@@ -225,9 +252,31 @@ export const snapshotLineSchema = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('head'), ...head }),
     epochLine,
-    z.strictObject({ type: z.literal('site'), ...siteState, bearer_off_at: time.optional() }),
+    z.strictObject({
+      type: z.literal('site'),
+      ...siteState,
+      bearer_off_at: time.optional(),
+      subject_key: z
+        .string()
+        .regex(/^[A-Za-z0-9_-]{43}$/)
+        .optional()
+        .meta({ description: 'The key of the ids that are derived from access tokens. Never public.' }),
+    }),
     issuerLine,
+    z.strictObject({
+      type: z.literal('oauth_issuer'),
+      state: z.strictObject(oauthIssuerState),
+      distrusted_at: time.nullable(),
+    }),
+    z.strictObject({ type: z.literal('oauth_key'), key_id: thumbprint, compromised_at: time }),
     userLine,
+    z.strictObject({ type: z.literal('signed_out'), ...signedOut }),
+    z.strictObject({ type: z.literal('holder'), ...holderRevoked }),
+    z.strictObject({
+      type: z.literal('cut_off'),
+      issuer: anyIssuer.nullable().meta({ description: 'Null: every issuer of the site.' }),
+      before: time,
+    }),
     z.strictObject({ type: z.literal('credential'), ...credentialRevoked }),
     z.strictObject({ type: z.literal('token'), ...tokenRevoked }),
     z.strictObject({

@@ -198,6 +198,10 @@ export const madeId = z
 export const RANDOM_256 = '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$'
 export const isRandom256 = (value: string) => new RegExp(RANDOM_256).test(value)
 
+export const thumbprint = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{43}$/, 'must be an RFC 7638 thumbprint (SHA-256, base64url)')
+  .meta({ description: 'The RFC 7638 thumbprint of a public key: SHA-256 in base64url.' })
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex')
 export const feedKid = z
   .string()

@@ -6,7 +6,7 @@ import { idempotencyHeaders } from './headers.ts'
 import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
 import { returnUrlSchema } from './sign-in.ts'
-import { bearerModes, holderProofModes } from './vocabulary.ts'
+import { bearerModes, delegationModes, holderProofModes } from './vocabulary.ts'
 
 const returnUrls = z
   .array(returnUrlSchema)
@@ -32,6 +32,10 @@ const holderProof = z.enum(holderProofModes).meta({
     'required: every request needs a holder proof, so credentials without a holder key and bearer tokens are rejected. Default: optional.',
 })
 
+const delegation = z.enum(delegationModes).meta({
+  description: 'off: delegated credentials are rejected. Default: on.',
+})
+
 const maxStalenessSecondsMax = z
   .int()
   .min(limits.max_age_seconds_min)
@@ -47,6 +51,7 @@ export const createSiteRequestSchema = z.strictObject({
   hosts: hosts.optional(),
   bearer: bearer.optional(),
   holder_proof: holderProof.optional(),
+  delegation: delegation.optional(),
   credential_ttl_seconds_max: credentialTtlSecondsMax.optional(),
   max_staleness_seconds_max: maxStalenessSecondsMax.optional(),
 })
@@ -58,6 +63,7 @@ export const changeSiteRequestSchema = z.strictObject({
   hosts: hosts.nullable().optional().meta({ description: 'Null: the name of the site only.' }),
   bearer: bearer.optional(),
   holder_proof: holderProof.optional(),
+  delegation: delegation.optional(),
   credential_ttl_seconds_max: credentialTtlSecondsMax
     .nullable()
     .optional()
@@ -76,6 +82,7 @@ export const siteSchema = z
       .meta({ description: 'The hosts of holder proofs at forward-auth. Null: the name of the site only.' }),
     bearer,
     holder_proof: holderProof,
+    delegation,
     credential_ttl_seconds_max: credentialTtlSecondsMax.nullable(),
     max_staleness_seconds_max: maxStalenessSecondsMax,
     created_at: time,

@@ -19,6 +19,7 @@ import {
   sha256Hex,
   siteId,
   someScopes,
+  thumbprint,
   time,
   ttlSeconds,
 } from './fields.ts'
@@ -135,6 +136,10 @@ export const activeTokenSchema = z.strictObject({
     .min(1)
     .max(limits.delegation_depth_max + 1)
     .meta({ description: 'The credential and the credentials it was delegated from, the root last.' }),
+  holder_thumbprints: z
+    .array(thumbprint)
+    .max(limits.delegation_depth_max + 1)
+    .meta({ description: 'The holder keys that these credentials are bound to.' }),
   issuer: z.string().meta({ description: 'The DID that signed the root.' }),
   issuer_key: issuerKeyId,
   root_created_at: time.meta({

@@ -68,4 +68,5 @@ export type VerifierState = (typeof verifierStates)[number]
 
 export const bearerModes = ['on', 'off'] as const
 export const holderProofModes = ['optional', 'required'] as const
+export const delegationModes = ['on', 'off'] as const
 export const presentations = ['credential', 'bearer'] as const

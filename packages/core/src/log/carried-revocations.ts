@@ -45,7 +45,14 @@ export function affectsCarried({ revocations }: CarriedRevocations, { kind, body
       return revocations.credential(body.credential_id) !== undefined
     case 'token.revoked':
       return revocations.token(body.token_sha256) !== undefined
+    case 'holder.revoked':
+      return revocations.holder(body.thumbprint) !== undefined
+    case 'issuer.cut_off':
+      return revocations.cutOff(body.issuer, Number.NEGATIVE_INFINITY) !== undefined
+    case 'site.cut_off':
+      return revocations.cutOff('', Number.NEGATIVE_INFINITY) !== undefined
     case 'user.revoked':
+    case 'user.signed_out':
     case 'user.reinstated':
       return revocations.user(body.ppid, Number.NEGATIVE_INFINITY) !== undefined
     default:

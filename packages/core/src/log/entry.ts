@@ -2,6 +2,13 @@ import type { CredentialId, Ppid, Scope, SiteId } from '../credential/ids.ts'
 import { parseCredentialId, parsePpid, parseScopeList, parseSiteId } from '../credential/ids.ts'
 import { parseMultikey } from '../proof/keys.ts'
 import type { KeyStatus } from '../verify/trust.ts'
+import { type Fields, isThumbprint, isTime, parseFields } from './members.ts'
+import {
+  isOAuthIssuer,
+  OAUTH_ISSUER_MEMBERS,
+  type OAuthIssuerState,
+  parseOAuthIssuerState,
+} from './oauth-issuer.ts'
 import { parseEntryTime } from './parse-entry-time.ts'
 
 /**
@@ -30,13 +37,22 @@ export type EntryKind = keyof EntryBodies
 export interface EntryBodies {
   readonly 'user.revoked': { readonly ppid: Ppid; readonly revoked_at: string }
   readonly 'user.reinstated': { readonly ppid: Ppid; readonly reinstated_at: string }
+  /** Access that was issued to the user at or before `before` has ended; later access is valid. */
+  readonly 'user.signed_out': { readonly ppid: Ppid; readonly before: string }
   readonly 'credential.revoked': { readonly credential_id: CredentialId; readonly revoked_at: string }
   readonly 'token.revoked': { readonly token_sha256: string; readonly revoked_at: string }
+  /** A stolen holder key, by its RFC 7638 thumbprint: everything bound to it or delegated through it. */
+  readonly 'holder.revoked': { readonly thumbprint: string; readonly revoked_at: string }
   readonly 'issuer.trusted': IssuerState
+  readonly 'oauth_issuer.trusted': OAuthIssuerState
   readonly 'issuer.distrusted': { readonly issuer: string }
+  /** Everything that the issuer signed at or before `before` is invalid. */
+  readonly 'issuer.cut_off': { readonly issuer: string; readonly before: string }
   readonly 'key.retired': KeyChange
   readonly 'key.compromised': KeyChange
   readonly 'site.changed': SettingsState
+  /** Everything that was issued for the site at or before `before` is invalid. */
+  readonly 'site.cut_off': { readonly before: string }
 }
 
 /** The complete settings of an issuer that a site trusts. Null means no limit. */
@@ -65,6 +81,8 @@ export interface KeyChange {
 export interface SettingsState {
   readonly bearer: 'on' | 'off'
   readonly holder_proof: 'optional' | 'required'
+  /** `off`: delegated credentials are rejected. */
+  readonly delegation: 'on' | 'off'
   readonly credential_ttl_seconds_max: number | null
 }
 
@@ -75,7 +93,6 @@ const EPOCH = /^[0-9a-z]{8,32}$/
 const ISSUER = /^did:(?:key|jwk|web):[A-Za-z0-9._:%-]+$/
 const KEY_ID = /^[A-Za-z0-9._~:=+-]{1,128}$/
 
-type Fields = { readonly [member: string]: unknown }
 type Parser<Value> = (fields: Fields) => Value | undefined
 
 /**
@@ -111,17 +128,28 @@ const bodyParsers: ReadonlyMap<EntryKind, (body: unknown) => EntryBodies[EntryKi
     'user.reinstated': withMembers(2, ({ ppid, reinstated_at }) =>
       isPpid(ppid) && isTime(reinstated_at) ? { ppid, reinstated_at } : undefined,
     ),
+    'user.signed_out': withMembers(2, ({ ppid, before }) =>
+      isPpid(ppid) && isTime(before) ? { before, ppid } : undefined,
+    ),
     'credential.revoked': withMembers(2, ({ credential_id, revoked_at }) =>
       isCredentialId(credential_id) && isTime(revoked_at) ? { credential_id, revoked_at } : undefined,
     ),
     'token.revoked': withMembers(2, ({ token_sha256, revoked_at }) =>
       isSha256Hex(token_sha256) && isTime(revoked_at) ? { revoked_at, token_sha256 } : undefined,
     ),
+    'holder.revoked': withMembers(2, ({ thumbprint, revoked_at }) =>
+      isThumbprint(thumbprint) && isTime(revoked_at) ? { revoked_at, thumbprint } : undefined,
+    ),
     'issuer.trusted': withMembers(4, parseIssuerState),
+    'oauth_issuer.trusted': withMembers(OAUTH_ISSUER_MEMBERS, parseOAuthIssuerState),
     'issuer.distrusted': withMembers(1, ({ issuer }) => (isIssuer(issuer) ? { issuer } : undefined)),
+    'issuer.cut_off': withMembers(2, ({ issuer, before }) =>
+      isIssuer(issuer) && isTime(before) ? { before, issuer } : undefined,
+    ),
     'key.retired': withMembers(3, parseKeyChange),
     'key.compromised': withMembers(3, parseKeyChange),
-    'site.changed': withMembers(3, parseSettingsState),
+    'site.changed': withMembers(4, parseSettingsState),
+    'site.cut_off': withMembers(1, ({ before }) => (isTime(before) ? { before } : undefined)),
   } satisfies { readonly [Kind in EntryKind]: (body: unknown) => EntryBodies[Kind] | undefined }),
 ) as never
 
@@ -133,7 +161,7 @@ export function parseIssuerState({
   credential_ttl_seconds_max,
 }: Fields): IssuerState | undefined {
   if (
-    !isIssuer(issuer) ||
+    !isDidIssuer(issuer) ||
     !Array.isArray(keys) ||
     keys.length > ISSUER_KEYS_MAX ||
     !isTtlMax(credential_ttl_seconds_max)
@@ -169,12 +197,14 @@ function parseKeyChange({ issuer, key_id, at }: Fields): KeyChange | undefined {
 export function parseSettingsState({
   bearer,
   holder_proof,
+  delegation,
   credential_ttl_seconds_max,
 }: Fields): SettingsState | undefined {
   if ((bearer !== 'on' && bearer !== 'off') || (holder_proof !== 'optional' && holder_proof !== 'required'))
     return undefined
+  if (delegation !== 'on' && delegation !== 'off') return undefined
   return isTtlMax(credential_ttl_seconds_max)
-    ? { bearer, credential_ttl_seconds_max, holder_proof }
+    ? { bearer, credential_ttl_seconds_max, delegation, holder_proof }
     : undefined
 }
 
@@ -183,15 +213,6 @@ function withMembers<Value>(count: number, parse: Parser<Value>): (body: unknown
     const fields = parseFields(body, count)
     return fields && parse(fields)
   }
-}
-
-/**
- * The value itself if it is an object with exactly `count` members. The caller then reads that many
- * by name.
- */
-export function parseFields(value: unknown, count: number): Fields | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  return Object.keys(value).length === count ? (value as Fields) : undefined
 }
 
 export function isEpoch(value: unknown): value is string {
@@ -218,11 +239,12 @@ export function isSha256Hex(value: unknown): value is string {
   return digits === 64
 }
 
-export function isTime(value: unknown): value is string {
-  return parseEntryTime(value) !== undefined
+/** An issuer of credentials, or an OAuth issuer. */
+export function isIssuer(value: unknown): value is string {
+  return isDidIssuer(value) || isOAuthIssuer(value)
 }
 
-function isIssuer(value: unknown): value is string {
+function isDidIssuer(value: unknown): value is string {
   return typeof value === 'string' && value.length <= ISSUER_CHARS_MAX && ISSUER.test(value)
 }
 

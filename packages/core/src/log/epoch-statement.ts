@@ -1,8 +1,9 @@
 import { parseSiteId, type SiteId } from '../credential/ids.ts'
 import { canonicalJson } from '../encoding/jcs.ts'
 import type { PrivateKey, PublicKey } from '../proof/keys.ts'
-import { isEpoch, isSeq, isSha256Hex, isTime, parseFields } from './entry.ts'
+import { isEpoch, isSeq, isSha256Hex } from './entry.ts'
 import { isFeedSignature, signFeedText } from './feed-signature.ts'
+import { isTime, parseFields } from './members.ts'
 import type { LogHead } from './position.ts'
 import { isKid, isSignature } from './signed-fields.ts'
 

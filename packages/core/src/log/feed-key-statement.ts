@@ -2,8 +2,9 @@ import { canonicalJson } from '../encoding/jcs.ts'
 import { crypto } from '../proof/crypto.ts'
 import type { PrivateKey, PublicKey } from '../proof/keys.ts'
 import { parseMultikey } from '../proof/keys.ts'
-import { isSha256Hex, isTime, parseFields } from './entry.ts'
+import { isSha256Hex } from './entry.ts'
 import { isFeedSignature, signFeedText } from './feed-signature.ts'
+import { isTime, parseFields } from './members.ts'
 import { isKid, isSignature } from './signed-fields.ts'
 
 /**

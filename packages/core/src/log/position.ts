@@ -15,6 +15,6 @@ export interface LogHead extends LogPosition {
 
 /** What was revoked, and when. */
 export interface Revocation {
-  readonly by: 'credential' | 'user' | 'token' | 'issuer' | 'key'
+  readonly by: 'credential' | 'user' | 'token' | 'holder' | 'issuer' | 'key' | 'site'
   readonly sinceMs: number
 }

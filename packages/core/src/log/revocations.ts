@@ -25,6 +25,14 @@ export class Revocations {
    * revoked.
    */
   readonly #revokedAgain: RevokedTable
+  /** Of users signed out: access that was issued up to this moment has ended. */
+  readonly #signedOut: RevokedTable
+  /** Stolen holder keys, by thumbprint. */
+  readonly #holders: RevokedTable
+  /** What an issuer signed up to this moment is invalid. */
+  readonly #issuerCutOffs = new Map<string, number>()
+  /** What was issued for the site up to this moment is invalid. */
+  #siteCutOffMs = ABSENT
 
   constructor(seed: TableSeed) {
     this.#seed = seed
@@ -33,11 +41,21 @@ export class Revocations {
     this.#users = new RevokedTable(seed, PPID_PREFIX.length)
     this.#cutoffs = new RevokedTable(seed, PPID_PREFIX.length)
     this.#revokedAgain = new RevokedTable(seed, PPID_PREFIX.length)
+    this.#signedOut = new RevokedTable(seed, PPID_PREFIX.length)
+    this.#holders = new RevokedTable(seed, 0)
   }
 
-  /** How many credentials, tokens and users have ever been revoked. */
+  /** How many revocations and cut-offs there are. */
   get size(): number {
-    return this.#credentials.size + this.#tokens.size + this.#users.size
+    return (
+      this.#credentials.size +
+      this.#tokens.size +
+      this.#users.size +
+      this.#signedOut.size +
+      this.#holders.size +
+      this.#issuerCutOffs.size +
+      (this.#siteCutOffMs === ABSENT ? 0 : 1)
+    )
   }
 
   credential(id: CredentialId): Revocation | undefined {
@@ -50,7 +68,37 @@ export class Revocations {
     return sinceMs === ABSENT ? undefined : { by: 'token', sinceMs }
   }
 
+  holder(thumbprint: string): Revocation | undefined {
+    const sinceMs = this.#holders.get(thumbprint)
+    return sinceMs === ABSENT ? undefined : { by: 'holder', sinceMs }
+  }
+
+  /** Whether the issuer or the whole site has been cut off since this was signed. */
+  cutOff(issuer: string, createdMs: number): Revocation | undefined {
+    // Written so that a time that is not a number counts as old.
+    if (this.#siteCutOffMs !== ABSENT && !(createdMs > this.#siteCutOffMs))
+      return { by: 'site', sinceMs: this.#siteCutOffMs }
+    const sinceMs = this.#issuerCutOffs.get(issuer)
+    return sinceMs === undefined || createdMs > sinceMs ? undefined : { by: 'issuer', sinceMs }
+  }
+
+  /** The cut-offs of issuers, and under the empty name that of the site. */
+  get cutOffs(): ReadonlyMap<string, number> {
+    return this.#siteCutOffMs === ABSENT
+      ? this.#issuerCutOffs
+      : new Map([...this.#issuerCutOffs, ['', this.#siteCutOffMs]])
+  }
+
   user(ppid: Ppid, createdMs: number): Revocation | undefined {
+    return this.#revokedUser(ppid, createdMs) ?? this.#signedOutUser(ppid, createdMs)
+  }
+
+  #signedOutUser(ppid: Ppid, createdMs: number): Revocation | undefined {
+    const beforeMs = this.#signedOut.get(ppid)
+    return beforeMs === ABSENT || createdMs > beforeMs ? undefined : { by: 'user', sinceMs: beforeMs }
+  }
+
+  #revokedUser(ppid: Ppid, createdMs: number): Revocation | undefined {
     const user = this.#users.get(ppid)
     if (user === ABSENT) return undefined
     const firstMs = Math.floor(user / 2)
@@ -80,6 +128,15 @@ export class Revocations {
       if (!other.#covers(low, high, user, this.#cutoffs.getHashed(low, high)))
         missing.#addUser(low, high, user, this)
     })
+    this.#holders.forEach((low, high, atMs) => {
+      if (other.#holders.getHashed(low, high) === ABSENT) missing.#holders.setHashed(low, high, atMs)
+    })
+    this.#signedOut.forEach((low, high, beforeMs) => {
+      if (other.#signedOut.getHashed(low, high) < beforeMs) missing.#signedOut.setHashed(low, high, beforeMs)
+    })
+    for (const [issuer, beforeMs] of this.#issuerCutOffs)
+      if ((other.#issuerCutOffs.get(issuer) ?? ABSENT) < beforeMs) missing.cutOffIssuer(issuer, beforeMs)
+    if (other.#siteCutOffMs < this.#siteCutOffMs) missing.cutOffSite(this.#siteCutOffMs)
     return missing
   }
 
@@ -91,6 +148,12 @@ export class Revocations {
     }
     other.#credentials.forEach(lower(this.#credentials))
     other.#tokens.forEach(lower(this.#tokens))
+    other.#holders.forEach(lower(this.#holders))
+    other.#signedOut.forEach((low, high, beforeMs) => {
+      if (this.#signedOut.getHashed(low, high) < beforeMs) this.#signedOut.setHashed(low, high, beforeMs)
+    })
+    for (const [issuer, beforeMs] of other.#issuerCutOffs) this.cutOffIssuer(issuer, beforeMs)
+    if (other.#siteCutOffMs !== ABSENT) this.cutOffSite(other.#siteCutOffMs)
     other.#users.forEach((low, high, user) => {
       this.#addUser(low, high, user, other)
     })
@@ -130,6 +193,25 @@ export class Revocations {
 
   revokeToken(tokenSha256: string, atMs: number): void {
     this.#tokens.setMin(tokenSha256, toTableMs(atMs))
+  }
+
+  revokeHolder(thumbprint: string, atMs: number): void {
+    this.#holders.setMin(thumbprint, toTableMs(atMs))
+  }
+
+  // A cut-off never moves back: of two moments the later one stays.
+
+  signOutUser(ppid: Ppid, beforeMs: number): void {
+    const before = toTableMs(beforeMs)
+    if (this.#signedOut.get(ppid) < before) this.#signedOut.set(ppid, before)
+  }
+
+  cutOffIssuer(issuer: string, beforeMs: number): void {
+    this.#issuerCutOffs.set(issuer, Math.max(this.#issuerCutOffs.get(issuer) ?? 0, toTableMs(beforeMs)))
+  }
+
+  cutOffSite(beforeMs: number): void {
+    this.#siteCutOffMs = Math.max(this.#siteCutOffMs, toTableMs(beforeMs))
   }
 
   revokeUser(ppid: Ppid, atMs: number): void {

@@ -1,12 +1,15 @@
+import { parseSubjectKey, type SubjectKey } from '../jwt/derived-ids.ts'
 import type { SiteSettings } from '../verify/trust.ts'
 import type { CheckedEntry } from './chain.ts'
 import type { SettingsState } from './entry.ts'
 import { IssuerTable } from './issuer-table.ts'
+import { isOAuthIssuer } from './oauth-issuer.ts'
+import { OAuthIssuerTable } from './oauth-issuer-table.ts'
 import { parseEntryTime } from './parse-entry-time.ts'
 import type { LogHead } from './position.ts'
 import { Revocations } from './revocations.ts'
 import type { TableSeed } from './revoked-table.ts'
-import type { IssuerLine, SnapshotLine } from './snapshot.ts'
+import type { IssuerLine, OAuthIssuerLine, SnapshotLine } from './snapshot.ts'
 
 /**
  * The settings, issuers and revocations of a site after the entries up to `head`. Does not check
@@ -14,10 +17,18 @@ import type { IssuerLine, SnapshotLine } from './snapshot.ts'
  */
 export class SiteState {
   head: LogHead
-  settings: SiteSettings = { bearer: 'off', holderProof: 'required', credentialTtlSecondsMax: undefined }
+  settings: SiteSettings = {
+    bearer: 'off',
+    holderProof: 'required',
+    delegation: 'off',
+    credentialTtlSecondsMax: undefined,
+  }
   hasSite = false
   readonly revocations: Revocations
   issuers: IssuerTable
+  oauthIssuers: OAuthIssuerTable
+  /** Only snapshots contain it; the service sets it itself. */
+  subjectKey: SubjectKey | undefined
   #ownsIssuers: boolean
 
   /**
@@ -28,10 +39,12 @@ export class SiteState {
     this.head = head
     this.revocations = new Revocations(seed)
     this.issuers = base?.issuers ?? new IssuerTable()
+    this.oauthIssuers = base?.oauthIssuers ?? new OAuthIssuerTable()
     this.#ownsIssuers = base === undefined
     if (base === undefined) return
     this.settings = base.settings
     this.hasSite = base.hasSite
+    this.subjectKey = base.subjectKey
   }
 
   apply(entry: CheckedEntry): void {
@@ -43,26 +56,49 @@ export class SiteState {
       case 'user.reinstated':
         this.revocations.reinstateUser(body.ppid, toMs(body.reinstated_at))
         break
+      case 'user.signed_out':
+        this.revocations.signOutUser(body.ppid, toMs(body.before))
+        break
       case 'credential.revoked':
         this.revocations.revokeCredential(body.credential_id, toMs(body.revoked_at))
         break
       case 'token.revoked':
         this.revocations.revokeToken(body.token_sha256, toMs(body.revoked_at))
         break
+      case 'holder.revoked':
+        this.revocations.revokeHolder(body.thumbprint, toMs(body.revoked_at))
+        break
       case 'issuer.trusted':
-        this.#ownIssuers().trust(body, toMs(entry.at))
+        this.#ownIssuers()
+        this.issuers.trust(body, toMs(entry.at))
+        break
+      case 'oauth_issuer.trusted':
+        this.#ownIssuers()
+        this.oauthIssuers.trust(body, toMs(entry.at))
         break
       case 'issuer.distrusted':
-        this.#ownIssuers().distrust(body.issuer, toMs(entry.at))
+        this.#ownIssuers()
+        if (isOAuthIssuer(body.issuer)) this.oauthIssuers.distrust(body.issuer, toMs(entry.at))
+        else this.issuers.distrust(body.issuer, toMs(entry.at))
+        break
+      case 'issuer.cut_off':
+        this.revocations.cutOffIssuer(body.issuer, toMs(body.before))
         break
       case 'key.retired':
-        this.#ownIssuers().retire(body.issuer, body.key_id, toMs(body.at))
+        this.#ownIssuers()
+        if (isOAuthIssuer(body.issuer)) this.oauthIssuers.retire(body.issuer, body.key_id, body.at)
+        else this.issuers.retire(body.issuer, body.key_id, toMs(body.at))
         break
       case 'key.compromised':
-        this.#ownIssuers().compromise(body.issuer, body.key_id, toMs(body.at))
+        this.#ownIssuers()
+        if (isOAuthIssuer(body.issuer)) this.oauthIssuers.compromise(body.key_id, toMs(body.at))
+        else this.issuers.compromise(body.issuer, body.key_id, toMs(body.at))
         break
       case 'site.changed':
         this.#change(body, this.#wasBearerOff(body) ? entry.at : undefined)
+        break
+      case 'site.cut_off':
+        this.revocations.cutOffSite(toMs(body.before))
         break
       default:
         throwUnknownKind(kind)
@@ -79,6 +115,16 @@ export class SiteState {
       case 'token':
         this.revocations.revokeToken(line.token_sha256, toMs(line.revoked_at))
         break
+      case 'holder':
+        this.revocations.revokeHolder(line.thumbprint, toMs(line.revoked_at))
+        break
+      case 'signed_out':
+        this.revocations.signOutUser(line.ppid, toMs(line.before))
+        break
+      case 'cut_off':
+        if (line.issuer === null) this.revocations.cutOffSite(toMs(line.before))
+        else this.revocations.cutOffIssuer(line.issuer, toMs(line.before))
+        break
       case 'user':
         this.revocations.revokeUser(line.ppid, toMs(line.revoked_at))
         if (line.reinstated_at !== undefined)
@@ -91,6 +137,13 @@ export class SiteState {
         break
       case 'site':
         this.#change(line, line.bearer_off_at)
+        this.subjectKey = parseSubjectKey(line.subject_key)
+        break
+      case 'oauth_key':
+        this.oauthIssuers.compromise(line.key_id, toMs(line.compromised_at))
+        break
+      case 'oauth_issuer':
+        this.#addOAuthIssuer(line, asOf)
         break
       default:
         throwUnknownKind(line)
@@ -98,10 +151,16 @@ export class SiteState {
   }
 
   /** Clones the issuers of `base` before the first change. Most entries change no issuer. */
-  #ownIssuers(): IssuerTable {
-    if (!this.#ownsIssuers) this.issuers = this.issuers.clone()
+  #ownIssuers(): void {
+    if (this.#ownsIssuers) return
+    this.issuers = this.issuers.clone()
+    this.oauthIssuers = this.oauthIssuers.clone()
     this.#ownsIssuers = true
-    return this.issuers
+  }
+
+  #addOAuthIssuer({ state, distrusted_at }: OAuthIssuerLine, asOf: string): void {
+    this.oauthIssuers.trust(state, toMs(asOf))
+    if (distrusted_at !== null) this.oauthIssuers.distrust(state.issuer, toMs(distrusted_at))
   }
 
   #addIssuer(line: IssuerLine, asOf: string): void {
@@ -128,7 +187,7 @@ export class SiteState {
   }
 
   #change(
-    { bearer, holder_proof, credential_ttl_seconds_max }: SettingsState,
+    { bearer, holder_proof, delegation, credential_ttl_seconds_max }: SettingsState,
     bearerOffAt: string | undefined,
   ): void {
     const offMs = bearerOffAt === undefined ? undefined : toMs(bearerOffAt)
@@ -137,6 +196,7 @@ export class SiteState {
       bearer,
       bearerOffMs: offMs === undefined || before === undefined ? (offMs ?? before) : Math.max(offMs, before),
       holderProof: holder_proof,
+      delegation,
       credentialTtlSecondsMax: credential_ttl_seconds_max ?? undefined,
     }
     this.hasSite = true

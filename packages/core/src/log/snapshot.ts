@@ -1,27 +1,39 @@
 import { type CredentialId, type Ppid, parseSiteId, type SiteId } from '../credential/ids.ts'
+import { parseSubjectKey } from '../jwt/derived-ids.ts'
 import { parseMultikey } from '../proof/keys.ts'
 import {
   type IssuerState,
   isCredentialId,
   isEpoch,
+  isIssuer,
   isKeyId,
   isPpid,
   isSeq,
   isSha256Hex,
-  isTime,
-  parseFields,
   parseIssuerState,
   parseSettingsState,
   type SettingsState,
 } from './entry.ts'
 import { type EpochStatement, parseEpochStatement } from './epoch-statement.ts'
+import { isThumbprint, isTime, parseFields } from './members.ts'
+import { OAUTH_ISSUER_MEMBERS, type OAuthIssuerState, parseOAuthIssuerState } from './oauth-issuer.ts'
 import { isKid, isMaxAgeSeconds, isSignature } from './signed-fields.ts'
 
 /**
  * A line between the head and the end of a snapshot. The service creates them from its store,
  * because a view stores only hashes of ids.
  */
-export type SnapshotLine = SiteLine | IssuerLine | UserLine | CredentialLine | TokenLine
+export type SnapshotLine =
+  | SiteLine
+  | IssuerLine
+  | OAuthIssuerLine
+  | OAuthKeyLine
+  | UserLine
+  | SignedOutLine
+  | CredentialLine
+  | TokenLine
+  | HolderLine
+  | CutOffLine
 
 /**
  * The first line: the log position that the snapshot covers. `as_of` is a time before the store was
@@ -48,6 +60,23 @@ export interface SiteLine extends SettingsState {
   readonly type: 'site'
   /** The latest time at which bearer tokens were off; absent if they never were. */
   readonly bearer_off_at?: string
+  /** The key of the ids that are derived from access tokens, in base64url. Never public. */
+  readonly subject_key?: string
+}
+
+/** An OAuth issuer that the site trusts or trusted before, with its last settings. */
+export interface OAuthIssuerLine {
+  readonly type: 'oauth_issuer'
+  readonly state: OAuthIssuerState
+  /** Null while the issuer is trusted. */
+  readonly distrusted_at: string | null
+}
+
+/** A key of an OAuth issuer that was marked as compromised, by its thumbprint. */
+export interface OAuthKeyLine {
+  readonly type: 'oauth_key'
+  readonly key_id: string
+  readonly compromised_at: string
 }
 
 /** An issuer that the site trusts or trusted before, with its last settings. */
@@ -79,6 +108,27 @@ export interface UserLine {
   readonly reinstated_at?: string
   /** When the user was revoked again after that, if revoked now. */
   readonly revoked_again_at?: string
+}
+
+/** Access that was issued to the user at or before `before` has ended. */
+export interface SignedOutLine {
+  readonly type: 'signed_out'
+  readonly ppid: Ppid
+  readonly before: string
+}
+
+/** A stolen holder key. */
+export interface HolderLine {
+  readonly type: 'holder'
+  readonly thumbprint: string
+  readonly revoked_at: string
+}
+
+/** What was issued at or before `before` is invalid: by this issuer, or by all if it is null. */
+export interface CutOffLine {
+  readonly type: 'cut_off'
+  readonly issuer: string | null
+  readonly before: string
 }
 
 export interface CredentialLine {
@@ -131,18 +181,30 @@ export function parseSnapshotLine(
       const { token_sha256, revoked_at } = parseFields(value, 3) ?? {}
       return isSha256Hex(token_sha256) && isTime(revoked_at) ? { type, token_sha256, revoked_at } : undefined
     }
+    case 'holder': {
+      const { thumbprint, revoked_at } = parseFields(value, 3) ?? {}
+      return isThumbprint(thumbprint) && isTime(revoked_at) ? { type, thumbprint, revoked_at } : undefined
+    }
+    case 'signed_out': {
+      const { ppid, before } = parseFields(value, 3) ?? {}
+      return isPpid(ppid) && isTime(before) ? { type, ppid, before } : undefined
+    }
+    case 'cut_off': {
+      const { issuer, before } = parseFields(value, 3) ?? {}
+      return (issuer === null || isIssuer(issuer)) && isTime(before) ? { type, issuer, before } : undefined
+    }
+    case 'oauth_issuer':
+      return parseOAuthIssuerLine(value)
+    case 'oauth_key': {
+      const { key_id, compromised_at } = parseFields(value, 3) ?? {}
+      return isThumbprint(key_id) && isTime(compromised_at) ? { type, key_id, compromised_at } : undefined
+    }
     case 'user':
       return parseUserLine(value)
     case 'issuer':
       return parseIssuerLine(value)
-    case 'site': {
-      const withOff = parseFields(value, 5)
-      const fields = withOff ?? parseFields(value, 4)
-      const state = fields && parseSettingsState(fields)
-      if (state === undefined || withOff === undefined) return state && { type, ...state }
-      const { bearer_off_at } = withOff
-      return isTime(bearer_off_at) ? { type, ...state, bearer_off_at } : undefined
-    }
+    case 'site':
+      return parseSiteLine(value)
     case 'head': {
       const { site_id, epoch, seq, hash, as_of, max_age_seconds } = parseFields(value, 7) ?? {}
       const siteId = parseSiteId(site_id)
@@ -163,6 +225,26 @@ export function parseSnapshotLine(
     default:
       return undefined
   }
+}
+
+function parseSiteLine(value: unknown): SiteLine | undefined {
+  const { bearer_off_at, subject_key } = value as Readonly<Record<string, unknown>>
+  const optional = Number(bearer_off_at !== undefined) + Number(subject_key !== undefined)
+  const fields = parseFields(value, 5 + optional)
+  const state = fields && parseSettingsState(fields)
+  if (state === undefined) return undefined
+  if (bearer_off_at !== undefined && !isTime(bearer_off_at)) return undefined
+  if (subject_key !== undefined && !isSubjectKeyText(subject_key)) return undefined
+  return {
+    type: 'site',
+    ...state,
+    ...(bearer_off_at === undefined ? {} : { bearer_off_at }),
+    ...(subject_key === undefined ? {} : { subject_key }),
+  }
+}
+
+function isSubjectKeyText(value: unknown): value is string {
+  return parseSubjectKey(value) !== undefined
 }
 
 function parseUserLine(value: unknown): UserLine | undefined {
@@ -189,6 +271,14 @@ function parseIssuerLine(value: unknown): IssuerLine | undefined {
   const distrustedAt = fields?.distrusted_at
   if (fields?.status !== 'distrusted' || !(distrustedAt === null || isTime(distrustedAt))) return undefined
   return { type: 'issuer', ...state, status: 'distrusted', distrusted_at: distrustedAt, compromised }
+}
+
+function parseOAuthIssuerLine(value: unknown): OAuthIssuerLine | undefined {
+  const { state, distrusted_at } = parseFields(value, 3) ?? {}
+  const fields = parseFields(state, OAUTH_ISSUER_MEMBERS)
+  const parsed = fields && parseOAuthIssuerState(fields)
+  if (parsed === undefined || !(distrusted_at === null || isTime(distrusted_at))) return undefined
+  return { type: 'oauth_issuer', state: parsed, distrusted_at }
 }
 
 function parseCompromised(value: unknown): readonly CompromisedKey[] | undefined {

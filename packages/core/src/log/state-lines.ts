@@ -1,26 +1,53 @@
+import { encodeBase64url } from '../encoding/base64url.ts'
 import { formatTime } from '../encoding/rfc3339.ts'
 import type { KeyState } from './entry.ts'
 import { type IssuerRow, type IssuerTable, splitMethod } from './issuer-table.ts'
-import { COMPROMISED_KEYS_MAX, type CompromisedKey, type IssuerLine, type SiteLine } from './snapshot.ts'
+import {
+  COMPROMISED_KEYS_MAX,
+  type CompromisedKey,
+  type CutOffLine,
+  type IssuerLine,
+  type OAuthIssuerLine,
+  type OAuthKeyLine,
+  type SiteLine,
+} from './snapshot.ts'
 import type { SiteView } from './view.ts'
 
+type StateLine = SiteLine | IssuerLine | OAuthIssuerLine | OAuthKeyLine | CutOffLine
+
 /**
- * The lines of a snapshot about the site and its issuers. The revocations are not included, because
- * a view stores only their hashes; they come from the log. An issuer with more compromised keys
+ * The lines of a snapshot about the site, its issuers and their cut-offs. The revocations are not
+ * included, because a view stores only their hashes; they come from the log. An issuer with more compromised keys
  * than fit into one line gets several lines.
  */
-export function toStateLines({ settings, issuers }: SiteView): readonly (SiteLine | IssuerLine)[] {
-  const { bearer, holderProof, credentialTtlSecondsMax, bearerOffMs } = settings
+export function toStateLines({
+  settings,
+  issuers,
+  oauthIssuers,
+  cutOffs,
+  subjectKey,
+}: SiteView): readonly StateLine[] {
+  const { bearer, holderProof, delegation, credentialTtlSecondsMax, bearerOffMs } = settings
   const site: SiteLine = {
     type: 'site',
     bearer,
     holder_proof: holderProof,
+    delegation,
     credential_ttl_seconds_max: credentialTtlSecondsMax ?? null,
     ...(bearerOffMs === undefined ? {} : { bearer_off_at: formatTime(bearerOffMs) }),
+    ...(subjectKey === undefined ? {} : { subject_key: encodeBase64url(subjectKey) }),
   }
   issuers.applyCompromisedKeys()
   const compromised = groupCompromised(issuers)
-  const lines: (SiteLine | IssuerLine)[] = [site]
+  const lines: StateLine[] = [site]
+  for (const { state, distrustedMs } of oauthIssuers.rows.values()) {
+    const distrusted_at = distrustedMs === undefined ? null : formatTime(distrustedMs)
+    lines.push({ type: 'oauth_issuer', state, distrusted_at })
+  }
+  for (const [key_id, sinceMs] of oauthIssuers.compromised)
+    lines.push({ type: 'oauth_key', key_id, compromised_at: formatTime(sinceMs) })
+  for (const [issuer, beforeMs] of cutOffs)
+    lines.push({ type: 'cut_off', issuer: issuer === '' ? null : issuer, before: formatTime(beforeMs) })
   for (const issuer of new Set([...issuers.rows.keys(), ...compromised.keys()])) {
     const keys = compromised.get(issuer) ?? []
     for (let from = 0; from === 0 || from < keys.length; from += COMPROMISED_KEYS_MAX) {

@@ -1,5 +1,5 @@
 import type { Scope } from '../credential/ids.ts'
-import type { SiteSettings, TrustedIssuer, TrustedKey } from '../verify/trust.ts'
+import type { OAuthIssuer, SiteSettings, TrustedIssuer, TrustedJwtKey, TrustedKey } from '../verify/trust.ts'
 
 /** Settings that accept only what both `one` and `other` accept. */
 export function stricterSettings(one: SiteSettings, other: SiteSettings): SiteSettings {
@@ -10,6 +10,7 @@ export function stricterSettings(one: SiteSettings, other: SiteSettings): SiteSe
         ? other.bearerOffMs
         : Math.max(one.bearerOffMs, other.bearerOffMs ?? one.bearerOffMs),
     holderProof: one.holderProof === 'required' || other.holderProof === 'required' ? 'required' : 'optional',
+    delegation: one.delegation === 'on' && other.delegation === 'on' ? 'on' : 'off',
     credentialTtlSecondsMax: lowest(one.credentialTtlSecondsMax, other.credentialTtlSecondsMax),
   }
 }
@@ -43,9 +44,21 @@ function commonScopes(
   return new Set([...one].filter((scope) => other.has(scope)))
 }
 
+/** The keys that both list; undefined unless both state the same about everything else. */
+export function stricterOAuthIssuer(one: OAuthIssuer, other: OAuthIssuer): OAuthIssuer | undefined {
+  if (one === other) return one
+  if (one.policy !== other.policy || one.userRefFromSubject !== other.userRefFromSubject) return undefined
+  const keys = new Map<string, TrustedJwtKey>()
+  for (const [method, key] of one.keys) {
+    const same = other.keys.get(method)
+    if (same?.key === key.key) keys.set(method, stricterKey(key, same))
+  }
+  return { ...one, keys }
+}
+
 const SEVERITY = { active: 0, retired: 1, compromised: 2 } as const
 
-function stricterKey(one: TrustedKey, other: TrustedKey): TrustedKey {
+function stricterKey<Key extends Pick<TrustedKey, 'status' | 'changedAtMs'>>(one: Key, other: Key): Key {
   if (one.status !== other.status) {
     const { status, changedAtMs } = SEVERITY[one.status] > SEVERITY[other.status] ? one : other
     return { ...one, status, changedAtMs }

@@ -1,5 +1,6 @@
 import type { CredentialId, Ppid, SiteId } from '../credential/ids.ts'
-import type { SiteData, SiteSettings, TrustedIssuer } from '../verify/trust.ts'
+import type { SubjectKey } from '../jwt/derived-ids.ts'
+import type { OAuthIssuer, SiteData, SiteSettings, TrustedIssuer } from '../verify/trust.ts'
 import {
   affectsCarried,
   CARRIED_REVOCATIONS_MAX,
@@ -11,12 +12,13 @@ import { type CheckedEntry, GENESIS_HASH } from './chain.ts'
 import { type EpochStatement, findEpochPath } from './epoch-statement.ts'
 import { AS_OF_AHEAD_MS_MAX, type Clocks, type ConfirmedHead, Freshness } from './freshness.ts'
 import type { IssuerTable } from './issuer-table.ts'
+import type { OAuthIssuerTable } from './oauth-issuer-table.ts'
 import { PENDING_ENTRIES_MAX, PendingEntries } from './pending-entries.ts'
 import type { LogHead, Revocation } from './position.ts'
 import { createTableSeed, type TableSeed } from './revoked-table.ts'
 import { SiteState } from './site-state.ts'
 import type { SnapshotHead, SnapshotLine } from './snapshot.ts'
-import { stricterIssuer, stricterSettings } from './stricter.ts'
+import { stricterIssuer, stricterOAuthIssuer, stricterSettings } from './stricter.ts'
 
 /**
  * Why a view does not trust itself any more: it received something that contradicts the log it has
@@ -173,11 +175,37 @@ export class SiteView implements SiteData {
     return this.#proven.issuers
   }
 
+  /** The proven cut-offs of issuers, and under the empty name that of the site. */
+  get cutOffs(): ReadonlyMap<string, number> {
+    return this.#proven.revocations.cutOffs
+  }
+
   issuer(issuer: string): TrustedIssuer | undefined {
     const known = this.#proven.issuers.trusted(issuer)
     if (known === undefined || this.#pending === undefined) return known
     const latest = this.#pending.latest.issuers.trusted(issuer)
     return latest && stricterIssuer(known, latest)
+  }
+
+  /** While an entry about the issuer is not proven, its old and its new settings must be the same. */
+  oauthIssuer(issuer: string): OAuthIssuer | undefined {
+    const known = this.#proven.oauthIssuers.trusted(issuer)
+    if (known === undefined || this.#pending === undefined) return known
+    const latest = this.#pending.latest.oauthIssuers.trusted(issuer)
+    return latest && stricterOAuthIssuer(known, latest)
+  }
+
+  get subjectKey(): SubjectKey | undefined {
+    return this.#proven.subjectKey
+  }
+
+  /** For the service, which does not load snapshots. */
+  set subjectKey(key: SubjectKey | undefined) {
+    this.#proven.subjectKey = key
+  }
+
+  get oauthIssuers(): OAuthIssuerTable {
+    return this.#proven.oauthIssuers
   }
 
   // Asking the states one after the other gives the stricter answer: everything is revoked that one
@@ -198,6 +226,24 @@ export class SiteView implements SiteData {
       revocations.user(ppid, createdMs) ??
       this.#pending?.latest.revocations.user(ppid, createdMs) ??
       this.#carried?.revocations.user(ppid, createdMs)
+    )
+  }
+
+  holderRevocation(thumbprint: string): Revocation | undefined {
+    const { revocations } = this.#proven
+    return (
+      revocations.holder(thumbprint) ??
+      this.#pending?.latest.revocations.holder(thumbprint) ??
+      this.#carried?.revocations.holder(thumbprint)
+    )
+  }
+
+  cutOff(issuer: string, createdMs: number): Revocation | undefined {
+    const { revocations } = this.#proven
+    return (
+      revocations.cutOff(issuer, createdMs) ??
+      this.#pending?.latest.revocations.cutOff(issuer, createdMs) ??
+      this.#carried?.revocations.cutOff(issuer, createdMs)
     )
   }
 
@@ -352,7 +398,9 @@ export class SiteView implements SiteData {
       : dropRestored(this.#carried, state, asOfMs)
     if ((carried?.revocations.size ?? 0) > CARRIED_REVOCATIONS_MAX) return false
     // A compromised key stays compromised in every epoch.
-    this.#carriedKeyCount = state.issuers.adoptCompromised(this.#proven.issuers)
+    this.#carriedKeyCount =
+      state.issuers.adoptCompromised(this.#proven.issuers) +
+      state.oauthIssuers.adoptCompromised(this.#proven.oauthIssuers)
     this.#carried = carried
     this.#proven = state
     this.#hasProof = true

@@ -10,6 +10,13 @@ export interface Sha256 {
   hex(): string | Promise<string>
 }
 
+/** A public key for `verifyJws`, as a JWK with the members of its type and no others. */
+export interface JwsKey {
+  readonly algorithm: JwsAlgorithm
+  readonly jwk: object
+}
+export type JwsAlgorithm = 'RS256' | 'PS256' | 'ES384'
+
 /**
  * The operations that need a cryptographic library. node:crypto is synchronous and WebCrypto
  * returns promises; callers on hot paths handle both cases.
@@ -28,6 +35,12 @@ export interface Crypto {
    * another length. Throws only if the runtime does not support the algorithm.
    */
   verify(key: PublicKey, data: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>
+  /**
+   * Whether that key signed the data, with an algorithm that only access tokens use. RSA signatures
+   * have the length of the modulus; ES384 signatures are r and s in 96 bytes. False for a key that
+   * the library rejects.
+   */
+  verifyJws(key: JwsKey, data: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>
   generateKey(algorithm: KeyAlgorithm, extractable: boolean): PrivateKey | Promise<PrivateKey>
   /**
    * Does not check whether `d` matches the public key; `importPrivateKey` does. Passes on what the

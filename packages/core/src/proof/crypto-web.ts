@@ -1,5 +1,5 @@
 import { encodeUtf8 } from '../encoding/utf8.ts'
-import type { Crypto } from './crypto-port.ts'
+import type { Crypto, JwsAlgorithm, JwsKey } from './crypto-port.ts'
 import { decompressP256 } from './curves.ts'
 import {
   isStrictEncoding,
@@ -16,6 +16,12 @@ const PARAMETERS = {
   'P-256': { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
 } as const satisfies Record<KeyAlgorithm, object>
 
+const JWS_PARAMETERS = {
+  RS256: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+  PS256: { name: 'RSA-PSS', hash: 'SHA-256', saltLength: 32 },
+  ES384: { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' },
+} as const satisfies Record<JwsAlgorithm, object>
+
 /**
  * A CryptoKey. Declared here, like the other parts of WebCrypto, so that the core needs no browser
  * types.
@@ -24,7 +30,7 @@ export interface WebCryptoKey {
   readonly type: string
   readonly extractable: boolean
 }
-type KeyParameters = (typeof PARAMETERS)[KeyAlgorithm]
+type KeyParameters = (typeof PARAMETERS)[KeyAlgorithm] | (typeof JWS_PARAMETERS)[JwsAlgorithm]
 interface WebCrypto {
   digest(algorithm: 'SHA-256', data: Uint8Array): Promise<ArrayBuffer>
   verify(
@@ -62,6 +68,7 @@ interface WebCrypto {
  */
 export function createWebCrypto(): Crypto {
   const handles = new WeakMap<PublicKey, Promise<WebCryptoKey | undefined>>()
+  const jwsHandles = new WeakMap<JwsKey, Promise<WebCryptoKey | undefined>>()
   const exportable = new WeakMap<PrivateKey, WebCryptoKey>()
 
   function publicHandle(key: PublicKey): Promise<WebCryptoKey | undefined> {
@@ -109,6 +116,15 @@ export function createWebCrypto(): Crypto {
         handle !== undefined && (await subtle().verify(PARAMETERS[key.algorithm], handle, signature, data))
       )
     },
+    async verifyJws(key, data, signature) {
+      let handle = jwsHandles.get(key)
+      if (handle === undefined) {
+        handle = importJwsKey(key)
+        jwsHandles.set(key, handle)
+      }
+      const found = await handle
+      return found !== undefined && subtle().verify(JWS_PARAMETERS[key.algorithm], found, signature, data)
+    },
     async generateKey(algorithm, extractable) {
       const pair = await subtle().generateKey(PARAMETERS[algorithm], extractable, ['sign', 'verify'])
       const { kty, crv, x, y } = await subtle().exportKey('jwk', pair.publicKey)
@@ -149,13 +165,21 @@ async function importPublicKey({ algorithm, bytes }: PublicKey): Promise<WebCryp
   if (!isStrictEncoding(algorithm, bytes)) return undefined
   const raw = algorithm === 'P-256' ? uncompressedP256(bytes) : bytes
   if (raw === undefined) return undefined
+  return orUndefined(subtle().importKey('raw', raw, PARAMETERS[algorithm], false, ['verify']))
+}
+
+async function orUndefined(imported: Promise<WebCryptoKey>): Promise<WebCryptoKey | undefined> {
   try {
-    return await subtle().importKey('raw', raw, PARAMETERS[algorithm], false, ['verify'])
+    return await imported
   } catch (error) {
     // A missing algorithm must not look like an invalid signature.
     if ((error as { name?: unknown } | null)?.name === 'NotSupportedError') throw error
     return undefined
   }
+}
+
+async function importJwsKey({ algorithm, jwk }: JwsKey): Promise<WebCryptoKey | undefined> {
+  return orUndefined(subtle().importKey('jwk', jwk, JWS_PARAMETERS[algorithm], false, ['verify']))
 }
 
 /** Some runtimes do not support compressed points. */

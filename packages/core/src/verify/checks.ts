@@ -15,6 +15,7 @@ import { findSuite } from '../proof/suites.ts'
 import { CheckOrderError, type VerificationContext } from './context.ts'
 import { checkLink, checkLinkSignature } from './delegation.ts'
 import {
+  checkDelegationAllowed,
   checkExpiry,
   checkGrounds,
   checkNotRevoked,
@@ -23,6 +24,7 @@ import {
   findKey,
   signatureInvalid,
 } from './grounds.ts'
+import { type Holders, listHolders } from './holders.ts'
 import { checkScopeGranted, limitScope } from './scope.ts'
 import type { RevocationData } from './trust.ts'
 
@@ -85,6 +87,7 @@ function checkCached(context: VerificationContext, header: string, digest: strin
   context.cached = context.data.signatures?.find(digest)
   if (context.cached === undefined) return checkUncached(context, header)
   context.credential = context.cached
+  context.holders = context.cached.holders
   return undefined
 }
 
@@ -179,13 +182,25 @@ async function checkLinks(
 }
 
 /** All signatures are valid, and that never changes. Nothing else is cached. */
-function cacheSignatures(context: VerificationContext, signedBy: PublicKey): undefined {
-  if (context.digest !== undefined) context.data.signatures?.set(context.digest, context.credential, signedBy)
+function cacheSignatures(context: VerificationContext, signedBy: PublicKey): undefined | Promise<undefined> {
+  const holders = listHolders(context.credential)
+  if (holders instanceof Promise) return holders.then((later) => cacheWithHolders(context, signedBy, later))
+  return cacheWithHolders(context, signedBy, holders)
+}
+
+function cacheWithHolders(context: VerificationContext, signedBy: PublicKey, holders: Holders): undefined {
+  context.holders = holders
+  if (context.digest !== undefined)
+    context.data.signatures?.set(context.digest, context.credential, signedBy, holders)
 }
 
 /** Whether the issuer was allowed to sign this credential. */
 export function checkIssuerLimits(context: VerificationContext): Denial | undefined {
-  return checkRetirement(context.grounds, context.key) ?? checkLifetime(context)
+  return (
+    checkRetirement(context.grounds, context.key) ??
+    checkLifetime(context) ??
+    checkDelegationAllowed(context.grounds, context.data.site)
+  )
 }
 
 function checkLifetime({ root, issuer, data }: VerificationContext): Denial | undefined {

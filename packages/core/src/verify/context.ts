@@ -5,6 +5,7 @@ import type { PublicKey } from '../proof/keys.ts'
 import type { AllowCredential } from './decision.ts'
 import type { Demand, VerifierInput } from './demand.ts'
 import { type Grounds, toGrounds } from './grounds.ts'
+import type { Holders } from './holders.ts'
 import type { VerifiedCredential } from './signature-cache.ts'
 import type { RevocationData, TrustedIssuer, TrustedKey } from './trust.ts'
 
@@ -33,6 +34,7 @@ export class VerificationContext {
   private leaf: Credential | undefined
   private rootCredential: Credential | undefined
   private currentGrounds: Grounds | undefined
+  private chainHolders: Holders = []
   private trustedIssuer: TrustedIssuer | undefined
   private trustedKey: TrustedKey | undefined
   private signerKey: PublicKey | undefined
@@ -57,8 +59,18 @@ export class VerificationContext {
 
   /** The facts of this credential that the log and the clock are compared with. */
   get grounds(): Grounds {
-    this.currentGrounds ??= toGrounds(this.credential)
+    this.currentGrounds ??= toGrounds(this.credential, this.chainHolders)
     return this.currentGrounds
+  }
+
+  /** Empty until the signatures are verified. */
+  get holders(): Holders {
+    return this.chainHolders
+  }
+
+  set holders(holders: Holders) {
+    this.chainHolders = holders
+    this.currentGrounds = undefined
   }
 
   /** The credential that the issuer signed: the presented one itself if it was not delegated. */

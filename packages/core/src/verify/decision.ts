@@ -3,7 +3,10 @@ import type { Denial } from '../credential/denial.ts'
 import type { CredentialId, PermissionId, Ppid, Scope, SiteId } from '../credential/ids.ts'
 import type { LogPosition } from '../log/position.ts'
 import type { PublicKey } from '../proof/keys.ts'
+import type { Holders } from './holders.ts'
+import type { VerifiedJwt } from './jwt-cache.ts'
 import type { TokenFacts } from './token.ts'
+import type { RevocationData } from './trust.ts'
 
 /**
  * Who was accepted, and with what. All of it comes from signed members, narrowed by what the site
@@ -23,6 +26,10 @@ export interface ViewStamp extends LogPosition {
   readonly ageMs: number
 }
 
+export function toViewStamp({ site, ageMs }: RevocationData): ViewStamp {
+  return { epoch: site.head.epoch, seq: site.head.seq, ageMs }
+}
+
 export interface AllowCredential {
   readonly ok: true
   readonly presented: 'credential'
@@ -30,6 +37,8 @@ export interface AllowCredential {
   readonly view: ViewStamp
   /** The credential itself, its parents behind it. */
   readonly credential: Credential
+  /** The thumbprints of the holder keys of the credential and its parents. */
+  readonly holders: Holders
   /** The issuer key that verified the signature of its root. */
   readonly signedBy: PublicKey
   /** Whether a holder proof was required and verified, and whether it covered the body. */
@@ -44,6 +53,15 @@ export interface AllowBearer {
   readonly token: TokenFacts
 }
 
-export type Allow = AllowCredential | AllowBearer
+/** An access token of an OAuth issuer. */
+export interface AllowJwt {
+  readonly ok: true
+  readonly presented: 'jwt'
+  readonly subject: Subject
+  readonly view: ViewStamp
+  readonly jwt: VerifiedJwt
+}
+
+export type Allow = AllowCredential | AllowBearer | AllowJwt
 export type Denied = Denial & { readonly view: ViewStamp }
 export type Verdict = Allow | Denied

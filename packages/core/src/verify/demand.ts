@@ -2,16 +2,18 @@ import type { SignedCredential } from '../credential/credential.ts'
 import type { Scope } from '../credential/ids.ts'
 import type { NonceStore } from '../holder/nonces.ts'
 import type { HolderRequest } from '../holder/request.ts'
+import type { PresentedJwt } from './jwt.ts'
 import type { TokenFacts } from './token.ts'
 
 /**
- * What a verifier decides about: the value of the credential header, a credential that was read
- * from a body, or a bearer token that was looked up.
+ * What a verifier decides about: the value of the credential header, a credential that was read from a body,
+ * a bearer token that was looked up, or an access token of an OAuth issuer.
  */
 export type VerifierInput =
   | { readonly header: string }
   | { readonly signed: SignedCredential }
   | { readonly token: TokenFacts }
+  | PresentedJwt
 
 /** What a route requires. The site comes from the revocation data, never from the request. */
 export interface Demand {

@@ -3,6 +3,7 @@ import type { Credential } from '../credential/credential.ts'
 import { type Denial, deny, isDenial } from '../credential/denial.ts'
 import type { CredentialId, Ppid } from '../credential/ids.ts'
 import type { Revocation } from '../log/position.ts'
+import type { Holders } from './holders.ts'
 import type { SiteData, TrustedIssuer, TrustedKey } from './trust.ts'
 
 /**
@@ -20,12 +21,17 @@ export interface Grounds {
   readonly ppid: Ppid
   /** The credential itself, followed by the credentials it was delegated from, up to the root. */
   readonly credentialIds: readonly CredentialId[]
+  /** The thumbprints of the holder keys that these credentials are bound to. */
+  readonly holders: Holders
   /** When the oldest of these credentials was signed. */
   readonly oldestSignedAtMs: number
+  /** Whether the credential was delegated from another one. */
+  readonly isDelegated: boolean
   readonly expiresAtMs: number
 }
 
-export function toGrounds(credential: Credential): Grounds {
+/** `holders` comes from `listHolders`. */
+export function toGrounds(credential: Credential, holders: Holders): Grounds {
   let root = credential
   const credentialIds = [root.id]
   let oldestSignedAtMs = root.createdMs
@@ -42,6 +48,8 @@ export function toGrounds(credential: Credential): Grounds {
     signedAtMs: root.createdMs,
     ppid: credential.ppid,
     credentialIds,
+    holders,
+    isDelegated: credentialIds.length > 1,
     oldestSignedAtMs,
     expiresAtMs,
   }
@@ -53,9 +61,11 @@ export function toGrounds(credential: Credential): Grounds {
  */
 export function toChainGrounds(
   chain: readonly ChainLink[],
-): Pick<Grounds, 'credentialIds' | 'signedAtMs' | 'oldestSignedAtMs'> {
+): Pick<Grounds, 'credentialIds' | 'holders' | 'isDelegated' | 'signedAtMs' | 'oldestSignedAtMs'> {
   return {
     credentialIds: chain.map(({ credentialId }) => credentialId),
+    holders: chain.map(({ holder }) => holder),
+    isDelegated: chain.length > 1,
     signedAtMs: chain.at(-1)?.createdMs ?? Number.POSITIVE_INFINITY,
     oldestSignedAtMs: Math.min(...chain.map(({ createdMs }) => createdMs)),
   }
@@ -66,11 +76,17 @@ export function toChainGrounds(
  * `credentialChecks`. Freshness, scope and the settings of the site are not part of the grounds.
  */
 export function checkGrounds(grounds: Grounds, site: SiteData, nowMs: number): Denial | undefined {
-  const issuer = findIssuer(grounds, site)
-  if (isDenial(issuer)) return issuer
-  const key = findKey(grounds, issuer)
+  // The names of the two kinds of issuers differ: DIDs, and https URLs.
+  const issuer = site.issuer(grounds.issuer) ?? site.oauthIssuer(grounds.issuer)
+  if (issuer === undefined) return issuerUntrusted
+  const key = findKey<Pick<TrustedKey, 'status' | 'changedAtMs'>>(grounds, issuer)
   if (isDenial(key)) return key
-  return checkRetirement(grounds, key) ?? checkExpiry(grounds, nowMs) ?? checkNotRevoked(grounds, site)
+  return (
+    checkRetirement(grounds, key) ??
+    checkExpiry(grounds, nowMs) ??
+    checkDelegationAllowed(grounds, site) ??
+    checkNotRevoked(grounds, site)
+  )
 }
 
 export function findIssuer({ issuer }: Grounds, site: SiteData): TrustedIssuer | Denial {
@@ -81,7 +97,10 @@ export function findIssuer({ issuer }: Grounds, site: SiteData): TrustedIssuer |
  * The key comes from the site's list, under the DID of its issuer; never from the credential or its
  * proof.
  */
-export function findKey({ issuerKey }: Grounds, issuer: TrustedIssuer): TrustedKey | Denial {
+export function findKey<Key extends Pick<TrustedKey, 'status'>>(
+  { issuerKey }: Grounds,
+  issuer: { readonly keys: ReadonlyMap<string, Key> },
+): Key | Denial {
   const key = issuer.keys.get(issuerKey)
   if (key === undefined) return signatureInvalid
   return key.status === 'compromised' ? keyCompromised : key
@@ -90,7 +109,7 @@ export function findKey({ issuerKey }: Grounds, issuer: TrustedIssuer): TrustedK
 /** A retired key stays valid for what it signed before its retirement. */
 export function checkRetirement(
   { signedAtMs }: Grounds,
-  { status, changedAtMs }: TrustedKey,
+  { status, changedAtMs }: Pick<TrustedKey, 'status' | 'changedAtMs'>,
 ): Denial | undefined {
   if (status !== 'retired' || signedAtMs <= (changedAtMs ?? Number.NEGATIVE_INFINITY)) return undefined
   return keyRetired
@@ -101,21 +120,39 @@ export function checkExpiry({ expiresAtMs }: Grounds, nowMs: number): Denial | u
   return nowMs < expiresAtMs ? undefined : expired
 }
 
+/** A site can switch delegated credentials off. */
+export function checkDelegationAllowed({ isDelegated }: Grounds, { settings }: SiteData): Denial | undefined {
+  return isDelegated && settings.delegation !== 'on' ? delegationOff : undefined
+}
+
 export function checkNotRevoked(grounds: Grounds, site: SiteData): Denial | undefined {
   return findRevocation(grounds, site) === undefined ? undefined : revoked
 }
 
-/** The revocation of any credential of the chain, or of the user as of the oldest of them. */
+/**
+ * The revocation of any credential of the chain or of a key that one of them is bound to, of the
+ * user as of the oldest of them, or a cut-off of the issuer or the site.
+ */
 export function findRevocation(
-  { credentialIds, ppid, oldestSignedAtMs }: Pick<Grounds, 'credentialIds' | 'ppid' | 'oldestSignedAtMs'>,
-  site: Pick<SiteData, 'credentialRevocation' | 'userRevocation'>,
+  { credentialIds, holders, ppid, issuer, oldestSignedAtMs }: RevocableGrounds,
+  site: Pick<SiteData, 'credentialRevocation' | 'holderRevocation' | 'userRevocation' | 'cutOff'>,
 ): Revocation | undefined {
   for (const id of credentialIds) {
     const revocation = site.credentialRevocation(id)
     if (revocation !== undefined) return revocation
   }
-  return site.userRevocation(ppid, oldestSignedAtMs)
+  for (const holder of holders) {
+    const revocation = holder === undefined ? undefined : site.holderRevocation(holder)
+    if (revocation !== undefined) return revocation
+  }
+  return site.userRevocation(ppid, oldestSignedAtMs) ?? site.cutOff(issuer, oldestSignedAtMs)
 }
+
+/** The grounds that a revocation can name. */
+export type RevocableGrounds = Pick<
+  Grounds,
+  'credentialIds' | 'holders' | 'ppid' | 'issuer' | 'oldestSignedAtMs'
+>
 
 export const signatureInvalid = deny(
   'credential_signature_invalid',
@@ -134,4 +171,8 @@ const keyRetired = deny(
   'This credential was signed after its key was retired. Request a new credential.',
 )
 const expired = deny('credential_expired', 'The credential has expired. Request a new one from its issuer.')
+const delegationOff = deny(
+  'delegation_invalid',
+  'This site accepts no delegated credentials. Present a credential that the issuer signed for you.',
+)
 const revoked = deny('credential_revoked', 'Access with this credential has been revoked. Contact the site.')

@@ -3,6 +3,7 @@ import { checkAge, recheck } from './checks.ts'
 import { VerificationContext } from './context.ts'
 import type { Allow } from './decision.ts'
 import type { Demand } from './demand.ts'
+import { recheckJwt } from './jwt.ts'
 import { findTokenScope } from './token-checks.ts'
 import type { RevocationData } from './trust.ts'
 
@@ -20,8 +21,10 @@ export function recheckAccess(
     const scope = checkAge(data) ?? findTokenScope(allowed.token, demand, data.site)
     return isDenial(scope) ? scope : undefined
   }
+  if (allowed.presented === 'jwt') return recheckJwt(allowed.jwt, demand, data)
   const context = new VerificationContext({ header: '' }, demand, data)
   context.credential = allowed.credential
+  context.holders = allowed.holders
   context.signedBy = allowed.signedBy
   return recheck(context)
 }

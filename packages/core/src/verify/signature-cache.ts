@@ -3,6 +3,7 @@ import type { CredentialId, PermissionId, Ppid, Scope } from '../credential/ids.
 import { crypto } from '../proof/crypto.ts'
 import type { PublicKey } from '../proof/keys.ts'
 import { HeaderDigestCache } from './header-digest-cache.ts'
+import type { Holders } from './holders.ts'
 
 /**
  * A credential with valid signatures, stored under the digest of the exact header text that carried
@@ -11,6 +12,7 @@ import { HeaderDigestCache } from './header-digest-cache.ts'
 export interface VerifiedCredential extends Credential {
   readonly digest: string
   readonly key: PublicKey
+  readonly holders: Holders
 }
 
 const WAYS = 8
@@ -92,7 +94,7 @@ export class SignatureCache {
     )
   }
 
-  set(digest: string, credential: Credential, key: PublicKey): void {
+  set(digest: string, credential: Credential, key: PublicKey, holders: Holders): void {
     const { setByCredential } = this
     const bucket = hashText(credential.id) & (setByCredential.length - 1)
     const previousSet = setByCredential[bucket] ?? 0
@@ -104,7 +106,7 @@ export class SignatureCache {
     const set = this.countUsed(other) < this.countUsed(one) ? other : one
     const at = set * WAYS + Math.min(this.countUsed(set), WAYS - 1)
     if (this.slots[at] === undefined) this.size++
-    this.slots[at] = this.compact(digest, credential, key)
+    this.slots[at] = this.compact(digest, credential, key, holders)
     this.tags[at] = toTag(digest)
     setByCredential[bucket] = set + 1
   }
@@ -159,7 +161,12 @@ export class SignatureCache {
   }
 
   /** Copies all strings: a substring would keep the whole header text in memory. */
-  private compact(digest: string, credential: Credential, key: PublicKey): VerifiedCredential {
+  private compact(
+    digest: string,
+    credential: Credential,
+    key: PublicKey,
+    holders: Holders,
+  ): VerifiedCredential {
     // Verdicts give these objects to many callers, and no caller may change them for the next one.
     return Object.freeze({
       id: copyText(credential.id) as CredentialId,
@@ -174,9 +181,10 @@ export class SignatureCache {
       validUntilMs: credential.validUntilMs,
       createdMs: credential.createdMs,
       verificationMethod: this.intern(credential.verificationMethod),
-      parent: credential.parent && this.compact('', credential.parent, key),
+      parent: credential.parent && this.compact('', credential.parent, key, []),
       digest,
       key,
+      holders,
     })
   }
 

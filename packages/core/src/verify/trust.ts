@@ -1,6 +1,10 @@
 import type { CredentialId, Ppid, Scope, SiteId } from '../credential/ids.ts'
+import type { JwtPolicy } from '../jwt/claims.ts'
+import type { SubjectKey } from '../jwt/derived-ids.ts'
+import type { JwtKey } from '../jwt/jwk.ts'
 import type { LogHead, Revocation } from '../log/position.ts'
 import type { PublicKey } from '../proof/keys.ts'
+import type { JwtCache } from './jwt-cache.ts'
 import type { SignatureCache } from './signature-cache.ts'
 
 /**
@@ -34,6 +38,26 @@ export interface TrustedIssuer {
   readonly credentialTtlSecondsMax: number | undefined
 }
 
+export interface TrustedJwtKey {
+  /** The RFC 7638 thumbprint. */
+  readonly id: string
+  /** How tokens name the key. */
+  readonly kid: string | undefined
+  readonly key: JwtKey
+  readonly status: KeyStatus
+  readonly changedAtMs: number | undefined
+}
+
+/** An OAuth issuer whose access tokens a site accepts. */
+export interface OAuthIssuer {
+  readonly issuer: string
+  /** By `issuer#thumbprint`. */
+  readonly keys: ReadonlyMap<string, TrustedJwtKey>
+  readonly policy: JwtPolicy
+  /** Whether the subject is the site's own `user_ref`. */
+  readonly userRefFromSubject: boolean
+}
+
 export interface SiteSettings {
   readonly bearer: 'on' | 'off'
   /**
@@ -42,6 +66,8 @@ export interface SiteSettings {
    */
   readonly bearerOffMs?: number | undefined
   readonly holderProof: 'optional' | 'required'
+  /** `off`: delegated credentials are rejected. */
+  readonly delegation: 'on' | 'off'
   readonly credentialTtlSecondsMax: number | undefined
 }
 
@@ -57,12 +83,22 @@ export interface SiteData {
   readonly head: LogHead
   /** The issuer if the site trusts it now. */
   issuer(issuer: string): TrustedIssuer | undefined
+  /** The OAuth issuer if the site trusts it now. */
+  oauthIssuer(issuer: string): OAuthIssuer | undefined
+  /** The key of derived ids. Undefined: the site accepts no access tokens of OAuth issuers. */
+  readonly subjectKey: SubjectKey | undefined
   credentialRevocation(id: CredentialId): Revocation | undefined
   /**
    * A user revocation covers every credential of that user; after a reinstatement, those signed up
-   * to that moment (`createdMs`).
+   * to that moment (`createdMs`); after a sign-out, those signed up to its moment.
    */
   userRevocation(ppid: Ppid, createdMs: number): Revocation | undefined
+  /** By the RFC 7638 thumbprint of a holder key. It covers everything bound to or delegated through it. */
+  holderRevocation(thumbprint: string): Revocation | undefined
+  /**
+   * The cut-off of the issuer or of the whole site, if it covers what was signed at `createdMs`.
+   */
+  cutOff(issuer: string, createdMs: number): Revocation | undefined
   /** By the token's SHA-256 in lower-case hex. */
   tokenRevocation(tokenSha256: string): Revocation | undefined
 }
@@ -76,5 +112,7 @@ export interface RevocationData {
   readonly ageMs: number
   readonly ageMsMax: number
   /** Saves the signature check of a header that was verified before. */
+  /** Saves the signature check of an access token that was verified before. */
+  readonly jwts?: Pick<JwtCache, 'find' | 'set'>
   readonly signatures?: Pick<SignatureCache, 'digest' | 'findDigest' | 'memoize' | 'find' | 'set'>
 }

@@ -2,8 +2,9 @@ import { toPermissionId } from '../credential/credential.ts'
 import { type Denial, isDenial } from '../credential/denial.ts'
 import * as check from './checks.ts'
 import { VerificationContext } from './context.ts'
-import type { Allow, Verdict, ViewStamp } from './decision.ts'
+import { type Allow, toViewStamp, type Verdict } from './decision.ts'
 import type { Demand, VerifierInput } from './demand.ts'
+import { decideJwt } from './jwt.ts'
 import type { TokenFacts } from './token.ts'
 import { findTokenScope } from './token-checks.ts'
 import type { RevocationData } from './trust.ts'
@@ -53,6 +54,10 @@ export function decide(
   demand: Demand,
   data: RevocationData,
 ): Verdict | Promise<Verdict> {
+  if ('jwt' in presented)
+    return decideJwt(presented, demand, data).then((verdict) =>
+      verdict.ok ? verdict : { ...verdict, view: toViewStamp(data) },
+    )
   if ('token' in presented) return decideToken(presented.token, demand, data)
   const context = new VerificationContext(presented, demand, data)
   for (let i = 0; i < runs.length; i++) {
@@ -79,7 +84,7 @@ async function decideLater(
   return denial === undefined ? allowed(context) : { ...denial, view: toViewStamp(context.data) }
 }
 
-function allowed({ credential, scope, signedBy, holder, data }: VerificationContext): Verdict {
+function allowed({ credential, holders, scope, signedBy, holder, data }: VerificationContext): Verdict {
   return {
     ok: true,
     presented: 'credential',
@@ -93,13 +98,10 @@ function allowed({ credential, scope, signedBy, holder, data }: VerificationCont
     },
     view: toViewStamp(data),
     credential,
+    holders,
     signedBy,
     holder,
   }
-}
-
-function toViewStamp({ site, ageMs }: RevocationData): ViewStamp {
-  return { epoch: site.head.epoch, seq: site.head.seq, ageMs }
 }
 
 function decideToken(token: TokenFacts, demand: Demand, data: RevocationData): Verdict {

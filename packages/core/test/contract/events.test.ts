@@ -15,6 +15,8 @@ import { AT, CREDENTIAL_ID, EPOCH, HASH, LATER, MULTIKEY, PPID, SITE } from './s
 
 type Json = Record<string, unknown>
 
+import { oauthState } from '../log/log-sample.ts'
+
 const DID = 'did:web:issuer.example'
 const issuerState = {
   issuer: DID,
@@ -26,18 +28,29 @@ const issuerState = {
   scope: ['orders:read'],
   credential_ttl_seconds_max: 7200,
 }
-const siteState = { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null }
+const siteState = {
+  bearer: 'on',
+  holder_proof: 'optional',
+  delegation: 'on',
+  credential_ttl_seconds_max: null,
+}
 
+const THUMBPRINT = 'a'.repeat(43)
 const bodies: Record<(typeof entryKinds)[number], Json> = {
   'user.revoked': { ppid: PPID, revoked_at: AT },
   'user.reinstated': { ppid: PPID, reinstated_at: LATER },
+  'user.signed_out': { ppid: PPID, before: AT },
   'credential.revoked': { credential_id: CREDENTIAL_ID, revoked_at: AT },
   'token.revoked': { token_sha256: HASH, revoked_at: AT },
+  'holder.revoked': { thumbprint: THUMBPRINT, revoked_at: AT },
   'issuer.trusted': issuerState,
+  'oauth_issuer.trusted': { ...oauthState(1) },
   'issuer.distrusted': { issuer: DID },
+  'issuer.cut_off': { issuer: 'https://idp.example', before: AT },
   'key.retired': { issuer: DID, key_id: 'key-1', at: AT },
   'key.compromised': { issuer: `did:key:${MULTIKEY}`, key_id: MULTIKEY, at: AT },
   'site.changed': siteState,
+  'site.cut_off': { before: AT },
 }
 const createEntryOfKind = (kind: string, body: unknown): Json => ({
   epoch: EPOCH,

@@ -31,7 +31,7 @@ test('control arm: a cache that gives every digest the last good answer is caugh
         find: (digest) => honest.find(last ?? digest),
         set: (digest, credential, key) => {
           last ??= digest
-          honest.set(digest, credential, key)
+          honest.set(digest, credential, key, [])
         },
       }
     },
@@ -50,7 +50,7 @@ test('control arm: a cache that takes texts of the same length for the same is c
         findDigest: (header) => noted.get(header.length),
         memoize: (header, digest) => void noted.set(header.length, digest),
         find: (digest) => honest.find(digest),
-        set: (digest, credential, key) => honest.set(digest, credential, key),
+        set: (digest, credential, key) => honest.set(digest, credential, key, []),
       }
     },
   })

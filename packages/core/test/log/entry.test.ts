@@ -101,7 +101,7 @@ describe('parseEntry', () => {
     ['credential.revoked', { revoked_at: null }],
     ['token.revoked', { token_sha256: 'svc_at_0123456789' }],
     ['token.revoked', { revoked_at: '2026-11-14T12:00:00+00:00' }],
-    ['issuer.distrusted', { issuer: 'https://issuer.example' }],
+    ['issuer.distrusted', { issuer: 'ftp://issuer.example' }],
     ['issuer.distrusted', { issuer: 'did:web:issuer.example#key-1' }],
     ['issuer.distrusted', { issuer: `did:web:${'a'.repeat(1024)}` }],
     ['key.retired', { key_id: 'key 1' }],

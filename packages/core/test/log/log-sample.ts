@@ -1,7 +1,10 @@
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import type { CredentialId, Ppid, Scope, SiteId } from '../../src/credential/ids.ts'
 import { formatTime, parseTime } from '../../src/encoding/rfc3339.ts'
+import { parseJwtKey } from '../../src/jwt/jwk.ts'
 import { type CheckedEntry, checkEntry, createEntry, GENESIS_HASH } from '../../src/log/chain.ts'
 import type { Entry, EntryBodies, EntryKind, IssuerState, KeyState } from '../../src/log/entry.ts'
+import { type OAuthIssuerState, type OAuthKeyState, toKeyText } from '../../src/log/oauth-issuer.ts'
 import type { LogHead } from '../../src/log/position.ts'
 import { SiteView } from '../../src/log/view.ts'
 import { publicKeyFromBytes } from '../../src/proof/keys.ts'
@@ -25,6 +28,7 @@ export function toMs(time: string): number {
 export const credential = (n: number) => `cred_${String(n).padStart(26, '0')}` as CredentialId
 export const user = (n: number) => `did:service:ppid_${String(n).padStart(52, 'a')}` as Ppid
 export const token = (n: number) => n.toString(16).padStart(64, '0')
+export const thumbprint = (n: number) => String(n).padStart(43, '0')
 export const issuer = (n: number) => `did:web:issuer${n}.example`
 
 /** A different Multikey for each number. */
@@ -46,22 +50,68 @@ export function issuerState(
   return { issuer: issuer(n), keys, scope: null, credential_ttl_seconds_max: null, ...changes }
 }
 
+export const oauthIssuer = (n: number) => `https://idp${n}.example`
+
+/** A P-256 key of its own for each number, as the log writes it. */
+export function oauthKey(n: number): OAuthKeyState {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const key = parseJwtKey(publicKey.export({ format: 'jwk' }))
+  if (key === undefined) throw new Error('the sample key is not a good one')
+  const id = createHash('sha256').update(JSON.stringify(key.jwk)).digest('base64url')
+  return { id, kid: `kid-${n}`, key: toKeyText(key), status: 'active' }
+}
+export const OAUTH_KEYS = [0, 1, 2].map(oauthKey)
+
+export function oauthState(
+  n: number,
+  keys: readonly OAuthKeyState[] = [OAUTH_KEYS[n % OAUTH_KEYS.length] as OAuthKeyState],
+  changes: Partial<OAuthIssuerState> = {},
+): OAuthIssuerState {
+  return {
+    type: 'oauth',
+    issuer: oauthIssuer(n),
+    keys,
+    audience: ['https://api.shop.example'],
+    client_ids: null,
+    required_claims: {},
+    require_at_jwt: true,
+    scope: null,
+    scope_claim: 'scope',
+    scope_map: {},
+    session_claim: 'sid',
+    subject_claim: 'sub',
+    token_ttl_seconds_max: 3600,
+    user_ref_from_subject: false,
+    ...changes,
+  }
+}
+
 /** One valid body of every kind. */
 export const BODIES: EntryBodies = {
   'user.revoked': { ppid: user(1), revoked_at: at(1) },
   'user.reinstated': { ppid: user(1), reinstated_at: at(2) },
+  'user.signed_out': { ppid: user(1), before: at(2) },
   'credential.revoked': { credential_id: credential(1), revoked_at: at(3) },
   'token.revoked': { token_sha256: token(1), revoked_at: at(4) },
+  'holder.revoked': { thumbprint: thumbprint(1), revoked_at: at(4) },
   'issuer.trusted': {
     issuer: issuer(1),
     keys: [activeKey('key-1', 1), { id: 'key-2', key: multikey(2), status: 'retired', retired_at: at(0) }],
     scope: ['orders:read' as Scope, 'orders:write' as Scope],
     credential_ttl_seconds_max: 86_400,
   },
+  'oauth_issuer.trusted': oauthState(1),
   'issuer.distrusted': { issuer: issuer(1) },
+  'issuer.cut_off': { issuer: issuer(1), before: at(4) },
   'key.retired': { issuer: issuer(1), key_id: 'key-1', at: at(5) },
   'key.compromised': { issuer: issuer(1), key_id: 'key-1', at: at(6) },
-  'site.changed': { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },
+  'site.changed': {
+    bearer: 'on',
+    holder_proof: 'optional',
+    delegation: 'on',
+    credential_ttl_seconds_max: null,
+  },
+  'site.cut_off': { before: at(6) },
 }
 export const KINDS = Object.keys(BODIES) as EntryKind[]
 

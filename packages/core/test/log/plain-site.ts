@@ -1,5 +1,6 @@
 import { parseTime } from '../../src/encoding/rfc3339.ts'
 import type { EntryBodies, IssuerState } from '../../src/log/entry.ts'
+import { isOAuthIssuer, type OAuthIssuerState } from '../../src/log/oauth-issuer.ts'
 import type {
   CompromisedKey,
   IssuerLine,
@@ -41,6 +42,19 @@ export class PlainSite {
   }
 
   userSince(ppid: string, createdMs: number): number | undefined {
+    return this.#revokedSince(ppid, createdMs) ?? this.#signedOutSince(ppid, createdMs)
+  }
+
+  #signedOutSince(ppid: string, createdMs: number): number | undefined {
+    const before = latest(
+      this.#bodies('user.signed_out')
+        .filter((body) => body.ppid === ppid)
+        .map((body) => body.before),
+    )
+    return before === undefined || createdMs > before ? undefined : before
+  }
+
+  #revokedSince(ppid: string, createdMs: number): number | undefined {
     const { first, cutoffMs, again, isOpen } = this.#user(ppid)
     if (first === undefined) return undefined
     if (createdMs <= cutoffMs || cutoffMs === Number.NEGATIVE_INFINITY) return first
@@ -126,7 +140,7 @@ export class PlainSite {
         for (const key of body.keys)
           if (key.status === 'compromised') mark(body.issuer, key.id, key.key, toMs(time))
       }
-      if (kind === 'key.compromised') {
+      if (kind === 'key.compromised' && !isOAuthIssuer(body.issuer)) {
         const key = listed.get(body.issuer)?.keys.find(({ id }) => id === body.key_id)
         mark(body.issuer, body.key_id, key?.key ?? null, toMs(body.at))
       }
@@ -185,12 +199,72 @@ export class PlainSite {
         lines.push({ ...line, reinstated_at: toTime(cutoffMs), revoked_again_at: toTime(again) })
       else lines.push({ ...line, reinstated_at: toTime(cutoffMs) })
     }
-    return [...lines, ...this.#issuerLines()]
+    return [...lines, ...this.#cutOffLines(), ...this.#oauthLines(), ...this.#issuerLines()]
+  }
+
+  #cutOffLines(): SnapshotLine[] {
+    const signedOut = new Set(this.#bodies('user.signed_out').map(({ ppid }) => ppid))
+    const holders = new Set(this.#bodies('holder.revoked').map(({ thumbprint }) => thumbprint))
+    const issuers = new Set(this.#bodies('issuer.cut_off').map(({ issuer }) => issuer))
+    const lines: SnapshotLine[] = []
+    for (const ppid of signedOut) {
+      const times = this.#bodies('user.signed_out').filter((body) => body.ppid === ppid)
+      lines.push({ type: 'signed_out', ppid, before: toTime(latest(times.map(({ before }) => before))) })
+    }
+    for (const thumbprint of holders) {
+      const times = this.#bodies('holder.revoked').filter((body) => body.thumbprint === thumbprint)
+      const revoked_at = toTime(earliest(times.map((body) => body.revoked_at)))
+      lines.push({ type: 'holder', thumbprint, revoked_at })
+    }
+    for (const issuer of issuers) {
+      const times = this.#bodies('issuer.cut_off').filter((body) => body.issuer === issuer)
+      lines.push({ type: 'cut_off', issuer, before: toTime(latest(times.map(({ before }) => before))) })
+    }
+    const before = latest(this.#bodies('site.cut_off').map((body) => body.before))
+    if (before !== undefined) lines.push({ type: 'cut_off', issuer: null, before: toTime(before) })
+    return lines
+  }
+
+  #oauthLines(): SnapshotLine[] {
+    const states = new Map<string, { state: OAuthIssuerState; distrusted: string[] }>()
+    const compromised = new Map<string, string[]>()
+    const add = (id: string, time: string) => compromised.set(id, [...(compromised.get(id) ?? []), time])
+    for (const { kind, body, at: time } of this.#sayings) {
+      if (kind === 'oauth_issuer.trusted') {
+        states.set(body.issuer, { state: body, distrusted: [] })
+        for (const key of body.keys) if (key.status === 'compromised') add(key.id, time)
+      }
+      if (kind === 'issuer.distrusted') states.get(body.issuer)?.distrusted.push(time)
+      if (kind === 'key.compromised' && isOAuthIssuer(body.issuer)) add(body.key_id, body.at)
+      const known = kind === 'key.retired' ? states.get(body.issuer) : undefined
+      if (kind === 'key.retired' && known !== undefined) {
+        const keys = known.state.keys.map((key) => {
+          if (key.id !== body.key_id || key.status === 'compromised') return key
+          const earlier = key.retired_at !== undefined && toMs(key.retired_at) <= toMs(body.at)
+          return earlier ? key : ({ ...key, status: 'retired', retired_at: body.at } as const)
+        })
+        states.set(body.issuer, { ...known, state: { ...known.state, keys } })
+      }
+    }
+    return [
+      ...[...states.values()].map(({ state, distrusted }) => {
+        const since = earliest(distrusted)
+        const distrusted_at = since === undefined ? null : toTime(since)
+        return { type: 'oauth_issuer', state, distrusted_at } as const
+      }),
+      ...[...compromised].map(([key_id, times]) => {
+        return { type: 'oauth_key', key_id, compromised_at: toTime(earliest(times)) } as const
+      }),
+    ]
   }
 
   #issuerLines(): IssuerLine[] {
     const { names, keys, pairs } = this.compromised()
-    const issuers = new Set(this.#sayings.flatMap(({ body }) => ('issuer' in body ? [body.issuer] : [])))
+    const issuers = new Set(
+      this.#sayings.flatMap(({ kind, body }) =>
+        'issuer' in body && kind !== 'issuer.cut_off' && !isOAuthIssuer(body.issuer) ? [body.issuer] : [],
+      ),
+    )
     return [...issuers].map((issuer) => {
       const { state, isTrusted, distrustedMs } = this.issuerState(issuer)
       const compromised: CompromisedKey[] = [...pairs.values()]

@@ -2,7 +2,19 @@ import fc from 'fast-check'
 import { formatTime } from '../../src/encoding/rfc3339.ts'
 import type { SiteView } from '../../src/log/view.ts'
 import type { SiteData, TrustedKey } from '../../src/verify/trust.ts'
-import { credential, issuer, multikey, NOW, type Saying, token, user } from './log-sample.ts'
+import {
+  credential,
+  issuer,
+  multikey,
+  NOW,
+  OAUTH_KEYS,
+  oauthIssuer,
+  oauthState,
+  type Saying,
+  thumbprint,
+  token,
+  user,
+} from './log-sample.ts'
 
 /** Few names and few times, so that random entries often concern the same ones. */
 const FEW = [0, 1, 2]
@@ -34,6 +46,43 @@ const userSaying: fc.Arbitrary<Saying> = fc.oneof(
   }),
 )
 
+const cutOffSaying: fc.Arbitrary<Saying> = fc.oneof(
+  fc.record({
+    kind: fc.constant('user.signed_out' as const),
+    body: fc.record({ ppid: n.map(user), before: time }),
+  }),
+  fc.record({
+    kind: fc.constant('holder.revoked' as const),
+    body: fc.record({ thumbprint: n.map(thumbprint), revoked_at: time }),
+  }),
+  fc.record({
+    kind: fc.constant('issuer.cut_off' as const),
+    body: fc.record({ issuer: fc.oneof(n.map(issuer), n.map(oauthIssuer)), before: time }),
+  }),
+  fc.record({ kind: fc.constant('site.cut_off' as const), body: fc.record({ before: time }) }),
+)
+
+const oauthSaying: fc.Arbitrary<Saying> = fc.oneof(
+  fc.record({
+    kind: fc.constant('oauth_issuer.trusted' as const),
+    body: fc
+      .tuple(n, fc.subarray(OAUTH_KEYS), fc.constantFrom(60, 3600))
+      .map(([i, keys, ttl]) => oauthState(i, keys, { token_ttl_seconds_max: ttl })),
+  }),
+  fc.record({
+    kind: fc.constant('issuer.distrusted' as const),
+    body: fc.record({ issuer: n.map(oauthIssuer) }),
+  }),
+  fc.record({
+    kind: fc.constantFrom('key.retired' as const, 'key.compromised' as const),
+    body: fc.record({
+      issuer: n.map(oauthIssuer),
+      key_id: fc.constantFrom(...OAUTH_KEYS.map(({ id }) => id)),
+      at: time,
+    }),
+  }) as fc.Arbitrary<Saying>,
+)
+
 const issuerSaying: fc.Arbitrary<Saying> = fc.oneof(
   fc.record({
     kind: fc.constant('issuer.trusted' as const),
@@ -54,6 +103,8 @@ const issuerSaying: fc.Arbitrary<Saying> = fc.oneof(
 const anySaying: fc.Arbitrary<Saying> = fc.oneof(
   userSaying,
   issuerSaying,
+  cutOffSaying,
+  oauthSaying,
   fc.record({
     kind: fc.constant('credential.revoked' as const),
     body: fc.record({ credential_id: n.map(credential), revoked_at: time }),
@@ -67,6 +118,7 @@ const anySaying: fc.Arbitrary<Saying> = fc.oneof(
     body: fc.record({
       bearer: fc.constantFrom('on' as const, 'off' as const),
       holder_proof: fc.constantFrom('optional' as const, 'required' as const),
+      delegation: fc.constantFrom('on' as const, 'off' as const),
       credential_ttl_seconds_max: ttlMax,
     }),
   }),
@@ -92,6 +144,11 @@ export function listAnswers(view: SiteView): unknown {
     credentials: FEW.map((i) => view.credentialRevocation(credential(i))),
     tokens: FEW.map((i) => view.tokenRevocation(token(i))),
     users: FEW.map((i) => CREATED.map((createdMs) => view.userRevocation(user(i), createdMs))),
+    holders: FEW.map((i) => view.holderRevocation(thumbprint(i))),
+    cutOffs: FEW.map((i) =>
+      [issuer(i), oauthIssuer(i)].map((name) => CREATED.map((createdMs) => view.cutOff(name, createdMs))),
+    ),
+    oauthIssuers: FEW.map((i) => view.oauthIssuer(oauthIssuer(i))),
     issuers: FEW.map((i) => view.issuer(issuer(i))),
     issuerRevocations: FEW.map((i) => view.issuerRevocation(issuer(i))),
     keyRevocations: FEW.flatMap((i) => KEY_IDS.map((id) => view.keyRevocation(issuer(i), id))),

@@ -42,6 +42,7 @@ const SITE_LINE = {
   type: 'site',
   bearer: 'on',
   holder_proof: 'optional',
+  delegation: 'on',
   credential_ttl_seconds_max: null,
 } as const
 const ISSUER_LINE = {
@@ -325,7 +326,12 @@ describe('loading a snapshot', () => {
   })
 })
 
-const SITE_STATE = { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } as const
+const SITE_STATE = {
+  bearer: 'on',
+  holder_proof: 'optional',
+  delegation: 'on',
+  credential_ttl_seconds_max: null,
+} as const
 
 /** The first key of the issuer is listed again under another name. */
 async function trustUnderNewName(view: SiteView): Promise<void> {

@@ -23,7 +23,7 @@ import { issuerLog, listAnswers } from './random-log.ts'
 
 const SITE_STATE: Saying = {
   kind: 'site.changed',
-  body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },
+  body: { bearer: 'on', holder_proof: 'optional', delegation: 'on', credential_ttl_seconds_max: null },
 }
 
 /** A view that was loaded from only the lines of this view. */
@@ -64,7 +64,12 @@ describe('the lines that a view writes of itself', () => {
   })
 
   test('say until when bearer tokens were off, also when they are on again', async () => {
-    const off = { bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 } as const
+    const off = {
+      bearer: 'off',
+      holder_proof: 'required',
+      delegation: 'on',
+      credential_ttl_seconds_max: 60,
+    } as const
     const entries = await createLog([
       SITE_STATE,
       { kind: 'site.changed', body: off, at: at(5) },

@@ -35,7 +35,7 @@ describe('pending entries', () => {
   const open: Saying = { kind: 'site.changed', body: BODIES['site.changed'] }
   const strict: Saying = {
     kind: 'site.changed',
-    body: { bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 },
+    body: { bearer: 'off', holder_proof: 'required', delegation: 'on', credential_ttl_seconds_max: 60 },
   }
 
   test('I-23 revoke on arrival and grant only with a proof', async () => {
@@ -263,6 +263,8 @@ function decision({ i, keyId, createdMs, scope, ppid }: (typeof REQUESTS)[number
     scope: ['a', 'b'] as Scope[],
     permissionId: 'perm_default' as PermissionId,
     credentialIds: [credential(i)],
+    holders: [],
+    isDelegated: false,
     issuer: issuer(i),
     issuerKey: `${issuer(i)}#${keyId}`,
     signedAtMs: createdMs,

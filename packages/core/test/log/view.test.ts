@@ -48,19 +48,25 @@ describe('a view at the beginning', () => {
     expect(new SiteView({ siteId: SITE }).settings).toEqual({
       bearer: 'off',
       holderProof: 'required',
+      delegation: 'off',
       credentialTtlSecondsMax: undefined,
     })
     const view = await viewAfter({
       kind: 'site.changed',
-      body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: 60 },
+      body: { bearer: 'on', holder_proof: 'optional', delegation: 'on', credential_ttl_seconds_max: 60 },
     })
-    expect(view.settings).toEqual({ bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: 60 })
+    expect(view.settings).toEqual({
+      bearer: 'on',
+      holderProof: 'optional',
+      delegation: 'on',
+      credentialTtlSecondsMax: 60,
+    })
   })
 
   test('remembers when bearer tokens were last off, whatever is said later and in whichever order the times come', async () => {
     const switched = (bearer: 'on' | 'off', seconds: number): Saying => ({
       kind: 'site.changed',
-      body: { bearer, holder_proof: 'optional', credential_ttl_seconds_max: null },
+      body: { bearer, holder_proof: 'optional', delegation: 'on', credential_ttl_seconds_max: null },
       at: at(seconds),
     })
     expect((await viewAfter(switched('on', 1))).settings.bearerOffMs).toBeUndefined()

@@ -55,7 +55,7 @@ describe('the memory of signatures', () => {
     const chain = await newChain(issuer, 2)
     const read = readCredentialHeader(shown(chain.links[2] as JsonObject).header)
     if ('ok' in read) throw new Error(read.detail)
-    memory.set('d'.repeat(32), read.credential, key)
+    memory.set('d'.repeat(32), read.credential, key, [])
     const found = memory.find('d'.repeat(32))
     expect(found?.key).toBe(key)
     expect(found).toMatchObject(read.credential)
@@ -65,7 +65,7 @@ describe('the memory of signatures', () => {
   test('tells apart digests that differ in any one character', () => {
     const memory = new SignatureCache({ capacity: 8 })
     const digest = digestNumber(1)
-    memory.set(digest, sample, key)
+    memory.set(digest, sample, key, [])
     for (let i = 0; i < 32; i++) {
       const near = digest.slice(0, i) + String.fromCharCode(digest.charCodeAt(i) ^ 1) + digest.slice(i + 1)
       expect(memory.find(near), `character ${i}`).toBeUndefined()
@@ -75,9 +75,9 @@ describe('the memory of signatures', () => {
 
   test('keeps nearly as many as it has places for, and never more', () => {
     const memory = new SignatureCache({ capacity: 1024 })
-    for (let n = 0; n < 800; n++) memory.set(digestNumber(n), another(), key)
+    for (let n = 0; n < 800; n++) memory.set(digestNumber(n), another(), key, [])
     expect(memory.size).toBeGreaterThan(790)
-    for (let n = 800; n < 5000; n++) memory.set(digestNumber(n), another(), key)
+    for (let n = 800; n < 5000; n++) memory.set(digestNumber(n), another(), key, [])
     expect(memory.size).toBeLessThanOrEqual(1024)
     expect(memory.size).toBeGreaterThan(1000)
     let found = 0
@@ -88,9 +88,9 @@ describe('the memory of signatures', () => {
   test('keeps one spelling of a credential, so that many spellings displace no other credential', () => {
     const memory = new SignatureCache({ capacity: 64 })
     const others = Array.from({ length: 24 }, (_, n) => ({ digest: digestNumber(n), credential: another() }))
-    for (const { digest, credential } of others) memory.set(digest, credential, key)
+    for (const { digest, credential } of others) memory.set(digest, credential, key, [])
     const before = memory.size
-    for (let n = 1000; n < 3000; n++) memory.set(digestNumber(n), sample, key)
+    for (let n = 1000; n < 3000; n++) memory.set(digestNumber(n), sample, key, [])
     expect(memory.size).toBe(before + 1)
     expect(memory.find(digestNumber(2999))?.id).toBe(sample.id)
     expect(memory.find(digestNumber(2998))).toBeUndefined()
@@ -99,9 +99,9 @@ describe('the memory of signatures', () => {
 
   test('keeps what is seen often when a flood of others comes', () => {
     const memory = new SignatureCache({ capacity: 8 })
-    memory.set(digestNumber(0), sample, key)
+    memory.set(digestNumber(0), sample, key, [])
     for (let n = 1; n < 1000; n++) {
-      memory.set(digestNumber(n), another(), key)
+      memory.set(digestNumber(n), another(), key, [])
       expect(memory.find(digestNumber(0))?.id, `after ${n}`).toBe(sample.id)
     }
   })
@@ -109,8 +109,8 @@ describe('the memory of signatures', () => {
   test('replaces what it has under a digest', () => {
     const memory = new SignatureCache()
     const newer = parseMultikey(key.multikey) as PublicKey
-    memory.set('d'.repeat(32), sample, key)
-    memory.set('d'.repeat(32), sample, newer)
+    memory.set('d'.repeat(32), sample, key, [])
+    memory.set('d'.repeat(32), sample, newer, [])
     expect(memory.size).toBe(1)
     expect(memory.find('d'.repeat(32))?.key).toBe(newer)
   })
@@ -130,7 +130,7 @@ describe('the memory of signatures', () => {
             const credential = credentials[which] as Credential
             if (look) memory.find(digestNumber(digest))
             else {
-              memory.set(digestNumber(digest), credential, key)
+              memory.set(digestNumber(digest), credential, key, [])
               latest.set(digest, credential.id)
               expect(memory.find(digestNumber(digest))?.id).toBe(credential.id)
             }
@@ -155,7 +155,7 @@ describe('the memory of signatures', () => {
         scope: [`s${n}` as Scope, 'x' as Scope],
         permissionId: undefined,
       }
-      memory.set(digestNumber(n), credential, key)
+      memory.set(digestNumber(n), credential, key, [])
     }
     const known = Array.from({ length: 5000 }, (_, n) => ({ n, found: memory.find(digestNumber(n)) })).filter(
       ({ found }) => found,
@@ -168,9 +168,9 @@ describe('the memory of signatures', () => {
         undefined,
       ])
     }
-    memory.set(digestNumber(9001), { ...another(), scope: ['a', 'b'] as Scope[] }, key)
-    memory.set(digestNumber(9002), { ...another(), scope: ['a', 'b'] as Scope[] }, key)
-    memory.set(digestNumber(9003), { ...another(), scope: ['ab'] as Scope[] }, key)
+    memory.set(digestNumber(9001), { ...another(), scope: ['a', 'b'] as Scope[] }, key, [])
+    memory.set(digestNumber(9002), { ...another(), scope: ['a', 'b'] as Scope[] }, key, [])
+    memory.set(digestNumber(9003), { ...another(), scope: ['ab'] as Scope[] }, key, [])
     expect(memory.find(digestNumber(9001))?.scope).toBe(memory.find(digestNumber(9002))?.scope)
     expect(memory.find(digestNumber(9003))?.scope).toEqual(['ab'])
     expect(memory.find(digestNumber(9001))?.issuer).toBe(memory.find(digestNumber(9003))?.issuer)
