@@ -114,7 +114,12 @@ async function createView(key: PrivateKey, atMs: number, nowMs: number): Promise
     if (outcome !== 'applied') throw new Error(`the view did not take entry ${entry.seq}: ${outcome}`)
     head = { epoch: entry.epoch, seq: entry.seq, hash: entry.hash }
   }
-  await append('site.changed', { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null })
+  await append('site.changed', {
+    bearer: 'on',
+    holder_proof: 'optional',
+    delegation: 'on',
+    credential_ttl_seconds_max: null,
+  })
   const keys = [{ id: 'key-1', key: key.publicKey.multikey, status: 'active' }] as const
   await append('issuer.trusted', {
     issuer: ISSUER,

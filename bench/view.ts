@@ -40,7 +40,13 @@ function benchSize(size: number): Row[] {
   const before = memoryBytes()
   const view = new SiteView({ siteId })
   const load = view.beginLoad({ ...AS_OF, site_id: siteId, seq: size })
-  load.add({ type: 'site', bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null })
+  load.add({
+    type: 'site',
+    bearer: 'on',
+    holder_proof: 'optional',
+    delegation: 'on',
+    credential_ttl_seconds_max: null,
+  })
   let longestMs = 0
   for (let i = 0; i < size; i++) {
     const line = { type: 'credential', credential_id: credentialId(i), revoked_at: AT } as const

@@ -129,6 +129,7 @@ const view = new SiteView({ siteId, entriesAreProven: true })
 await append(view, 'site.changed', {
   bearer: 'off',
   holder_proof: 'optional',
+  delegation: 'on',
   credential_ttl_seconds_max: null,
 })
 const { multikey } = issuerKey.publicKey

@@ -34,7 +34,7 @@ test('a request, a running request, a token, a sign-in and a status give the sam
   const before = await accepted([...trusted])
   const credential = before.credential
   const root = findRoot(credential)
-  const ids = listChain(credential).map(({ credentialId }) => credentialId)
+  const ids = listChain(credential, before.holders).map(({ credentialId }) => credentialId)
   const keyId = issuer.method.slice(issuer.did.length + 1)
   const anySaying: fc.Arbitrary<Saying> = fc.oneof(
     fc
@@ -54,7 +54,7 @@ test('a request, a running request, a token, a sign-in and a status give the sam
       fc.constantFrom(NOW, NOW, NOW, NOW + 3_599_999, NOW + 3_600_000),
       async (sayings, nowMs) => {
         const site = createView(await createLog([...trusted, ...sayings]))
-        const code = checkGrounds(toGrounds(credential), site, nowMs)?.code
+        const code = checkGrounds(toGrounds(credential, before.holders), site, nowMs)?.code
         seen.add(String(code))
 
         // A new request: its holder proof is only valid now, so it is the last check and comes
@@ -72,7 +72,7 @@ test('a request, a running request, a token, a sign-in and a status give the sam
           siteId: SITE,
           ppid: credential.ppid,
           scope: credential.scope,
-          chain: listChain(credential),
+          chain: listChain(credential, before.holders),
         }
         const origin = { issuer: root.issuer, issuerKey: root.verificationMethod }
         const row = {
@@ -130,7 +130,12 @@ function siteTrusting(keys: 'active' | 'none'): [Saying, Saying] {
   const { multikey } = issuer.key.publicKey
   const id = issuer.method.slice(issuer.did.length + 1)
   return [
-    say('site.changed', { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null }),
+    say('site.changed', {
+      bearer: 'on',
+      holder_proof: 'optional',
+      delegation: 'on',
+      credential_ttl_seconds_max: null,
+    }),
     say('issuer.trusted', {
       issuer: issuer.did,
       keys: keys === 'none' ? [] : [{ id, key: multikey, status: 'active' }],

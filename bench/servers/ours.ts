@@ -55,6 +55,7 @@ async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions[
         returnUrls: [],
         bearer: 'on',
         holderProof: 'optional',
+delegation: 'on',
         credentialTtlSecondsMax: undefined,
       },
       context,

@@ -17,6 +17,7 @@ import { VerifierRegistry } from './feed/verifier-registry.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
+import { findSubjectKey } from './keys/subject-keys.ts'
 import { openCommitTimes } from './log/commit-times.ts'
 import { HeadWatch } from './log/head-watch.ts'
 import { LiveViews } from './log/live-views.ts'
@@ -82,6 +83,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       await LiveViews.open(store, clock, log, {
         viewAgeMsMax: config.viewAgeMsMax,
         examine: heads.compare.bind(heads),
+        findSubjectKey: (siteId) => findSubjectKey({ store, keys }, siteId),
       }),
     )
     keep(heads).follow(views)

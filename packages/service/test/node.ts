@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   type HolderRequest,
   type JsonObject,
@@ -130,7 +131,11 @@ export async function openNode(
   home: SiteId = A,
   { clock = clockAt(NOW), waitMsMax = 1000 }: TestNodeOptions = {},
 ): Promise<TestNode> {
-  const views = await LiveViews.open(store, clock, quiet, { viewAgeMsMax: 2000, waitMsMax })
+  const views = await LiveViews.open(store, clock, quiet, {
+    viewAgeMsMax: 2000,
+    waitMsMax,
+    findSubjectKey: async (siteId) => createHash('sha256').update(siteId).digest(),
+  })
   const deps = {
     config: {
       baseUrl: `https://${ORIGIN}`,
@@ -308,6 +313,7 @@ export async function createSite(
       returnUrls: [],
       bearer: 'on',
       holderProof: 'optional',
+      delegation: 'on',
       credentialTtlSecondsMax: undefined,
       pairwiseSecretSealed: 'sealed',
       ...changes,

@@ -28,10 +28,19 @@ export function createOfflineSite(
         ? ((parseSiteId(credential?.site) ?? 'unknown.invalid') as SiteId)
         : requireSiteId(siteId),
     trusted: true,
-    settings: { bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined },
+    settings: {
+      bearer: 'on',
+      holderProof: 'optional',
+      delegation: 'on',
+      credentialTtlSecondsMax: undefined,
+    },
     head: { epoch: '', seq: 0, hash: GENESIS_HASH },
     issuer: (did) => (did === trusted?.issuer ? trusted : undefined),
+    oauthIssuer: () => undefined,
+    subjectKey: undefined,
     credentialRevocation: () => undefined,
+    holderRevocation: () => undefined,
+    cutOff: () => undefined,
     userRevocation: () => undefined,
     tokenRevocation: () => undefined,
   }

@@ -3,6 +3,7 @@ import {
   encodeBase64url,
   type IntrospectionProof,
   isJsonObject,
+  isThumbprint,
   type JsonObject,
   type JsonValue,
   type PublicKey,
@@ -262,6 +263,7 @@ function parseTokenFacts(
   const credentialIds = Array.isArray(body.credential_chain)
     ? body.credential_chain.map(parseCredentialId)
     : []
+  const holders = Array.isArray(body.holder_thumbprints) ? body.holder_thumbprints : undefined
   const { issuer, issuer_key: key } = body
   const signedAtMs = parseTime(body.root_created_at)
   const oldestSignedAtMs = parseTime(body.oldest_created_at)
@@ -276,6 +278,7 @@ function parseTokenFacts(
   )
     return 'unreadable'
   if (credentialIds.length === 0 || !isWhole(credentialIds)) return 'unreadable'
+  if (holders === undefined || !holders.every(isThumbprint)) return 'unreadable'
   if (
     typeof issuer !== 'string' ||
     typeof key !== 'string' ||
@@ -292,6 +295,8 @@ function parseTokenFacts(
     scope,
     permissionId,
     credentialIds,
+    holders,
+    isDelegated: credentialIds.length > 1,
     issuer,
     issuerKey,
     signedAtMs,

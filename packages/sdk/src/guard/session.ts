@@ -60,7 +60,10 @@ export function checkSession(session: SignedInSession, data: GuardData): Session
   if (!(nowMs < expiresMs)) return ended('credential_expired')
   // A user who signed in after a reinstatement used a credential signed after it: an older one
   // would have been rejected.
-  const revoked = findRevocation({ credentialIds: [credentialId], ppid, oldestSignedAtMs: verifiedMs }, site)
+  const revoked = findRevocation(
+    { credentialIds: [credentialId], holders: [], ppid, issuer: '', oldestSignedAtMs: verifiedMs },
+    site,
+  )
   return revoked === undefined ? { active: true, ...common } : ended('credential_revoked')
 }
 

@@ -13,6 +13,7 @@ import {
   type IssuerState,
   issueCredential,
   type JsonObject,
+  listHolders,
   type PermissionId,
   type Ppid,
   type PrivateKey,
@@ -168,6 +169,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
   let site: SettingsState = {
     bearer,
     holder_proof: holderProof,
+    delegation: 'on',
     credential_ttl_seconds_max: null,
   }
   let state: IssuerState = {
@@ -307,7 +309,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       tokens.set(await sha256Hex(token), {
         tokenSha256: await sha256Hex(token),
         siteId,
-        ...toGrounds(credential),
+        ...toGrounds(credential, await listHolders(credential)),
         scope: parseScopeList(scope ?? credential.scope) ?? [],
         permissionId: (credential.permissionId ?? 'perm_default') as PermissionId,
         issuedAtMs: clock.nowMs,
@@ -417,6 +419,7 @@ function introspection(token: TokenFacts): JsonObject {
     permission_id: token.permissionId,
     credential_id: token.credentialIds[0] ?? null,
     credential_chain: [...token.credentialIds],
+    holder_thumbprints: token.holders.filter((holder) => holder !== undefined),
     issuer: token.issuer,
     issuer_key: token.issuerKey.slice(token.issuerKey.indexOf('#') + 1),
     root_created_at: formatTime(token.signedAtMs),

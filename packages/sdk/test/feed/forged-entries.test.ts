@@ -111,7 +111,7 @@ describe('A253 a forged grant changes nothing', () => {
     expect(await shown(credential)).toBe('proof_required')
     relay.forge([
       'site.changed',
-      { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },
+      { bearer: 'on', holder_proof: 'optional', delegation: 'on', credential_ttl_seconds_max: null },
     ])
     await site.advance(6_000)
     expect(relay.added).toHaveLength(1)

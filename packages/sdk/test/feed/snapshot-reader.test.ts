@@ -19,7 +19,13 @@ const HEAD = {
   max_age_seconds: 60,
 } as unknown as SnapshotHead
 const LINES = [
-  { type: 'site', bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },
+  {
+    type: 'site',
+    bearer: 'on',
+    holder_proof: 'optional',
+    delegation: 'on',
+    credential_ttl_seconds_max: null,
+  },
   { type: 'credential', credential_id: 'cred_00000001', revoked_at: '2026-11-14T12:00:00Z' },
   { type: 'token', token_sha256: 'cd'.repeat(32), revoked_at: '2026-11-14T12:00:00Z' },
 ] as unknown as SnapshotLine[]

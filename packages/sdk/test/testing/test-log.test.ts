@@ -54,6 +54,7 @@ const doings: Record<string, (log: TestLog, i: number, atMs: number) => Promise<
       {
         bearer: i === 0 ? 'off' : 'on',
         holder_proof: i === 1 ? 'required' : 'optional',
+        delegation: 'on',
         credential_ttl_seconds_max: null,
       },
       at,

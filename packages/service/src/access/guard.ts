@@ -91,6 +91,8 @@ const UNKNOWN_TOKEN: TokenFacts = {
   scope: [],
   permissionId: '' as TokenFacts['permissionId'],
   credentialIds: [],
+  holders: [],
+  isDelegated: false,
   issuer: '',
   issuerKey: '',
   signedAtMs: 0,

@@ -132,7 +132,7 @@ class CredentialSet {
 
 /** The record of an accepted credential. */
 export function seenCredential(
-  { subject, credential }: AllowCredential,
+  { subject, credential, holders }: AllowCredential,
   source: SeenCredential['source'],
 ): SeenCredential {
   return {
@@ -142,7 +142,7 @@ export function seenCredential(
     issuer: findRoot(credential).issuer,
     scope: subject.scope,
     permissionId: toPermissionId(credential),
-    chain: listChain(credential),
+    chain: listChain(credential, holders),
     validFromMs: credential.validFromMs,
     validUntilMs: credential.validUntilMs,
     holderBound: credential.holderKey !== undefined,

@@ -94,7 +94,7 @@ export async function exchangeProof(
 }
 
 function tokenFor(
-  { subject, credential }: AllowCredential,
+  { subject, credential, holders }: AllowCredential,
   scope: readonly Scope[],
   ttlSeconds: number,
   nowMs: number,
@@ -106,7 +106,7 @@ function tokenFor(
     ppid: subject.ppid,
     scope,
     permissionId: toPermissionId(credential),
-    chain: listChain(credential),
+    chain: listChain(credential, holders),
     issuer: root.issuer,
     issuerKey: root.verificationMethod,
     issuedAtMs: nowMs,

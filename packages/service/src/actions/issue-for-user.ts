@@ -11,6 +11,7 @@ import {
   type Scope,
   type Signer,
   type SiteId,
+  toHolderThumbprint,
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
@@ -92,7 +93,7 @@ export async function issueForUser(
     issuer: signer.issuer,
     scope: order.scope,
     permissionId: permissionId ?? DEFAULT_PERMISSION_ID,
-    chain: [{ credentialId, createdMs }],
+    chain: [{ credentialId, createdMs, holder: holderKey && (await toHolderThumbprint(holderKey)) }],
     validFromMs: createdMs,
     validUntilMs: expiresAtMs,
     holderBound: holderKey !== undefined,

@@ -85,7 +85,7 @@ async function present(
 }
 
 function toPresentation(
-  { subject, credential }: AllowCredential,
+  { subject, credential, holders }: AllowCredential,
   { stateSha256, requestedScope }: SignIn,
   payloadSha256: string,
   nowMs: number,
@@ -99,7 +99,7 @@ function toPresentation(
     // The site sees no more scope than it asked for.
     scope: requestedScope ?? subject.scope,
     permissionId: toPermissionId(credential),
-    chain: listChain(credential),
+    chain: listChain(credential, holders),
     issuer: root.issuer,
     issuerKey: root.verificationMethod,
     verifiedAtMs: nowMs,

@@ -83,10 +83,10 @@ function toFirstKnown(rows: readonly CredentialRow[]): ReadonlyMap<CredentialId,
 
 function findRowRevocation(
   { views }: Pick<Deps, 'views'>,
-  { siteId, ppid, chain }: CredentialRow,
+  { siteId, ppid, issuer, chain }: CredentialRow,
 ): Revocation | undefined {
   const view = views.view(siteId)
-  return view && findRevocation({ ppid, ...toChainGrounds(chain) }, view)
+  return view && findRevocation({ ppid, issuer, ...toChainGrounds(chain) }, view)
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   isDenial,
   issueCredential,
   type JsonObject,
+  listHolders,
   type Ppid,
   type PrivateJwk,
   type PrivateKey,
@@ -17,6 +18,7 @@ import {
   type Scope,
   type SiteId,
   toGrounds,
+  toHolderThumbprint,
   toPermissionId,
 } from '@countersign/core'
 import { limits, permissions } from '@countersign/core/contract'
@@ -82,6 +84,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
         returnUrls: [],
         bearer: 'on',
         holderProof: 'optional',
+        delegation: 'on',
         credentialTtlSecondsMax: undefined,
       },
       context,
@@ -113,7 +116,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
     holder: PrivateKey | undefined,
     name: string,
   ) => {
-    if (credential !== undefined && isStillValid(deps, credential, siteId, ppid)) return credential
+    if (credential !== undefined && (await isStillValid(deps, credential, siteId, ppid))) return credential
     if (credential !== undefined)
       renewed.push(`the ${name} credential had ended or was revoked, and is a new one`)
     return issue(holder)
@@ -139,7 +142,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
     webhook_loopback: true,
   }
   await store.recordCredentials(
-    [toSeenCredential(dev.credential, siteId), toSeenCredential(dev.bound.credential, siteId)],
+    [await toSeenCredential(dev.credential, siteId), await toSeenCredential(dev.bound.credential, siteId)],
     context.atMs,
   )
   writePrivate(file, `${JSON.stringify(dev, null, 2)}\n`)
@@ -226,7 +229,7 @@ async function issueDemo(
 }
 
 /** Gives the lists some rows before the first request. */
-function toSeenCredential(document: JsonObject, siteId: SiteId): SeenCredential {
+async function toSeenCredential(document: JsonObject, siteId: SiteId): Promise<SeenCredential> {
   const signed = readCredentialObject(document)
   if (isDenial(signed)) throw new Error('a credential of our own making cannot be read')
   const { id, ppid, issuer, scope, createdMs, validFromMs, validUntilMs, holderKey } = signed.credential
@@ -237,7 +240,7 @@ function toSeenCredential(document: JsonObject, siteId: SiteId): SeenCredential 
     issuer,
     scope,
     permissionId: toPermissionId(signed.credential),
-    chain: [{ credentialId: id, createdMs }],
+    chain: [{ credentialId: id, createdMs, holder: holderKey && (await toHolderThumbprint(holderKey)) }],
     validFromMs,
     validUntilMs,
     holderBound: holderKey !== undefined,
@@ -245,13 +248,20 @@ function toSeenCredential(document: JsonObject, siteId: SiteId): SeenCredential 
   }
 }
 
-function isStillValid({ views, clock }: Deps, credential: JsonObject, siteId: SiteId, ppid: Ppid): boolean {
+async function isStillValid(
+  { views, clock }: Deps,
+  credential: JsonObject,
+  siteId: SiteId,
+  ppid: Ppid,
+): Promise<boolean> {
   const signed = readCredentialObject(credential)
   if (isDenial(signed)) return false
   const { credential: claims } = signed
   const view = views.view(siteId)
   const isValid =
-    view !== undefined && checkGrounds(toGrounds(claims), view, clock.nowMs() + LEFT_MS_MIN) === undefined
+    view !== undefined &&
+    checkGrounds(toGrounds(claims, await listHolders(claims)), view, clock.nowMs() + LEFT_MS_MIN) ===
+      undefined
   return isValid && claims.ppid === ppid
 }
 

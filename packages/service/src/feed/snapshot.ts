@@ -131,6 +131,10 @@ function toLine({ kind, body, at }: EntryRecord, view: SiteView, tokensSince: st
   switch (kind) {
     case 'user.revoked':
       return `{"type":"user",${body.slice(1)}`
+    case 'user.signed_out':
+      return `{"type":"signed_out",${body.slice(1)}`
+    case 'holder.revoked':
+      return `{"type":"holder",${body.slice(1)}`
     case 'credential.revoked':
       return `{"type":"credential",${body.slice(1)}`
     case 'token.revoked':
@@ -139,7 +143,10 @@ function toLine({ kind, body, at }: EntryRecord, view: SiteView, tokensSince: st
     case 'user.reinstated':
       return JSON.stringify(reinstatedLine(JSON.parse(body), view))
     case 'site.changed':
+    case 'site.cut_off':
     case 'issuer.trusted':
+    case 'oauth_issuer.trusted':
+    case 'issuer.cut_off':
     case 'issuer.distrusted':
     case 'key.retired':
     case 'key.compromised':

@@ -36,11 +36,26 @@ export function createPairwiseSecret(): string {
  * is stable at one site, and ppids at different sites cannot be linked.
  */
 export function derivePpid(pairwiseSecret: string, userRef: string): Ppid {
-  const secret = Buffer.from(pairwiseSecret, 'base64url')
-  if (secret.length !== PAIRWISE_SECRET_BYTES) throw new Error('the pairwise secret has the wrong length')
+  const secret = parsePairwiseSecret(pairwiseSecret)
   return required(
     parsePpid(`did:service:ppid_${base32(createHmac('sha256', secret).update(userRef, 'utf8').digest())}`),
   )
+}
+
+/**
+ * The key of a site for the ids of OAuth users and tokens. It is derived from the pairwise secret,
+ * but does not reveal it: guards get this key, and pairwise ppids stay a secret of the service.
+ */
+export function deriveSubjectKey(pairwiseSecret: string): Uint8Array {
+  return createHmac('sha256', parsePairwiseSecret(pairwiseSecret))
+    .update('countersign subject key 1')
+    .digest()
+}
+
+function parsePairwiseSecret(text: string): Buffer {
+  const secret = Buffer.from(text, 'base64url')
+  if (secret.length !== PAIRWISE_SECRET_BYTES) throw new Error('the pairwise secret has the wrong length')
+  return secret
 }
 
 /**

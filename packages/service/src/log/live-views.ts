@@ -6,6 +6,7 @@ import type {
   SignatureCache,
   SiteId,
   SiteView,
+  SubjectKey,
 } from '@countersign/core'
 import type { Logger } from 'pino'
 import { allRows } from '../all-rows.ts'
@@ -40,6 +41,8 @@ export interface LiveViewsOptions {
    * log must not be trusted, or to undefined.
    */
   readonly examine?: (findHead: (siteId: SiteId) => LogHead | undefined) => Promise<string | undefined>
+  /** Called once for each site, before anything is decided by its view. */
+  readonly findSubjectKey?: (siteId: SiteId) => Promise<SubjectKey | undefined>
 }
 
 type Readiness = { readonly ready: true } | { readonly ready: false; readonly why: string }
@@ -60,6 +63,7 @@ export class LiveViews {
   readonly #logger: LiveViewsLogger
   readonly #ageMsMax: number
   readonly #examine: LiveViewsOptions['examine']
+  readonly #findSubjectKey: LiveViewsOptions['findSubjectKey']
   readonly #wake = createWake()
   readonly #stop = new AbortController()
   readonly #waiters: Waiters
@@ -93,7 +97,7 @@ export class LiveViews {
     store: LogStore,
     clock: Clock,
     logger: LiveViewsLogger,
-    { viewAgeMsMax, waitMsMax = WAIT_MS_MAX, examine }: LiveViewsOptions,
+    { viewAgeMsMax, waitMsMax = WAIT_MS_MAX, examine, findSubjectKey }: LiveViewsOptions,
   ) {
     this.#store = store
     this.#clock = clock
@@ -101,6 +105,7 @@ export class LiveViews {
     this.#ageMsMax = viewAgeMsMax
     this.#waiters = new Waiters(waitMsMax)
     this.#examine = examine
+    this.#findSubjectKey = findSubjectKey
   }
 
   async #start(): Promise<void> {
@@ -290,6 +295,7 @@ export class LiveViews {
       // Nothing is decided until the end of these entries has been read and authenticated.
       if (!page.isEnd) this.#confirmedAt = undefined
       await this.#log.apply(page)
+      await this.#addSubjectKeys(page.entries)
       if (this.#isFailing) this.#logger.info({ position: this.position }, 'the log can be read again')
       this.#isFailing = false
       if (page.isEnd) {
@@ -304,6 +310,13 @@ export class LiveViews {
       for (const reader of this.#readers) reader.applied(page.entries, page.isEnd)
       this.#waiters.check()
       if (page.isEnd) onLoaded()
+    }
+  }
+
+  async #addSubjectKeys(entries: readonly LoggedEntry[]): Promise<void> {
+    for (const { entry } of entries) {
+      const view = this.view(entry.site_id)
+      if (view !== undefined) view.subjectKey ??= await this.#findSubjectKey?.(view.siteId)
     }
   }
 

@@ -11,6 +11,7 @@ const REVOCATION: ReadonlySet<EndpointId> = new Set([
   'revoke_user',
   'revoke_credential',
   'reinstate_user',
+  'sign_out_user',
   'propagation_receipt',
 ])
 

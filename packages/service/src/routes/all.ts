@@ -9,6 +9,7 @@ import { forwardAuth } from './api/auth/verify.ts'
 import { protectedAction } from './api/protected/action.ts'
 import { listAudit } from './api/sites/audit.ts'
 import { listCredentials } from './api/sites/credentials.ts'
+import { cutOffIssuer, cutOffSite, revokeHolder } from './api/sites/cut-offs.ts'
 import { listDeliveries, replayDelivery } from './api/sites/deliveries.ts'
 import { acknowledge } from './api/sites/feed/ack.ts'
 import { feed } from './api/sites/feed.ts'
@@ -27,6 +28,7 @@ import { reinstateUser } from './api/wallet/reinstate-user.ts'
 import { revocationStatus } from './api/wallet/revocation-status.ts'
 import { revokeCredential } from './api/wallet/revoke.ts'
 import { revokeUser } from './api/wallet/revoke-user.ts'
+import { signOutUser } from './api/wallet/sign-out-user.ts'
 import { asset } from './assets.ts'
 import { present } from './auth/present.ts'
 import { signInCallback, signInCallbackByForm } from './auth/sdk-callback.ts'
@@ -58,6 +60,10 @@ export const routes: Routes = {
   revoke_user: revokeUser,
   revoke_credential: revokeCredential,
   reinstate_user: reinstateUser,
+  sign_out_user: signOutUser,
+  revoke_holder: revokeHolder,
+  cut_off_issuer: cutOffIssuer,
+  cut_off_site: cutOffSite,
   revocation_status: revocationStatus,
   issue_credential: issueCredential,
   create_offer: createOffer,

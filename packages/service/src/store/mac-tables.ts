@@ -43,6 +43,7 @@ export const macTables = {
       'return_urls',
       'bearer',
       'holder_proof',
+      'delegation',
       'credential_ttl_seconds_max',
       'hosts',
       'max_staleness_seconds_max',

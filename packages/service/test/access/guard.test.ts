@@ -96,6 +96,7 @@ forEachSharedStore('the guard', (open) => {
         returnUrls: [],
         bearer: 'on',
         holderProof: 'optional',
+        delegation: 'on',
         credentialTtlSecondsMax: undefined,
         pairwiseSecretSealed: 'x',
       },

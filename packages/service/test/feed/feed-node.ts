@@ -182,7 +182,7 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
         pairwiseSecretSealed,
       }
       const made = await deps.store.createSite(
-        { siteId, bearer: 'on', holderProof: 'optional', ...plain },
+        { siteId, bearer: 'on', holderProof: 'optional', delegation: 'on', ...plain },
         context(),
       )
       if (made === 'exists') throw new Error('a random name was taken')

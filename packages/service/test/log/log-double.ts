@@ -52,6 +52,7 @@ export class LogDouble {
     return this.append(siteId, 'site.changed', {
       bearer: 'on',
       holder_proof: 'optional',
+      delegation: 'on',
       credential_ttl_seconds_max: null,
     })
   }

@@ -57,7 +57,7 @@ describe('the tail of the log', () => {
     await store.append(
       A,
       'site.changed',
-      { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },
+      { bearer: 'on', holder_proof: 'optional', delegation: 'on', credential_ttl_seconds_max: null },
       { silent: true },
     )
     expect(positions(await next())).toEqual([1])

@@ -57,6 +57,7 @@ export function newSite(fields: Partial<NewSite> = {}): NewSite {
     returnUrls: ['https://a.example/back'],
     bearer: 'on',
     holderProof: 'optional',
+    delegation: 'on',
     credentialTtlSecondsMax: undefined,
     pairwiseSecretSealed: 'sealed',
     ...fields,

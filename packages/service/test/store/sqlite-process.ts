@@ -31,6 +31,7 @@ await store.createSite(
     returnUrls: [],
     bearer: 'on',
     holderProof: 'optional',
+    delegation: 'on',
     credentialTtlSecondsMax: undefined,
     pairwiseSecretSealed: '',
   },

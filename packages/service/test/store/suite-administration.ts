@@ -41,7 +41,12 @@ export function administrationSuite(store: TheStore): void {
         prev_hash: '0'.repeat(64),
         epoch: store().epoch,
       })
-      expect(first.body).toEqual({ bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 })
+      expect(first.body).toEqual({
+        bearer: 'off',
+        holder_proof: 'required',
+        delegation: 'on',
+        credential_ttl_seconds_max: 60,
+      })
     })
 
     it('keeps the hosts of a site, which verifiers do not hear of', async () => {

@@ -323,6 +323,7 @@ export function leaseSuite(store: TheStore): void {
         returnUrls: [],
         bearer: 'on',
         holderProof: 'optional',
+        delegation: 'on',
         credentialTtlSecondsMax: undefined,
       } as const
       const context = { actor: 'operator', atMs: NOW, requestId: undefined }
@@ -347,6 +348,7 @@ export function leaseSuite(store: TheStore): void {
         returnUrls: [],
         bearer: 'on',
         holderProof: 'optional',
+        delegation: 'on',
         credentialTtlSecondsMax: undefined,
       } as const
       const context = { actor: 'operator', atMs: NOW, requestId: undefined }

@@ -37,7 +37,12 @@ async function openSilent(host = '127.0.0.1', port = 0) {
 }
 
 async function deliveryTo(url: string, fields: Partial<DueDelivery> = {}): Promise<DueDelivery> {
-  const body = { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } as const
+  const body = {
+    bearer: 'on',
+    holder_proof: 'optional',
+    delegation: 'on',
+    credential_ttl_seconds_max: null,
+  } as const
   const head = { epoch: 'epoch000', seq: 0, hash: GENESIS_HASH }
   const entry = await createEntry(
     { siteId: SITE, kind: 'site.changed', body, at: '2026-11-14T12:00:00Z' },

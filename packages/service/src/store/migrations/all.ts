@@ -11,6 +11,7 @@ import { rowMacs } from './0010-row-macs.ts'
 import { openSignIns } from './0011-open-sign-ins.ts'
 import { leases } from './0012-leases.ts'
 import { rowsPutBack } from './0013-rows-put-back.ts'
+import { cutOffs } from './0014-cut-offs.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   openSignIns,
   leases,
   rowsPutBack,
+  cutOffs,
 ]

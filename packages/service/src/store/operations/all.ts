@@ -2,6 +2,7 @@ import { isLogRead, isRead, type LogRead, type Transaction } from '../transactio
 import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'
 import * as credentials from './credentials.ts'
+import * as cutOffs from './cut-offs.ts'
 import * as deliveries from './deliveries.ts'
 import * as derived from './derived.ts'
 import * as epoch from './epoch.ts'
@@ -33,6 +34,7 @@ const portOperations = {
   ...apiKeys,
   ...audit,
   ...credentials,
+  ...cutOffs,
   ...deliveries,
   ...derived,
   ...feedStreams,

@@ -233,13 +233,14 @@ function hasCompromised(found: Row, compromised: ReadonlySet<string>): boolean {
 }
 
 function* findSitesFault({ sites }: Expected, position: number): Transaction<DerivedFault | undefined> {
-  for (const [key, { bearer, holder_proof, credential_ttl_seconds_max, seq }] of sites) {
+  for (const [key, { bearer, holder_proof, delegation, credential_ttl_seconds_max, seq }] of sites) {
     const found = yield* row('SELECT * FROM sites WHERE site_id = $1', key)
     if (found === undefined) return { table: 'sites', key, fault: 'row_missing' }
     const isRight =
       found.entry_seq === seq &&
       found.bearer === bearer &&
       found.holder_proof === holder_proof &&
+      found.delegation === delegation &&
       found.credential_ttl_seconds_max === credential_ttl_seconds_max
     if (!isRight && !(yield* hasGrown(position))) return { table: 'sites', key, fault: 'row_differs' }
   }

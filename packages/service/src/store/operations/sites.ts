@@ -18,6 +18,7 @@ export interface NewSite {
   readonly hosts?: readonly string[] | undefined
   readonly bearer: 'on' | 'off'
   readonly holderProof: 'optional' | 'required'
+  readonly delegation: 'on' | 'off'
   readonly credentialTtlSecondsMax: number | undefined
   /** How long signed heads of the site are valid. Default 60. */
   readonly maxStalenessSecondsMax?: number
@@ -33,7 +34,7 @@ export interface Site extends NewSite {
 }
 
 export type SiteChanges = Partial<
-  Pick<NewSite, 'returnUrls' | 'bearer' | 'holderProof' | 'maxStalenessSecondsMax'>
+  Pick<NewSite, 'returnUrls' | 'bearer' | 'holderProof' | 'delegation' | 'maxStalenessSecondsMax'>
 > & {
   readonly name?: string | null
   readonly hosts?: readonly string[] | null
@@ -168,6 +169,7 @@ function toSettings(site: NewSite & Partial<Pick<Site, 'stalenessBefore'>>): Row
     return_urls: JSON.stringify(site.returnUrls),
     bearer: site.bearer,
     holder_proof: site.holderProof,
+    delegation: site.delegation,
     credential_ttl_seconds_max: site.credentialTtlSecondsMax ?? null,
     hosts: toListText(site.hosts),
     max_staleness_seconds_max: site.maxStalenessSecondsMax ?? STALENESS_SECONDS_DEFAULT,
@@ -184,6 +186,7 @@ function toSite(row: Row): Site {
     hosts: row.hosts === null ? undefined : json(row, 'hosts'),
     bearer: text(row, 'bearer') as Site['bearer'],
     holderProof: text(row, 'holder_proof') as Site['holderProof'],
+    delegation: text(row, 'delegation') as Site['delegation'],
     credentialTtlSecondsMax: optionalNumber(row, 'credential_ttl_seconds_max'),
     pairwiseSecretSealed: text(row, 'pairwise_secret_sealed'),
     maxStalenessSecondsMax: number(row, 'max_staleness_seconds_max'),
@@ -199,6 +202,11 @@ function toListText(list: readonly string[] | undefined): string | null {
   return list === undefined ? null : JSON.stringify(list)
 }
 
-function toState({ bearer, holderProof, credentialTtlSecondsMax }: NewSite): SettingsState {
-  return { bearer, holder_proof: holderProof, credential_ttl_seconds_max: credentialTtlSecondsMax ?? null }
+function toState({ bearer, holderProof, delegation, credentialTtlSecondsMax }: NewSite): SettingsState {
+  return {
+    bearer,
+    holder_proof: holderProof,
+    delegation,
+    credential_ttl_seconds_max: credentialTtlSecondsMax ?? null,
+  }
 }

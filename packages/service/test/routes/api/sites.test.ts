@@ -10,6 +10,7 @@ const settings = {
   hosts: ['shop.example', 'api.shop.example:8443'],
   bearer: 'off',
   holder_proof: 'required',
+  delegation: 'on',
   credential_ttl_seconds_max: 86_400,
   max_staleness_seconds_max: 120,
 }
@@ -41,6 +42,7 @@ forEachSharedStore('sites', (open) => {
         hosts: null,
         bearer: 'on',
         holder_proof: 'optional',
+        delegation: 'on',
         credential_ttl_seconds_max: null,
       })
     })

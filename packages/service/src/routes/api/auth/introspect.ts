@@ -32,7 +32,7 @@ function siteNeeded(): Problem {
 }
 
 function describe({ token, scope }: ActiveToken, baseUrl: string): Introspection {
-  const { siteId, credentialIds } = token
+  const { siteId, credentialIds, holders } = token
   return {
     active: true,
     scope: scope.join(' '),
@@ -50,6 +50,7 @@ function describe({ token, scope }: ActiveToken, baseUrl: string): Introspection
     permission_id: token.permissionId,
     credential_id: credentialIds[0] as string,
     credential_chain: [...credentialIds],
+    holder_thumbprints: holders.filter((holder) => holder !== undefined),
     issuer: token.issuer,
     issuer_key: token.issuerKey.slice(token.issuerKey.indexOf('#') + 1),
     root_created_at: formatTime(token.signedAtMs),

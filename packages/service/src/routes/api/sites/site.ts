@@ -18,6 +18,7 @@ export const changeSite: Route<'change_site'> = async (request, deps) => {
     ...(body.hosts === undefined ? {} : { hosts: body.hosts }),
     ...(body.bearer === undefined ? {} : { bearer: body.bearer }),
     ...(body.holder_proof === undefined ? {} : { holderProof: body.holder_proof }),
+    ...(body.delegation === undefined ? {} : { delegation: body.delegation }),
     ...(body.credential_ttl_seconds_max === undefined
       ? {}
       : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),

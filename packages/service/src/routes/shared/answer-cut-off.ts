@@ -1,0 +1,29 @@
+import { formatTime, type SiteId } from '@countersign/core'
+import type { CutOff } from '@countersign/core/contract'
+import type { CutOffDone } from '../../actions/cut-off.ts'
+import type { RouteAnswer } from '../../answer.ts'
+import type { Deps } from '../../deps.ts'
+import type { RouteRequest } from '../../route.ts'
+import { withPropagation } from './with-propagation.ts'
+
+/** The answer to a cut-off of any kind, after the wait that the caller prefers. */
+export function answerCutOff(
+  request: Pick<RouteRequest, 'preferWaitSeconds' | 'prefersDeniedEverywhere' | 'caller'>,
+  deps: Pick<Deps, 'verifiers' | 'log'>,
+  siteId: SiteId,
+  kind: CutOff['kind'],
+  target: string,
+  { epoch, seq, beforeMs, alreadyRevoked }: CutOffDone,
+): Promise<RouteAnswer> {
+  const body: CutOff = {
+    success: true,
+    kind,
+    site_id: siteId,
+    target,
+    before: formatTime(beforeMs),
+    already_revoked: alreadyRevoked,
+    epoch,
+    seq,
+  }
+  return withPropagation(request, deps, siteId, { epoch, seq, atMs: beforeMs }, body)
+}
