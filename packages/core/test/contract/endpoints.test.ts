@@ -18,6 +18,7 @@ GET /api/auth/verify 200
 POST /api/wallet/revoke-user 200
 POST /api/wallet/revoke 200
 POST /api/wallet/reinstate-user 200
+POST /api/wallet/sign-out-user 200
 GET /api/wallet/revocation-status 200
 POST /api/wallet/credentials 201
 POST /api/wallet/offers 201
@@ -39,6 +40,9 @@ POST /api/sites 201
 GET /api/sites 200
 GET /api/sites/{site_id} 200
 PATCH /api/sites/{site_id} 200
+POST /api/sites/{site_id}/cut-off 200
+POST /api/sites/{site_id}/cut-off-issuer 200
+POST /api/sites/{site_id}/revoke-holder 200
 POST /api/sites/{site_id}/issuers 201
 GET /api/sites/{site_id}/issuers 200
 PATCH /api/sites/{site_id}/issuers/{issuer} 200

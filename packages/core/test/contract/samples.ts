@@ -54,6 +54,10 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
   revoke_user: { ppid: PPID, site_id: SITE, reason: 'left the company' },
   revoke_credential: { credential_id: CREDENTIAL_ID, site_id: SITE, reason: 'rotated' },
   reinstate_user: { ppid: PPID, site_id: SITE, reason: 'came back' },
+  sign_out_user: { ppid: PPID, site_id: SITE, reason: 'lost phone' },
+  revoke_holder: { holder_key: `did:key:${MULTIKEY}`, reason: 'stolen' },
+  cut_off_issuer: { issuer: 'did:web:issuer.example', reason: 'breach' },
+  cut_off_site: { confirm: SITE, reason: 'breach' },
   issue_credential: {
     site_id: SITE,
     user_ref: 'user-7',
@@ -165,6 +169,17 @@ const issuer = {
   label: null,
   created_at: AT,
 }
+const cutOff = {
+  success: true,
+  kind: 'user.signed_out',
+  site_id: SITE,
+  target: PPID,
+  before: AT,
+  already_revoked: false,
+  epoch: EPOCH,
+  seq: 43,
+}
+
 const revocation = {
   success: true,
   credential_id: CREDENTIAL_ID,
@@ -287,6 +302,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       permission_id: 'perm_orders',
       credential_id: CREDENTIAL_ID,
       credential_chain: [CREDENTIAL_ID],
+      holder_thumbprints: ['A'.repeat(43)],
       issuer: 'did:web:issuer.example',
       issuer_key: 'key-1',
       root_created_at: '2026-11-15T09:00:00Z',
@@ -316,6 +332,10 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       seq: 43,
     },
   ],
+  sign_out_user: [{ ...cutOff, propagation }],
+  revoke_holder: [{ ...cutOff, kind: 'holder.revoked', target: 'A'.repeat(43), already_revoked: true }],
+  cut_off_issuer: [{ ...cutOff, kind: 'issuer.cut_off', target: 'did:web:issuer.example' }],
+  cut_off_site: [{ ...cutOff, kind: 'site.cut_off', target: SITE }],
   revocation_status: [
     {
       success: true,

@@ -34,6 +34,7 @@ function allow(id: string, changes: Partial<Credential> = {}, siteId = 'a.exampl
     presented: 'credential',
     subject,
     credential,
+    holders: [],
     holder: 'unbound',
   } as unknown as AllowCredential
 }

@@ -53,6 +53,8 @@ describe('the token finder', () => {
       scope: ['orders:read'],
       permissionId: 'perm_x',
       credentialIds: ['cred_child000', 'cred_root0000'],
+      holders: [undefined, undefined],
+      isDelegated: true,
       issuer: 'did:key:z6Mk',
       issuerKey: 'did:key:z6Mk#z6Mk',
       signedAtMs: 1,

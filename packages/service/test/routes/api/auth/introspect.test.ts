@@ -35,6 +35,7 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
       permission_id: 'perm_orders',
       credential_id: id,
       credential_chain: [id],
+      holder_thumbprints: [],
       issuer: issuer.did,
       issuer_key: issuer.keyId,
       root_created_at: (document as { proof: { created: string } }).proof.created,

@@ -70,7 +70,7 @@ forEachSharedStore('cut-offs', (open) => {
       expect(first).toMatchObject({ status: 200, body: { target: thumbprint, already_revoked: false } })
       expect(await status(bound.credential_id)).toBe('revoked')
       expect(await status(other.credential_id)).toBe('active')
-      node.clock.pass(60_000)
+      node.clock.pass(1000)
       expect(await status((await issue({ holder_key: did })).credential_id)).toBe('revoked')
       const again = await node.admin('revoke_holder', { params: { site_id: A }, body: { thumbprint } })
       expect(again.body).toMatchObject({ already_revoked: true, before: first.body.before })
