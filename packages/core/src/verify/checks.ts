@@ -28,9 +28,6 @@ import { type Holders, listHolders } from './holders.ts'
 import { checkScopeGranted, limitScope } from './scope.ts'
 import type { RevocationData } from './trust.ts'
 
-/** Returns a denial, or undefined to continue. Access is granted only after the last check. */
-export type Check = (context: VerificationContext) => Denial | undefined | Promise<Denial | undefined>
-
 /**
  * Stale data denies everything with this one code: the list of trusted issuers may be stale too, so
  * no other answer would be reliable.

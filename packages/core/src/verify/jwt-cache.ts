@@ -1,12 +1,12 @@
-import type { JwtFacts, JwtPolicy } from '../jwt/claims.ts'
-import type { JwtKey } from '../jwt/jwk.ts'
+import type { JwtFacts } from '../jwt/claims.ts'
 import type { UnverifiedJwt } from '../jwt/read.ts'
 import type { Grounds } from './grounds.ts'
+import type { OAuthIssuer, TrustedJwtKey } from './trust.ts'
 
-/** A token whose signature was valid under `key` and whose claims were acceptable under `policy`. */
+/** A token with a valid signature under `key` and claims that `issuer` accepts. */
 export interface VerifiedJwt {
-  readonly policy: JwtPolicy
-  readonly key: JwtKey
+  readonly issuer: OAuthIssuer
+  readonly key: TrustedJwtKey
   readonly read: UnverifiedJwt
   readonly facts: JwtFacts
   readonly grounds: Grounds

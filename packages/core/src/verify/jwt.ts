@@ -14,13 +14,13 @@ import {
 import { checkDpopProof, consumeProof } from '../jwt/dpop.ts'
 import { JWT_CHARS_MAX, readJwt, type UnverifiedJwt } from '../jwt/read.ts'
 import { fitsAlgorithm, verifyJwtSignature } from '../jwt/signature.ts'
-import { crypto } from '../proof/crypto.ts'
 import { checkAge } from './checks.ts'
 import { CheckOrderError } from './context.ts'
-import { type AllowJwt, toViewStamp } from './decision.ts'
+import { type AllowJwt, toViewStamp, type Verdict } from './decision.ts'
 import type { Demand } from './demand.ts'
 import { checkExpiry, checkGrounds, checkNotRevoked, checkRetirement, type Grounds } from './grounds.ts'
 import type { VerifiedJwt } from './jwt-cache.ts'
+import { type Check, runChecks } from './run-checks.ts'
 import { checkScopeGranted } from './scope.ts'
 import type { OAuthIssuer, RevocationData, TrustedJwtKey } from './trust.ts'
 
@@ -36,6 +36,7 @@ export class JwtContext {
   readonly presented: PresentedJwt
   readonly demand: Demand
   readonly data: RevocationData
+  /** The cache key of this token. Undefined without a cache. */
   digest: string | undefined
   cached: VerifiedJwt | undefined
   #read: UnverifiedJwt | undefined
@@ -78,7 +79,7 @@ export class JwtContext {
   }
 }
 
-type JwtCheck = (context: JwtContext) => Denial | undefined | Promise<Denial | undefined>
+type JwtCheck = Check<JwtContext>
 
 /** All checks of an access token, in this order. `explain` runs the same list. */
 export const jwtChecks = [
@@ -94,6 +95,8 @@ export const jwtChecks = [
   ['holder', checkHolder],
 ] as const satisfies readonly (readonly [string, JwtCheck])[]
 
+const runs: readonly JwtCheck[] = jwtChecks.map(([, run]) => run)
+
 /** One answer for everything that is wrong with a token: the caller learns only that it is invalid. */
 const invalidToken = deny(
   'token_invalid',
@@ -105,18 +108,22 @@ const proofRequired = deny(
   'This site or this token requires a DPoP proof with every request. Send the token with the DPoP scheme and a proof.',
 )
 
-export async function decideJwt(
+/** Synchronous unless a digest, a signature, a derived id or a nonce is asynchronous. */
+export function decideJwt(
   presented: PresentedJwt,
   demand: Demand,
   data: RevocationData,
-): Promise<AllowJwt | Denial> {
+): Verdict | Promise<Verdict> {
   const context = new JwtContext(presented, demand, data)
-  for (const [, check] of jwtChecks) {
-    const denial = await check(context)
-    if (denial !== undefined) return denial
-  }
-  // Entries may have been applied in the meantime, so check again what they can change.
-  return recheckJwt(context.verified, demand, data) ?? toAllow(context)
+  const denial = runChecks(runs, context)
+  if (denial instanceof Promise)
+    // Entries may have been applied in the meantime, so check again what they can change.
+    return denial.then((later) => toVerdict(context, later ?? recheckJwt(context.verified, demand, data)))
+  return toVerdict(context, denial)
+}
+
+function toVerdict(context: JwtContext, denial: Denial | undefined): Verdict {
+  return denial === undefined ? toAllow(context) : { ...denial, view: toViewStamp(context.data) }
 }
 
 /**
@@ -124,7 +131,7 @@ export async function decideJwt(
  * entry or the clock can change is checked again. Never waits.
  */
 export function recheckJwt(
-  { read, facts, grounds, policy }: VerifiedJwt,
+  { read, facts, grounds, issuer: { policy } }: VerifiedJwt,
   demand: Pick<Demand, 'scope' | 'anyScope' | 'nowMs'>,
   data: RevocationData,
 ): Denial | undefined {
@@ -137,13 +144,33 @@ export function recheckJwt(
   return toTokenDenial(checkGrounds(grounds, data.site, demand.nowMs)) ?? checkScopeGranted(now.scope, demand)
 }
 
-/** Finds the token in the cache, or reads it. */
-async function checkReading(context: JwtContext): Promise<Denial | undefined> {
-  const { presented, data } = context
-  if (presented.jwt.length > JWT_CHARS_MAX) return invalidToken
-  context.digest = await crypto.sha256Latin1(presented.jwt)
-  context.cached = data.jwts?.find(context.digest)
-  const read = context.cached?.read ?? readJwt(presented.jwt)
+/** Finds the token in the cache, or reads it. Only tokens that were verified before are memoized. */
+function checkReading(context: JwtContext): Denial | undefined | Promise<Denial | undefined> {
+  const { jwt } = context.presented
+  const { signatures } = context.data
+  if (jwt.length > JWT_CHARS_MAX) return invalidToken
+  if (signatures === undefined) return checkUncached(context)
+  const known = signatures.findDigest(jwt)
+  if (known !== undefined) return checkCached(context, known)
+  const later = (digest: string) => {
+    const denial = checkCached(context, digest)
+    if (context.cached !== undefined) signatures.memoize(jwt, digest)
+    return denial
+  }
+  const digest = signatures.digest(jwt)
+  return typeof digest === 'string' ? later(digest) : digest.then(later)
+}
+
+function checkCached(context: JwtContext, digest: string): Denial | undefined {
+  context.digest = digest
+  context.cached = context.data.signatures?.jwts.find(digest)
+  if (context.cached === undefined) return checkUncached(context)
+  context.read = context.cached.read
+  return undefined
+}
+
+function checkUncached(context: JwtContext): Denial | undefined {
+  const read = readJwt(context.presented.jwt)
   if (read === undefined) return invalidToken
   context.read = read
   return undefined
@@ -162,37 +189,62 @@ function checkIssuer(context: JwtContext): Denial | undefined {
  * of them fits its algorithm.
  */
 function checkKey(context: JwtContext): Denial | undefined {
-  const { alg, kid } = context.read.header
-  if (kid !== undefined && typeof kid !== 'string') return invalidToken
-  const fitting = [...context.issuer.keys.values()].filter(
-    (each) => (kid === undefined || each.kid === kid) && fitsAlgorithm(each.key, alg),
-  )
-  const [key, ...others] = fitting
-  if (key === undefined || others.length > 0 || key.status === 'compromised') return invalidToken
+  const { cached, issuer } = context
+  const key = cached?.issuer === issuer ? cached.key : selectKey(context.read, issuer)
+  if (key === undefined || key.status === 'compromised') return invalidToken
   context.key = key
   return undefined
 }
 
-async function checkSignature(context: JwtContext): Promise<Denial | undefined> {
-  const { cached, key } = context
-  if (cached?.key === key.key) return undefined
-  context.cached = undefined
-  return (await verifyJwtSignature(context.read, key.key)) ? undefined : invalidToken
+function selectKey(
+  { header: { alg, kid } }: UnverifiedJwt,
+  { keys }: OAuthIssuer,
+): TrustedJwtKey | undefined {
+  if (kid !== undefined && typeof kid !== 'string') return undefined
+  const [key, ...others] = [...keys.values()].filter(
+    (each) => (kid === undefined || each.kid === kid) && fitsAlgorithm(each.key, alg),
+  )
+  return others.length === 0 ? key : undefined
 }
 
-async function checkClaims(context: JwtContext): Promise<Denial | undefined> {
-  const { cached, issuer, key, read, data, digest } = context
-  if (cached?.policy === issuer.policy) {
+function checkSignature(context: JwtContext): Denial | undefined | Promise<Denial | undefined> {
+  const { cached, key, read } = context
+  if (cached?.key.key === key.key) return undefined
+  context.cached = undefined
+  const isValid = verifyJwtSignature(read, key.key)
+  return typeof isValid === 'boolean' ? toSignatureDenial(isValid) : isValid.then(toSignatureDenial)
+}
+
+function toSignatureDenial(isValid: boolean): Denial | undefined {
+  return isValid ? undefined : invalidToken
+}
+
+function checkClaims(context: JwtContext): Denial | undefined | Promise<Denial | undefined> {
+  const { cached, issuer, key } = context
+  if (cached?.issuer === issuer) {
     context.verified = cached
     return checkRetired(context)
   }
+  if (cached?.issuer.policy !== issuer.policy) return readClaims(context)
+  // Only the keys of the issuer have changed since the token was cached.
+  keep(context, { ...cached, issuer, key })
+  return checkRetired(context)
+}
+
+async function readClaims(context: JwtContext): Promise<Denial | undefined> {
+  const { issuer, key, read, data } = context
   const { subjectKey } = data.site
   const facts = readJwtFacts(read, issuer.policy)
   if (isJwtFault(facts) || subjectKey === undefined) return invalidToken
   const grounds = await toJwtGrounds(facts, read, issuer, key, subjectKey)
-  context.verified = { policy: issuer.policy, key: key.key, read, facts, grounds }
-  if (digest !== undefined) data.jwts?.set(digest, context.verified)
+  keep(context, { issuer, key, read, facts, grounds })
   return checkRetired(context)
+}
+
+function keep(context: JwtContext, verified: VerifiedJwt): void {
+  const { data, digest } = context
+  context.verified = verified
+  if (digest !== undefined) data.signatures?.jwts.set(digest, verified)
 }
 
 function checkRetired({ verified, key }: JwtContext): Denial | undefined {
@@ -207,18 +259,22 @@ function checkTime({ verified: { facts, grounds }, demand: { nowMs } }: JwtConte
 }
 
 /** The last check, because it is the only one with a side effect: it consumes the `jti` of a proof. */
-async function checkHolder(context: JwtContext): Promise<Denial | undefined> {
-  const { presented, demand, data, verified } = context
+function checkHolder(context: JwtContext): Denial | undefined | Promise<Denial | undefined> {
+  const { presented, data, verified } = context
   const { holderThumbprint } = verified.facts
-  if (holderThumbprint === undefined) {
-    if (presented.scheme === 'DPoP') return invalidToken
-    return data.site.settings.holderProof === 'required' ? proofRequired : undefined
-  }
-  const { request, nonces, nowMs } = demand
+  if (holderThumbprint !== undefined) return checkPossession(context, holderThumbprint)
+  if (presented.scheme === 'DPoP') return invalidToken
+  return data.site.settings.holderProof === 'required' ? proofRequired : undefined
+}
+
+async function checkPossession(
+  { presented, demand: { request, nonces, nowMs } }: JwtContext,
+  thumbprint: string,
+): Promise<Denial | undefined> {
   if (presented.scheme !== 'DPoP' || request === undefined || nonces === undefined) return proofRequired
-  const proof = await checkDpopProof(request, { token: presented.jwt, thumbprint: holderThumbprint, nowMs })
+  const proof = await checkDpopProof(request, { token: presented.jwt, thumbprint, nowMs })
   if (!proof.ok) return proof
-  return consumeProof(proof, holderThumbprint, nonces, nowMs)
+  return consumeProof(proof, thumbprint, nonces, nowMs)
 }
 
 async function toJwtGrounds(

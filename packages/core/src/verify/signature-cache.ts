@@ -4,6 +4,7 @@ import { crypto } from '../proof/crypto.ts'
 import type { PublicKey } from '../proof/keys.ts'
 import { HeaderDigestCache } from './header-digest-cache.ts'
 import type { Holders } from './holders.ts'
+import { JwtCache } from './jwt-cache.ts'
 
 /**
  * A credential with valid signatures, stored under the digest of the exact header text that carried
@@ -35,6 +36,8 @@ const HEADER_SLOTS_MAX = 2048
  * set. When both sets are full, the last entry of the first set is replaced.
  */
 export class SignatureCache {
+  /** Access tokens of OAuth issuers. They share the memoized texts with the headers. */
+  readonly jwts: JwtCache
   size = 0
   private readonly setMask: number
   private readonly slots: (VerifiedCredential | undefined)[]
@@ -56,6 +59,7 @@ export class SignatureCache {
       throw new TypeError('capacity must be a whole number from 1 to 16,777,216')
     const slots = Math.max(WAYS, 2 ** Math.ceil(Math.log2(capacity)))
     this.setMask = slots / WAYS - 1
+    this.jwts = new JwtCache({ capacity: slots })
     this.headers = new HeaderDigestCache(Math.min(slots / WAYS, HEADER_SLOTS_MAX))
     this.slots = new Array<VerifiedCredential | undefined>(slots).fill(undefined)
     this.tags = new Uint32Array(slots)

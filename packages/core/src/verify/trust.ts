@@ -4,7 +4,6 @@ import type { SubjectKey } from '../jwt/derived-ids.ts'
 import type { JwtKey } from '../jwt/jwk.ts'
 import type { LogHead, Revocation } from '../log/position.ts'
 import type { PublicKey } from '../proof/keys.ts'
-import type { JwtCache } from './jwt-cache.ts'
 import type { SignatureCache } from './signature-cache.ts'
 
 /**
@@ -111,8 +110,6 @@ export interface RevocationData {
   readonly site: SiteData
   readonly ageMs: number
   readonly ageMsMax: number
-  /** Saves the signature check of a header that was verified before. */
-  /** Saves the signature check of an access token that was verified before. */
-  readonly jwts?: Pick<JwtCache, 'find' | 'set'>
-  readonly signatures?: Pick<SignatureCache, 'digest' | 'findDigest' | 'memoize' | 'find' | 'set'>
+  /** Saves the signature check of a header or an access token that was verified before. */
+  readonly signatures?: Pick<SignatureCache, 'digest' | 'findDigest' | 'memoize' | 'find' | 'set' | 'jwts'>
 }

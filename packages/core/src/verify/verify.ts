@@ -5,6 +5,7 @@ import { VerificationContext } from './context.ts'
 import { type Allow, toViewStamp, type Verdict } from './decision.ts'
 import type { Demand, VerifierInput } from './demand.ts'
 import { decideJwt } from './jwt.ts'
+import { type Check, runChecks } from './run-checks.ts'
 import type { TokenFacts } from './token.ts'
 import { findTokenScope } from './token-checks.ts'
 import type { RevocationData } from './trust.ts'
@@ -27,10 +28,10 @@ export const credentialChecks = [
   ['revocation', check.checkRevocation],
   ['scope', check.checkScope],
   ['holder', check.checkHolder],
-] as const satisfies readonly (readonly [string, check.Check])[]
+] as const satisfies readonly (readonly [string, Check<VerificationContext>])[]
 
 /** The checks without names: destructuring the pairs costs an eighth of a cached verification. */
-const runs: readonly check.Check[] = credentialChecks.map(([, run]) => run)
+const runs: readonly Check<VerificationContext>[] = credentialChecks.map(([, run]) => run)
 
 /**
  * Decides whether the presented credential or token satisfies the demand. Reads no clock, network
@@ -54,33 +55,17 @@ export function decide(
   demand: Demand,
   data: RevocationData,
 ): Verdict | Promise<Verdict> {
-  if ('jwt' in presented)
-    return decideJwt(presented, demand, data).then((verdict) =>
-      verdict.ok ? verdict : { ...verdict, view: toViewStamp(data) },
-    )
+  if ('jwt' in presented) return decideJwt(presented, demand, data)
   if ('token' in presented) return decideToken(presented.token, demand, data)
   const context = new VerificationContext(presented, demand, data)
-  for (let i = 0; i < runs.length; i++) {
-    const answer = (runs[i] as check.Check)(context)
-    // Most checks are synchronous. A cached verification takes 0.55 µs, with an `await` for each
-    // check 2.6 µs.
-    if (answer instanceof Promise) return decideLater(context, answer, i + 1)
-    if (answer !== undefined) return { ...answer, view: toViewStamp(data) }
-  }
-  return allowed(context)
+  const denial = runChecks(runs, context)
+  // Entries may have been applied in the meantime, so check again what they can change.
+  if (denial instanceof Promise)
+    return denial.then((later) => toVerdict(context, later ?? check.recheck(context)))
+  return toVerdict(context, denial)
 }
 
-/** Continues after an asynchronous check, with the check at `next`. */
-async function decideLater(
-  context: VerificationContext,
-  waiting: Promise<Denial | undefined>,
-  next: number,
-): Promise<Verdict> {
-  let denial = await waiting
-  for (let i = next; denial === undefined && i < runs.length; i++)
-    denial = await (runs[i] as check.Check)(context)
-  // Entries may have been applied in the meantime, so check again what they can change.
-  denial ??= check.recheck(context)
+function toVerdict(context: VerificationContext, denial: Denial | undefined): Verdict {
   return denial === undefined ? allowed(context) : { ...denial, view: toViewStamp(context.data) }
 }
 

@@ -7,8 +7,8 @@ import { holderRequestFrom } from '../../src/holder/request.ts'
 import { deriveSessionId, deriveSubjectPpid, deriveTokenId } from '../../src/jwt/derived-ids.ts'
 import { parseJwtKey } from '../../src/jwt/jwk.ts'
 import { toJwtPolicy } from '../../src/log/oauth-issuer.ts'
-import { JwtCache } from '../../src/verify/jwt-cache.ts'
 import { recheckAccess } from '../../src/verify/recheck.ts'
+import { SignatureCache } from '../../src/verify/signature-cache.ts'
 import type { OAuthIssuer, RevocationData, TrustedJwtKey } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { oauthState } from '../log/log-sample.ts'
@@ -20,7 +20,7 @@ let privateKey: CryptoKey
 let issuer: OAuthIssuer
 let site: PlainSite
 let data: RevocationData
-let cache: JwtCache
+let cache: SignatureCache
 beforeEach(async () => {
   const pair = await generateKeyPair('ES256')
   privateKey = pair.privateKey
@@ -36,8 +36,8 @@ beforeEach(async () => {
   }
   site = new PlainSite()
   site.oauthIssuers.set(ISSUER, issuer)
-  cache = new JwtCache()
-  data = createData(site, { jwts: cache })
+  cache = new SignatureCache()
+  data = createData(site, { signatures: cache })
 })
 
 const claims = (changed: object = {}) => ({
@@ -76,7 +76,7 @@ test('an access token is accepted, with ids derived from its claims', async () =
     },
     jwt: { facts: { subject: 'alice', issuer: ISSUER, jti: 'token-1' } },
   })
-  expect(cache.size).toBe(1)
+  expect(cache.jwts.size).toBe(1)
 })
 
 describe('token_invalid', () => {
@@ -125,7 +125,6 @@ test('a token without kid is accepted only if exactly one key fits', async () =>
   expect(await codeOf(jwt)).toBe('allowed')
   if (method === undefined || key === undefined) throw new Error('the issuer has a key')
   site.oauthIssuers.set(ISSUER, { ...issuer, keys: new Map([...issuer.keys, [`${method}2`, key]]) })
-  cache = new JwtCache()
   expect(await codeOf(jwt)).toBe('token_invalid')
 })
 
