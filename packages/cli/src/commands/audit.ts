@@ -1,5 +1,5 @@
 import type { Verb } from '../command.ts'
-import { connect, requireSite } from '../service/connection.ts'
+import { connectSite } from '../service/connection.ts'
 import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
 
 const LIMIT_DEFAULT = 50
@@ -15,8 +15,7 @@ export const audit: Verb = {
     `Lists ${LIMIT_DEFAULT} actions by default. Actions that concern no site: countersign operator-audit.`,
   ],
   async run(given, at) {
-    const { client, siteId } = await connect(given, at)
-    const site_id = requireSite({ siteId })
+    const { client, site_id } = await connectSite(given, at)
     const page = await loadPages(given, (part) => client.listAudit({ site_id, ...part }), LIMIT_DEFAULT)
     return printList(at, page, ['at', 'who', 'action', 'target', 'outcome', 'seq', 'reason'], (row) => [
       row.at,

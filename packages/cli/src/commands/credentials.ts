@@ -1,6 +1,6 @@
 import type { Verb } from '../command.ts'
 import { parseOneOf } from '../input/option-values.ts'
-import { connect, requireSite } from '../service/connection.ts'
+import { connectSite } from '../service/connection.ts'
 import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
 
 export const credentials: Verb = {
@@ -19,8 +19,7 @@ export const credentials: Verb = {
   ],
   async run(given, at) {
     const status = parseOneOf(given, 'status', ['active', 'revoked', 'expired'])
-    const { client, siteId } = await connect(given, at)
-    const site_id = requireSite({ siteId })
+    const { client, site_id } = await connectSite(given, at)
     const page = await loadPages(given, (part) =>
       client.listCredentials({ site_id, ppid: given.text('ppid'), status, ...part }),
     )

@@ -1,8 +1,8 @@
 import { UsageError, type Verb } from '../command.ts'
 import { parseScopes } from '../input/scopes.ts'
-import { orUsageError, readDevFile } from '../service/connection.ts'
+import { orUsageError, readDevFile, rejectUsage } from '../service/connection.ts'
 import { facts, jsonText } from '../terminal/output.ts'
-import { writeNewPrivate } from '../terminal/private-file.ts'
+import { printSecret } from '../terminal/private-file.ts'
 
 export const delegate: Verb = {
   words: [['<holder>', 'the key of the new holder: a did:key, or a file that keygen wrote']],
@@ -52,21 +52,21 @@ export const delegate: Verb = {
     const delegable = given.has('delegable')
     const { credential } = await agent
       .delegate({ scope, ttlSeconds, holderKey: to, delegable })
-      .catch((fault: unknown) => {
-        throw fault instanceof TypeError ? new UsageError(fault.message, { cause: fault }) : fault
-      })
-    const out = given.text('out')
-    if (out !== undefined) writeNewPrivate(out, `${jsonText(credential, 2)}\n`)
+      .catch(rejectUsage)
     const id = String(credential.id).replace('did:service:', '')
-    if (out === undefined) at.result({ credential, credential_id: id }, () => jsonText(credential, 2))
-    else at.result({ credential_id: id, file: out }, () => id)
+    printSecret(given, at, {
+      whole: { credential, credential_id: id },
+      secret: jsonText(credential, 2),
+      rest: { credential_id: id },
+      id,
+    })
     if (!at.isJson)
       at.note(
         facts([
           ['credential', id],
           ['for', to],
           ['expires', credential.validUntil],
-          ['file', out],
+          ['file', given.text('out')],
         ]),
       )
     return 0

@@ -1,9 +1,9 @@
 import { type Given, UsageError, type Verb } from '../command.ts'
 import { omitUndefined } from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
-import { connect, requireSite, resolveTarget } from '../service/connection.ts'
+import { connectSite, rejectUsage, requireSite, resolveTarget } from '../service/connection.ts'
 import { facts, jsonText, type Terminal } from '../terminal/output.ts'
-import { writeNewPrivate } from '../terminal/private-file.ts'
+import { printSecret } from '../terminal/private-file.ts'
 
 const LIFETIME_SECONDS_DEFAULT = 30 * 86_400
 const LIFETIME_SECONDS_MAX = 366 * 86_400
@@ -55,14 +55,12 @@ export const issue: Verb = {
         ? await issueRemotely(given, at, scope)
         : await issueLocally(given, at, scope)
     const { credential, credential_id, ppid, expires_at, user_revoked } = issued
-    const out = given.text('out')
-    if (out !== undefined) writeNewPrivate(out, `${jsonText(credential, 2)}\n`)
-    if (out === undefined) at.result(issued, () => jsonText(credential, 2))
-    else
-      at.result(
-        { credential_id, ppid, expires_at, ...(user_revoked && { user_revoked }), file: out },
-        () => credential_id,
-      )
+    printSecret(given, at, {
+      whole: issued,
+      secret: jsonText(credential, 2),
+      rest: { credential_id, ppid, expires_at, ...(user_revoked && { user_revoked }) },
+      id: credential_id,
+    })
     if (user_revoked)
       at.note(
         'This user is revoked, so the credential is rejected everywhere. Reinstate the user, then issue a new credential.',
@@ -73,7 +71,7 @@ export const issue: Verb = {
           ['credential', credential_id],
           ['user', ppid],
           ['expires', expires_at],
-          ['file', out],
+          ['file', given.text('out')],
         ]),
       )
     return 0
@@ -92,9 +90,9 @@ async function issueRemotely(given: Given, at: Terminal, scope: string[]): Promi
   const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
   if ((userRef === undefined) === (ppid === undefined))
     throw new UsageError('Give either --user-ref or --ppid.')
-  const { client, siteId } = await connect(given, at)
+  const { client, site_id } = await connectSite(given, at)
   return client.issueCredential({
-    site_id: requireSite({ siteId }),
+    site_id,
     ...(userRef === undefined ? { ppid: ppid ?? '' } : { user_ref: userRef }),
     scope,
     permission_id: given.text('permission-id'),
@@ -134,9 +132,7 @@ async function issueLocally(given: Given, at: Terminal, scope: string[]): Promis
     key,
     createdMs: nowMs,
   }
-  const credential = await issueCredential(grant, signer).catch((fault: unknown) => {
-    throw fault instanceof TypeError ? new UsageError(fault.message, { cause: fault }) : fault
-  })
+  const credential = await issueCredential(grant, signer).catch(rejectUsage)
   return { credential, credential_id: credentialId, ppid, expires_at: formatTime(validUntilMs) }
 }
 

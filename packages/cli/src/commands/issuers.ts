@@ -1,7 +1,8 @@
+import type { Client } from '@countersign/sdk'
 import { type Given, type Group, type Option, UsageError } from '../command.ts'
 import { omitUndefined, parseOneOf, requireOneOf, toClearedMembers } from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
-import { connect, requireSite } from '../service/connection.ts'
+import { connectSite } from '../service/connection.ts'
 import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts, table } from '../terminal/output.ts'
@@ -17,22 +18,7 @@ const MEMBERS: readonly Option[] = [
   ['--label <text>', 'a label for people'],
 ]
 
-interface Issuer {
-  readonly issuer: string
-  readonly status: string
-  readonly scope: readonly string[] | null
-  readonly credential_ttl_seconds_max: number | null
-  readonly label: string | null
-  readonly created_at: string
-  readonly keys: readonly {
-    readonly id: string
-    readonly key: string
-    readonly status: string
-    readonly retired_at?: string | undefined
-  }[]
-}
-
-function issuerText({ keys, ...issuer }: Issuer): string {
+function issuerText({ keys, ...issuer }: Awaited<ReturnType<Client['addIssuer']>>): string {
   const rows = keys.map(({ id, status, retired_at, key }) => [id, status, retired_at, key])
   return `${facts(Object.entries(issuer))}\n\n${table(['key', 'status', 'retired', 'multikey'], rows)}`
 }
@@ -50,8 +36,7 @@ export const issuers: Group = {
         ],
       ],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
-        const site_id = requireSite({ siteId })
+        const { client, site_id } = await connectSite(given, at)
         const page = await loadPages(given, (part) => client.listIssuers({ site_id, ...part }))
         return printList(
           at,
@@ -69,8 +54,7 @@ export const issuers: Group = {
         ['countersign issuers show did:web:issuer.example', 'show its keys, its limits and its status'],
       ],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
-        const site_id = requireSite({ siteId })
+        const { client, site_id } = await connectSite(given, at)
         const issuer = await requireListed(
           (part) => client.listIssuers({ site_id, ...part }),
           'issuer',
@@ -94,9 +78,9 @@ export const issuers: Group = {
       ],
       async run(given, at) {
         const members = toMembers(given)
-        const { client, siteId } = await connect(given, at)
+        const { client, site_id } = await connectSite(given, at)
         const issuer = await client.addIssuer({
-          site_id: requireSite({ siteId }),
+          site_id,
           issuer: given.word(0),
           ...members,
         })
@@ -129,8 +113,8 @@ export const issuers: Group = {
         }
         if (Object.keys(members).length === 0)
           throw new UsageError('Nothing to change. Give an option; see countersign issuers change --help')
-        const { client, siteId } = await connect(given, at)
-        const target = { site_id: requireSite({ siteId }), issuer: given.word(0) }
+        const { client, site_id } = await connectSite(given, at)
+        const target = { site_id, issuer: given.word(0) }
         const takes = [
           members.status === 'distrusted' &&
             `distrust ${target.issuer} at ${target.site_id} and reject all that it signed`,
@@ -177,8 +161,8 @@ export const issuers: Group = {
           'retired',
           'compromised',
         ] as const)
-        const { client, siteId } = await connect(given, at)
-        const target = { site_id: requireSite({ siteId }), issuer: given.word(0), key: given.word(1) }
+        const { client, site_id } = await connectSite(given, at)
+        const target = { site_id, issuer: given.word(0), key: given.word(1) }
         if (status !== 'active' || given.has('dry-run')) {
           const act = `set the key ${target.key} of ${target.issuer} to ${status}${status === 'compromised' ? ', permanently' : ''}`
           const answer = await confirmRemoval(given, at, {

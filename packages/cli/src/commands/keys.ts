@@ -1,10 +1,10 @@
 import { type Group, UsageError } from '../command.ts'
 import { parseScopes } from '../input/scopes.ts'
-import { connect, requireSite } from '../service/connection.ts'
+import { connectSite } from '../service/connection.ts'
 import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts } from '../terminal/output.ts'
-import { writeNewPrivate } from '../terminal/private-file.ts'
+import { printSecret } from '../terminal/private-file.ts'
 
 const PERMISSIONS =
   'tokens:introspect, tokens:revoke, credentials:issue, credentials:revoke, credentials:reinstate, feed:read, site:admin'
@@ -19,8 +19,7 @@ export const keys: Group = {
         ['countersign keys list --site shop.example', 'list the keys; their secrets are not stored'],
       ],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
-        const site_id = requireSite({ siteId })
+        const { client, site_id } = await connectSite(given, at)
         const page = await loadPages(given, (part) => client.listKeys({ site_id, ...part }))
         return printList(
           at,
@@ -43,8 +42,7 @@ export const keys: Group = {
       shares: ['site', 'service'],
       examples: [['countersign keys show key_01k…', 'show its permissions and its expiry']],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
-        const site_id = requireSite({ siteId })
+        const { client, site_id } = await connectSite(given, at)
         const key = await requireListed(
           (part) => client.listKeys({ site_id, ...part }),
           'key',
@@ -78,20 +76,21 @@ export const keys: Group = {
         if (permissions === undefined)
           throw new UsageError(`Missing --permissions (repeatable): ${PERMISSIONS}`)
         const expires = given.integer('expires-in-seconds', { min: 1, max: 3660 * 86_400 })
-        const { client, siteId } = await connect(given, at)
+        const { client, site_id } = await connectSite(given, at)
         const made = await client.createKey({
-          site_id: requireSite({ siteId }),
+          site_id,
           permissions: permissions as never,
           label: given.text('label'),
           expires_in_seconds: expires,
         })
-        const out = given.text('out')
-        if (out === undefined) at.result(made, () => made.api_key)
-        else {
-          writeNewPrivate(out, `${made.api_key}\n`)
-          at.result({ key_id: made.key_id, permissions: made.permissions, file: out }, () => made.key_id)
-        }
-        if (!at.isJson) at.note(`Key ${made.key_id}. It is shown only now.`)
+        const { key_id, permissions: granted, api_key } = made
+        printSecret(given, at, {
+          whole: made,
+          secret: api_key,
+          rest: { key_id, permissions: granted },
+          id: key_id,
+        })
+        if (!at.isJson) at.note(`Key ${key_id}. It is shown only now.`)
         return 0
       },
     },
@@ -106,8 +105,8 @@ export const keys: Group = {
         ],
       ],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
-        const target = { site_id: requireSite({ siteId }), key_id: given.word(0) }
+        const { client, site_id } = await connectSite(given, at)
+        const target = { site_id, key_id: given.word(0) }
         const removal = {
           act: `delete the key ${target.key_id} of ${target.site_id}`,
           plan: { action: 'keys delete', ...target },

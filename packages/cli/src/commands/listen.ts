@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { CommandError, UsageError, type Verb } from '../command.ts'
 import { parseScopes } from '../input/scopes.ts'
-import { connect, requireSite } from '../service/connection.ts'
+import { connectSite } from '../service/connection.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
 import { writeNewPrivate } from '../terminal/private-file.ts'
 import { untilStopped } from '../terminal/until-stopped.ts'
@@ -44,8 +44,7 @@ export const listen: Verb = {
       throw new UsageError('--forward must be a URL such as http://localhost:3000/hooks')
     const countMax = given.integer('count', { min: 1, max: 1_000_000_000 }) ?? Number.POSITIVE_INFINITY
     const kinds = parseScopes(given, 'kinds')
-    const { client, siteId } = await connect(given, at)
-    const site_id = requireSite({ siteId })
+    const { client, site_id } = await connectSite(given, at)
     const { verifyWebhook } = await import('@countersign/sdk')
     const stop = untilStopped()
     // A delivery may arrive before the response that contains the secret.

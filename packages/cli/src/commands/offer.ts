@@ -1,6 +1,6 @@
 import { UsageError, type Verb } from '../command.ts'
 import { parseScopes } from '../input/scopes.ts'
-import { connect, requireSite } from '../service/connection.ts'
+import { connectSite } from '../service/connection.ts'
 
 export const offer: Verb = {
   shares: ['site', 'service'],
@@ -26,9 +26,9 @@ export const offer: Verb = {
     if (scope === undefined) throw new UsageError('Missing --scope (repeatable).')
     if ((userRef === undefined) === (ppid === undefined))
       throw new UsageError('Give either --user-ref or --ppid.')
-    const { client, siteId } = await connect(given, at)
+    const { client, site_id } = await connectSite(given, at)
     const made = await client.createOffer({
-      site_id: requireSite({ siteId }),
+      site_id,
       ...(userRef === undefined ? { ppid: ppid ?? '' } : { user_ref: userRef }),
       scope,
       permission_id: given.text('permission-id'),

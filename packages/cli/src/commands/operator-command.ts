@@ -1,5 +1,6 @@
 import type * as Service from '@countersign/service'
 import { CommandError, type ExitCode, type Given, UsageError, type Verb } from '../command.ts'
+import { orUsageError } from '../service/connection.ts'
 import { barText, type Terminal, visible } from '../terminal/output.ts'
 
 /** What an operator command works with. Reading invalid settings throws a `UsageError`. */
@@ -50,13 +51,7 @@ export function operatorCommand(
 
 function createOperation(service: typeof Service, given: Given, at: Terminal): Operation {
   const sources = { flags: given.settings, env: at.env }
-  const read = <T>(reader: (from: typeof sources) => T): T => {
-    try {
-      return reader(sources)
-    } catch (fault) {
-      throw fault instanceof TypeError ? new UsageError(fault.message, { cause: fault }) : fault
-    }
-  }
+  const read = <T>(reader: (from: typeof sources) => T): T => orUsageError(() => reader(sources))
   const store = () => read(service.readStoreConfig)
   const masterKey = () => read(service.readMasterKeyConfig)
   return {

@@ -1,5 +1,5 @@
 import type { Verb } from '../command.ts'
-import { connect, requireSite } from '../service/connection.ts'
+import { connectSite } from '../service/connection.ts'
 import { facts } from '../terminal/output.ts'
 
 export const reinstate: Verb = {
@@ -14,10 +14,10 @@ export const reinstate: Verb = {
   ],
   about: ['Credentials signed from now on are accepted. Older ones stay revoked permanently.'],
   async run(given, at) {
-    const { client, siteId } = await connect(given, at)
+    const { client, site_id } = await connectSite(given, at)
     const done = await client.reinstateUser({
       ppid: given.word(0),
-      site_id: requireSite({ siteId }),
+      site_id,
       reason: given.text('reason'),
     })
     at.result(done, () =>

@@ -1,28 +1,12 @@
 import { UsageError, type Verb } from '../command.ts'
-import { connect, requireSite } from '../service/connection.ts'
-import { loadHolder } from '../service/holder.ts'
-import {
-  parseWaitSeconds,
-  propagationExit,
-  revokedText,
-  toCallOptions,
-  WAIT_SECONDS_MAX,
-  withReceipt,
-} from '../service/propagation.ts'
+import { connectRevoker, printRevocation, REVOCATION_OPTIONS } from '../service/propagation.ts'
 import { previewRevocation } from '../service/revocation-preview.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 
 export const revokeUser: Verb = {
   words: [['[ppid]', 'the user, did:service:ppid_…; not needed with --self']],
   shares: ['site', 'service', 'removal', 'credential'],
-  options: [
-    ['--reason <text>', 'why, for the audit; never sent to verifiers'],
-    [
-      '--wait [seconds]',
-      `wait until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`,
-    ],
-    ['--self', 'revoke yourself, with your own credential instead of a key'],
-  ],
+  options: [...REVOCATION_OPTIONS, ['--self', 'revoke yourself, with your own credential instead of a key']],
   examples: [
     [
       'countersign revoke-user did:service:ppid_… --reason "lost laptop" --wait 5',
@@ -44,11 +28,9 @@ export const revokeUser: Verb = {
     const isSelf = given.has('self')
     if (isSelf === (given.words[0] !== undefined))
       throw new UsageError('Missing user. Give the ppid of a user, or --self, but not both.')
-    const waitSeconds = parseWaitSeconds(given)
-    const { client, dev, siteId: chosen } = await connect(given, at)
-    const own = await loadHolder(given, dev)
-    const site_id = own === undefined ? requireSite({ siteId: chosen }) : own.siteId
-    const ppid = own === undefined ? given.word(0) : own.ppid
+    const revoker = await connectRevoker(given, at)
+    const { client, site_id, own, options } = revoker
+    const ppid = own?.ppid ?? given.word(0)
     const { details, plan } =
       isSelf || given.has('yes') ? { details: [], plan: {} } : await previewRevocation(client, site_id, ppid)
     const removal = {
@@ -58,12 +40,7 @@ export const revokeUser: Verb = {
     }
     const answer = await confirmRemoval(given, at, removal)
     if (answer !== undefined) return answer
-    const done = await client.revokeUser(
-      { ppid, site_id, reason: given.text('reason') },
-      toCallOptions(own, waitSeconds),
-    )
-    const revoked = await withReceipt(client, done, { site_id, waitSeconds, own, at })
-    at.result(revoked, () => revokedText(ppid, revoked))
-    return propagationExit(revoked, waitSeconds)
+    const done = await client.revokeUser({ ppid, site_id, reason: given.text('reason') }, options)
+    return printRevocation(revoker, at, ppid, done)
   },
 }

@@ -1,5 +1,5 @@
 import type { Verb } from '../command.ts'
-import { connect, requireSite } from '../service/connection.ts'
+import { connectSite } from '../service/connection.ts'
 import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
 
 export const tokens: Verb = {
@@ -8,8 +8,7 @@ export const tokens: Verb = {
   examples: [['countersign tokens --ppid did:service:ppid_…', 'list the bearer tokens of a user']],
   about: ['The tokens themselves are not shown, because the service does not store them.'],
   async run(given, at) {
-    const { client, siteId } = await connect(given, at)
-    const site_id = requireSite({ siteId })
+    const { client, site_id } = await connectSite(given, at)
     const page = await loadPages(given, (part) =>
       client.listTokens({ site_id, ppid: given.text('ppid'), ...part }),
     )

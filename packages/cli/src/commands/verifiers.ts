@@ -1,6 +1,6 @@
 import type { Client } from '@countersign/sdk'
 import type { ExitCode, Given, Verb } from '../command.ts'
-import { connect, requireSite } from '../service/connection.ts'
+import { connectSite } from '../service/connection.ts'
 import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { shortInstance } from '../service/propagation.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
@@ -24,8 +24,7 @@ export const verifiers: Verb = {
     'An instance that fails open and disconnected without guard.close() is listed as not_connected: it may still accept credentials, so receipts have no denied_everywhere_at. Dismiss it when its process has ended.',
   ],
   async run(given, at) {
-    const { client, siteId } = await connect(given, at)
-    const site_id = requireSite({ siteId })
+    const { client, site_id } = await connectSite(given, at)
     const start = given.text('dismiss')
     if (start !== undefined) return dismiss(given, at, client, site_id, start)
     const page = await loadPages(given, (part) => client.listVerifiers({ site_id, ...part }))

@@ -1,10 +1,10 @@
 import type { Group } from '../command.ts'
 import { parseScopes } from '../input/scopes.ts'
-import { connect, requireSite } from '../service/connection.ts'
+import { connectSite } from '../service/connection.ts'
 import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts } from '../terminal/output.ts'
-import { writeNewPrivate } from '../terminal/private-file.ts'
+import { printSecret } from '../terminal/private-file.ts'
 
 export const webhooks: Group = {
   verbs: {
@@ -14,8 +14,7 @@ export const webhooks: Group = {
       shares: ['site', 'service'],
       examples: [['countersign webhooks list --site shop.example', 'list the URLs that receive log entries']],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
-        const site_id = requireSite({ siteId })
+        const { client, site_id } = await connectSite(given, at)
         const page = await loadPages(given, (part) => client.listWebhooks({ site_id, ...part }))
         return printList(at, page, ['webhook', 'status', 'url', 'kinds', 'created'], (hook) => [
           hook.webhook_id,
@@ -32,8 +31,7 @@ export const webhooks: Group = {
       shares: ['site', 'service'],
       examples: [['countersign webhooks show wh_01k…', 'show its URL, kinds and status']],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
-        const site_id = requireSite({ siteId })
+        const { client, site_id } = await connectSite(given, at)
         const hook = await requireListed(
           (part) => client.listWebhooks({ site_id, ...part }),
           'webhook',
@@ -59,20 +57,16 @@ export const webhooks: Group = {
       ],
       about: ['To receive them on this machine while developing: countersign listen'],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
+        const { client, site_id } = await connectSite(given, at)
         const kinds = parseScopes(given, 'kinds')
         const made = await client.createWebhook({
-          site_id: requireSite({ siteId }),
+          site_id,
           url: given.word(0),
           ...(kinds && { kinds: kinds as never }),
         })
-        const out = given.text('out')
-        if (out === undefined) at.result(made, () => made.secret)
-        else {
-          writeNewPrivate(out, `${made.secret}\n`)
-          at.result({ webhook_id: made.webhook_id, file: out }, () => made.webhook_id)
-        }
-        if (!at.isJson) at.note(`Webhook ${made.webhook_id}. The secret is shown only now.`)
+        const { webhook_id, secret } = made
+        printSecret(given, at, { whole: made, secret, rest: { webhook_id }, id: webhook_id })
+        if (!at.isJson) at.note(`Webhook ${webhook_id}. The secret is shown only now.`)
         return 0
       },
     },
@@ -84,8 +78,8 @@ export const webhooks: Group = {
         ['countersign webhooks delete wh_01k… --yes', 'delete it; pending deliveries are not sent any more'],
       ],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
-        const target = { site_id: requireSite({ siteId }), webhook_id: given.word(0) }
+        const { client, site_id } = await connectSite(given, at)
+        const target = { site_id, webhook_id: given.word(0) }
         const removal = {
           act: `delete the webhook ${target.webhook_id}`,
           plan: { action: 'webhooks delete', ...target },
@@ -109,18 +103,13 @@ export const webhooks: Group = {
         ],
       ],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
+        const { client, site_id } = await connectSite(given, at)
         const made = await client.rotateWebhookSecret({
-          site_id: requireSite({ siteId }),
+          site_id,
           webhook_id: given.word(0),
         })
-        const out = given.text('out')
-        if (out === undefined) at.result(made, () => made.secret)
-        else {
-          const { secret, ...rest } = made
-          writeNewPrivate(out, `${secret}\n`)
-          at.result({ ...rest, file: out }, () => made.webhook_id)
-        }
+        const { secret, ...rest } = made
+        printSecret(given, at, { whole: made, secret, rest, id: made.webhook_id })
         if (!at.isJson)
           at.note(
             `The secret is shown only now. The previous one is valid until ${made.previous_valid_until}.`,
@@ -137,8 +126,8 @@ export const webhooks: Group = {
         ['countersign webhooks deliveries wh_01k… --limit 20', 'list delivered, pending and failed ones'],
       ],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
-        const target = { site_id: requireSite({ siteId }), webhook_id: given.word(0) }
+        const { client, site_id } = await connectSite(given, at)
+        const target = { site_id, webhook_id: given.word(0) }
         const page = await loadPages(given, (part) => client.listDeliveries({ ...target, ...part }), 50)
         return printList(
           at,
@@ -162,9 +151,9 @@ export const webhooks: Group = {
       shares: ['site', 'service'],
       examples: [['countersign webhooks replay dlv_01k…', 'send it again after you fixed the receiver']],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
+        const { client, site_id } = await connectSite(given, at)
         const delivery = await client.replayDelivery({
-          site_id: requireSite({ siteId }),
+          site_id,
           delivery_id: given.word(0),
         })
         at.result(delivery, () => facts(Object.entries(delivery)))

@@ -1,6 +1,5 @@
-import { checkHeartbeat, parseHeartbeat } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
-import { createFeedKeys, createSseReader } from '@countersign/sdk/feed'
+import { createFeedKeys, createSseReader, readHeartbeat } from '@countersign/sdk/feed'
 import type { Target } from '../service/connection.ts'
 import { type Finding, ok, problem, skipped } from './finding.ts'
 
@@ -12,6 +11,12 @@ const AGE_MS_MAX = 10_000
 const BUFFERED =
   'A proxy buffers the stream. nginx: set proxy_buffering off, and no gzip for text/event-stream. Caddy: flush_interval -1. Apache: SetEnv proxy-sendchunked 1. CDN: do not cache or transform it'
 
+/** A heartbeat, and when it arrived. */
+interface Heard {
+  readonly data: string
+  readonly atMs: number
+}
+
 /**
  * Checks that the feed arrives without buffering, is signed and is fresh. It waits for two
  * heartbeats.
@@ -21,7 +26,7 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
     return [skipped('feed', 'needs a site and a key with feed:read')]
   const stop = new AbortController()
   const timer = setTimeout(() => stop.abort(), HEARTBEATS_MS_MAX)
-  const heard: { readonly value: unknown; readonly atMs: number }[] = []
+  const heard: Heard[] = []
   // Receipts do not count an observer.
   const feed = `${baseUrl}/api/sites/${siteId}/feed?observe=1`
   try {
@@ -36,8 +41,7 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
     for await (const chunk of response.body ?? []) {
       for (const { event, data } of reader.push(chunk)) {
         if (event !== 'heartbeat') continue
-        const value: unknown = JSON.parse(data)
-        heard.push({ value, atMs: Date.now() })
+        heard.push({ data, atMs: Date.now() })
       }
       if (heard.length >= HEARTBEATS) break
     }
@@ -54,8 +58,9 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
     clearTimeout(timer)
     stop.abort()
   }
-  if (heard.length < HEARTBEATS) {
-    const words = heard.length === 0 ? 'no heartbeat arrives' : 'only one heartbeat arrives'
+  const [first] = heard
+  if (first === undefined || heard.length < HEARTBEATS) {
+    const words = first === undefined ? 'no heartbeat arrives' : 'only one heartbeat arrives'
     return [
       problem(
         'feed',
@@ -64,7 +69,7 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
       ),
     ]
   }
-  return [ok('feed', 'arrives without buffering'), await checkSigned(baseUrl, heard[0])]
+  return [ok('feed', 'arrives without buffering'), await checkSigned(baseUrl, first)]
 }
 
 async function describeRejection(response: Response): Promise<Finding | undefined> {
@@ -88,17 +93,12 @@ async function describeRejection(response: Response): Promise<Finding | undefine
   )
 }
 
-async function checkSigned(
-  baseUrl: string,
-  heard: { readonly value: unknown; readonly atMs: number } | undefined,
-): Promise<Finding> {
+async function checkSigned(baseUrl: string, heard: Heard): Promise<Finding> {
   const discovery = async () =>
     (await fetch(`${baseUrl}/.well-known/countersign`, { redirect: 'manual' })).json()
   const keys = createFeedKeys({ pinned: undefined, discovery, clock: systemClock })
-  const heartbeat = parseHeartbeat(heard?.value)
-  const key = heartbeat && (await keys.find(heartbeat.kid, new AbortController().signal))
-  const proof = heartbeat && key && (await checkHeartbeat(heartbeat, key))
-  if (proof === undefined || heard === undefined)
+  const { proof } = await readHeartbeat(heard, keys, new AbortController().signal)
+  if (proof === undefined)
     return problem(
       'view',
       'no feed key that the service lists has signed the heartbeats',

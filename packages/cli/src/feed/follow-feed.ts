@@ -1,9 +1,11 @@
-import { checkEntry, checkHeartbeat, type Entry, parseEntry, parseHeartbeat } from '@countersign/core'
+import type { Entry } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
 import {
   createFeedKeys,
   createSseReader,
   LogCorrupted,
+  readEntry,
+  readHeartbeat,
   ServiceError,
   type SseEvent,
   type VerifierApi,
@@ -50,14 +52,10 @@ export async function* followFeed(
       const reader = createSseReader()
       for await (const chunk of chunks) {
         for (const sent of reader.push(chunk)) {
-          const event =
-            sent.event === 'heartbeat' ? await readHeartbeat(sent) : await checkEntryEvent(sent, cursor)
+          const event = await (sent.event === 'heartbeat' ? checkHead(sent) : checkNext(sent, cursor))
           if (event === undefined) continue
           failures = 0
-          if (event.kind === 'entry') {
-            const { epoch, seq, hash } = event.entry
-            cursor = { epoch, seq, hash }
-          }
+          if (event.kind === 'entry') cursor = event.entry
           yield event
         }
       }
@@ -71,16 +69,14 @@ export async function* followFeed(
     }
   }
 
-  async function readHeartbeat({ data }: SseEvent): Promise<FeedEvent | undefined> {
-    const heartbeat = parseHeartbeat(JSON.parse(data))
-    const key = heartbeat && (await keys.find(heartbeat.kid, signal))
-    const proof = heartbeat && key && (await checkHeartbeat(heartbeat, key))
+  async function checkHead(sent: SseEvent): Promise<FeedEvent | undefined> {
+    const { proof } = await readHeartbeat(sent, keys, signal)
     if (proof === undefined) return undefined
     const { epoch, seq, hash } = cursor
     if (proof.epoch !== epoch || (proof.seq === seq && hash !== undefined && proof.hash !== hash))
       throw new LogCorrupted(
         'fork',
-        `the service signs ${proof.epoch}.${proof.seq}, which is not the log that was followed to ${epoch}.${seq}`,
+        `The service signs ${proof.epoch}.${proof.seq}, which is not the log that was followed to ${epoch}.${seq}`,
       )
     return { kind: 'proven', seq: proof.seq }
   }
@@ -91,20 +87,16 @@ function isFinal({ status }: ServiceError): boolean {
   return status >= 400 && status < 500 && status !== 429
 }
 
-async function checkEntryEvent({ event, data }: SseEvent, cursor: LogCursor): Promise<FeedEvent | undefined> {
-  const entry = parseEntry(JSON.parse(data))
-  if (entry?.kind !== event)
-    throw new LogCorrupted(
-      'entry_unreadable',
-      'the service sent an entry that this version cannot read; update it',
-    )
-  if (entry.epoch === cursor.epoch && entry.seq <= cursor.seq) return undefined
-  const isNext = entry.epoch === cursor.epoch && entry.seq === cursor.seq + 1
-  const isContinued = cursor.hash === undefined || entry.prev_hash === cursor.hash
-  if (!isNext || !isContinued || (await checkEntry(entry)) === undefined)
+/** Undefined for an entry that was read before. */
+async function checkNext(sent: SseEvent, cursor: LogCursor): Promise<FeedEvent | undefined> {
+  const entry = await readEntry(sent)
+  const { epoch, seq, hash } = cursor
+  if (entry.epoch === epoch && entry.seq <= seq) return undefined
+  const isContinued = hash === undefined || entry.prev_hash === hash
+  if (entry.epoch !== epoch || entry.seq !== seq + 1 || !isContinued)
     throw new LogCorrupted(
       'hole',
-      `entry ${entry.epoch}.${entry.seq} does not continue the log after ${cursor.epoch}.${cursor.seq}`,
+      `Entry ${entry.epoch}.${entry.seq} does not continue the log after ${epoch}.${seq}`,
     )
   return { kind: 'entry', entry }
 }

@@ -1,9 +1,10 @@
-import { checkSnapshot, SiteView } from '@countersign/core'
+import { SiteView } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
 import {
   createFeedKeys,
   createVerifierApi,
-  readSnapshot,
+  LogCorrupted,
+  loadSnapshot,
   ServiceError,
   type VerifierApi,
 } from '@countersign/sdk/feed'
@@ -17,25 +18,13 @@ import { requireSite, type Target } from '../service/connection.ts'
  */
 export async function loadSite(target: Target): Promise<SiteView> {
   const view = new SiteView({ siteId: requireSiteId(requireSite(target)) })
-  const service = createObserverApi(target)
-  const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
-  const { signal } = new AbortController()
-  const received = systemClock.read()
+  const api = createObserverApi(target)
+  const keys = createFeedKeys({ pinned: undefined, discovery: api.discovery, clock: systemClock })
+  const { monotonicMs } = systemClock.read()
   try {
-    const {
-      head,
-      end,
-      received: read,
-      load,
-    } = await readSnapshot(await service.snapshot(signal), (first) => view.beginLoad(first))
-    const key = await keys.find(end.kid, signal)
-    const proof = key && (await checkSnapshot(head, end, read, key))
-    if (proof === undefined || load.commit(proof) !== 'loaded')
-      throw new CommandError(
-        'snapshot_unsigned',
-        'The snapshot is not signed by any feed key of the service, so it was not used. Check --url and the proxy in front of the service.',
-      )
-    view.confirmHead(proof, { ...systemClock.read(), monotonicMs: received.monotonicMs })
+    const { load, proof } = await loadSnapshot({ api, keys }, view, new AbortController().signal)
+    if (load.commit(proof) !== 'loaded') throw new LogCorrupted('snapshot_unsigned')
+    view.confirmHead(proof, { ...systemClock.read(), monotonicMs })
     return view
   } catch (fault) {
     throw toFeedError(fault)
@@ -66,6 +55,11 @@ export function createObserverApi(target: Target): VerifierApi {
 
 /** Converts an error of the feed to one of the command line. */
 export function toFeedError(fault: unknown): unknown {
+  if (fault instanceof LogCorrupted && fault.code === 'snapshot_unsigned')
+    return new CommandError(
+      fault.code,
+      'The snapshot is not signed by any feed key of the service, so it was not used. Check --url and the proxy in front of the service.',
+    )
   if (!(fault instanceof ServiceError))
     return fault instanceof SyntaxError ? new CommandError('answer_unknown', fault.message) : fault
   const exit: ExitCode = fault.status === 0 ? 5 : fault.status === 401 || fault.status === 403 ? 4 : 1

@@ -80,6 +80,12 @@ export async function connect(
   }
 }
 
+/** A client, and the site of the call. Throws a `UsageError` when no site was given. */
+export async function connectSite(given: Given, at: Terminal, named?: string) {
+  const target = await connect(given, at, 'site', named)
+  return { ...target, site_id: requireSite(target) }
+}
+
 /** Throws a `UsageError` when no site was given. */
 export function requireSite({ siteId }: Pick<Target, 'siteId'>): string {
   if (siteId === undefined) throw new UsageError('Missing site. Give --site, or set COUNTERSIGN_SITE.')
@@ -91,10 +97,15 @@ export function orUsageError<T>(make: () => T): T {
   try {
     return make()
   } catch (fault) {
-    throw fault instanceof TypeError || fault instanceof RangeError
-      ? new UsageError(fault.message, { cause: fault })
-      : fault
+    return rejectUsage(fault)
   }
+}
+
+/** The same for a promise: `.catch(rejectUsage)`. */
+export function rejectUsage(fault: unknown): never {
+  throw fault instanceof TypeError || fault instanceof RangeError
+    ? new UsageError(fault.message, { cause: fault })
+    : fault
 }
 
 function findSite(given: Given, env: Terminal['env']): string | undefined {

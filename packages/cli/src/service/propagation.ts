@@ -1,48 +1,52 @@
 import type { CallOptions, Client } from '@countersign/sdk'
-import { type ExitCode, type Given, UsageError } from '../command.ts'
+import { type ExitCode, type Given, type Option, UsageError } from '../command.ts'
 import { omitUndefined } from '../input/option-values.ts'
 import { describeError } from '../terminal/describe-error.ts'
 import { facts, type Terminal, visible } from '../terminal/output.ts'
-import type { Holder } from './holder.ts'
+import { connect, requireSite } from './connection.ts'
+import { type Holder, loadHolder } from './holder.ts'
+
+/** The response to a revocation. */
+type Revoked = Awaited<ReturnType<Client['revokeUser' | 'revokeCredential']>>
 
 /** Which verifiers of the site have applied a log entry. */
-interface Propagation {
-  readonly connected: number
-  readonly acknowledged: number
-  readonly expected: number
-  readonly elapsed_ms: number
-  readonly committed_at: string
-  readonly denied_everywhere_at: string | null
-  readonly laggards: readonly (Named & { readonly seq: number })[]
-  readonly verifiers: readonly (Named & {
-    readonly state: string
-    readonly seq: number
-    readonly rejects_from: string | null
-  })[]
-  readonly exceptions: readonly Named[]
-}
+type Propagation = NonNullable<Revoked['propagation']>
+type Verifier = Propagation['verifiers'][number]
 
-interface Named {
-  readonly verifier_id: string
-  readonly instance_id: string | null
-}
-
-/** The members of the response to a revocation that are shown here. */
-export interface Revoked {
-  readonly credential_ids: readonly string[]
-  readonly already_revoked: boolean
-  readonly revoked_at: string
-  readonly tokens_revoked: number
-  readonly epoch: string
-  readonly seq: number
-  readonly propagation?: Propagation | undefined
-}
-
-export const WAIT_SECONDS_MAX = 30
+const WAIT_SECONDS_MAX = 30
 const LOOK_MS = 50
 
+/** The options of both revocations. */
+export const REVOCATION_OPTIONS: readonly Option[] = [
+  ['--reason <text>', 'why, for the audit; never sent to verifiers'],
+  [
+    '--wait [seconds]',
+    `wait until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`,
+  ],
+]
+
+/** What a command needs to revoke something. */
+export interface Revoker {
+  readonly client: Client
+  readonly site_id: string
+  /** With `--self`. */
+  readonly own: Holder | undefined
+  readonly options: CallOptions
+  readonly waitSeconds: number | undefined
+}
+
+/** Finds the service, and loads the holder if a holder revokes its own credential. */
+export async function connectRevoker(given: Given, at: Terminal): Promise<Revoker> {
+  const waitSeconds = parseWaitSeconds(given)
+  const target = await connect(given, at)
+  const own = await loadHolder(given, target.dev)
+  // A holder has no API key to read the receipt with, so the service waits on its behalf.
+  const options = own === undefined ? {} : { ...own.options, ...omitUndefined({ waitSeconds }) }
+  return { client: target.client, site_id: own?.siteId ?? requireSite(target), own, options, waitSeconds }
+}
+
 /** `--wait` without a number waits for the longest time that the service allows. */
-export function parseWaitSeconds(given: Given): number | undefined {
+function parseWaitSeconds(given: Given): number | undefined {
   const text = given.text('wait') as string | true | undefined
   if (text === undefined) return undefined
   if (text === true) return WAIT_SECONDS_MAX
@@ -51,39 +55,39 @@ export function parseWaitSeconds(given: Given): number | undefined {
 }
 
 /**
- * The options of a revocation. A holder without an API key cannot read the receipt, so the service
- * waits on the holder's behalf.
+ * Prints a revocation, with its receipt if the caller wants to wait. The exit code is 3 if the
+ * caller waited and a connected verifier has not acknowledged. The revocation is in force in any
+ * case.
  */
-export function toCallOptions(own: Holder | undefined, waitSeconds: number | undefined): CallOptions {
-  return own === undefined ? {} : { ...own.options, ...omitUndefined({ waitSeconds }) }
-}
-
-interface Wait {
-  readonly site_id: string
-  readonly waitSeconds: number | undefined
-  readonly own: Holder | undefined
-  readonly at: Terminal
+export async function printRevocation(
+  revoker: Revoker,
+  at: Terminal,
+  what: string,
+  done: Revoked,
+): Promise<ExitCode> {
+  const propagation = done.propagation ?? (await loadReceipt(revoker, at, done.seq))
+  const revoked = { ...done, ...omitUndefined({ propagation }) }
+  at.result(revoked, () => revokedText(what, revoked))
+  if (revoker.waitSeconds === undefined) return 0
+  return propagation !== undefined && propagation.acknowledged >= propagation.connected ? 0 : 3
 }
 
 /**
- * Adds the receipt to a revocation if the caller wants to wait, and draws the progress. When the
- * receipt cannot be read, the revocation still has succeeded, and the note says so.
+ * Undefined if the caller does not want to wait. When the receipt cannot be read, the revocation
+ * still has succeeded, and the note says so.
  */
-export async function withReceipt<Answer extends Revoked>(
-  client: Pick<Client, 'propagationReceipt'>,
-  done: Answer,
-  { site_id, waitSeconds, own, at }: Wait,
-): Promise<Answer> {
-  if (own !== undefined || waitSeconds === undefined) return done
+async function loadReceipt(
+  { client, site_id, own, waitSeconds }: Revoker,
+  at: Terminal,
+  seq: number,
+): Promise<Propagation | undefined> {
+  if (own !== undefined || waitSeconds === undefined) return undefined
   try {
-    return {
-      ...done,
-      propagation: await watchPropagation(client, { site_id, seq: done.seq }, waitSeconds, at),
-    }
+    return await watchPropagation(client, { site_id, seq }, waitSeconds, at)
   } catch (fault) {
     at.progress(undefined)
     at.note(`The revocation is in force, but its receipt could not be read: ${describeError(fault).lines[0]}`)
-    return done
+    return undefined
   }
 }
 
@@ -113,7 +117,7 @@ async function watchPropagation(
 }
 
 /** Describes what was revoked, with the receipt if there is one. */
-export function revokedText(what: string, revoked: Revoked): string {
+function revokedText(what: string, revoked: Revoked): string {
   const { already_revoked, credential_ids, tokens_revoked, revoked_at, epoch, seq, propagation } = revoked
   return facts([
     [already_revoked ? 'revoked before' : 'revoked', what],
@@ -148,7 +152,7 @@ const STATES: Readonly<Record<string, string>> = {
   not_connected: 'not connected',
 }
 
-function missingText(verifier: Propagation['verifiers'][number]): string {
+function missingText(verifier: Verifier): string {
   const { seq, rejects_from, state } = verifier
   if (state === 'not_connected')
     return `${nameText(verifier)}, rejects all from ${rejects_from ?? 'an unknown time'}`
@@ -156,7 +160,7 @@ function missingText(verifier: Propagation['verifiers'][number]): string {
   return `${nameText(verifier)} at ${seq}${rejects}`
 }
 
-function nameText({ verifier_id, instance_id }: Named): string {
+function nameText({ verifier_id, instance_id }: Pick<Verifier, 'verifier_id' | 'instance_id'>): string {
   return verifier_id === instance_id || instance_id === null
     ? visible(verifier_id)
     : `${visible(verifier_id)} ${shortInstance(instance_id)}`
@@ -171,13 +175,4 @@ function deniedText({ denied_everywhere_at, exceptions }: Propagation): string {
   if (denied_everywhere_at === null) return `unknown: ${exceptions.map(nameText).join(', ')} fails open`
   const inSeconds = Math.ceil((Date.parse(denied_everywhere_at) - Date.now()) / 1000)
   return inSeconds <= 0 ? `since ${denied_everywhere_at}` : `from ${denied_everywhere_at}, in ${inSeconds} s`
-}
-
-/**
- * 3 if the caller waited and a connected verifier has not acknowledged. The revocation is in force
- * in any case.
- */
-export function propagationExit({ propagation }: Revoked, waitSeconds: number | undefined): ExitCode {
-  if (waitSeconds === undefined) return 0
-  return propagation !== undefined && propagation.acknowledged >= propagation.connected ? 0 : 3
 }

@@ -1,4 +1,5 @@
 import { checkEntry, type LogHead, parseEntry } from '@countersign/core'
+import { parseJson } from './feed-events.ts'
 import { createSseReader } from './sse-reader.ts'
 import { ServiceError, type VerifierApi } from './verifier-api.ts'
 
@@ -32,13 +33,4 @@ export async function hasEntry(
     throw error
   }
   throw new ServiceError('unreachable', 'the feed ended before it showed the entry that was asked for')
-}
-
-/** Undefined for text that is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -2,29 +2,21 @@ import {
   type Clocks,
   type ConfirmedHead,
   type ConfirmResult,
-  checkEntry,
-  checkEpochStatement,
-  checkHeartbeat,
-  checkSnapshot,
   createMonotonicClock,
-  type EpochStatement,
   formatTime,
   type Heartbeat,
-  type LoadEvidence,
   type LogHead,
-  parseEntry,
-  parseHeartbeat,
   type SiteId,
   SiteView,
-  type SnapshotHead,
 } from '@countersign/core'
 import { type Acknowledger, createAcknowledger } from './acknowledger.ts'
+import { Backoff } from './backoff.ts'
 import type { GuardClock } from './clock.ts'
 import { createContradictions } from './contradictions.ts'
+import { type ReadHeartbeat, readEntry, readHeartbeat } from './feed-events.ts'
 import type { FeedKeys } from './feed-keys.ts'
-import { hasEntry, parseJson } from './has-entry.ts'
+import { loadEvidence, loadSnapshot } from './load-snapshot.ts'
 import { LogCorrupted, toLogCorrupted } from './log-corrupted.ts'
-import { readSnapshot } from './snapshot-reader.ts'
 import { createSseReader, type SseEvent } from './sse-reader.ts'
 import { createWatch, ServiceError, type VerifierApi } from './verifier-api.ts'
 
@@ -57,20 +49,6 @@ export interface LogFollowerOptions {
   readonly onChange: () => void
 }
 
-const RETRY_MS_DEFAULT = 1_000
-/** A lost connection is never retried faster, even if the feed asks for it. */
-const RETRY_MS_MIN = 200
-/** The longest wait between two tries: a guard must notice soon that the service is back. */
-const BACKOFF_MS_MAX = 5_000
-/**
- * Together with the longest backoff less than 10 s, because a relay may have written `Retry-After`:
- * it must not delay a guard longer than a lost connection does.
- */
-const RETRY_AFTER_MS_MAX = 4_500
-/** After 401, 403 or 404: usually an operator has to correct the API key or the site. */
-const REJECTED_MS = 8_000
-/** An operator has to look at the store. Longer, because each try loads a whole snapshot. */
-const OPERATOR_MS = 30_000
 const UNPROVEN_MS_MAX = 15_000
 /** After an error a snapshot is loaded at once, but at most once in this time. */
 const RELOAD_MS_MIN = 5_000
@@ -99,10 +77,9 @@ export class LogFollower {
   readonly #mark = createMonotonicClock()
   readonly #acks: Acknowledger
   readonly #contradictions = createContradictions()
+  readonly #backoff = new Backoff()
   readonly #closing = new AbortController()
   #isLoaded = false
-  #failures = 0
-  #retryMs = RETRY_MS_DEFAULT
   #reloadedMs = -Infinity
   /** When the head was last proven, or when the feed was opened. */
   #provenMs = -Infinity
@@ -174,7 +151,7 @@ export class LogFollower {
       try {
         if (!this.#isLoaded) await this.#loadWithTimeout(signal)
         await this.#readFeed(signal)
-        waitMs = this.#backoffMs()
+        waitMs = this.#backoff.nextMs()
       } catch (error) {
         waitMs = this.#handleError(error)
       }
@@ -202,14 +179,10 @@ export class LogFollower {
     this.#become('loading')
     const sentMs = this.#clock.read().monotonicMs
     this.#reloadedMs = sentMs
-    const chunks = await this.#api.snapshot(signal)
-    const { head, epochs, end, received, load } = await readSnapshot(chunks, (first) =>
-      this.view.beginLoad(first),
-    )
-    const key = await this.#keys.find(end.kid, signal)
-    const proof = key && (await checkSnapshot(head, end, received, key))
-    if (proof === undefined) throw new LogCorrupted('snapshot_unsigned')
-    const evidence = await this.#loadEvidence(head, epochs, signal)
+    const source = { api: this.#api, keys: this.#keys }
+    const snapshot = await loadSnapshot(source, this.view, signal)
+    const evidence = await loadEvidence(source, this.view.provenHead, snapshot, signal)
+    const { head, load, proof } = snapshot
     signal.throwIfAborted()
     const { provenHead } = this.view
     const loaded = load.commit(proof, evidence)
@@ -223,31 +196,6 @@ export class LogFollower {
     // The age counts from the request, because the snapshot may have taken long to arrive.
     this.#prove(proof, { ...this.#clock.read(), monotonicMs: sentMs })
     this.#finishBatch()
-  }
-
-  /** Loads what the view needs as evidence before it replaces its proven head by this one. */
-  async #loadEvidence(
-    head: SnapshotHead,
-    epochs: readonly EpochStatement[],
-    signal: AbortSignal,
-  ): Promise<LoadEvidence> {
-    const { provenHead: proven } = this.view
-    if (proven === undefined) return {}
-    if (head.epoch === proven.epoch) {
-      const hasProvenEntry = head.seq !== proven.seq && (await hasEntry(this.#api, proven, signal))
-      if (hasProvenEntry && head.seq < proven.seq)
-        throw new ServiceError(
-          'node_behind',
-          'this node of the service lags behind another one; the guard tries again',
-        )
-      return { hasProvenEntry }
-    }
-    const signed: EpochStatement[] = []
-    for (const statement of epochs) {
-      const key = await this.#keys.find(statement.kid, signal)
-      if (key !== undefined && (await checkEpochStatement(statement, key))) signed.push(statement)
-    }
-    return { epochs: signed }
   }
 
   async #readFeed(signal: AbortSignal): Promise<void> {
@@ -265,8 +213,7 @@ export class LogFollower {
         await this.#apply(event, signal)
         if (signal.aborted) return
       }
-      if (reader.retryMs !== undefined)
-        this.#retryMs = Math.min(Math.max(reader.retryMs, RETRY_MS_MIN), BACKOFF_MS_MAX)
+      if (reader.retryMs !== undefined) this.#backoff.setRetryMs(reader.retryMs)
       this.#finishBatch()
       // A node that has lost its store still sends bytes but proves nothing. Another node may.
       if (this.#clock.read().monotonicMs - this.#provenMs > UNPROVEN_MS_MAX) throw this.#noHeartbeat()
@@ -280,22 +227,16 @@ export class LogFollower {
     )
   }
 
-  async #apply({ event, data, id }: SseEvent, signal: AbortSignal): Promise<void> {
-    const value = parseJson(data)
-    if (event === 'heartbeat') {
+  async #apply(event: SseEvent, signal: AbortSignal): Promise<void> {
+    if (event.event === 'heartbeat') {
       // Revocations take effect before the signature is checked, which takes time.
       if (this.#hasUnreported) this.#onChange()
       this.#hasUnreported = false
-      return this.#applyHeartbeat(value, signal)
+      return this.#applyHeartbeat(event, signal)
     }
-    const entry = parseEntry(value)
-    // An entry of an unknown kind is not skipped: it may be a revocation.
-    if (entry?.kind !== event || id !== `${entry.epoch}.${entry.seq}`)
-      throw new LogCorrupted('entry_unreadable')
-    const hashed = checkEntry(entry)
-    const checked = hashed instanceof Promise ? await hashed : hashed
-    if (checked === undefined) throw new LogCorrupted('wrong_hash')
-    const applied = this.view.apply(checked)
+    const read = readEntry(event)
+    const entry = read instanceof Promise ? await read : read
+    const applied = this.view.apply(entry)
     if (applied !== 'applied' && applied !== 'known') throw new LogCorrupted(applied)
     this.#hasUnreported = true
   }
@@ -304,16 +245,16 @@ export class LogFollower {
    * A heartbeat that is not signed, too old or too early proves nothing: the age of the data keeps
    * growing.
    */
-  async #applyHeartbeat(value: unknown, signal: AbortSignal): Promise<void> {
+  async #applyHeartbeat(event: SseEvent, signal: AbortSignal): Promise<void> {
     const received = this.#clock.read()
-    const heartbeat = parseHeartbeat(value)
-    const key = heartbeat && (await this.#keys.find(heartbeat.kid, signal).catch(() => undefined))
-    const proof = heartbeat && key && (await checkHeartbeat(heartbeat, key))
+    const { heartbeat, key, proof }: ReadHeartbeat = await readHeartbeat(event, this.#keys, signal).catch(
+      () => ({}),
+    )
     if (proof === undefined) {
-      const why = key === undefined ? 'none of the feed keys signed it' : 'its signature is invalid'
+      const why = key === undefined ? 'None of the feed keys signed them.' : 'Their signatures are invalid.'
       this.#problem = {
         code: 'heartbeat_unsigned',
-        detail: `the service sends heartbeats that prove nothing: ${why}`,
+        detail: `The service sends heartbeats that prove nothing. ${why}`,
       }
     } else if (this.#prove(proof, received) === 'proven') this.provenHeartbeat = heartbeat
   }
@@ -327,7 +268,7 @@ export class LogFollower {
     } else if (proven === 'proven') {
       this.#provenMs = received.monotonicMs
       this.#mark.confirm(proof.asOfMs, received.monotonicMs)
-      this.#failures = 0
+      this.#backoff.reset()
       this.#problem = undefined
     } else if (proven === 'behind') {
       // The entries up to this head should have come before it. Tolerated once: they may follow.
@@ -345,8 +286,7 @@ export class LogFollower {
    */
   #handleError(error: unknown): number {
     if (this.#closing.signal.aborted) return 0
-    const { status, retryAfterMs } =
-      error instanceof ServiceError ? error : { status: undefined, retryAfterMs: undefined }
+    const status = error instanceof ServiceError ? error.status : undefined
     // Conflict and Gone: the service cannot continue from this guard's position.
     const isDoubt = status === undefined || status === 409 || status === 410
     const mayReload =
@@ -359,22 +299,8 @@ export class LogFollower {
     const isContradiction =
       error instanceof LogCorrupted && !error.needsOperator && code !== 'too_many_pending'
     if (isCursorUnknown || isContradiction) this.#contradictions.record(this.#clock.read())
-    const backoffMs = this.#backoffMs()
-    if (mayReload) return 0
-    const needsOperator = error instanceof LogCorrupted && error.needsOperator
-    const isRejected = status === 401 || status === 403 || status === 404
-    if (needsOperator || isRejected)
-      return (needsOperator ? OPERATOR_MS : REJECTED_MS) * (0.5 + Math.random() / 2)
-    return retryAfterMs === undefined ? backoffMs : Math.min(retryAfterMs, RETRY_AFTER_MS_MAX) + backoffMs
-  }
-
-  /**
-   * Grows with each failure in a row, with jitter, because all verifiers lose a service at the same
-   * moment.
-   */
-  #backoffMs(): number {
-    const longest = Math.max(this.#retryMs, Math.min(BACKOFF_MS_MAX, this.#retryMs * 2 ** this.#failures++))
-    return longest * (0.2 + Math.random() * 0.8)
+    const waitMs = this.#backoff.nextMsAfter(error)
+    return mayReload ? 0 : waitMs
   }
 
   #pause(ms: number, signal: AbortSignal): Promise<void> {
