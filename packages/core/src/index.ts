@@ -235,6 +235,7 @@ export type { TokenFacts } from './verify/token.ts'
 export { findBearerFault } from './verify/token-checks.ts'
 export type {
   KeyStatus,
+  OAuthIssuer,
   RevocationData,
   SiteData,
   SiteSettings,
