@@ -2,7 +2,7 @@
  * The allowed imports (ARCHITECTURE.md). A layer may import itself and the layers after it in this
  * list. A layer is a folder, or a file of that name.
  */
-const CORE_LAYERS = ['log', 'verify', 'holder', 'credential', 'proof', 'encoding']
+const CORE_LAYERS = ['log', 'verify', 'jwt', 'holder', 'credential', 'proof', 'encoding']
 
 const SERVICE_LAYERS = [
   'operations',

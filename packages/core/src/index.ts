@@ -29,6 +29,7 @@ export { CREDENTIAL_HEADER, credentialHeader } from './credential/header.ts'
 export {
   type CredentialId,
   credentialDid,
+  isDerivedId,
   type PermissionId,
   type Ppid,
   parseCredentialDid,
@@ -42,7 +43,13 @@ export {
   type SiteId,
 } from './credential/ids.ts'
 export { type Grant, issueCredential, type Signer } from './credential/issue.ts'
-export { findBearerMistake, findPresentation, type Presentation } from './credential/presentation.ts'
+export {
+  findBearerMistake,
+  findPresentation,
+  isJwtForm,
+  type Presentation,
+  type PresentedJwt,
+} from './credential/presentation.ts'
 export { readCredentialHeader, readCredentialObject } from './credential/read.ts'
 
 export { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
@@ -76,12 +83,11 @@ export {
   deriveSubjectPpid,
   deriveTokenId,
   deriveUserRefPpid,
-  isDerivedId,
   type SubjectKey,
 } from './jwt/derived-ids.ts'
 export { DPOP_HEADER } from './jwt/dpop.ts'
 export { type JwtKey, parseJwtKey, toThumbprint } from './jwt/jwk.ts'
-export { isJwtForm, JWT_CHARS_MAX, readJwt, type UnverifiedJwt } from './jwt/read.ts'
+export { JWT_CHARS_MAX, readJwt, type UnverifiedJwt } from './jwt/read.ts'
 export { fitsAlgorithm, verifyJwtSignature } from './jwt/signature.ts'
 
 export {
@@ -227,7 +233,7 @@ export type { Demand, VerifierInput } from './verify/demand.ts'
 export { type ExplainedCheck, type Explanation, explain } from './verify/explain.ts'
 export { checkGrounds, findRevocation, type Grounds, toChainGrounds, toGrounds } from './verify/grounds.ts'
 export { type Holders, listHolders, toHolderThumbprint } from './verify/holders.ts'
-export { decideJwt, JwtContext, jwtChecks, type PresentedJwt } from './verify/jwt.ts'
+export { decideJwt, JwtContext, jwtChecks } from './verify/jwt.ts'
 export { JwtCache, type VerifiedJwt } from './verify/jwt-cache.ts'
 export { recheckAccess } from './verify/recheck.ts'
 export { SignatureCache, type VerifiedCredential } from './verify/signature-cache.ts'

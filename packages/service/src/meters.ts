@@ -1,3 +1,4 @@
+import type { Allow } from '@countersign/core'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /**
@@ -9,7 +10,7 @@ export interface Meters {
   /** A request was rejected with this problem. */
   problem(endpoint: string, code: string): void
   /** A decision about a credential or token: `allowed`, or the code of its denial. */
-  verdict(siteId: string, presented: 'credential' | 'bearer', outcome: string): void
+  verdict(siteId: string, presented: Allow['presented'], outcome: string): void
   /** A row of the store was found whose MAC is missing or wrong. */
   rowForged(table: string): void
   /** How fresh this node's view is; called when metrics are read. */
@@ -67,8 +68,7 @@ export function createMeters(): Meters {
     'endpoint',
     'code',
   ])
-  const verdictHelp =
-    'Decisions about what was presented, by site. presented="bearer" shows who still uses tokens.'
+  const verdictHelp = 'Decisions about what was presented, by site. presented is credential, bearer or jwt.'
   const verdicts = counter('countersign_verdicts_total', verdictHelp, ['site_id', 'presented', 'outcome'])
   const durations = new Histogram({
     name: 'countersign_request_seconds',

@@ -20,6 +20,7 @@ const SITE_LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const SITE_ID = new RegExp(`^(?:${SITE_LABEL}\\.)*${SITE_LABEL}$`)
 const PPID = /^did:service:ppid_[A-Za-z0-9_-]{8,128}$/
 const CREDENTIAL_ID = /^cred_[A-Za-z0-9_-]{8,64}$/
+const DERIVED_ID = /^(?:did:service:ppid_j_|cred_j[ts]_)[A-Za-z0-9_-]{43}$/
 const PERMISSION_ID = /^[A-Za-z0-9_.:-]{1,64}$/
 const SCOPE = /^[a-z0-9_.:/-]{1,128}$/
 
@@ -44,6 +45,15 @@ export function parsePpid(value: unknown): Ppid | undefined {
 
 export function parseCredentialId(value: unknown): CredentialId | undefined {
   return typeof value === 'string' && CREDENTIAL_ID.test(value) ? (value as CredentialId) : undefined
+}
+
+/**
+ * Whether the id has the form of the ids that are derived from access tokens: the prefix and 43
+ * characters of base64url. No credential may carry one, because a revocation of it would also
+ * revoke a user or a token of an OAuth issuer, or the other way round.
+ */
+export function isDerivedId(id: Ppid | CredentialId): boolean {
+  return DERIVED_ID.test(id)
 }
 
 /** Parses the `id` member of a signed credential, `did:service:cred_…`. */

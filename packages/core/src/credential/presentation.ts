@@ -2,17 +2,26 @@ import { type Denial, deny } from './denial.ts'
 import { CREDENTIAL_HEADER } from './header.ts'
 
 /**
- * What a request presents: a credential header, or a bearer token that still has to be looked up.
+ * What a request presents: a credential header, a bearer token that still has to be looked up, or
+ * an access token of an OAuth issuer.
  */
-export type Presentation = { readonly header: string } | { readonly bearer: string }
+export type Presentation = { readonly header: string } | { readonly bearer: string } | PresentedJwt
 
-const JOINED_BEARER = /,\s*bearer\b|^\s*bearer\b.*,/i
-const BEARER = /^bearer ([\x21-\x7e]+)$/i
+/** An access token of an OAuth issuer, as the caller sent it. */
+export interface PresentedJwt {
+  readonly jwt: string
+  /** The scheme of the `Authorization` header. A token that is bound to a key needs `DPoP`. */
+  readonly scheme: 'Bearer' | 'DPoP'
+}
+
+const JOINED_TOKEN = /,\s*(?:bearer|dpop)\b|^\s*(?:bearer|dpop)\b.*,/i
+const TOKEN = /^(bearer|dpop) ([\x21-\x7e]+)$/i
+const JWT_FORM = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/
 
 /**
- * Finds the credential or bearer token of a request. `lines` returns all field lines of a
- * lower-case name. Two credentials, two Authorization lines, or a credential with a bearer token
- * are rejected: two readers could choose different ones.
+ * Finds the credential or token of a request. `lines` returns all field lines of a lower-case name.
+ * Two credentials, two Authorization lines, or a credential with a token are rejected: two readers
+ * could choose different ones.
  */
 export function findPresentation(
   lines: (name: string) => readonly string[] | undefined,
@@ -27,13 +36,13 @@ export function findPresentation(
       isJson(credentials[0]) ? RAW_JSON : 'X-Service-Credential was sent more than once. Send it once.',
     )
   const authorization = authorizations[0]
-  const isJoined = authorization?.includes(',') && JOINED_BEARER.test(authorization)
+  const isJoined = authorization?.includes(',') && JOINED_TOKEN.test(authorization)
   if (authorizations.length > 1 || isJoined)
     return ambiguous('Authorization was sent more than once. Send it once.')
   const credential = credentials[0]?.trim() ?? ''
   if (credential !== '') {
     // The application may use other schemes.
-    if (authorization !== undefined && /^bearer\b/i.test(authorization.trim()))
+    if (authorization !== undefined && /^(?:bearer|dpop)\b/i.test(authorization.trim()))
       return ambiguous('The request has a credential and a bearer token. Send one of them.')
     return { header: credential }
   }
@@ -42,13 +51,25 @@ export function findPresentation(
       'credential_missing',
       'The request has no credential. Send a signed credential in X-Service-Credential.',
     )
-  const bearer = BEARER.exec(authorization)?.[1]
-  return bearer === undefined
+  const [, scheme = '', token] = TOKEN.exec(authorization) ?? []
+  if (token === undefined)
+    return deny(
+      'token_invalid',
+      'The Authorization header has no bearer token. Send it as "Authorization: Bearer svc_at_…".',
+    )
+  const isDpop = scheme.toLowerCase() === 'dpop'
+  if (isJwtForm(token)) return { jwt: token, scheme: isDpop ? 'DPoP' : 'Bearer' }
+  return isDpop
     ? deny(
         'token_invalid',
-        'The Authorization header has no bearer token. Send it as "Authorization: Bearer svc_at_…".',
+        'The DPoP scheme needs an access token of an OAuth issuer. Send other tokens as "Authorization: Bearer svc_at_…".',
       )
-    : { bearer }
+    : { bearer: token }
+}
+
+/** Whether a token has the form of a JWT. Opaque tokens of the service never have. */
+export function isJwtForm(token: string): boolean {
+  return JWT_FORM.test(token)
 }
 
 const RAW_JSON =

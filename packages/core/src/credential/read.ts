@@ -6,7 +6,14 @@ import { parseDidKey } from '../proof/did.ts'
 import { findSuite } from '../proof/suites.ts'
 import { CREDENTIAL_CONTEXT, CREDENTIAL_TYPE, type ProofClaims, type SignedCredential } from './credential.ts'
 import { type Denial, deny } from './denial.ts'
-import { parseCredentialDid, parsePermissionId, parsePpid, parseScopeList, type Scope } from './ids.ts'
+import {
+  isDerivedId,
+  parseCredentialDid,
+  parsePermissionId,
+  parsePpid,
+  parseScopeList,
+  type Scope,
+} from './ids.ts'
 import {
   CREDENTIAL_HEADER_CHARS_MAX,
   CREDENTIAL_MEMBERS_MAX,
@@ -99,6 +106,7 @@ function readLink(document: JsonObject, depth: number): SignedCredential | Denia
 
   const id = parseCredentialDid(document.id)
   if (id === undefined) return malformed('id is not did:service:cred_… with 8 to 64 letters, digits, - or _')
+  if (isDerivedId(id)) return malformed('id has the form of the ids that are derived from access tokens')
   if (typeof issuer !== 'string' || issuer === '') return malformed('issuer is not a string')
   const validFromMs = parseTime(document.validFrom)
   if (validFromMs === undefined)
@@ -111,6 +119,8 @@ function readLink(document: JsonObject, depth: number): SignedCredential | Denia
   const ppid = parsePpid(subject.id)
   if (ppid === undefined)
     return malformed('credentialSubject.id is not did:service:ppid_… with 8 to 128 letters, digits, - or _')
+  if (isDerivedId(ppid))
+    return malformed('credentialSubject.id has the form of the ids that are derived from access tokens')
   if (typeof subject.site_id !== 'string')
     return malformed('credentialSubject.site_id is missing or not a string')
   const scope = parseScopeList(subject.scope)

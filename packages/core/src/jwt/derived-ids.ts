@@ -53,11 +53,6 @@ export async function deriveSessionId(
   return required(parseCredentialId(`cred_js_${await derive(key, 'session', issuer, session)}`))
 }
 
-/** The forms of derived ids. A credential that carries one of them is rejected. */
-export function isDerivedId(id: string): boolean {
-  return /^(?:did:service:ppid_j_|cred_j[ts]_)/.test(id)
-}
-
 /** Each part has its length in front, so that no two lists of parts give the same bytes. */
 async function derive(key: SubjectKey, label: string, ...parts: readonly string[]): Promise<string> {
   const pieces = [label, ...parts].map(encodeUtf8)

@@ -44,11 +44,6 @@ export function readJwtWithKey(text: string): UnverifiedJwt | undefined {
   return { header, claims, signingInput: `${headerText}.${payloadText}`, signature }
 }
 
-/** Whether a bearer token has the form of a JWT. Opaque tokens of the service never have. */
-export function isJwtForm(token: string): boolean {
-  return /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/.test(token)
-}
-
 export function toSignedBytes({ signingInput }: UnverifiedJwt): Uint8Array {
   return encodeUtf8(signingInput)
 }

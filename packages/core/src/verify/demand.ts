@@ -1,8 +1,8 @@
 import type { SignedCredential } from '../credential/credential.ts'
 import type { Scope } from '../credential/ids.ts'
+import type { PresentedJwt } from '../credential/presentation.ts'
 import type { NonceStore } from '../holder/nonces.ts'
 import type { HolderRequest } from '../holder/request.ts'
-import type { PresentedJwt } from './jwt.ts'
 import type { TokenFacts } from './token.ts'
 
 /**

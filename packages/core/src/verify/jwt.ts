@@ -2,6 +2,7 @@ import { DEFAULT_PERMISSION_ID } from '../credential/credential.ts'
 import { type Denial, deny } from '../credential/denial.ts'
 import type { CredentialId } from '../credential/ids.ts'
 import { VALID_FROM_LEEWAY_MS } from '../credential/limits.ts'
+import type { PresentedJwt } from '../credential/presentation.ts'
 import { isJwtFault, type JwtFacts, readJwtFacts } from '../jwt/claims.ts'
 import {
   deriveSessionId,
@@ -23,13 +24,6 @@ import type { VerifiedJwt } from './jwt-cache.ts'
 import { type Check, runChecks } from './run-checks.ts'
 import { checkScopeGranted } from './scope.ts'
 import type { OAuthIssuer, RevocationData, TrustedJwtKey } from './trust.ts'
-
-/** An access token of an OAuth issuer, as the caller sent it. */
-export interface PresentedJwt {
-  readonly jwt: string
-  /** The scheme of the `Authorization` header. A token that is bound to a key needs `DPoP`. */
-  readonly scheme: 'Bearer' | 'DPoP'
-}
 
 /** The state of one verification of an access token. Each check sets values for later ones. */
 export class JwtContext {

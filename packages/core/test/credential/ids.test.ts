@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   credentialDid,
+  isDerivedId,
+  type Ppid,
   parseCredentialDid,
   parseCredentialId,
   parsePermissionId,
@@ -274,4 +276,16 @@ describe('a site id', () => {
     expect(parseSiteId(`${'a-'.repeat(126)}!`)).toBeUndefined()
     expect(parseSiteId(`${'a.'.repeat(126)}!`)).toBeUndefined()
   })
+})
+
+test('ids of access tokens have the prefix and 43 characters, and other ids do not', () => {
+  const isDerived = (id: string) => isDerivedId(id as Ppid)
+  for (const prefix of ['did:service:ppid_j_', 'cred_jt_', 'cred_js_']) {
+    expect(isDerived(prefix + 'A'.repeat(43))).toBe(true)
+    // A user whom an issuer calls j_smith keeps that name.
+    expect(isDerived(`${prefix}smith01`)).toBe(false)
+    expect(isDerived(prefix + 'A'.repeat(42))).toBe(false)
+    expect(isDerived(prefix + 'A'.repeat(44))).toBe(false)
+  }
+  expect(isDerived(`cred_ju_${'A'.repeat(43)}`)).toBe(false)
 })

@@ -171,6 +171,16 @@ describe('a mistake', () => {
     )
   })
 
+  test.each([
+    [{ credentialId: `cred_jt_${'A'.repeat(43)}` }, 'id'],
+    [{ credentialId: `cred_js_${'A'.repeat(43)}` }, 'id'],
+    [{ ppid: `did:service:ppid_j_${'A'.repeat(43)}` }, 'credentialSubject.id'],
+  ])('in an id that is reserved for access tokens is named: %j', async (changes, member) => {
+    await expect(issueCredential(grant(changes), signer)).rejects.toThrow(
+      `${member} has the form of the ids that are derived from access tokens`,
+    )
+  })
+
   test('in a time that is no number is named, too', async () => {
     await expect(issueCredential(grant({ validUntilMs: Number.NaN }), signer)).rejects.toThrow(
       new TypeError(

@@ -91,6 +91,38 @@ describe('a bearer token', () => {
   })
 })
 
+describe('an access token of an OAuth issuer', () => {
+  test('is told from an opaque token by its form', () => {
+    expect(find({ authorization: ['Bearer e30.e30.AA'] })).toEqual({ jwt: 'e30.e30.AA', scheme: 'Bearer' })
+    expect(find({ authorization: ['bearer e30.e30.'] })).toEqual({ jwt: 'e30.e30.', scheme: 'Bearer' })
+    for (const token of ['e30.e30', 'e30.e30.AA.AA.AA', '.e30.AA', 'e30..AA', 'e30.e+0.AA'])
+      expect(find({ authorization: [`Bearer ${token}`] }), token).toEqual({ bearer: token })
+  })
+
+  test('is found behind the DPoP scheme, whatever its letter case', () => {
+    for (const scheme of ['DPoP', 'dpop', 'DPOP'])
+      expect(find({ authorization: [`${scheme} e30.e30.AA`] })).toEqual({ jwt: 'e30.e30.AA', scheme: 'DPoP' })
+  })
+
+  test('is the only token that the DPoP scheme takes', () => {
+    for (const token of ['svc_at_x', 'e30.e30', 'DPoP'])
+      expect(code({ authorization: [`DPoP ${token}`] }), token).toBe('token_invalid')
+  })
+
+  test('A009 must not come together with a credential', () => {
+    for (const authorization of ['DPoP e30.e30.AA', 'Bearer e30.e30.AA', 'dpop', ' DPoP x'])
+      expect(code({ 'x-service-credential': ['abc'], authorization: [authorization] }), authorization).toBe(
+        'auth_ambiguous',
+      )
+  })
+
+  test('A139 must stand there once', () => {
+    expect(code({ authorization: ['DPoP e30.e30.AA', 'Bearer e30.e30.AA'] })).toBe('auth_ambiguous')
+    expect(code({ authorization: ['DPoP e30.e30.AA, DPoP e30.e30.AA'] })).toBe('auth_ambiguous')
+    expect(code({ authorization: ['Basic eDp5, dpop e30.e30.AA'] })).toBe('auth_ambiguous')
+  })
+})
+
 test('JSON in place of a credential is recognised, though its commas look like two of them', () => {
   expect(find({ 'x-service-credential': ['{"a":1,"b":2}'] })).toMatchObject({
     code: 'auth_ambiguous',

@@ -246,6 +246,10 @@ const MEMBERS: readonly Member[] = [
           'urn:uuid:0',
         ],
       },
+      {
+        answer: malformed('id has the form of the ids that are derived from access tokens'),
+        values: [`did:service:cred_jt_${'A'.repeat(43)}`, `did:service:cred_js_${'-'.repeat(43)}`],
+      },
     ],
   },
   {
@@ -295,6 +299,10 @@ const MEMBERS: readonly Member[] = [
           ID,
           `${PPID}\n`,
         ],
+      },
+      {
+        answer: malformed('credentialSubject.id has the form of the ids that are derived from access tokens'),
+        values: [`did:service:ppid_j_${'A'.repeat(43)}`],
       },
     ],
   },

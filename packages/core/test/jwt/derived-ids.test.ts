@@ -1,13 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { isDerivedId } from '../../src/credential/ids.ts'
 import {
   deriveSessionId,
   deriveSubjectPpid,
   deriveTextTokenId,
   deriveTokenId,
   deriveUserRefPpid,
-  isDerivedId,
   parseSubjectKey,
 } from '../../src/jwt/derived-ids.ts'
 import { hmacSha256 } from '../../src/proof/hmac.ts'

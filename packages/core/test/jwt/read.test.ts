@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isJwtForm, readJwt } from '../../src/jwt/read.ts'
+import { isJwtForm } from '../../src/credential/presentation.ts'
+import { readJwt } from '../../src/jwt/read.ts'
 
 const encode = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')

@@ -63,6 +63,10 @@ export async function decide(
   const nowMs = data.nowMs()
   if (nowMs === undefined) return STALE
   if ('bearer' in presentation) return decideBearer(presentation.bearer, demand, data)
+  if ('jwt' in presentation) {
+    const verdict = await decideByCore(presentation, toDemand(demand, nowMs), data.revocationData)
+    return toOutcome(verdict)
+  }
   const unsigned = toDemand(demand, nowMs, withoutSignature(presentation.header), NO_NONCES)
   const decided = decideByCore(presentation, unsigned, data.revocationData)
   // A credential that was verified before is decided at once. Awaiting a value would let other

@@ -58,7 +58,7 @@ async function check(
     // Unknown sites must not become labels: a caller could make them up.
     deps.meters.verdict(
       siteId,
-      'token' in input ? 'bearer' : 'credential',
+      'token' in input ? 'bearer' : 'jwt' in input ? 'jwt' : 'credential',
       verdict.ok ? 'allowed' : verdict.code,
     )
   }
