@@ -67,7 +67,7 @@ export async function consumeProof(
   if (use === 'fresh') return undefined
   return use === 'replayed'
     ? deny('proof_replayed', 'This DPoP proof was used before. Make a new one for each request.')
-    : invalid('it is too old to be told from a replay; make a new one')
+    : invalid('it is too old to exclude a replay; make a new one')
 }
 
 /** RFC 9449 §4.3: the URL without query and fragment, after normalization. */

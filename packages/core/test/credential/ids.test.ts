@@ -282,7 +282,7 @@ test('ids of access tokens have the prefix and 43 characters, and other ids do n
   const isDerived = (id: string) => isDerivedId(id as Ppid)
   for (const prefix of ['did:service:ppid_j_', 'cred_jt_', 'cred_js_']) {
     expect(isDerived(prefix + 'A'.repeat(43))).toBe(true)
-    // A user whom an issuer calls j_smith keeps that name.
+    // An issuer may call a user j_smith01.
     expect(isDerived(`${prefix}smith01`)).toBe(false)
     expect(isDerived(prefix + 'A'.repeat(42))).toBe(false)
     expect(isDerived(prefix + 'A'.repeat(44))).toBe(false)

@@ -92,7 +92,7 @@ describe('a bearer token', () => {
 })
 
 describe('an access token of an OAuth issuer', () => {
-  test('is told from an opaque token by its form', () => {
+  test('is distinguished from an opaque token by its form', () => {
     expect(find({ authorization: ['Bearer e30.e30.AA'] })).toEqual({ jwt: 'e30.e30.AA', scheme: 'Bearer' })
     expect(find({ authorization: ['bearer e30.e30.'] })).toEqual({ jwt: 'e30.e30.', scheme: 'Bearer' })
     for (const token of ['e30.e30', 'e30.e30.AA.AA.AA', '.e30.AA', 'e30..AA', 'e30.e+0.AA'])
@@ -116,7 +116,7 @@ describe('an access token of an OAuth issuer', () => {
       )
   })
 
-  test('A139 must stand there once', () => {
+  test('A139 must be sent once', () => {
     expect(code({ authorization: ['DPoP e30.e30.AA', 'Bearer e30.e30.AA'] })).toBe('auth_ambiguous')
     expect(code({ authorization: ['DPoP e30.e30.AA, DPoP e30.e30.AA'] })).toBe('auth_ambiguous')
     expect(code({ authorization: ['Basic eDp5, dpop e30.e30.AA'] })).toBe('auth_ambiguous')
