@@ -82,7 +82,7 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
 }
 
 const FOLDERS = [
-  ...['log', 'verify', 'holder', 'credential', 'proof', 'encoding', 'contract'].map(
+  ...['log', 'verify', 'jwt', 'holder', 'credential', 'proof', 'encoding', 'contract'].map(
     (folder) => `packages/core/src/${folder}`,
   ),
   ...[
