@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only verify,view,service,sdk] [--json file]`: our figures beside those of
+ * `npm run bench [-- --only verify,jwt,view,service,sdk] [--json file]`: our figures beside those of
  * our peers, all from one run.
  *
  * How to read the tables
@@ -41,10 +41,11 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { arch, cpus, loadavg } from 'node:os'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { Measured } from './measure.ts'
 import { formatNumber, formatPercent, formatTable } from './table.ts'
 import { formatVerdict, type Verdict } from './verdict.ts'
 
-const SECTIONS = ['verify', 'view', 'service', 'sdk'] as const
+const SECTIONS = ['verify', 'jwt', 'view', 'service', 'sdk'] as const
 type Section = (typeof SECTIONS)[number]
 
 interface Report {
@@ -55,6 +56,7 @@ interface Report {
 
 const reports: Readonly<Record<Section, () => Promise<Report>>> = {
   verify: reportVerify,
+  jwt: reportJwt,
   view: reportView,
   service: reportService,
   sdk: reportSdk,
@@ -63,15 +65,7 @@ const reports: Readonly<Record<Section, () => Promise<Report>>> = {
 async function reportVerify(): Promise<Report> {
   const { benchVerify } = await import('./verify.ts')
   const result = await benchVerify({ onProgress: showProgress })
-  const rows = formatTable(result.rows, [
-    { title: 'verify', text: ({ name }) => name },
-    { title: 'µs', align: 'right', text: ({ us }) => formatNumber(us) },
-    { title: '× raw', align: 'right', text: ({ ratio }) => formatNumber(ratio) },
-    { title: 'spread', align: 'right', text: ({ spread }) => formatPercent(spread) },
-    { title: 'quiet µs', align: 'right', text: ({ quietUs }) => formatNumber(quietUs) },
-    { title: '× raw', align: 'right', text: ({ quietRatio }) => formatNumber(quietRatio) },
-    { title: 'notes', text: ({ note }) => note },
-  ])
+  const rows = formatMeasured('verify', result.rows)
   const steps = formatTable(result.steps, [
     { title: 'cold, step by step', text: ({ name }) => name },
     { title: 'quiet µs', align: 'right', text: ({ quietUs }) => formatNumber(quietUs) },
@@ -86,6 +80,24 @@ async function reportVerify(): Promise<Report> {
     verdicts: result.verdicts,
     json: result,
   }
+}
+
+async function reportJwt(): Promise<Report> {
+  const { benchJwt } = await import('./jwt.ts')
+  const result = await benchJwt({ onProgress: showProgress })
+  return { text: formatMeasured('access tokens', result.rows), verdicts: result.verdicts, json: result }
+}
+
+function formatMeasured(title: string, rows: readonly Measured[]): string {
+  return formatTable(rows, [
+    { title, text: ({ name }) => name },
+    { title: 'µs', align: 'right', text: ({ us }) => formatNumber(us) },
+    { title: '× raw', align: 'right', text: ({ ratio }) => formatNumber(ratio) },
+    { title: 'spread', align: 'right', text: ({ spread }) => formatPercent(spread) },
+    { title: 'quiet µs', align: 'right', text: ({ quietUs }) => formatNumber(quietUs) },
+    { title: '× raw', align: 'right', text: ({ quietRatio }) => formatNumber(quietRatio) },
+    { title: 'notes', text: ({ note }) => note },
+  ])
 }
 
 async function reportView(): Promise<Report> {

@@ -55,7 +55,7 @@ async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions[
         returnUrls: [],
         bearer: 'on',
         holderProof: 'optional',
-delegation: 'on',
+        delegation: 'on',
         credentialTtlSecondsMax: undefined,
       },
       context,
