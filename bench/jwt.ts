@@ -86,7 +86,7 @@ function createKeys(algorithm: Algorithm): { publicKey: KeyObject; privateKey: K
   return generateKeyPairSync('ed25519')
 }
 
-/** Tokens as an identity provider makes them, and an issuer in the log of the sample that signs them. */
+/** Tokens as an identity provider makes them; the site of the sample trusts their issuer. */
 async function createJwts(sample: Sample, algorithm: Algorithm): Promise<JwtSample> {
   const { publicKey, privateKey } = createKeys(algorithm)
   const jwk = { ...publicKey.export({ format: 'jwk' }), alg: algorithm }
@@ -173,7 +173,7 @@ async function jose({ algorithm, publicKey, tokens }: JwtSample): Promise<Subjec
     name: `${algorithm}, jose`,
     note: 'jwtVerify, no revocation',
     async run(times) {
-      for (let i = 0; i < times; i++) if (!(await accepts(next()))) throw new Error('jose refused')
+      for (let i = 0; i < times; i++) if (!(await accepts(next()))) throw new Error('jose rejects it')
     },
   }
 }
@@ -196,7 +196,7 @@ async function fastJwt({ algorithm, publicKey, tokens }: JwtSample, cache: numbe
     name: `${algorithm}, fast-jwt${cache === false ? '' : ', cached'}`,
     note: cache === false ? 'createVerifier, no revocation' : 'the cache looks at times only',
     run(times) {
-      for (let i = 0; i < times; i++) if (!accepts(next())) throw new Error('fast-jwt refused')
+      for (let i = 0; i < times; i++) if (!accepts(next())) throw new Error('fast-jwt rejects it')
     },
   }
 }

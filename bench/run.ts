@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- --only verify,jwt,view,service,sdk] [--json file]`: our figures beside those of
- * our peers, all from one run.
+ * `npm run bench [-- --only verify,jwt,view,service,sdk] [--json file]`: our figures beside those
+ * of our peers, all from one run.
  *
  * How to read the tables
  * - The machine does not matter much; ratios do. "× raw" is how many bare Ed25519 verifications

@@ -22,7 +22,7 @@ export async function deriveSubjectPpid(key: SubjectKey, issuer: string, subject
   return required(parsePpid(`did:service:ppid_j_${await derive(key, 'subject', issuer, subject)}`))
 }
 
-/** The id of a user whom several issuers call by the site's own `user_ref`. */
+/** The id of a user that several issuers name by the `user_ref` of the site. */
 export async function deriveUserRefPpid(key: SubjectKey, userRef: string): Promise<Ppid> {
   return required(parsePpid(`did:service:ppid_j_${await derive(key, 'user_ref', userRef)}`))
 }

@@ -3,7 +3,7 @@ import { encodeUtf8 } from '../encoding/utf8.ts'
 import { crypto } from '../proof/crypto.ts'
 import { type PublicKey, publicKeyFromJwk } from '../proof/keys.ts'
 
-/** The signature algorithms of access tokens. The key decides which one is used, never the token. */
+/** The signature algorithms of access tokens. The key decides which is used, never the token. */
 export type JwtAlgorithm = 'RS256' | 'PS256' | 'ES256' | 'ES384' | 'EdDSA'
 
 /** The members that RFC 7638 takes the thumbprint of, in their order, and no others. */

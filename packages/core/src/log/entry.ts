@@ -41,7 +41,7 @@ export interface EntryBodies {
   readonly 'user.signed_out': { readonly ppid: Ppid; readonly before: string }
   readonly 'credential.revoked': { readonly credential_id: CredentialId; readonly revoked_at: string }
   readonly 'token.revoked': { readonly token_sha256: string; readonly revoked_at: string }
-  /** A stolen holder key, by its RFC 7638 thumbprint: everything bound to it or delegated through it. */
+  /** By the RFC 7638 thumbprint of a stolen key: everything bound to or delegated through it. */
   readonly 'holder.revoked': { readonly thumbprint: string; readonly revoked_at: string }
   readonly 'issuer.trusted': IssuerState
   readonly 'oauth_issuer.trusted': OAuthIssuerState

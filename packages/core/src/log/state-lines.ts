@@ -17,8 +17,8 @@ type StateLine = SiteLine | IssuerLine | OAuthIssuerLine | OAuthKeyLine | CutOff
 
 /**
  * The lines of a snapshot about the site, its issuers and their cut-offs. The revocations are not
- * included, because a view stores only their hashes; they come from the log. An issuer with more compromised keys
- * than fit into one line gets several lines.
+ * included, because a view stores only their hashes; they come from the log. An issuer with more
+ * compromised keys than fit into one line gets several lines.
  */
 export function toStateLines({
   settings,

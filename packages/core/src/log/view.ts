@@ -187,7 +187,7 @@ export class SiteView implements SiteData {
     return latest && stricterIssuer(known, latest)
   }
 
-  /** While an entry about the issuer is not proven, its old and its new settings must be the same. */
+  /** While an entry about the issuer is not proven, both its settings must be the same. */
   oauthIssuer(issuer: string): OAuthIssuer | undefined {
     const known = this.#proven.oauthIssuers.trusted(issuer)
     if (known === undefined || this.#pending === undefined) return known

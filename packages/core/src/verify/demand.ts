@@ -6,8 +6,8 @@ import type { HolderRequest } from '../holder/request.ts'
 import type { TokenFacts } from './token.ts'
 
 /**
- * What a verifier decides about: the value of the credential header, a credential that was read from a body,
- * a bearer token that was looked up, or an access token of an OAuth issuer.
+ * What a verifier decides about: the value of the credential header, a credential that was read
+ * from a body, a bearer token that was looked up, or an access token of an OAuth issuer.
  */
 export type VerifierInput =
   | { readonly header: string }

@@ -91,7 +91,7 @@ export const jwtChecks = [
 
 const runs: readonly JwtCheck[] = jwtChecks.map(([, run]) => run)
 
-/** One answer for everything that is wrong with a token: the caller learns only that it is invalid. */
+/** One answer for all faults of a token: the caller learns only that it is invalid. */
 const invalidToken = deny(
   'token_invalid',
   'This access token is not valid here. Get a new one from its issuer.',
@@ -138,7 +138,7 @@ export function recheckJwt(
   return toTokenDenial(checkGrounds(grounds, data.site, demand.nowMs)) ?? checkScopeGranted(now.scope, demand)
 }
 
-/** Finds the token in the cache, or reads it. Only tokens that were verified before are memoized. */
+/** Finds the token in the cache, or reads it. Only verified tokens are memoized. */
 function checkReading(context: JwtContext): Denial | undefined | Promise<Denial | undefined> {
   const { jwt } = context.presented
   const { signatures } = context.data
@@ -252,7 +252,7 @@ function checkTime({ verified: { facts, grounds }, demand: { nowMs } }: JwtConte
   return toTokenDenial(checkExpiry(grounds, nowMs))
 }
 
-/** The last check, because it is the only one with a side effect: it consumes the `jti` of a proof. */
+/** The last check, because only it has a side effect: it consumes the `jti` of a proof. */
 function checkHolder(context: JwtContext): Denial | undefined | Promise<Denial | undefined> {
   const { presented, data, verified } = context
   const { holderThumbprint } = verified.facts

@@ -92,7 +92,7 @@ export interface SiteData {
    * to that moment (`createdMs`); after a sign-out, those signed up to its moment.
    */
   userRevocation(ppid: Ppid, createdMs: number): Revocation | undefined
-  /** By the RFC 7638 thumbprint of a holder key. It covers everything bound to or delegated through it. */
+  /** By the thumbprint of a holder key. Covers everything bound to or delegated through it. */
   holderRevocation(thumbprint: string): Revocation | undefined
   /**
    * The cut-off of the issuer or of the whole site, if it covers what was signed at `createdMs`.

@@ -16,7 +16,7 @@ type IdDeps = Pick<Deps, 'store' | 'keys'>
 type IdView = Pick<SiteView, 'siteId' | 'subjectKey'>
 
 /**
- * Both ids of the user whom the site calls by this `user_ref`: the pairwise id of its credentials,
+ * Both ids of the user with this `user_ref` at the site: the pairwise id of its credentials,
  * and the id of its access tokens.
  */
 export async function findUserRefIds(
@@ -32,7 +32,7 @@ export async function findUserRefIds(
 }
 
 /**
- * The ids of the user whom an OAuth issuer calls by this subject: one, or both of `findUserRefIds`
+ * The ids of the user with this subject at an OAuth issuer: one, or both of `findUserRefIds`
  * if the subject is the `user_ref` of the site.
  */
 export async function findSubjectIds(

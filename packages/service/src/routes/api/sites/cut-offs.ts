@@ -35,9 +35,13 @@ export const cutOffSite: Route<'cut_off_site'> = async (request, deps) => {
   const { site_id: siteId } = request.params
   const { confirm, reason } = request.body
   if (confirm !== siteId) {
-    throw new Problem('validation_failed', 'confirm must repeat the site_id of the path.', {
-      errors: [{ path: 'confirm', message: 'must be the site_id of the path' }],
-    })
+    throw new Problem(
+      'validation_failed',
+      'The site_id in confirm differs from that of the path. Send the same in both.',
+      {
+        errors: [{ path: 'confirm', message: 'must be the site_id of the path' }],
+      },
+    )
   }
   await requireSite(deps, siteId)
   const context = auditContext(request, deps)
