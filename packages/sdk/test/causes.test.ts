@@ -82,7 +82,7 @@ describe('a guard that cannot begin', () => {
       (_request, response) => void response.setHeader('content-type', 'text/html').end('<html>'),
     )
     await expect(guardAt(server.origin).ready({ timeoutMs: 1_500 })).rejects.toThrow(
-      /answer_unknown: the response from http.*snapshot is not application\/x-ndjson; check baseUrl\. Waiting does not correct this/,
+      /answer_unknown: The response from http.*snapshot is not application\/x-ndjson. Check baseUrl\. Waiting does not correct this/,
     )
     await server.close()
   })

@@ -1,6 +1,6 @@
 import type { Verb } from '../command.ts'
 import { connectSite } from '../service/connection.ts'
-import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
+import { PAGE_OPTIONS, printList } from '../service/paging.ts'
 
 const LIMIT_DEFAULT = 50
 
@@ -16,15 +16,20 @@ export const audit: Verb = {
   ],
   async run(given, at) {
     const { client, site_id } = await connectSite(given, at)
-    const page = await loadPages(given, (part) => client.listAudit({ site_id, ...part }), LIMIT_DEFAULT)
-    return printList(at, page, ['at', 'who', 'action', 'target', 'outcome', 'seq', 'reason'], (row) => [
-      row.at,
-      row.actor.id ?? row.actor.type,
-      row.action,
-      row.target,
-      row.outcome,
-      row.seq,
-      row.reason,
-    ])
+    return printList(
+      given,
+      at,
+      (part) => client.listAudit({ site_id, ...part }),
+      {
+        at: 'at',
+        who: ({ actor }) => actor.id ?? actor.type,
+        action: 'action',
+        target: 'target',
+        outcome: 'outcome',
+        seq: 'seq',
+        reason: 'reason',
+      },
+      LIMIT_DEFAULT,
+    )
   },
 }

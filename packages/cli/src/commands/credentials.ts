@@ -1,7 +1,7 @@
 import type { Verb } from '../command.ts'
 import { parseOneOf } from '../input/option-values.ts'
 import { connectSite } from '../service/connection.ts'
-import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
+import { PAGE_OPTIONS, printList } from '../service/paging.ts'
 
 export const credentials: Verb = {
   options: [
@@ -20,22 +20,15 @@ export const credentials: Verb = {
   async run(given, at) {
     const status = parseOneOf(given, 'status', ['active', 'revoked', 'expired'])
     const { client, site_id } = await connectSite(given, at)
-    const page = await loadPages(given, (part) =>
-      client.listCredentials({ site_id, ppid: given.text('ppid'), status, ...part }),
-    )
-    return printList(
-      at,
-      page,
-      ['credential', 'status', 'user', 'scope', 'bound', 'expires', 'reason'],
-      (each) => [
-        each.credential_id,
-        each.status,
-        each.ppid,
-        each.scope.join(' '),
-        each.holder_bound ? 'yes' : 'no',
-        each.expires_at,
-        each.reason,
-      ],
-    )
+    const ppid = given.text('ppid')
+    return printList(given, at, (part) => client.listCredentials({ site_id, ppid, status, ...part }), {
+      credential: 'credential_id',
+      status: 'status',
+      user: 'ppid',
+      scope: 'scope',
+      bound: ({ holder_bound }) => (holder_bound ? 'yes' : 'no'),
+      expires: 'expires_at',
+      reason: 'reason',
+    })
   },
 }

@@ -131,7 +131,7 @@ async function checkRemote(
         check: name,
         level: 'problem',
         detail: fault instanceof Error ? fault.message : String(fault),
-        fix: 'Run it again. If it fails again, read the log of the service',
+        fix: 'Run it again. If it fails again, read the log of the service.',
       })
     }
   }
@@ -149,7 +149,7 @@ async function checkRemote(
     findings.push({
       check: 'site',
       level: 'skipped',
-      detail: 'needs --site and a key to check the feed, webhooks and verifiers',
+      detail: 'Checking the feed, webhooks and verifiers needs --site and a key.',
     })
     return { findings, isReached }
   }

@@ -112,16 +112,16 @@ async function parseDocument(given: Given): Promise<unknown> {
 
 function listUnchecked(given: Given, holderKey: string | undefined, isKeyKnown: boolean): NotChecked {
   return {
-    freshness: 'needs a service',
-    revocation: 'needs a service',
+    freshness: 'This check needs a service.',
+    revocation: 'This check needs a service.',
     issuer: isKeyKnown
-      ? 'only a site knows whether it trusts the issuer'
-      : 'the DID contains no key; give --did-document',
-    issuer_limits: 'only a site knows its limits for the issuer',
-    ...(given.text('site') === undefined ? { site: 'give --site' } : {}),
-    ...(given.list('scope').length === 0 ? { scope: 'give --scope' } : {}),
+      ? 'Only a site knows whether it trusts the issuer.'
+      : 'The DID contains no key. Give --did-document.',
+    issuer_limits: 'Only a site knows its limits for the issuer.',
+    ...(given.text('site') === undefined ? { site: 'Give --site.' } : {}),
+    ...(given.list('scope').length === 0 ? { scope: 'Give --scope.' } : {}),
     ...(holderKey === undefined
       ? {}
-      : { holder: 'the holder must sign every request with the key of the credential' }),
+      : { holder: 'The holder must sign every request with the key of the credential.' }),
   }
 }

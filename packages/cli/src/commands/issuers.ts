@@ -3,7 +3,7 @@ import { type Given, type Group, type Option, UsageError } from '../command.ts'
 import { omitUndefined, parseOneOf, requireOneOf, toClearedMembers } from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connectSite } from '../service/connection.ts'
-import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
+import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts, table } from '../terminal/output.ts'
 
@@ -37,13 +37,13 @@ export const issuers: Group = {
       ],
       async run(given, at) {
         const { client, site_id } = await connectSite(given, at)
-        const page = await loadPages(given, (part) => client.listIssuers({ site_id, ...part }))
-        return printList(
-          at,
-          page,
-          ['issuer', 'status', 'keys', 'scope', 'label'],
-          ({ issuer, status, keys, scope, label }) => [issuer, status, keys.length, scope?.join(' '), label],
-        )
+        return printList(given, at, (part) => client.listIssuers({ site_id, ...part }), {
+          issuer: 'issuer',
+          status: 'status',
+          keys: ({ keys }) => keys.length,
+          scope: 'scope',
+          label: 'label',
+        })
       },
     },
     show: {

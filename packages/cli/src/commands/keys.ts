@@ -1,7 +1,7 @@
 import { type Group, UsageError } from '../command.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connectSite } from '../service/connection.ts'
-import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
+import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts } from '../terminal/output.ts'
 import { printSecret } from '../terminal/private-file.ts'
@@ -20,20 +20,14 @@ export const keys: Group = {
       ],
       async run(given, at) {
         const { client, site_id } = await connectSite(given, at)
-        const page = await loadPages(given, (part) => client.listKeys({ site_id, ...part }))
-        return printList(
-          at,
-          page,
-          ['key', 'ends with', 'permissions', 'label', 'created', 'expires'],
-          (key) => [
-            key.key_id,
-            key.last4,
-            key.permissions.join(' '),
-            key.label,
-            key.created_at,
-            key.expires_at,
-          ],
-        )
+        return printList(given, at, (part) => client.listKeys({ site_id, ...part }), {
+          key: 'key_id',
+          'ends with': 'last4',
+          permissions: 'permissions',
+          label: 'label',
+          created: 'created_at',
+          expires: 'expires_at',
+        })
       },
     },
     show: {

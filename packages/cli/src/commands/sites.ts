@@ -1,7 +1,7 @@
 import { type Given, type Group, type Option, UsageError } from '../command.ts'
 import { omitUndefined, parseOneOf, toClearedMembers } from '../input/option-values.ts'
 import { connect, connectSite } from '../service/connection.ts'
-import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
+import { PAGE_OPTIONS, printList } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts } from '../terminal/output.ts'
 
@@ -35,14 +35,13 @@ export const sites: Group = {
       examples: [['countersign sites list', 'list all sites, with an operator key']],
       async run(given, at) {
         const { client } = await connect(given, at, 'operator')
-        const page = await loadPages(given, (part) => client.listSites(part))
-        return printList(at, page, ['site', 'name', 'bearer', 'holder proof', 'created'], (site) => [
-          site.site_id,
-          site.name,
-          site.bearer,
-          site.holder_proof,
-          site.created_at,
-        ])
+        return printList(given, at, (part) => client.listSites(part), {
+          site: 'site_id',
+          name: 'name',
+          bearer: 'bearer',
+          'holder proof': 'holder_proof',
+          created: 'created_at',
+        })
       },
     },
     show: {

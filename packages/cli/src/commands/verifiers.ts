@@ -1,7 +1,7 @@
 import type { Client } from '@countersign/sdk'
 import type { ExitCode, Given, Verb } from '../command.ts'
 import { connectSite } from '../service/connection.ts'
-import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
+import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { shortInstance } from '../service/propagation.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
@@ -27,28 +27,18 @@ export const verifiers: Verb = {
     const { client, site_id } = await connectSite(given, at)
     const start = given.text('dismiss')
     if (start !== undefined) return dismiss(given, at, client, site_id, start)
-    const page = await loadPages(given, (part) => client.listVerifiers({ site_id, ...part }))
     const nowMs = Date.now()
-    return printList(
-      at,
-      page,
-      ['verifier', 'instance', 'state', 'applied', 'lag', 'bound', 'heard'],
-      (each) => [
-        each.verifier_id === each.instance_id ? '-' : each.verifier_id,
-        shortInstance(each.instance_id),
-        each.state,
-        each.seq,
-        each.lag,
-        each.fails_open
-          ? 'fails open'
-          : each.max_staleness_seconds === null
-            ? null
-            : `${each.max_staleness_seconds} s`,
-        each.acknowledged_at === null
-          ? null
-          : `${Math.max(0, Math.round((nowMs - Date.parse(each.acknowledged_at)) / 1000))} s ago`,
-      ],
-    )
+    return printList(given, at, (part) => client.listVerifiers({ site_id, ...part }), {
+      verifier: (each) => (each.verifier_id === each.instance_id ? '-' : each.verifier_id),
+      instance: (each) => shortInstance(each.instance_id),
+      state: 'state',
+      applied: 'seq',
+      lag: 'lag',
+      bound: ({ fails_open, max_staleness_seconds: seconds }) =>
+        fails_open ? 'fails open' : seconds === null ? null : `${seconds} s`,
+      heard: ({ acknowledged_at: at }) =>
+        at === null ? null : `${Math.max(0, Math.round((nowMs - Date.parse(at)) / 1000))} s ago`,
+    })
   },
 }
 

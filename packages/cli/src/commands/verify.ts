@@ -54,7 +54,7 @@ export const verify: Verb = {
     const isUnproven = signed.credential.holderKey !== undefined && holderKey === undefined
     const checks = toCheckReport(
       explanation,
-      isUnproven ? { holder: 'the holder must sign every request with the key of the credential' } : {},
+      isUnproven ? { holder: 'The holder must sign every request with the key of the credential.' } : {},
     )
     const rejected = checks.find(({ result }) => result === 'denied' || result === 'skipped')
     const { epoch, seq } = view.head

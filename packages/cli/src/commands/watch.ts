@@ -51,14 +51,16 @@ export const watch: Verb = {
             `Following ${requireSite(target)} after ${from.epoch}.${from.seq + count}. Stop with Ctrl-C.`,
           )
         else if (event.kind === 'lost')
-          at.note(`${visible(event.why)}; the next try is in ${Math.round(event.waitMs / 100) / 10} s`)
+          at.note(
+            `${visible(event.why).replace(/\.$/, '')}. The next try is in ${Math.round(event.waitMs / 100) / 10} s.`,
+          )
         else verifiers.proven(event.seq)
       }
     } catch (fault) {
       throw fault instanceof LogCorrupted
         ? new CommandError(
             'not_the_log',
-            `${fault.message}. Check the log of the service: countersign audit-log`,
+            `${fault.message} Check the log of the service: countersign audit-log`,
             3,
           )
         : toFeedError(fault)

@@ -1,7 +1,7 @@
 import type { Group } from '../command.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connectSite } from '../service/connection.ts'
-import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
+import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts } from '../terminal/output.ts'
 import { printSecret } from '../terminal/private-file.ts'
@@ -15,14 +15,13 @@ export const webhooks: Group = {
       examples: [['countersign webhooks list --site shop.example', 'list the URLs that receive log entries']],
       async run(given, at) {
         const { client, site_id } = await connectSite(given, at)
-        const page = await loadPages(given, (part) => client.listWebhooks({ site_id, ...part }))
-        return printList(at, page, ['webhook', 'status', 'url', 'kinds', 'created'], (hook) => [
-          hook.webhook_id,
-          hook.status,
-          hook.url,
-          hook.kinds?.join(' ') ?? 'all',
-          hook.created_at,
-        ])
+        return printList(given, at, (part) => client.listWebhooks({ site_id, ...part }), {
+          webhook: 'webhook_id',
+          status: 'status',
+          url: 'url',
+          kinds: ({ kinds }) => kinds?.join(' ') ?? 'all',
+          created: 'created_at',
+        })
       },
     },
     show: {
@@ -128,20 +127,20 @@ export const webhooks: Group = {
       async run(given, at) {
         const { client, site_id } = await connectSite(given, at)
         const target = { site_id, webhook_id: given.word(0) }
-        const page = await loadPages(given, (part) => client.listDeliveries({ ...target, ...part }), 50)
         return printList(
+          given,
           at,
-          page,
-          ['delivery', 'seq', 'kind', 'status', 'attempts', 'answer', 'next attempt'],
-          (delivery) => [
-            delivery.delivery_id,
-            delivery.seq,
-            delivery.kind,
-            delivery.status,
-            delivery.attempts,
-            delivery.last_status,
-            delivery.next_attempt_at,
-          ],
+          (part) => client.listDeliveries({ ...target, ...part }),
+          {
+            delivery: 'delivery_id',
+            seq: 'seq',
+            kind: 'kind',
+            status: 'status',
+            attempts: 'attempts',
+            answer: 'last_status',
+            'next attempt': 'next_attempt_at',
+          },
+          50,
         )
       },
     },

@@ -9,7 +9,7 @@ const HEARTBEATS = 2
 const AGE_MS_MAX = 10_000
 
 const BUFFERED =
-  'A proxy buffers the stream. nginx: set proxy_buffering off, and no gzip for text/event-stream. Caddy: flush_interval -1. Apache: SetEnv proxy-sendchunked 1. CDN: do not cache or transform it'
+  'A proxy buffers the stream. nginx: set proxy_buffering off, and no gzip for text/event-stream. Caddy: flush_interval -1. Apache: SetEnv proxy-sendchunked 1. CDN: do not cache or transform it.'
 
 /** A heartbeat, and when it arrived. */
 interface Heard {
@@ -23,7 +23,7 @@ interface Heard {
  */
 export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<readonly Finding[]> {
   if (apiKey === undefined || siteId === undefined)
-    return [skipped('feed', 'needs a site and a key with feed:read')]
+    return [skipped('feed', 'This check needs a site and a key with feed:read.')]
   const stop = new AbortController()
   const timer = setTimeout(() => stop.abort(), HEARTBEATS_MS_MAX)
   const heard: Heard[] = []
@@ -50,7 +50,7 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
       return [
         problem(
           'feed',
-          `the stream was interrupted: ${fault instanceof Error ? fault.message : String(fault)}`,
+          `The stream was interrupted: ${fault instanceof Error ? fault.message : String(fault)}`,
           BUFFERED,
         ),
       ]
@@ -60,16 +60,16 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
   }
   const [first] = heard
   if (first === undefined || heard.length < HEARTBEATS) {
-    const words = first === undefined ? 'no heartbeat arrives' : 'only one heartbeat arrives'
+    const words = first === undefined ? 'No heartbeat arrives' : 'Only one heartbeat arrives'
     return [
       problem(
         'feed',
-        `${words} within ${HEARTBEATS_MS_MAX / 1000} s; the service sends one every 5 s`,
+        `${words} within ${HEARTBEATS_MS_MAX / 1000} s. The service sends one every 5 s.`,
         BUFFERED,
       ),
     ]
   }
-  return [ok('feed', 'arrives without buffering'), await checkSigned(baseUrl, first)]
+  return [ok('feed', 'The feed arrives without buffering.'), await checkSigned(baseUrl, first)]
 }
 
 async function describeRejection(response: Response): Promise<Finding | undefined> {
@@ -77,19 +77,19 @@ async function describeRejection(response: Response): Promise<Finding | undefine
     const encoding = response.headers.get('content-encoding')
     return encoding === null
       ? undefined
-      : problem('feed', `a proxy compresses the stream (${encoding})`, BUFFERED)
+      : problem('feed', `A proxy compresses the stream (${encoding}).`, BUFFERED)
   }
   const { code, detail } = ((await response.json().catch(() => undefined)) ?? {}) as {
     code?: unknown
     detail?: unknown
   }
   if (code === 'api_key_forbidden' || code === 'not_found')
-    return skipped('feed', 'this key may not follow the site; use one with feed:read')
-  if (response.status === 200) return problem('feed', 'the response is not an event stream', BUFFERED)
+    return skipped('feed', 'This key may not follow the site. Use one with feed:read.')
+  if (response.status === 200) return problem('feed', 'The response is not an event stream.', BUFFERED)
   return problem(
     'feed',
-    `rejected: ${typeof detail === 'string' ? detail : `status ${response.status}`}`,
-    'Check the key, and read the log of the service',
+    `The service rejected the request: ${typeof detail === 'string' ? detail : `status ${response.status}.`}`,
+    'Check the key, and read the log of the service.',
   )
 }
 
@@ -101,18 +101,18 @@ async function checkSigned(baseUrl: string, heard: Heard): Promise<Finding> {
   if (proof === undefined)
     return problem(
       'view',
-      'no feed key that the service lists has signed the heartbeats',
-      'Check the address, and that all nodes share one store and one master key',
+      'No feed key that the service lists has signed the heartbeats.',
+      'Check the address, and that all nodes share one store and one master key.',
     )
   const ageMs = heard.atMs - proof.asOfMs
   if (ageMs > AGE_MS_MAX)
     return problem(
       'view',
-      `the view of the service is ${Math.round(ageMs / 1000)} s old`,
-      'Check the store of the service, and compare both clocks',
+      `The view of the service is ${Math.round(ageMs / 1000)} s old.`,
+      'Check the store of the service, and compare both clocks.',
     )
   return ok(
     'view',
-    `log at ${proof.epoch}.${proof.seq}, signed ${Math.max(Math.round(ageMs), 0)} ms before it arrived`,
+    `The log is at ${proof.epoch}.${proof.seq}, signed ${Math.max(Math.round(ageMs), 0)} ms before it arrived.`,
   )
 }

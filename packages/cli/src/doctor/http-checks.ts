@@ -21,19 +21,22 @@ export async function checkReach(
   const sentMs = Date.now()
   const response = await ask(target, '/healthz').catch((fault: unknown) => fault as Error)
   if (response instanceof Error) {
-    const fix = 'Check that the service runs, then the address, the DNS, the firewall and the proxy in front'
+    const fix =
+      'Check that the service runs, then the address, the DNS, the firewall and the proxy in front of it.'
     return {
-      findings: [problem('reach', `no response from ${target.baseUrl} (${describeReason(response)})`, fix)],
+      findings: [
+        problem('reach', `There is no response from ${target.baseUrl} (${describeReason(response)}).`, fix),
+      ],
       isReached: false,
     }
   }
   const tookMs = Date.now() - sentMs
   const body = (await response.json().catch(() => undefined)) as { status?: unknown } | undefined
   if (response.status !== 200 || body?.status !== 'alive') {
-    const fix = 'Check the address; a proxy may answer in place of the service'
+    const fix = 'Check the address. A proxy may answer in place of the service.'
     return {
       findings: [
-        problem('reach', `another program answers at ${target.baseUrl} (status ${response.status})`, fix),
+        problem('reach', `Another program answers at ${target.baseUrl} (status ${response.status}).`, fix),
       ],
       isReached: false,
     }
@@ -42,7 +45,10 @@ export async function checkReach(
   return {
     isReached: true,
     findings: [
-      ok('reach', `answers in ${tookMs} ms${version === null ? '' : `, version ${version}`}`),
+      ok(
+        'reach',
+        `The service answers in ${tookMs} ms${version === null ? '' : `. Its version is ${version}`}.`,
+      ),
       checkClock(response, sentMs, tookMs),
       checkTls(target),
     ],
@@ -58,43 +64,43 @@ function describeReason(fault: Error): string {
 /** The `Date` of a response has whole seconds, and was written between sending and receiving. */
 function checkClock({ headers }: Response, sentMs: number, tookMs: number): Finding {
   const theirsMs = Date.parse(headers.get('date') ?? '')
-  if (Number.isNaN(theirsMs)) return skipped('clock', 'the response has no Date header')
+  if (Number.isNaN(theirsMs)) return skipped('clock', 'The response has no Date header.')
   const aheadMs = theirsMs + 500 - (sentMs + tookMs / 2)
   const apartMs = Math.abs(aheadMs)
   const surelyMs = Math.max(apartMs - tookMs / 2 - 500, 0)
   const [there, here] = aheadMs > 0 ? ['ahead', 'behind'] : ['behind', 'ahead']
-  const words = `the clock of the service is ${there} by ${(apartMs / 1000).toFixed(1)} s, or this one is ${here}`
+  const words = `The clock of the service is ${there} by ${(apartMs / 1000).toFixed(1)} s, or this one is ${here}.`
   if (surelyMs > SKEW_MS_MAX)
     return problem(
       'clock',
-      `${words}; signatures from this machine are rejected, and views appear stale`,
-      'Synchronise both clocks with NTP (chrony, systemd-timesyncd)',
+      `${words} Signatures from this machine are rejected, and views appear stale.`,
+      'Synchronise both clocks with NTP (chrony, systemd-timesyncd).',
     )
   if (surelyMs > SKEW_MS_NOTED)
-    return warning('clock', words, 'Synchronise both clocks with NTP before the difference exceeds 10 s')
-  return ok('clock', 'agrees with the clock of the service')
+    return warning('clock', words, 'Synchronise both clocks with NTP before the difference exceeds 10 s.')
+  return ok('clock', 'This clock agrees with the clock of the service.')
 }
 
 function checkTls({ baseUrl }: Target): Finding {
-  if (baseUrl.startsWith('https:')) return ok('tls', 'encrypted')
+  if (baseUrl.startsWith('https:')) return ok('tls', 'The connection is encrypted.')
   const isHere = /^http:\/\/(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)(?::|$)/.test(baseUrl)
-  if (isHere) return ok('tls', 'not needed on this machine')
+  if (isHere) return ok('tls', 'TLS is not needed on this machine.')
   return problem(
     'tls',
-    'plain http: anyone on the network path can read every key and credential',
-    'Put a proxy with TLS in front of the service',
+    'The address is plain http: anyone on the network path can read every key and credential.',
+    'Put a proxy with TLS in front of the service.',
   )
 }
 
 /** Checks the store and the freshness of the view, as `/readyz` reports them. */
 export async function checkReady(target: Target): Promise<Finding> {
   const response = await ask(target, '/readyz')
-  if (response.status === 200) return ok('ready', 'its store is reachable and its view of the log is fresh')
+  if (response.status === 200) return ok('ready', 'The store is reachable, and the view of the log is fresh.')
   const fix =
-    'Read the log of the service, which gives the reason. Check its database, its clock (countersign reset-time) and its revocation log (countersign audit-log)'
+    'Read the log of the service, which gives the reason. Check its database, its clock (countersign reset-time) and its revocation log (countersign audit-log).'
   return problem(
     'ready',
-    `not ready (status ${response.status}): its store cannot be reached, its view is stale, or its clock is wrong`,
+    `The service is not ready (status ${response.status}). Its store cannot be reached, its view is stale, or its clock is wrong.`,
     fix,
   )
 }
@@ -103,11 +109,11 @@ export async function checkReady(target: Target): Promise<Finding> {
 export async function checkAddress(target: Target): Promise<Finding> {
   const response = await ask(target, '/.well-known/countersign')
   const body = (await response.json().catch(() => undefined)) as { base_url?: unknown } | undefined
-  if (body?.base_url === target.baseUrl) return ok('address', 'equals base_url of the service')
+  if (body?.base_url === target.baseUrl) return ok('address', 'This address is the base_url of the service.')
   const said = typeof body?.base_url === 'string' ? body.base_url : 'nothing readable'
   const fix =
-    'Use that address, or set base_url to the one that clients use: holder proofs are checked against it'
-  return warning('address', `base_url of the service is ${said}`, fix)
+    'Use that address, or set base_url to the one that clients use: holder proofs are checked against it.'
+  return warning('address', `The base_url of the service is ${said}.`, fix)
 }
 
 /** Checks whether proxies remove or replace headers. */
@@ -121,16 +127,16 @@ export async function checkHeaders(target: Target): Promise<readonly Finding[]> 
     findings.push(
       warning(
         'headers',
-        `responses lack ${lost.join(' and ')}`,
-        'Configure the proxy to keep these response headers',
+        `Responses lack ${lost.join(' and ')}.`,
+        'Configure the proxy to keep these response headers.',
       ),
     )
   else if (echoed !== id)
     findings.push(
       warning(
         'headers',
-        'a proxy replaces the request id',
-        'Configure the proxy to forward X-Request-Id, so that its log can be matched with that of the service',
+        'A proxy replaces the request id.',
+        'Configure the proxy to forward X-Request-Id, so that its log can be matched with that of the service.',
       ),
     )
 
@@ -152,20 +158,20 @@ async function checkLongCredential(target: Target): Promise<Finding> {
     code = await readProblemCode(response)
   }
   if (code === 'credential_malformed')
-    return ok('headers', `a credential of ${CREDENTIAL_HEADER_CHARS} characters arrives`)
+    return ok('headers', `A credential of ${CREDENTIAL_HEADER_CHARS} characters arrives.`)
   if (code === 'credential_missing')
     return problem(
       'headers',
-      'the header X-Service-Credential does not arrive',
-      'Configure the proxy to forward it',
+      'The header X-Service-Credential does not arrive.',
+      'Configure the proxy to forward it.',
     )
   if (code === 'not_found' || code?.startsWith('api_key_'))
-    return skipped('headers', 'needs a key of a site with tokens:introspect to try a long credential')
+    return skipped('headers', 'Trying a long credential needs a key of a site with tokens:introspect.')
   const fix =
-    'Allow headers of 16 KiB. nginx: large_client_header_buffers 4 16k. HAProxy: tune.bufsize 32768. Apache: LimitRequestFieldSize 16384'
+    'Allow headers of 16 KiB. nginx: large_client_header_buffers 4 16k. HAProxy: tune.bufsize 32768. Apache: LimitRequestFieldSize 16384.'
   return problem(
     'headers',
-    `a credential of ${CREDENTIAL_HEADER_CHARS} characters does not arrive (status ${response.status})`,
+    `A credential of ${CREDENTIAL_HEADER_CHARS} characters does not arrive (status ${response.status}).`,
     fix,
   )
 }

@@ -3,7 +3,7 @@ import type { Target } from '../service/connection.ts'
 import { type Finding, problem } from './finding.ts'
 import { ask } from './http-checks.ts'
 
-const FIX = 'Check the address, and that service and command have the same version'
+const FIX = 'Check the address, and that service and command have the same version.'
 
 /**
  * Prints the pins for guards: the current feed key and the hash of the next one. Both come from
@@ -21,10 +21,10 @@ export async function checkPins(target: Target, nowMs = Date.now()): Promise<Fin
     (statement) => statement !== undefined && (parseTime(statement.at) ?? Infinity) <= nowMs,
   )
   const current = chain[index] ?? chain[0]
-  if (current === undefined) return problem('pins', 'discovery lists no chain of feed keys', FIX)
+  if (current === undefined) return problem('pins', 'Discovery lists no chain of feed keys.', FIX)
   const previous = current === chain[index] ? parseFeedKey(chain[index - 1]?.public_key_multibase) : undefined
   if ((await checkFeedKeyStatement(current, previous)) === undefined)
-    return problem('pins', `the statement of feed key ${current.kid} is not signed by its keys`, FIX)
+    return problem('pins', `The statement of feed key ${current.kid} is not signed by its keys.`, FIX)
   const pins = { [current.kid]: current.public_key_multibase, next: `sha256:${current.next_sha256}` }
   const lines = Object.entries(pins).map(
     ([name, pin]) => `  ${name === 'next' ? name : `'${name}'`}: '${pin}',`,
@@ -32,7 +32,9 @@ export async function checkPins(target: Target, nowMs = Date.now()): Promise<Fin
   return {
     check: 'pins',
     level: 'ok',
-    detail: ['for guards, the current feed key and the next:', 'feedKeys: {', ...lines, '}'].join('\n'),
+    detail: ['Pins for guards, with the current feed key and the next:', 'feedKeys: {', ...lines, '}'].join(
+      '\n',
+    ),
     pins,
   }
 }

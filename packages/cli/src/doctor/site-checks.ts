@@ -12,20 +12,20 @@ const DELIVERIES_LOOKED_AT = 20
 export async function checkKey(client: Client, siteId: string): Promise<Finding> {
   try {
     await client.readSite({ site_id: siteId })
-    return ok('key', `may administer ${siteId}`)
+    return ok('key', `The key may administer ${siteId}.`)
   } catch (fault) {
     const { code, message } = fault as Error & { code?: string }
     if (code === 'api_key_forbidden')
       return warning(
         'key',
-        'is valid, but may not administer the site',
-        'Use a key with site:admin to check webhooks and verifiers too',
+        'The key is valid, but may not administer the site.',
+        'Use a key with site:admin to check webhooks and verifiers too.',
       )
     if (code === 'api_key_missing')
-      return skipped('key', 'needs COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE')
+      return skipped('key', 'This check needs COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE.')
     if (code === 'not_found')
-      return problem('key', `this key has no site ${siteId}`, 'Check --site and the key')
-    return problem('key', message, 'Check whether the key is deleted, expired, or of another service')
+      return problem('key', `This key has no site ${siteId}.`, 'Check --site and the key.')
+    return problem('key', message, 'Check whether the key is deleted, expired, or of another service.')
   }
 }
 
@@ -38,7 +38,7 @@ export async function checkWebhooks(client: Client, site_id: string): Promise<re
       findings.push(
         problem(
           'webhooks',
-          `${webhook_id} (${url}) is ${status} after days of failure`,
+          `${webhook_id} (${url}) is ${status} after days of failure.`,
           `Fix the receiver, then create the webhook again: countersign webhooks delete ${webhook_id}; countersign webhooks create ${url}`,
         ),
       )
@@ -54,8 +54,8 @@ export async function checkWebhooks(client: Client, site_id: string): Promise<re
     )
     const [worst] = failing
     if (worst !== undefined) {
-      const answer = worst.last_status === null ? 'no response' : `status ${worst.last_status}`
-      const words = `${webhook_id} (${url}): ${failing.length} of the last ${deliveries.length} deliveries failed, ${answer}`
+      const answer = worst.last_status === null ? 'without a response' : `with status ${worst.last_status}`
+      const words = `${webhook_id} (${url}): ${failing.length} of the last ${deliveries.length} deliveries failed, the latest ${answer}.`
       findings.push(
         problem(
           'webhooks',
@@ -66,7 +66,12 @@ export async function checkWebhooks(client: Client, site_id: string): Promise<re
     }
   }
   if (findings.length > 0) return findings
-  return [ok('webhooks', items.length === 0 ? 'none' : `${items.length} without failures`)]
+  return [
+    ok(
+      'webhooks',
+      items.length === 0 ? 'The site has no webhooks.' : `Webhooks: ${items.length}. None of them fails.`,
+    ),
+  ]
 }
 
 /** Verifiers reject heads from more than 5 s ahead of their own clock. */
@@ -82,15 +87,15 @@ export async function checkVerifierClocks(client: Client, site_id: string): Prom
     .flatMap(({ clock_difference_ms: ms }) => (ms === undefined ? [] : [ms]))
     .sort((one, other) => one - other)
   const median = known[Math.floor(known.length / 2)]
-  if (median === undefined) return skipped('clocks', 'no verifier has reported its time to this node')
+  if (median === undefined) return skipped('clocks', 'No verifier has reported its time to this node.')
   const seconds = Math.abs(median / 1000).toFixed(1)
   if (Math.abs(median) <= CLOCK_DIFFERENCE_MS_MAX)
-    return ok('clocks', `${known.length} verifiers and the service agree within ${seconds} s`)
+    return ok('clocks', `${known.length} verifiers and the service agree within ${seconds} s.`)
   const [here, there] = median > 0 ? ['ahead', 'behind'] : ['behind', 'ahead']
   return problem(
     'clocks',
-    `the clock of the service is ${here} by ${seconds} s, or the clocks of its verifiers are ${there}; verifiers reject everything when the service is more than 5 s ahead of them`,
-    'Compare both with NTP (chronyc tracking, timedatectl), and correct the wrong one',
+    `The clock of the service is ${here} by ${seconds} s, or the clocks of its verifiers are ${there}. Verifiers reject everything when the service is more than 5 s ahead of them.`,
+    'Compare both with NTP (chronyc tracking, timedatectl), and correct the wrong one.',
   )
 }
 
@@ -101,17 +106,17 @@ export async function checkVerifiers(client: Client, site_id: string): Promise<F
   if (gone !== undefined)
     return warning(
       'verifiers',
-      `${gone.verifier_id} fails open and disconnected without closing, so receipts have no denied_everywhere_at`,
+      `${gone.verifier_id} fails open and disconnected without closing, so receipts have no denied_everywhere_at.`,
       `If its process has ended: countersign verifiers --dismiss ${gone.instance_id}`,
     )
   const behind = items.filter(({ lag }) => lag > 0)
   const [slowest] = [...behind].sort((one, other) => other.lag - one.lag)
-  if (slowest === undefined) return ok('verifiers', `${items.length} connected, none behind`)
-  const words = `${behind.length} of ${items.length} are behind, ${slowest.verifier_id} by ${slowest.lag} entries`
+  if (slowest === undefined) return ok('verifiers', `Verifiers connected: ${items.length}. None is behind.`)
+  const words = `${behind.length} of ${items.length} are behind, ${slowest.verifier_id} by ${slowest.lag} entries.`
   return warning(
     'verifiers',
     words,
-    'Check the network and the load of these processes: they reject everything once their revocation data is stale',
+    'Check the network and the load of these processes: they reject everything once their revocation data is stale.',
   )
 }
 
@@ -121,7 +126,10 @@ export async function checkVerifiers(client: Client, site_id: string): Promise<F
  */
 export async function checkHolderProof(baseUrl: string, dev: DevFile | undefined): Promise<Finding> {
   if (dev === undefined)
-    return skipped('holder proof', 'needs a bound credential of this service; only data/dev.json has one')
+    return skipped(
+      'holder proof',
+      'This check needs a bound credential of this service. Only data/dev.json has one.',
+    )
   const [{ agentFetch, readDenial }, { importPrivateKey }] = await Promise.all([
     import('@countersign/sdk'),
     import('@countersign/core'),
@@ -140,8 +148,8 @@ export async function checkHolderProof(baseUrl: string, dev: DevFile | undefined
   })
   const denial = await readDenial(response)
   if (denial === undefined || !denial.code.startsWith('proof_'))
-    return ok('holder proof', 'a signed request arrives unchanged')
+    return ok('holder proof', 'A signed request arrives unchanged.')
   const fix =
-    'Configure the proxy to forward Host, path, query, body, Signature, Signature-Input and Content-Digest unchanged, and set base_url to the address that clients use'
+    'Configure the proxy to forward Host, path, query, body, Signature, Signature-Input and Content-Digest unchanged, and set base_url to the address that clients use.'
   return problem('holder proof', `${denial.detail} (${denial.code})`, fix)
 }

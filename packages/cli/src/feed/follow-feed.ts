@@ -59,7 +59,7 @@ export async function* followFeed(
           yield event
         }
       }
-      throw new ServiceError('ended', 'the service closed the stream')
+      throw new ServiceError('ended', 'The service closed the stream.')
     } catch (fault) {
       if (signal.aborted) return
       if (!(fault instanceof ServiceError) || isFinal(fault)) throw fault
@@ -76,7 +76,7 @@ export async function* followFeed(
     if (proof.epoch !== epoch || (proof.seq === seq && hash !== undefined && proof.hash !== hash))
       throw new LogCorrupted(
         'fork',
-        `The service signs ${proof.epoch}.${proof.seq}, which is not the log that was followed to ${epoch}.${seq}`,
+        `The service signs ${proof.epoch}.${proof.seq}, which is not the log that was followed to ${epoch}.${seq}.`,
       )
     return { kind: 'proven', seq: proof.seq }
   }
@@ -96,7 +96,7 @@ async function checkNext(sent: SseEvent, cursor: LogCursor): Promise<FeedEvent |
   if (entry.epoch !== epoch || entry.seq !== seq + 1 || !isContinued)
     throw new LogCorrupted(
       'hole',
-      `Entry ${entry.epoch}.${entry.seq} does not continue the log after ${epoch}.${seq}`,
+      `Entry ${entry.epoch}.${entry.seq} does not continue the log after ${epoch}.${seq}.`,
     )
   return { kind: 'entry', entry }
 }

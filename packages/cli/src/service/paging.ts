@@ -17,19 +17,6 @@ export const PAGE_OPTIONS: readonly Option[] = [
 
 type List<Item> = (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>
 
-/** Loads page after page, up to `--limit`. `next_cursor` is null when there is nothing left. */
-export function loadPages<Item>(
-  given: Given,
-  list: List<Item>,
-  limitDefault = Number.MAX_SAFE_INTEGER,
-): Promise<Page<Item>> {
-  return collectPages(
-    list,
-    given.integer('limit', { min: 1, max: 1_000_000_000 }) ?? limitDefault,
-    given.text('cursor') ?? null,
-  )
-}
-
 async function collectPages<Item>(list: List<Item>, limit: number, from: string | null): Promise<Page<Item>> {
   const items: Item[] = []
   const seen = new Set<string>()
@@ -48,18 +35,35 @@ async function collectPages<Item>(list: List<Item>, limit: number, from: string 
   return { items, next_cursor: cursor }
 }
 
-/** Prints a list. With `--json` it has the form of one page of the service. */
-export function printList<Item>(
+/** The columns of a list: each heading with the member below it, or a function for the cell. */
+type Columns<Item> = Readonly<Record<string, keyof Item | ((item: Item) => Cell)>>
+type Cell = string | number | null | undefined
+
+/**
+ * Loads page after page, up to `--limit`, and prints the list. With `--json` it has the form of one
+ * page of the service: `next_cursor` is null when there is nothing left.
+ */
+export async function printList<Item>(
+  given: Given,
   at: Terminal,
-  page: Page<Item>,
-  headings: readonly string[],
-  row: (item: Item) => readonly (string | number | null | undefined)[],
-): 0 {
-  at.result(page, () => table(headings, page.items.map(row)))
+  list: List<Item>,
+  columns: Columns<Item>,
+  limitDefault = Number.MAX_SAFE_INTEGER,
+): Promise<0> {
+  const limit = given.integer('limit', { min: 1, max: 1_000_000_000 }) ?? limitDefault
+  const page = await collectPages(list, limit, given.text('cursor') ?? null)
+  const row = (item: Item) => Object.values(columns).map((column) => toCell(item, column))
+  at.result(page, () => table(Object.keys(columns), page.items.map(row)))
   if (page.items.length === 0 && !at.isJson) at.note('There are none.')
   if (page.next_cursor !== null && !at.isJson)
     at.note(`There are more. Add --limit ${page.items.length * 2}, or --cursor ${page.next_cursor}`)
   return 0
+}
+
+function toCell<Item>(item: Item, column: Columns<Item>[string]): Cell {
+  if (typeof column === 'function') return column(item)
+  const value = item[column]
+  return Array.isArray(value) ? value.join(' ') : (value as Cell)
 }
 
 /**

@@ -181,7 +181,7 @@ async function tryOnce(
     if (signal?.aborted) throw signal.reason
     const address = describeAddress(url)
     if (timeout.aborted)
-      throw new CountersignError('timed_out', `no response from ${address} within ${timeoutMs} ms`, {
+      throw new CountersignError('timed_out', `${address} did not respond within ${timeoutMs} ms.`, {
         retryable: true,
       })
     const detail = `${address} could not be reached: ${describeCause(error)}`
@@ -205,14 +205,14 @@ async function readAnswer(response: Response, url: string): Promise<unknown> {
     if (parsed !== undefined) return parsed.value
     throw new CountersignError(
       'answer_unknown',
-      `the response from ${describeAddress(url)} is not JSON, or is too long`,
+      `The response from ${describeAddress(url)} is not JSON, or is too long.`,
       { status },
     )
   }
   const denial = await readDenial(response)
   if (denial !== undefined) throw new CountersignError(denial.code, denial.detail, { denial })
   await response.body?.cancel().catch(() => undefined)
-  const detail = `the response from ${describeAddress(url)} has status ${status} and does not come from this service; check baseUrl`
+  const detail = `The response from ${describeAddress(url)} has status ${status} and does not come from this service. Check baseUrl.`
   throw new CountersignError('answer_unknown', detail, { status, retryable: status === 429 || status >= 500 })
 }
 

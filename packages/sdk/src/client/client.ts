@@ -1,7 +1,7 @@
 import type { EndpointId, endpoints } from '@countersign/core/contract'
 import { type BaseUrlOptions, readBaseUrl } from '../shared/base-url.ts'
 import { type OptionKinds, requireOptions } from '../shared/require-options.ts'
-import { type CallInput, type CallOptions, type CallRow, type Connection, call, type Repeat } from './call.ts'
+import { type CallInput, type CallOptions, type CallRow, type Connection, call } from './call.ts'
 
 export interface ClientOptions extends BaseUrlOptions {
   readonly baseUrl: string
@@ -22,10 +22,10 @@ export interface ClientOptions extends BaseUrlOptions {
  */
 export type Client = {
   readonly [Name in CallName]: (
-    ...args: object extends InputOf<Name>
-      ? [input?: InputOf<Name>, options?: CallOptions]
-      : [input: InputOf<Name>, options?: CallOptions]
-  ) => Promise<AnswerOf<Name>>
+    ...args: object extends Input<Name>
+      ? [input?: Input<Name>, options?: CallOptions]
+      : [input: Input<Name>, options?: CallOptions]
+  ) => Promise<Answer<Name>>
 }
 
 /**
@@ -86,17 +86,17 @@ export async function* allItems<Input extends object, Item>(
     yield* page.items
     const { next_cursor: cursor } = page
     if (cursor === null) return
-    if (seen.has(cursor)) throw new Error('the list leads in a circle')
+    if (seen.has(cursor)) throw new Error('The service returned the same page of the list twice.')
     seen.add(cursor)
     page = await list({ ...input, cursor })
   }
 }
 
+/** By default a GET is safe to repeat, and any other call has an Idempotency-Key. */
 function row(
   method: CallRow['method'],
   path: string,
-  repeat: Repeat,
-  { key = true, wait = false } = {},
+  { repeat = method === 'GET' ? 'safe' : 'keyed', key = true, wait = false }: Partial<CallRow> = {},
 ): CallRow {
   return { method, path, repeat, key, wait }
 }
@@ -106,41 +106,43 @@ function row(
  * contract.
  */
 export const calls = {
-  exchangeProof: row('POST', '/api/auth/exchange-proof', 'secret', { key: false }),
-  introspect: row('POST', '/api/auth/introspect', 'safe'),
-  revokeToken: row('POST', '/api/auth/revoke', 'keyed', { wait: true }),
-  revokeUser: row('POST', '/api/wallet/revoke-user', 'keyed', { wait: true }),
-  revokeCredential: row('POST', '/api/wallet/revoke', 'keyed', { wait: true }),
-  reinstateUser: row('POST', '/api/wallet/reinstate-user', 'keyed'),
-  revocationStatus: row('GET', '/api/wallet/revocation-status', 'safe'),
-  issueCredential: row('POST', '/api/wallet/credentials', 'keyed'),
-  createOffer: row('POST', '/api/wallet/offers', 'secret'),
-  startSignIn: row('POST', '/auth/sdk-request', 'safe', { key: false }),
-  signInResult: row('POST', '/auth/sdk-result', 'once', { key: false }),
-  propagationReceipt: row('GET', '/api/sites/{site_id}/propagation', 'safe'),
-  createSite: row('POST', '/api/sites', 'keyed'),
-  listSites: row('GET', '/api/sites', 'safe'),
-  readSite: row('GET', '/api/sites/{site_id}', 'safe'),
-  changeSite: row('PATCH', '/api/sites/{site_id}', 'keyed'),
-  addIssuer: row('POST', '/api/sites/{site_id}/issuers', 'keyed'),
-  listIssuers: row('GET', '/api/sites/{site_id}/issuers', 'safe'),
-  changeIssuer: row('PATCH', '/api/sites/{site_id}/issuers/{issuer}', 'keyed', { wait: true }),
-  changeIssuerKey: row('PATCH', '/api/sites/{site_id}/issuers/{issuer}/keys/{key}', 'keyed', { wait: true }),
-  createKey: row('POST', '/api/sites/{site_id}/keys', 'secret'),
-  listKeys: row('GET', '/api/sites/{site_id}/keys', 'safe'),
-  deleteKey: row('DELETE', '/api/sites/{site_id}/keys/{key_id}', 'keyed'),
-  createWebhook: row('POST', '/api/sites/{site_id}/webhooks', 'secret'),
-  listWebhooks: row('GET', '/api/sites/{site_id}/webhooks', 'safe'),
-  deleteWebhook: row('DELETE', '/api/sites/{site_id}/webhooks/{webhook_id}', 'keyed'),
-  rotateWebhookSecret: row('POST', '/api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret', 'secret'),
-  listDeliveries: row('GET', '/api/sites/{site_id}/webhooks/{webhook_id}/deliveries', 'safe'),
-  replayDelivery: row('POST', '/api/sites/{site_id}/deliveries/{delivery_id}/replay', 'keyed'),
-  listCredentials: row('GET', '/api/sites/{site_id}/credentials', 'safe'),
-  listTokens: row('GET', '/api/sites/{site_id}/tokens', 'safe'),
-  listAudit: row('GET', '/api/sites/{site_id}/audit', 'safe'),
-  listVerifiers: row('GET', '/api/sites/{site_id}/verifiers', 'safe'),
-  dismissVerifier: row('DELETE', '/api/sites/{site_id}/verifiers/{instance_id}', 'keyed'),
-  discovery: row('GET', '/.well-known/countersign', 'safe', { key: false }),
+  exchangeProof: row('POST', '/api/auth/exchange-proof', { repeat: 'secret', key: false }),
+  introspect: row('POST', '/api/auth/introspect', { repeat: 'safe' }),
+  revokeToken: row('POST', '/api/auth/revoke', { wait: true }),
+  revokeUser: row('POST', '/api/wallet/revoke-user', { wait: true }),
+  revokeCredential: row('POST', '/api/wallet/revoke', { wait: true }),
+  reinstateUser: row('POST', '/api/wallet/reinstate-user'),
+  revocationStatus: row('GET', '/api/wallet/revocation-status'),
+  issueCredential: row('POST', '/api/wallet/credentials'),
+  createOffer: row('POST', '/api/wallet/offers', { repeat: 'secret' }),
+  startSignIn: row('POST', '/auth/sdk-request', { repeat: 'safe', key: false }),
+  signInResult: row('POST', '/auth/sdk-result', { repeat: 'once', key: false }),
+  propagationReceipt: row('GET', '/api/sites/{site_id}/propagation'),
+  createSite: row('POST', '/api/sites'),
+  listSites: row('GET', '/api/sites'),
+  readSite: row('GET', '/api/sites/{site_id}'),
+  changeSite: row('PATCH', '/api/sites/{site_id}'),
+  addIssuer: row('POST', '/api/sites/{site_id}/issuers'),
+  listIssuers: row('GET', '/api/sites/{site_id}/issuers'),
+  changeIssuer: row('PATCH', '/api/sites/{site_id}/issuers/{issuer}', { wait: true }),
+  changeIssuerKey: row('PATCH', '/api/sites/{site_id}/issuers/{issuer}/keys/{key}', { wait: true }),
+  createKey: row('POST', '/api/sites/{site_id}/keys', { repeat: 'secret' }),
+  listKeys: row('GET', '/api/sites/{site_id}/keys'),
+  deleteKey: row('DELETE', '/api/sites/{site_id}/keys/{key_id}'),
+  createWebhook: row('POST', '/api/sites/{site_id}/webhooks', { repeat: 'secret' }),
+  listWebhooks: row('GET', '/api/sites/{site_id}/webhooks'),
+  deleteWebhook: row('DELETE', '/api/sites/{site_id}/webhooks/{webhook_id}'),
+  rotateWebhookSecret: row('POST', '/api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret', {
+    repeat: 'secret',
+  }),
+  listDeliveries: row('GET', '/api/sites/{site_id}/webhooks/{webhook_id}/deliveries'),
+  replayDelivery: row('POST', '/api/sites/{site_id}/deliveries/{delivery_id}/replay'),
+  listCredentials: row('GET', '/api/sites/{site_id}/credentials'),
+  listTokens: row('GET', '/api/sites/{site_id}/tokens'),
+  listAudit: row('GET', '/api/sites/{site_id}/audit'),
+  listVerifiers: row('GET', '/api/sites/{site_id}/verifiers'),
+  dismissVerifier: row('DELETE', '/api/sites/{site_id}/verifiers/{instance_id}'),
+  discovery: row('GET', '/.well-known/countersign', { key: false }),
 } as const satisfies Record<string, CallRow>
 
 type CallName = keyof typeof calls
@@ -148,11 +150,11 @@ type Contract = typeof endpoints
 type Camel<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Text
-type IdOf<Name extends CallName> = { [Id in EndpointId as Camel<Id>]: Id }[Name]
+type Endpoint<Name extends CallName> = { [Id in EndpointId as Camel<Id>]: Id }[Name]
 
 type WireInput<Schema> = Schema extends { readonly _zod: { readonly input: infer Input } } ? Input : unknown
 type Parsed<Schema> = Schema extends { readonly _zod: { readonly output: infer Output } } ? Output : unknown
-type Part<Name extends CallName, Key extends string> = Contract[IdOf<Name>]['request'] extends {
+type Part<Name extends CallName, Key extends string> = Contract[Endpoint<Name>]['request'] extends {
   readonly [Member in Key]: infer Schema
 }
   ? Schema
@@ -166,7 +168,7 @@ type QueryInput<Input, Output> = {
     : never
 }
 
-type InputOf<Name extends CallName> = WireInput<Part<Name, 'params'>> &
+type Input<Name extends CallName> = WireInput<Part<Name, 'params'>> &
   WireInput<Part<Name, 'body'>> &
   (Part<Name, 'query'> extends undefined
     ? unknown
@@ -178,7 +180,7 @@ type Success<Answers> = Answers extends
   | { readonly 202: infer A }
   ? A
   : undefined
-type AnswerOf<Name extends CallName> =
-  Success<Contract[IdOf<Name>]['answers']> extends { readonly body: infer Schema }
+type Answer<Name extends CallName> =
+  Success<Contract[Endpoint<Name>]['answers']> extends { readonly body: infer Schema }
     ? WireInput<Schema>
     : undefined

@@ -32,5 +32,5 @@ export async function hasEntry(
     if (error instanceof ServiceError && error.status === 410) return true
     throw error
   }
-  throw new ServiceError('unreachable', 'the feed ended before it showed the entry that was asked for')
+  throw new ServiceError('unreachable', 'The feed ended before it sent the requested entry.')
 }

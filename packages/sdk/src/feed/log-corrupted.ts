@@ -11,10 +11,7 @@ export class LogCorrupted extends Error {
   readonly needsOperator: boolean
 
   constructor(code: string, detail?: string) {
-    super(
-      detail ??
-        `what the service sent is not the log that was followed so far (${code}); a new snapshot is needed`,
-    )
+    super(detail ?? `What the service sent is not the log that was followed so far (${code}).`)
     this.code = code
     this.needsOperator = detail !== undefined
   }

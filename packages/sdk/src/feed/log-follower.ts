@@ -132,7 +132,7 @@ export class LogFollower {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new ServiceError('closed', 'the guard is closed'))
+    this.#closing.abort(new ServiceError('closed', 'The guard is closed.'))
     this.#isLoaded = false
     // The guard denies everything from here on, so it may report to the service that it is closed.
     await this.#acks.close()
@@ -166,7 +166,7 @@ export class LogFollower {
     const watch = createWatch(this.#clock, signal)
     watch.expect(
       LOAD_MS_MAX,
-      new ServiceError('snapshot_too_slow', 'the snapshot took too long to load; the guard tries again'),
+      new ServiceError('snapshot_too_slow', 'The snapshot took too long to load. The guard tries again.'),
     )
     try {
       await this.#load(watch.signal)
@@ -223,7 +223,7 @@ export class LogFollower {
   #noHeartbeat(): ServiceError {
     return new ServiceError(
       this.#problem?.code ?? 'no_heartbeat',
-      this.#problem?.detail ?? 'the service sends no heartbeats',
+      this.#problem?.detail ?? 'The service sends no heartbeats.',
     )
   }
 
@@ -263,7 +263,7 @@ export class LogFollower {
     const proven = this.view.confirmHead(proof, received)
     if (proven === 'too_early') {
       const [theirs, ours] = [formatTime(proof.asOfMs), formatTime(received.wallMs)]
-      const detail = `the service signed its head at ${theirs}, and the clock of this machine says ${ours}: the clock of the service is ahead, or this one is behind. Compare both with NTP and set the wrong one`
+      const detail = `The service signed its head at ${theirs}, and the clock of this machine says ${ours}: the clock of the service is ahead, or this one is behind. Compare both with NTP and set the wrong one.`
       this.#problem = { code: 'clock_behind', detail }
     } else if (proven === 'proven') {
       this.#provenMs = received.monotonicMs
@@ -274,7 +274,7 @@ export class LogFollower {
       // The entries up to this head should have come before it. Tolerated once: they may follow.
       const { seq } = this.view.head
       if (this.#behindSeq === seq)
-        throw new ServiceError('entries_missing', 'the service has entries that it did not send')
+        throw new ServiceError('entries_missing', 'The service has entries that it did not send.')
       this.#behindSeq = seq
     } else if (proven !== 'outdated') throw new LogCorrupted(proven)
     return proven

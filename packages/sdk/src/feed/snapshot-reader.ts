@@ -118,7 +118,7 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
 }
 
 function unreadable(): SyntaxError {
-  return new SyntaxError('the snapshot has a line that cannot be read, or no end')
+  return new SyntaxError('The snapshot has a line that cannot be read, or no end.')
 }
 
 function tooLarge(): LogCorrupted {

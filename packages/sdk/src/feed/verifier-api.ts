@@ -142,7 +142,7 @@ export function createVerifierApi({
       if (!response.body || !response.headers.get('content-type')?.startsWith(type))
         throw new ServiceError(
           'answer_unknown',
-          `the response from ${describeAddress(url)} is not ${type}; check baseUrl`,
+          `The response from ${describeAddress(url)} is not ${type}. Check baseUrl.`,
           response.status,
         )
       return pieces(response.body, watch, signal, url)
@@ -210,7 +210,7 @@ export function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
   if (owner.aborted) onOwner()
   return {
     signal,
-    expect(withinMs, late = new ServiceError('silent', 'the service has fallen silent')) {
+    expect(withinMs, late = new ServiceError('silent', 'The service has sent nothing for too long.')) {
       cancel()
       if (!signal.aborted) cancel = clock.after(withinMs, () => stop(late))
     },
@@ -222,7 +222,7 @@ export function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
         if (signal.aborted) reject(signal.reason)
         promise.then(resolve, reject)
       }),
-    end: () => stop(new ServiceError('unreachable', 'no longer wanted')),
+    end: () => stop(new ServiceError('unreachable', 'The connection is no longer needed.')),
   }
 }
 
@@ -252,7 +252,7 @@ function toServiceError(error: unknown, owner: AbortSignal, url: string): unknow
   if (owner.aborted || error instanceof ServiceError) return error
   const address = describeAddress(url)
   if (error instanceof SyntaxError)
-    return new ServiceError('answer_unknown', `the response from ${address} is not JSON; check baseUrl`)
+    return new ServiceError('answer_unknown', `The response from ${address} is not JSON. Check baseUrl.`)
   return new ServiceError(
     'unreachable',
     `${address} could not be reached: ${describeCause(error)}`,
@@ -280,7 +280,7 @@ async function readServiceError(response: Response, url: string): Promise<Servic
   const detail =
     typeof said.detail === 'string'
       ? said.detail.replaceAll(/\p{C}/gu, ' ').slice(0, DETAIL_CHARS_MAX)
-      : `the response has status ${status} and does not come from this service; check baseUrl`
+      : `The response has status ${status} and does not come from this service. Check baseUrl.`
   return new ServiceError(
     code,
     `${detail} (${describeAddress(url)})`,

@@ -25,7 +25,7 @@ export class GuardNotReady extends Error {
       problem === undefined ? 'the service has not answered yet' : `${problem.code}: ${problem.detail}`
     const retryable = problem === undefined || !isLasting(problem)
     super(
-      `the guard of ${siteId} was not ready within ${timeoutMs} ms: ${why}${retryable ? '' : '. Waiting does not correct this.'}`,
+      `the guard of ${siteId} was not ready within ${timeoutMs} ms: ${why.replace(/\.$/, '')}${retryable ? '' : '. Waiting does not correct this.'}`,
     )
     this.problem = problem
     this.retryable = retryable

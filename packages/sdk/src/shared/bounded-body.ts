@@ -31,8 +31,11 @@ export async function readBoundedBody(
   }
 }
 
-/** `length` is that of all parts together. */
-export function joinBytes(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+/** `length` is that of all parts together. One part is returned as it is, without a copy. */
+export function joinBytes(
+  parts: readonly Uint8Array[],
+  length = parts.reduce((sum, part) => sum + part.length, 0),
+): Uint8Array<ArrayBuffer> {
   if (parts.length === 1) return parts[0] as Uint8Array<ArrayBuffer>
   const bytes = new Uint8Array(length)
   let at = 0

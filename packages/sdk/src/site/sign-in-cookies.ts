@@ -1,6 +1,7 @@
 import { decodeBase64url, encodeBase64url } from '@countersign/core'
+import { joinBytes } from '../shared/bounded-body.ts'
 import { requireOptions } from '../shared/require-options.ts'
-import type { PendingSignIn } from './sign-in.ts'
+import { type PendingSignIn, toSearchParams } from './sign-in.ts'
 
 export interface SignInCookiesOptions {
   /**
@@ -137,13 +138,12 @@ async function keyFrom(secret: string): Promise<Key> {
 async function seal(text: string, name: string, key: Key): Promise<string> {
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES))
   const additionalData = new TextEncoder().encode(name)
-  const sealed = new Uint8Array(
-    await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData }, key, new TextEncoder().encode(text)),
+  const sealed = await crypto.subtle.encrypt(
+    { name: 'AES-GCM', iv, additionalData },
+    key,
+    new TextEncoder().encode(text),
   )
-  const bytes = new Uint8Array(iv.length + sealed.length)
-  bytes.set(iv)
-  bytes.set(sealed, iv.length)
-  return encodeBase64url(bytes)
+  return encodeBase64url(joinBytes([iv, new Uint8Array(sealed)]))
 }
 
 /** Undefined for a value that was not sealed with this key under this name. */
@@ -174,10 +174,4 @@ function pairsIn(
     const state = name.startsWith(prefix) ? name.slice(prefix.length) : ''
     return STATE.test(state) ? [[state, value] as const] : []
   })
-}
-
-function toSearchParams(callback: string | URL | URLSearchParams): URLSearchParams {
-  return callback instanceof URLSearchParams
-    ? callback
-    : new URL(callback, 'http://relative.invalid').searchParams
 }

@@ -126,26 +126,27 @@ export async function finishSignIn(options: FinishSignInOptions): Promise<SignIn
   const { pending } = options
   const connection = readConnection(options)
   const found = readParameters(options.callback)
-  if (pending === undefined) throw new SignInError('state_mismatch', 'no sign-in was started in this browser')
+  if (pending === undefined)
+    throw new SignInError('state_mismatch', 'No sign-in was started in this browser.')
   if (found.iss !== pending.issuer)
-    throw new SignInError('issuer_mismatch', 'iss is missing, or of another service')
+    throw new SignInError('issuer_mismatch', 'The parameter iss is missing, or names another service.')
   if (!isSameText(found.state ?? '', pending.state))
-    throw new SignInError('state_mismatch', 'state is missing, or of another sign-in')
+    throw new SignInError('state_mismatch', 'The parameter state is missing, or belongs to another sign-in.')
   if (!(connection.nowMs() < pending.expiresAtMs))
-    throw new SignInError('expired', 'the sign-in took too long')
+    throw new SignInError('expired', 'The sign-in took too long. Start it again.')
   if (found.error !== undefined)
     throw new SignInError(
       'denied',
-      found.error_description ?? 'the user cancelled, or was denied',
+      found.error_description ?? 'The user cancelled, or was denied.',
       found.error,
     )
-  if (found.code === undefined) throw new SignInError('callback_malformed', 'code is missing')
+  if (found.code === undefined) throw new SignInError('callback_malformed', 'The parameter code is missing.')
 
   const input = { code: found.code, code_verifier: pending.verifier }
   const result = (await call(connection, calls.signInResult, input)) as SignInResult
   const lacks = (pending.scope ?? []).filter((scope) => !result.scope.includes(scope))
   if (result.site_id !== pending.siteId || lacks.length > 0)
-    throw new SignInError('result_mismatch', 'the response is for another site or scope than the request')
+    throw new SignInError('result_mismatch', 'The response is for another site or scope than the request.')
   return result
 }
 
@@ -164,13 +165,20 @@ function randomText(): string {
 function readParameters(
   callback: string | URL | URLSearchParams,
 ): Partial<Record<(typeof PARAMETERS)[number], string>> {
-  const parameters =
-    callback instanceof URLSearchParams ? callback : new URL(callback, 'http://relative.invalid').searchParams
+  const parameters = toSearchParams(callback)
   const found: Partial<Record<(typeof PARAMETERS)[number], string>> = {}
   for (const name of PARAMETERS) {
     const [value, more] = parameters.getAll(name)
-    if (more !== undefined) throw new SignInError('callback_malformed', `${name} was sent twice`)
+    if (more !== undefined)
+      throw new SignInError('callback_malformed', `The parameter ${name} was sent twice.`)
     if (value !== undefined) found[name] = value
   }
   return found
+}
+
+/** The parameters of a callback. */
+export function toSearchParams(callback: string | URL | URLSearchParams): URLSearchParams {
+  return callback instanceof URLSearchParams
+    ? callback
+    : new URL(callback, 'http://relative.invalid').searchParams
 }

@@ -1,4 +1,5 @@
 import { type Entry, type EntryKind, isJsonObject, parseEntry, parseJson } from '@countersign/core'
+import { joinBytes } from '../shared/bounded-body.ts'
 import { requireOptions } from '../shared/require-options.ts'
 import { isSameText } from './same-text.ts'
 
@@ -80,16 +81,16 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   const timestamp = requireHeader(headers, 'webhook-timestamp')
   const signatures = requireHeader(headers, 'webhook-signature')
   if (!TIMESTAMP.test(timestamp))
-    throw new WebhookError('headers_malformed', 'webhook-timestamp must be seconds since 1970')
+    throw new WebhookError('headers_malformed', 'webhook-timestamp must be seconds since 1970.')
   // Not inverted: with a time of NaN nothing is accepted.
   const isNow = Math.abs(nowMs / 1000 - Number(timestamp)) <= toleranceSeconds
   if (!isNow)
     throw new WebhookError(
       'timestamp_out_of_range',
-      `webhook-timestamp is more than ${toleranceSeconds} s from now`,
+      `webhook-timestamp is more than ${toleranceSeconds} s from now. Compare the clocks.`,
     )
 
-  const content = joined(encoder.encode(`${id}.${timestamp}.`), bytes)
+  const content = joinBytes([encoder.encode(`${id}.${timestamp}.`), bytes])
   const given = signatures
     .split(' ', SIGNATURES_MAX)
     .flatMap((one) => (one.startsWith('v1,') ? [one.slice(3)] : []))
@@ -102,7 +103,7 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   if (!isSigned)
     throw new WebhookError(
       'signature_invalid',
-      'no signature matches: another secret, or the body is not what was sent',
+      'No signature matches. The secret is another one, or the body is not what was sent.',
     )
   return readEvent(id, bytes)
 }
@@ -145,7 +146,7 @@ function requireHeader(headers: VerifyWebhookOptions['headers'], name: string): 
     : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
   const [only, more] = typeof value === 'string' ? [value] : (value ?? [])
   if (only === undefined || only === '' || more !== undefined)
-    throw new WebhookError('headers_malformed', `${name} must be there once`)
+    throw new WebhookError('headers_malformed', `The header ${name} must occur once.`)
   return only
 }
 
@@ -153,13 +154,6 @@ function isHeaders(
   headers: VerifyWebhookOptions['headers'],
 ): headers is { get(name: string): string | null } {
   return typeof headers.get === 'function'
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(first.length + second.length)
-  bytes.set(first)
-  bytes.set(second, first.length)
-  return bytes
 }
 
 async function computeHmac(secret: Uint8Array, content: Uint8Array<ArrayBuffer>): Promise<string> {
@@ -181,7 +175,7 @@ function readEvent(id: string, bytes: Uint8Array): WebhookEvent {
   if (entry === undefined || value.type !== entry.kind || typeof value.timestamp !== 'string')
     throw new WebhookError(
       'body_unknown',
-      'the body is signed but not an entry of this version; update the SDK',
+      'The body is signed, but it is not a log entry that this version knows. Update the SDK.',
     )
   return { id, type: entry.kind, timestamp: value.timestamp, data: entry } as WebhookEvent
 }
