@@ -1,31 +1,23 @@
 import {
-  CREDENTIAL_HEADER,
   type CredentialId,
   createMemoryNonces,
-  credentialHeader,
   didKey,
   didKeyMethod,
   type EntryBodies,
   type EntryKind,
   formatTime,
   generatePrivateKey,
-  holderRequestFrom,
   type IssuerState,
   issueCredential,
   type JsonObject,
   listHolders,
   type PermissionId,
-  type Ppid,
-  type PrivateKey,
-  parsePpid,
   parseScopeList,
   parseSiteId,
   type RevocationData,
   readCredentialHeader,
   type SettingsState,
-  type SiteId,
   sha256Hex,
-  signRequest,
   type TokenFacts,
   toGrounds,
   verify,
@@ -34,9 +26,12 @@ import { createGuard, type Guard } from '../guard/guard.ts'
 import type { GuardOptions } from '../guard/options.ts'
 import { requireOptions } from '../shared/require-options.ts'
 import { createTestClock, rest, type TestClock } from './test-clock.ts'
+import { type TestCredential, toIntrospection, toPpid, toTestCredential } from './test-credential.ts'
 import { createTestFeedKeys, type FeedKey, type TestFeedKeys } from './test-feed-keys.ts'
 import { createTestLog, type TestLog } from './test-log.ts'
 import { createTestService, type TestService } from './test-service.ts'
+
+export type { TestCredential } from './test-credential.ts'
 
 export interface TestSiteOptions {
   readonly siteId?: string
@@ -61,19 +56,6 @@ export interface TestGrant {
 interface TestExchange {
   readonly scope?: readonly string[]
   readonly ttlSeconds?: number
-}
-
-/** A credential with all that its holder needs to use it. */
-export interface TestCredential {
-  readonly credential: JsonObject
-  readonly credentialId: string
-  readonly ppid: string
-  /** The value of `X-Service-Credential`. */
-  readonly header: string
-  /** Of a bound one. */
-  readonly holderKey?: PrivateKey
-  /** The headers to send with this very request; signed when the credential is bound. */
-  headersFor(method: string, url: string, body?: string | Uint8Array): Promise<Record<string, string>>
 }
 
 /**
@@ -190,7 +172,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     const facts = tokens.get(await sha256Hex(token))
     const verdict =
       facts && (await verify({ token: facts }, { scope: [], nowMs: clock.nowMs }, revocationData))
-    return facts && verdict?.ok ? introspection(facts) : { active: false }
+    return facts && verdict?.ok ? toIntrospection(facts, BASE_URL) : { active: false }
   }
   const service = createTestService({
     baseUrl: BASE_URL,
@@ -297,7 +279,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
           createdMs: clock.nowMs,
         },
       )
-      return testCredential(credential, credentialId, ppid, holderKey, clock)
+      return toTestCredential(credential, credentialId, ppid, holderKey, clock)
     },
     async exchange({ header }, options = {}) {
       requireOptions<TestExchange>('exchange', options, { scope: 'list', ttlSeconds: 'number' })
@@ -373,64 +355,6 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       service.close()
     },
   }
-}
-
-function testCredential(
-  credential: JsonObject,
-  credentialId: string,
-  ppid: string,
-  holderKey: PrivateKey | undefined,
-  clock: TestClock,
-): TestCredential {
-  const header = credentialHeader(credential)
-  return {
-    credential,
-    credentialId,
-    ppid,
-    header,
-    ...(holderKey && { holderKey }),
-    async headersFor(method, url, body) {
-      const headers = { [CREDENTIAL_HEADER]: header }
-      if (holderKey === undefined) return headers
-      const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-      const request = holderRequestFrom(method, url, new Headers(headers), bytes ?? 'none')
-      return { ...headers, ...(await signRequest(request, { key: holderKey, nowMs: clock.nowMs })) }
-    },
-  }
-}
-
-/** The introspection response for an active token. */
-function introspection(token: TokenFacts): JsonObject {
-  const seconds = (ms: number) => Math.floor(ms / 1000)
-  return {
-    active: true,
-    scope: token.scope.join(' '),
-    scopes: [...token.scope],
-    client_id: token.siteId,
-    token_type: 'Bearer',
-    exp: seconds(token.expiresAtMs),
-    iat: seconds(token.issuedAtMs),
-    nbf: seconds(token.issuedAtMs),
-    sub: token.ppid,
-    aud: token.siteId,
-    iss: BASE_URL,
-    jti: token.tokenSha256.slice(0, 26),
-    site_id: token.siteId,
-    permission_id: token.permissionId,
-    credential_id: token.credentialIds[0] ?? null,
-    credential_chain: [...token.credentialIds],
-    holder_thumbprints: token.holders.filter((holder) => holder !== undefined),
-    issuer: token.issuer,
-    issuer_key: token.issuerKey.slice(token.issuerKey.indexOf('#') + 1),
-    root_created_at: formatTime(token.signedAtMs),
-    oldest_created_at: formatTime(token.oldestSignedAtMs),
-  }
-}
-
-async function toPpid(siteId: SiteId, user: string): Promise<Ppid> {
-  const ppid = parsePpid(`did:service:ppid_${(await sha256Hex(`${siteId}\n${user}`)).slice(0, 52)}`)
-  if (ppid === undefined) throw new TypeError('a hash makes a ppid')
-  return ppid
 }
 
 function randomEpoch(): string {
