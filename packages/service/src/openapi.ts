@@ -72,6 +72,11 @@ const securitySchemes = {
     name: 'X-API-Key',
     description: 'svc_sk_…, with the permission that the endpoint names.',
   },
+  basic: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'For OAuth clients: client_id is the key_id of an API key, client_secret the key itself.',
+  },
   credential: {
     type: 'apiKey',
     in: 'header',
@@ -89,6 +94,8 @@ const security: Record<Auth, readonly Json[]> = {
   credential_in_body: [NOTHING],
   credential: [{ credential: [] }, { bearer: [] }],
   api_key: [{ api_key: [] }],
+  // The third way, client_id and client_secret in the form, is in the schema of the form.
+  oauth_client: [{ api_key: [] }, { basic: [] }],
   operator_key: [{ api_key: [] }],
   api_key_optional: [NOTHING, { api_key: [] }],
   api_key_or_credential: [{ api_key: [] }, { credential: [] }],

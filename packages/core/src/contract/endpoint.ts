@@ -7,8 +7,9 @@ import type { Permission } from './vocabulary.ts'
  * How callers authenticate. `credential`: a credential or, for compatibility, a bearer token in its
  * header. `credential_in_body`: a credential in the member of that name. `api_key_or_credential`:
  * exactly one of them. `api_key_and_credential`: the key of a proxy and the credential of its
- * caller. `page`: a page of the service, in the browser that the flow is bound to. `operator_key`:
- * an API key without a site.
+ * caller. `oauth_client`: an API key in its header, or as the secret of an OAuth client, with HTTP
+ * Basic or in the form (RFC 6749 §2.3.1). `page`: a page of the service, in the browser that the
+ * flow is bound to. `operator_key`: an API key without a site.
  */
 export type Auth =
   | 'none'
@@ -16,6 +17,7 @@ export type Auth =
   | 'credential'
   | 'credential_in_body'
   | 'api_key'
+  | 'oauth_client'
   | 'api_key_optional'
   | 'api_key_or_credential'
   | 'api_key_and_credential'
@@ -164,6 +166,7 @@ const authProblems: Record<Auth, readonly ProblemCode[]> = {
   credential: headerProblems,
   credential_in_body: presentationProblems,
   api_key: keyProblems,
+  oauth_client: keyProblems,
   api_key_optional: ['auth_ambiguous', 'api_key_invalid'],
   api_key_or_credential: [...keyProblems, ...presentationProblems],
   api_key_and_credential: [...keyProblems, ...headerProblems],

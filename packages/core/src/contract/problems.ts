@@ -39,8 +39,9 @@ const table = {
   },
   auth_ambiguous: {
     ...guardProblems.auth_ambiguous,
-    meaning: 'The request has more than one credential, bearer token or API key.',
-    remedy: 'Send exactly one of them, in exactly one header.',
+    meaning:
+      'The request has more than one credential, token or API key, or authenticates a client in two ways.',
+    remedy: 'Send exactly one of them, in exactly one place.',
   },
   delegation_too_deep: {
     ...guardProblems.delegation_too_deep,
@@ -158,7 +159,8 @@ const table = {
   api_key_invalid: {
     status: 401,
     title: 'Invalid API key',
-    meaning: 'The API key is malformed, unknown, expired or deleted.',
+    meaning:
+      'The API key is malformed, unknown, expired or deleted. For OAuth clients: the client_id is not the key_id of this key.',
     remedy: 'Use a valid key of the site.',
     challenge: 'api_key',
   },

@@ -79,6 +79,14 @@ const nonce = z
       'An operator key must send site_id as well.',
     examples: ['q83vEjRWeJCrze8SNFZ4kA'],
   })
+/** How OAuth clients authenticate in a form (RFC 6749 §2.3.1). */
+const clientMembers = {
+  client_id: z.string().optional().meta({ description: 'The key_id of an API key, with client_secret.' }),
+  client_secret: z.string().optional().meta({
+    description:
+      'The API key. Send it in the form only if the client can send neither X-API-Key nor HTTP Basic.',
+  }),
+}
 const introspectMembers = {
   token,
   token_type_hint: tokenTypeHint,
@@ -188,6 +196,10 @@ export const forwardAuthQuerySchema = z.strictObject({
     .meta({ description: 'Returns 503 unless the view has reached this position.' }),
 })
 
+const CLIENTS =
+  'OAuth clients authenticate with the key_id of an API key as client_id and the key as client_secret, with HTTP Basic or in the form. ' +
+  'A request that authenticates in two ways is auth_ambiguous.'
+
 export const tokenEndpoints = {
   exchange_proof: endpoint({
     method: 'POST',
@@ -212,12 +224,13 @@ export const tokenEndpoints = {
     description:
       'Unknown members of a JSON body are rejected; unknown form parameters are ignored, because OAuth clients send some. ' +
       'With a nonce, the response has a proof: the feed key signs nonce, site, token hash, facts and head, so that a guard need not trust the network. ' +
-      'Without a nonce, the response is that of RFC 7662.',
+      'Without a nonce, the response is that of RFC 7662. ' +
+      CLIENTS,
     tag: 'tokens',
-    auth: 'api_key',
+    auth: 'oauth_client',
     permissions: ['tokens:introspect'],
     rateLimit: 'caller',
-    request: { body: introspectRequestSchema, form: z.object(introspectMembers) },
+    request: { body: introspectRequestSchema, form: z.object({ ...introspectMembers, ...clientMembers }) },
     answers: {
       200: {
         description: 'The facts about the token, or only active: false.',
@@ -232,15 +245,16 @@ export const tokenEndpoints = {
     path: '/api/auth/revoke',
     summary: 'Revoke a token (RFC 7009)',
     description:
-      'Unknown members of a JSON body are rejected; unknown form parameters are ignored, because OAuth clients send some.',
+      'Unknown members of a JSON body are rejected; unknown form parameters are ignored, because OAuth clients send some. ' +
+      CLIENTS,
     tag: 'tokens',
-    auth: 'api_key',
+    auth: 'oauth_client',
     permissions: ['tokens:revoke'],
     rateLimit: 'caller',
     idempotency: 'replayed',
     request: {
       body: revokeTokenRequestSchema,
-      form: z.object(revokeTokenMembers),
+      form: z.object({ ...revokeTokenMembers, ...clientMembers }),
       headers: z.object({ ...idempotencyHeaders, ...preferHeaders }),
     },
     answers: {

@@ -110,7 +110,9 @@ describe('endpoints', () => {
     const used = new Set(endpointList.flatMap((one) => one.permissions ?? []))
     expect([...used].sort()).toEqual([...permissions].sort())
     for (const { id, auth, permissions: needed = [] } of endpointList) {
-      const byKey = ['api_key', 'api_key_or_credential', 'api_key_and_credential'].includes(auth)
+      const byKey = ['api_key', 'oauth_client', 'api_key_or_credential', 'api_key_and_credential'].includes(
+        auth,
+      )
       expect(needed.length > 0, id).toBe(byKey)
     }
     expect(endpoints.propagation_receipt.permissions).toEqual(['feed:read', 'credentials:revoke'])
@@ -122,7 +124,9 @@ describe('endpoints', () => {
   test('take an Idempotency-Key where something is changed through an API key, and where a token is made', () => {
     for (const { id, method, auth, idempotency, request, problems } of endpointList) {
       const changes =
-        method !== 'GET' && /key|credential_in_body/.test(auth) && !['introspect', 'acknowledge'].includes(id)
+        method !== 'GET' &&
+        /key|oauth_client|credential_in_body/.test(auth) &&
+        !['introspect', 'acknowledge'].includes(id)
       expect(idempotency !== undefined, id).toBe(changes)
       expect(problems.includes('idempotency_conflict'), id).toBe(changes)
       const headers = request.headers === undefined ? {} : (request.headers as z.ZodObject).shape

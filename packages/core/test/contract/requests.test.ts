@@ -375,7 +375,7 @@ describe('request bodies', () => {
 
   test('do not carry unknown form parameters on, and do not reject them', () => {
     const form = endpoints.introspect.request.form
-    expect(form.parse({ token: 'x', client_id: 'abc', client_secret: 'def' })).toEqual({ token: 'x' })
+    expect(form.parse({ token: 'x', audience: 'abc', client_name: 'def' })).toEqual({ token: 'x' })
     expect(form.safeParse({ client_id: 'abc' }).success).toBe(false)
     expect(form.parse({ token: 'x', nonce: 'q83vEjRWeJCrze8SNFZ4kA' })).toEqual({
       token: 'x',

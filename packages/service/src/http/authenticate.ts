@@ -4,19 +4,29 @@ import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { ApiKey } from '../store/operations/api-keys.ts'
 import type { Exchange } from './exchange.ts'
+import { findGivenKey, type GivenKey, invalidKeyProblem } from './given-key.ts'
 import type { KeyRejections } from './key-rejections.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import type { RawRequest } from './raw-request.ts'
 
 const TAKES_KEY: ReadonlySet<Auth> = new Set([
   'api_key',
+  'oauth_client',
   'api_key_optional',
   'api_key_or_credential',
   'api_key_and_credential',
   'operator_key',
 ])
-const WANTS_KEY: ReadonlySet<Auth> = new Set(['api_key', 'api_key_and_credential', 'operator_key'])
+const WANTS_KEY: ReadonlySet<Auth> = new Set([
+  'api_key',
+  'oauth_client',
+  'api_key_and_credential',
+  'operator_key',
+])
 const ONE_LINE_EACH = ['x-api-key', 'x-service-credential', 'authorization']
+
+const NO_CLIENT =
+  'The request has no API key. Send it in X-API-Key, or as the client_secret of an OAuth client, with HTTP Basic or in the form.'
 
 export interface AuthDeps {
   readonly deps: Pick<Deps, 'apiKeys' | 'clock'>
@@ -43,52 +53,72 @@ async function findCaller(exchange: Exchange, deps: AuthDeps): Promise<Caller> {
       throw new Problem('auth_ambiguous', `The header ${name} was sent more than once. Send it once.`)
   }
   const { auth, rateLimit } = endpoint
-  const secret = TAKES_KEY.has(auth) ? lines('x-api-key')?.[0] : undefined
   checkFailedPresentations(exchange, deps, startedMs)
   if (rateLimit === 'sign_in_start') deps.rateLimiter.consume('sign_in_start', address, startedMs)
-  if (secret === undefined) {
-    if (rateLimit === 'caller') deps.rateLimiter.consume('keyless', address, startedMs)
+  exchange.given = TAKES_KEY.has(auth) ? requireReadableKey(exchange, deps) : undefined
+  if (exchange.given === undefined) {
+    // A form that was read for its key is counted with its size, by `recordFailure`.
+    if (rateLimit === 'caller' && !exchange.isReadForKey)
+      deps.rateLimiter.consume('keyless', address, startedMs)
     return requireAnonymousAllowed(raw, auth)
   }
   if (auth === 'api_key_or_credential' && hasCredential(raw)) {
     throw new Problem('auth_ambiguous', 'The request has an API key and a credential. Send one of them.')
   }
-  return requireKey(secret, exchange, deps)
+  return requireKey(exchange.given, exchange, deps)
+}
+
+/** A key that cannot be read is recorded like one that is unknown. */
+function requireReadableKey(exchange: Exchange, deps: AuthDeps): GivenKey | undefined {
+  try {
+    return findGivenKey(exchange.raw, exchange.endpoint.auth, exchange.form)
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'api_key_invalid') {
+      deps.rateLimiter.check('wrong_key', exchange.raw.address, exchange.raw.startedMs)
+      recordInvalidKey(exchange, deps, deps.deps.clock.nowMs())
+    }
+    throw error
+  }
 }
 
 async function requireKey(
-  secret: string,
-  { raw, endpoint }: Exchange,
-  { deps, rateLimiter, keyRejections }: AuthDeps,
+  { secret, clientId, method }: GivenKey,
+  exchange: Exchange,
+  auth: AuthDeps,
 ): Promise<Caller> {
-  const { address, startedMs, requestId } = raw
+  const { deps, rateLimiter } = auth
+  const { raw, endpoint } = exchange
+  const { address, startedMs } = raw
   // A caller that guesses keys must not lock out a valid key behind the same address.
   rateLimiter.check('wrong_key', address, startedMs, () => deps.apiKeys.wasGood(secret))
   const nowMs = deps.clock.nowMs()
   const key = await deps.apiKeys.find(secret, nowMs)
-  if (key === undefined) {
-    rateLimiter.record('wrong_key', address, startedMs)
-    keyRejections.record({
-      code: 'api_key_invalid',
-      endpoint: endpoint.id,
-      caller: undefined,
-      requestId,
-      nowMs,
-    })
-    throw new Problem('api_key_invalid')
+  if (key === undefined || (clientId !== undefined && clientId !== key.keyId)) {
+    recordInvalidKey(exchange, auth, nowMs)
+    throw invalidKeyProblem(method)
   }
   if (endpoint.rateLimit === 'caller') rateLimiter.consume('key', key.keyId, startedMs)
   return toCaller(key, address)
+}
+
+function recordInvalidKey(
+  { raw: { address, startedMs, requestId }, endpoint }: Exchange,
+  { rateLimiter, keyRejections }: AuthDeps,
+  nowMs: number,
+): void {
+  rateLimiter.record('wrong_key', address, startedMs)
+  const { id } = endpoint
+  keyRejections.record({ code: 'api_key_invalid', endpoint: id, caller: undefined, requestId, nowMs })
 }
 
 /**
  * Throws `api_key_invalid` unless the API key of the caller still exists: a request that takes long
  * to arrive must not be answered after its key was deleted.
  */
-export async function confirmKey({ raw, caller }: Exchange, { deps }: AuthDeps): Promise<void> {
+export async function confirmKey({ given, caller }: Exchange, { deps }: AuthDeps): Promise<void> {
   if (caller.kind === 'anonymous') return
-  const key = await deps.apiKeys.find(raw.lines('x-api-key')?.[0] ?? '', deps.clock.nowMs())
-  if (key?.keyId !== caller.keyId) throw new Problem('api_key_invalid')
+  const key = await deps.apiKeys.find(given?.secret ?? '', deps.clock.nowMs())
+  if (key?.keyId !== caller.keyId) throw invalidKeyProblem(given?.method ?? 'header')
 }
 
 /**
@@ -142,7 +172,8 @@ function findSiteId(params: unknown): unknown {
 }
 
 function requireAnonymousAllowed(raw: RawRequest, auth: Auth): Caller {
-  if (WANTS_KEY.has(auth)) throw new Problem('api_key_missing')
+  if (WANTS_KEY.has(auth))
+    throw new Problem('api_key_missing', auth === 'oauth_client' ? NO_CLIENT : undefined)
   // A bearer token cannot be used in place of the credential it was exchanged for.
   if (auth === 'api_key_or_credential' && !isSent(raw, 'x-service-credential')) {
     throw new Problem(

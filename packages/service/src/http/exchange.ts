@@ -18,7 +18,8 @@ import type * as z from 'zod'
 import type { Caller } from '../answer.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
-import { type BodyForm, parseFormBody, parseJsonBody, parseQuery } from './body.ts'
+import { type BodyForm, parseJsonBody, parseQuery } from './body.ts'
+import type { Form, GivenKey } from './given-key.ts'
 import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
 
@@ -40,7 +41,12 @@ export interface Exchange {
   hasSlot: boolean
   /** `media type` */
   bodyForm: BodyForm
-  /** `caller` */
+  /** `client form`: whether the body was read before the caller was known. */
+  isReadForKey: boolean
+  /** `client form` or `schema`: the parameters of a form. */
+  form: Form | undefined
+  /** `caller`: the API key as it was sent. */
+  given: GivenKey | undefined
   caller: Caller
   callerKnownAtMs: number
   /** `path` */
@@ -64,6 +70,9 @@ export function createExchange(raw: RawRequest, endpoint: MountedEndpoint, rawPa
     rawParams,
     hasSlot: false,
     bodyForm: 'none',
+    isReadForKey: false,
+    form: undefined,
+    given: undefined,
     caller: { kind: 'anonymous', address: raw.address },
     callerKnownAtMs: 0,
     params: undefined,
@@ -131,15 +140,13 @@ export function validateQuery({ query }: RawRequest, { request }: MountedEndpoin
   })
 }
 
-export function validateBody(
-  bytes: Uint8Array | undefined,
-  form: BodyForm,
-  { request, auth }: MountedEndpoint,
-): Pick<Exchange, 'body' | 'credentialBody'> {
+/** A form has been parsed before. */
+export function validateBody(exchange: Exchange): Pick<Exchange, 'body' | 'credentialBody'> {
+  const { bytes, form } = exchange
+  const { request, auth } = exchange.endpoint
   // All members of an optional body are optional.
   if (bytes === undefined) return { body: request.bodyOptional ? {} : undefined, credentialBody: undefined }
-  if (form === 'form')
-    return { body: validatePart(request.form, parseFormBody(bytes), 'body'), credentialBody: undefined }
+  if (form !== undefined) return { body: validatePart(request.form, form, 'body'), credentialBody: undefined }
   const json = parseJsonBody(bytes)
   const body = validatePart(request.body, json.members, 'body')
   return { body, credentialBody: auth === 'credential_in_body' || auth === 'page' ? json : undefined }

@@ -12,7 +12,7 @@ import {
   confirmKey,
   findRateLimitKey,
 } from './authenticate.ts'
-import { readBody, requireBodyForm } from './body.ts'
+import { parseFormBody, readBody, requireBodyForm } from './body.ts'
 import {
   createExchange,
   type Exchange,
@@ -24,6 +24,7 @@ import {
   validatePart,
   validateQuery,
 } from './exchange.ts'
+import { hasKeyHeader, requireOneMethod, withoutClient } from './given-key.ts'
 import { answerOnce } from './idempotency.ts'
 import type { LoadShedder } from './load-shedder.ts'
 import { type RawRequest, rejectMalformed } from './raw-request.ts'
@@ -62,6 +63,7 @@ const steps = [
   ['malformed', ({ raw }) => rejectMalformed(raw)],
   ['overload', reserveSlot],
   ['media type', checkMediaType],
+  ['client form', loadClientForm],
   ['caller', authenticate], // rate limits included
   ['path', parseParams],
   ['permission', authorize],
@@ -100,6 +102,22 @@ function checkMediaType(exchange: Exchange): void {
   exchange.bodyForm = requireBodyForm(exchange.raw.message, exchange.endpoint)
 }
 
+/**
+ * An OAuth client may send its secret in the form. Only then is a body read before the caller is
+ * known, and only while the sender has some of the allowance for requests without a key: a rejected
+ * one counts by its size.
+ */
+async function loadClientForm(exchange: Exchange, deps: PipelineDeps): Promise<void> {
+  const { raw, endpoint, bodyForm } = exchange
+  if (endpoint.auth !== 'oauth_client' || bodyForm !== 'form' || hasKeyHeader(raw)) return
+  deps.rateLimiter.check('keyless', raw.address, raw.startedMs)
+  exchange.isReadForKey = true
+  await loadBody(exchange, deps)
+  // Any number of forms may have been held back until all had passed the check above.
+  deps.rateLimiter.check('keyless', raw.address, deps.monotonicMs())
+  exchange.form = parseFormBody(exchange.bytes ?? new Uint8Array())
+}
+
 function parseParams(exchange: Exchange): void {
   exchange.params = validatePart(exchange.endpoint.request.params, exchange.rawParams, 'params')
 }
@@ -115,7 +133,7 @@ function checkPresentation(exchange: Exchange): void {
 
 async function loadBody(exchange: Exchange, deps: PipelineDeps): Promise<void> {
   const { raw, endpoint, bodyForm } = exchange
-  if (bodyForm === 'none') return
+  if (bodyForm === 'none' || exchange.bytes !== undefined) return
   exchange.bytes = await deps.loadShedder.releaseWhile(endpoint, readBody(raw, endpoint))
   // A client may have held back any number of bodies until all had passed the check at the start.
   checkFailedPresentations(exchange, deps, deps.monotonicMs())
@@ -142,9 +160,14 @@ async function checkAccess(exchange: Exchange, { deps, guard, origin }: Pipeline
 }
 
 function validate(exchange: Exchange): void {
-  const { raw, endpoint, bytes, bodyForm } = exchange
-  exchange.query = validateQuery(raw, endpoint)
-  const { body, credentialBody } = validateBody(bytes, bodyForm, endpoint)
+  const { endpoint } = exchange
+  exchange.query = validateQuery(exchange.raw, exchange.endpoint)
+  if (exchange.bodyForm === 'form') {
+    const form = exchange.form ?? parseFormBody(exchange.bytes ?? new Uint8Array())
+    requireOneMethod(exchange.given, form)
+    exchange.form = endpoint.auth === 'oauth_client' ? withoutClient(form) : form
+  }
+  const { body, credentialBody } = validateBody(exchange)
   exchange.body = body
   exchange.credentialBody = credentialBody
 }
@@ -178,8 +201,10 @@ function recordFailure(exchange: Exchange, { rateLimiter, monotonicMs }: Pipelin
   const key = findRateLimitKey(exchange)
   const cost = toCost(raw)
   if (key !== undefined) rateLimiter.record('failed_presentation', key, nowMs, cost)
+  if (exchange.isReadForKey && raw.caller === undefined)
+    rateLimiter.record('keyless', raw.address, nowMs, cost)
   // `authenticate` has counted one already.
-  if (cost > 1 && raw.caller?.kind === 'anonymous' && endpoint.rateLimit === 'caller')
+  else if (cost > 1 && raw.caller?.kind === 'anonymous' && endpoint.rateLimit === 'caller')
     rateLimiter.record('keyless', raw.address, nowMs, cost - 1)
 }
 

@@ -16,6 +16,7 @@ const needs: Record<Auth, string> = {
   credential: 'a credential in X-Service-Credential, or a bearer token',
   credential_in_body: 'the credential in the body',
   api_key: 'X-API-Key',
+  oauth_client: 'X-API-Key, or the client_id and client_secret of an OAuth client',
   api_key_optional: 'no authentication; X-API-Key adds details',
   api_key_or_credential: 'X-API-Key, or the credential itself',
   api_key_and_credential: 'X-API-Key of the proxy, and the credential or token of its caller',
