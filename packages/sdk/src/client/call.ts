@@ -10,7 +10,7 @@ import { readDenial } from './read-denial.ts'
  * Idempotency-Key makes it take effect once. `secret`: likewise, but its response is shown only
  * once. `once`: it consumes its input, so only a call that was rate limited is sent again.
  */
-export type Repeat = 'safe' | 'keyed' | 'secret' | 'once'
+type Repeat = 'safe' | 'keyed' | 'secret' | 'once'
 
 /**
  * What a client needs to know about one endpoint. Names in braces in the path come from the input;
