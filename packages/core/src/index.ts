@@ -20,10 +20,14 @@ export { type Denial, type DenialCode, deny, isDenial } from './credential/denia
 export {
   bearerChallenge,
   credentialChallenge,
+  DPOP_ALGORITHMS,
   type GuardProblemCode,
   guardProblems,
+  type OAuthHints,
+  oauthChallenge,
   type ProblemSummary,
   problemType,
+  resourceChallenge,
 } from './credential/guard-problems.ts'
 export { CREDENTIAL_HEADER, credentialHeader } from './credential/header.ts'
 export {
@@ -85,7 +89,7 @@ export {
   deriveUserRefPpid,
   type SubjectKey,
 } from './jwt/derived-ids.ts'
-export { DPOP_HEADER } from './jwt/dpop.ts'
+export { DPOP_HEADER, WRONG_TARGET } from './jwt/dpop.ts'
 export { type JwtKey, parseJwtKey, toThumbprint } from './jwt/jwk.ts'
 export { JWT_CHARS_MAX, readJwt, type UnverifiedJwt } from './jwt/read.ts'
 export { fitsAlgorithm, verifyJwtSignature } from './jwt/signature.ts'
@@ -224,6 +228,7 @@ export type {
   Allow,
   AllowBearer,
   AllowCredential,
+  AllowJwt,
   Denied,
   Subject,
   Verdict,

@@ -17,8 +17,7 @@ export interface Problem {
 
 const table = {
   request_malformed: {
-    status: 400,
-    title: 'Malformed request',
+    ...guardProblems.request_malformed,
     meaning:
       'The request is malformed. The body may be incomplete or not strict JSON; a form may not be UTF-8; a parameter may be repeated, or there are too many. Host may be missing, repeated or wrong, Transfer-Encoding may not be chunked, or the request arrived too slowly.',
     remedy:

@@ -1,10 +1,10 @@
 import type { DenialCode } from './denial.ts'
 
 /**
- * A code that a guard returns: a denial, or that a store it depends on (nonces, tokens) is not
- * available.
+ * A code that a guard returns: a denial, a request whose parts contradict each other, or that a
+ * store it depends on (nonces, tokens) is not available.
  */
-export type GuardProblemCode = DenialCode | 'store_unavailable' | 'overloaded'
+export type GuardProblemCode = DenialCode | 'request_malformed' | 'store_unavailable' | 'overloaded'
 
 export interface ProblemSummary {
   readonly status: number
@@ -20,6 +20,7 @@ export interface ProblemSummary {
  * and the remedy; this file imports nothing, so that it stays small in a bundle.
  */
 export const guardProblems = {
+  request_malformed: { status: 400, title: 'Malformed request' },
   credential_malformed: { status: 400, title: 'Malformed credential' },
   credential_unsupported: { status: 400, title: 'Unsupported credential' },
   auth_ambiguous: { status: 400, title: 'Ambiguous authentication' },
@@ -59,6 +60,53 @@ export function credentialChallenge(code: string): string {
 /** `WWW-Authenticate` for a caller that presented a bearer token (RFC 6750 §3.1). */
 export function bearerChallenge(): string {
   return `Bearer ${REALM}, error="invalid_token"`
+}
+
+/** The algorithms of DPoP proofs that are accepted. */
+export const DPOP_ALGORITHMS = ['ES256', 'ES384', 'EdDSA', 'PS256', 'RS256'] as const
+
+/** What an OAuth client learns from a challenge besides the error. */
+export interface OAuthHints {
+  /** Where the metadata of the protected resource are (RFC 9728 §5.1). */
+  readonly resourceMetadata?: string | undefined
+  /** The scopes that the client should ask its authorization server for (RFC 6750 §3). */
+  readonly scope?: readonly string[] | undefined
+}
+
+/**
+ * `WWW-Authenticate` for a caller that presented an access token of an OAuth issuer: RFC 6750 §3.1
+ * and, if a proof is missing or wrong or the token came with the DPoP scheme, RFC 9449 §7.1. Also
+ * set on 403 `scope_insufficient`, so that clients can ask for more.
+ */
+export function oauthChallenge(code: string, scheme: 'Bearer' | 'DPoP', hints: OAuthHints = {}): string {
+  const isProof = /^proof_/.test(code)
+  const error =
+    code === 'scope_insufficient'
+      ? 'insufficient_scope'
+      : isProof && code !== 'proof_required'
+        ? 'invalid_dpop_proof'
+        : 'invalid_token'
+  const used = isProof ? 'DPoP' : scheme
+  return `${used} ${REALM}, error="${error}"${hintMembers(hints)}${used === 'DPoP' ? `, ${DPOP_ALGS}` : ''}`
+}
+
+/**
+ * `WWW-Authenticate` for a caller that presented nothing to a resource with metadata. The Bearer
+ * challenge comes first, because many OAuth clients read no other.
+ */
+export function resourceChallenge(hints: OAuthHints): string {
+  return `Bearer ${REALM}${hintMembers(hints)}, DPoP ${REALM}, ${DPOP_ALGS}, ServiceCredential ${REALM}`
+}
+
+const DPOP_ALGS = `algs="${DPOP_ALGORITHMS.join(' ')}"`
+/** RFC 6749 §3.3. Others cannot be quoted. */
+const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/
+
+function hintMembers({ resourceMetadata, scope = [] }: OAuthHints): string {
+  const names = scope.filter((name) => SCOPE_TOKEN.test(name))
+  return `${names.length === 0 ? '' : `, scope="${names.join(' ')}"`}${
+    resourceMetadata === undefined ? '' : `, resource_metadata="${resourceMetadata}"`
+  }`
 }
 
 /** The URL of the page that explains a code. `baseUrl` has no trailing slash. */

@@ -42,7 +42,7 @@ export async function checkDpopProof(
   if ((await toThumbprint(key.jwk)) !== thumbprint) return invalid('the token is bound to another key')
   const { htm, htu, iat, jti, ath } = claims
   if (htm !== request.method) return invalid('htm must be the method of the request')
-  if (typeof htu !== 'string' || !isTarget(htu, request)) return invalid('htu must be the URL of the request')
+  if (typeof htu !== 'string' || !isTarget(htu, request)) return WRONG_TARGET
   if (!Number.isSafeInteger(iat)) return invalid('iat must be the time of signing in whole seconds')
   const createdMs = (iat as number) * 1000
   const usableUntilMs = createdMs + PROOF_AGE_MS_MAX + 1
@@ -87,6 +87,9 @@ function parseUrl(text: string): URL | undefined {
     return undefined
   }
 }
+
+/** Also what a proxy causes that changes the host or the path of requests. */
+export const WRONG_TARGET: Denial = /* @__PURE__ */ invalid('htu must be the URL of the request')
 
 function invalid(detail: string): Denial {
   return deny('proof_invalid', `The DPoP proof is invalid: ${detail}.`)

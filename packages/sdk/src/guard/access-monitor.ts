@@ -1,4 +1,4 @@
-import type { Denial } from '@countersign/core'
+import type { Reason } from './denial.ts'
 import type { GuardDenial } from './verdict.ts'
 
 /** Why a signal of a guard has fired. */
@@ -16,7 +16,7 @@ export class AccessEnded extends Error {
 interface Access {
   readonly expiresAtMs: number
   /** Why it would be denied now; undefined while it would be granted. */
-  recheck(): Denial | undefined
+  recheck(): Reason | undefined
 }
 
 /** Watches the granted accesses whose requests are still running. */
@@ -28,7 +28,7 @@ export interface AccessMonitor {
   check(): void
 }
 
-export function createAccessMonitor(describe: (reason: Denial) => GuardDenial): AccessMonitor {
+export function createAccessMonitor(describe: (reason: Reason) => GuardDenial): AccessMonitor {
   const watched = new Map<AbortController, Access>()
   let nextExpiryMs = Infinity
   return {

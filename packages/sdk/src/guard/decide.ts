@@ -3,6 +3,7 @@ import {
   CREDENTIAL_HEADER,
   type Demand,
   type Denial,
+  DPOP_HEADER,
   decide as decideByCore,
   deny,
   findBearerFault,
@@ -11,11 +12,12 @@ import {
   type HolderRequest,
   isDenial,
   type NonceStore,
+  type Presentation,
   type RevocationData,
   type Verdict,
-  type VerifierInput,
   type ViewStamp,
   WRONG_SIGNATURE,
+  WRONG_TARGET,
 } from '@countersign/core'
 import { ServiceError } from '../feed/verifier-api.ts'
 import type { BearerTokens } from './bearer-tokens.ts'
@@ -60,22 +62,41 @@ export async function decide(
 ): Promise<Allow | Rejection> {
   const presentation = findPresentation((name) => readLines(request, name))
   if (isDenial(presentation)) return presentation
+  if ('bearer' in presentation)
+    return data.nowMs() === undefined ? STALE : decideBearer(presentation.bearer, demand, data)
+  if ('header' in presentation) return decideProven(presentation, request, demand, data)
+  const outcome = await decideProven(presentation, request, demand, data)
+  return outcome.ok ? outcome : { ...outcome, scheme: presentation.scheme }
+}
+
+/**
+ * A credential or access token that may be bound to a key. Decided without the proof first, because
+ * only callers whose proof alone is missing may cost a body and a signature check.
+ */
+async function decideProven(
+  presentation: ProvenPresentation,
+  request: GuardRequest,
+  demand: ReadDemand,
+  data: DecisionData,
+): Promise<Allow | Rejection> {
   const nowMs = data.nowMs()
   if (nowMs === undefined) return STALE
-  if ('bearer' in presentation) return decideBearer(presentation.bearer, demand, data)
-  if ('jwt' in presentation) {
-    const verdict = await decideByCore(presentation, toDemand(demand, nowMs), data.revocationData)
-    return toOutcome(verdict)
-  }
-  const unsigned = toDemand(demand, nowMs, withoutSignature(presentation.header), NO_NONCES)
-  const decided = decideByCore(presentation, unsigned, data.revocationData)
-  // A credential that was verified before is decided at once. Awaiting a value would let other
-  // requests run in between, and the guard's clock is frozen only until the first wait.
+  const isJwt = 'jwt' in presentation
+  const unproven = isJwt
+    ? toDemand(demand, nowMs)
+    : toDemand(demand, nowMs, withoutSignature(presentation.header), NO_NONCES)
+  const decided = decideByCore(presentation, unproven, data.revocationData)
+  // What was verified before is decided at once. Awaiting a value would let other requests run in
+  // between, and the guard's clock is frozen only until the first wait.
   const verdict = decided instanceof Promise ? await decided : decided
-  const isSignatureMissing =
-    !verdict.ok && verdict.code === 'proof_required' && request.header('signature-input').length > 0
-  return isSignatureMissing ? decideSigned(presentation, request, demand, data) : toOutcome(verdict)
+  const isProofMissing =
+    !verdict.ok &&
+    verdict.code === 'proof_required' &&
+    request.header(isJwt ? DPOP_HEADER : 'signature-input').length > 0
+  return isProofMissing ? decideWithProof(presentation, request, demand, data) : toOutcome(verdict)
 }
+
+type ProvenPresentation = Exclude<Presentation, { readonly bearer: string }>
 
 async function decideBearer(
   bearer: string,
@@ -104,16 +125,18 @@ async function decideBearer(
 }
 
 /**
- * Decides again with the signature and, since only that is missing, with the body that it covers.
+ * Decides again with the proof and, for a signature, with the body that it covers.
  */
-async function decideSigned(
-  presentation: VerifierInput,
+async function decideWithProof(
+  presentation: ProvenPresentation,
   request: GuardRequest,
   demand: ReadDemand,
   data: DecisionData,
 ): Promise<Allow | Rejection> {
   const { revocationData, nonces, holderRequests } = data
-  const signed = holderRequests.read(request, await request.body?.())
+  // A DPoP proof does not cover the body.
+  const body = 'jwt' in presentation ? undefined : await request.body?.()
+  const signed = holderRequests.read(request, body)
   if (isDenial(signed)) return { ...signed, isHostProblem: signed.code === 'proof_invalid' }
   const nowMs = data.nowMs()
   if (nowMs === undefined) return STALE
@@ -129,13 +152,18 @@ async function decideSigned(
   try {
     const complete = toDemand(demand, nowMs, signed, { consume })
     const verdict = await decideByCore(presentation, complete, revocationData)
-    if (verdict.ok || verdict.detail !== WRONG_SIGNATURE.detail) return toOutcome(verdict)
+    if (verdict.ok || !mayBeHostProblem(verdict)) return toOutcome(verdict)
     const detail = `${verdict.detail} ${holderRequests.hintFor(signed)}`
     return { ...verdict, detail, isHostProblem: !holderRequests.hasPublicOrigin }
   } catch (error) {
     if (hasStoreFailed) return NONCES_UNAVAILABLE
     throw error
   }
+}
+
+/** The proof may have been made for the address that callers use, if the guard knows another. */
+function mayBeHostProblem({ detail }: Denial): boolean {
+  return detail === WRONG_SIGNATURE.detail || detail === WRONG_TARGET.detail
 }
 
 /** A guard describes stale data differently from the service. */

@@ -1,5 +1,6 @@
 import { parseScope, type Scope } from '@countersign/core'
 import { requireOptions } from '../shared/require-options.ts'
+import type { ResourceMetadata } from './resource-metadata.ts'
 
 type ScopeList = readonly string[]
 
@@ -20,6 +21,8 @@ const READ = /* @__PURE__ */ Symbol.for('countersign.readDemand')
 export interface ReadDemand {
   readonly scope: readonly Scope[]
   readonly anyScope?: readonly Scope[]
+  /** The resource that the route belongs to. Denials refer OAuth clients to its metadata. */
+  readonly resource?: ResourceMetadata | undefined
   readonly [READ]: true
 }
 
@@ -56,6 +59,14 @@ export function readDemand(...args: readonly [demand?: GuardDemand]): ReadDemand
     ...('anyScope' in demand && { anyScope: readScopes('anyScope', anyScope) }),
     [READ]: true,
   }
+}
+
+/**
+ * Both demands as one. A choice of scopes that the second one adds replaces that of the first, which
+ * was checked before.
+ */
+export function addDemands(first: ReadDemand, second: ReadDemand): ReadDemand {
+  return { ...first, ...second, scope: [...new Set([...first.scope, ...second.scope])] }
 }
 
 const HOW_TO_ACCEPT_ANY = 'To accept any valid credential, leave the demand out or pass ANY_CREDENTIAL.'

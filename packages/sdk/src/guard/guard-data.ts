@@ -1,4 +1,10 @@
-import { type RevocationData, SignatureCache, type SiteView, type ViewStamp } from '@countersign/core'
+import {
+  JwtCache,
+  type RevocationData,
+  SignatureCache,
+  type SiteView,
+  type ViewStamp,
+} from '@countersign/core'
 import type { LogFollower } from '../feed/log-follower.ts'
 import type { FailingOpen } from './verdict.ts'
 

@@ -7,19 +7,26 @@ import { createPrivateSlot } from '../shared/private-slot.ts'
 import { createAccessMonitor } from './access-monitor.ts'
 import { createBearerTokens } from './bearer-tokens.ts'
 import { type DecisionData, decide, STALE } from './decide.ts'
-import { type GuardDemand, type ReadDemand, readDemand } from './demand.ts'
-import { type Reason, toGuardDenial } from './denial.ts'
+import { addDemands, type GuardDemand, type ReadDemand, readDemand } from './demand.ts'
+import { type DenialContext, type Reason, toGuardDenial } from './denial.ts'
 import { GuardData } from './guard-data.ts'
 import { createHolderRequests } from './holder-request.ts'
 import { type ReadyOptions, readReadyOptions } from './not-ready.ts'
 import { type GuardOptions, readGuardOptions } from './options.ts'
 import { Readiness } from './readiness.ts'
 import { type GuardRequest, requireGuardRequest } from './request.ts'
+import { toHints } from './resource-metadata.ts'
 import { requireLongLivedRuntime } from './runtime.ts'
 import { checkSession, type SessionVerdict, type SignedInSession } from './session.ts'
 import { type GuardState, toGuardState } from './state.ts'
 import { Upkeep } from './upkeep.ts'
-import type { GuardAllow, GuardDenial, GuardVerdict } from './verdict.ts'
+import {
+  type GuardAllow,
+  type GuardAllowJwt,
+  type GuardDenial,
+  type GuardVerdict,
+  toGuardAllow,
+} from './verdict.ts'
 
 /**
  * Protects the routes of one site. It follows the site's revocation log, decides without a call to
@@ -47,6 +54,12 @@ export interface Guard {
    * request that was not accepted.
    */
   signal(of: GuardAllow | GuardRequest, done?: AbortSignal): AbortSignal
+  /**
+   * Whether an accepted request would be accepted now for this demand too, for demands that are
+   * known only later, such as the scope of a tool that the body names. The demand is added to that
+   * of the request, also for its signals. Throws a TypeError for a request that was not accepted.
+   */
+  recheck(of: GuardAllow | GuardRequest, demand: GuardDemand): GuardVerdict
   state(): GuardState
   /**
    * Resolves when a valid credential would be accepted. Rejects when the guard is closed before,
@@ -88,8 +101,8 @@ export function createGuard(options: GuardOptions): Guard {
     failsOpen,
     onProblem: () => upkeep.update(),
   })
-  const toDenial = (reason: Reason, request?: GuardRequest): GuardDenial => ({
-    ...toGuardDenial(reason, baseUrl, data.stamp, request),
+  const toDenial = (reason: Reason, context: Pick<DenialContext, 'request' | 'hints'> = {}): GuardDenial => ({
+    ...toGuardDenial(reason, { ...context, baseUrl, view: data.stamp }),
     ...data.failOpen,
   })
   const state = (): GuardState => {
@@ -99,10 +112,23 @@ export function createGuard(options: GuardOptions): Guard {
     return toGuardState({ verifierId: rest.verifierId ?? instanceId, instanceId }, data, follower, problem)
   }
   const readiness = new Readiness({ siteId, clock, readState: state, onStateChange: rest.onStateChange })
-  const monitor = createAccessMonitor(toDenial)
+  const monitor = createAccessMonitor((reason) => toDenial(reason))
   const upkeep = new Upkeep({ clock, data, tokens, monitor, readiness })
-  const admissions = createPrivateSlot<{ readonly allowed: GuardAllow; readonly demand: ReadDemand }>()
+  const admissions = createPrivateSlot<{ readonly allowed: GuardAllow; demand: ReadDemand }>()
+  const requireAdmission = (name: string, of: object) => {
+    const admission = admissions.get(of)
+    if (admission === undefined)
+      throw new TypeError(`guard.${name} needs a request or verdict that this guard has accepted`)
+    return admission
+  }
   let decisionData: DecisionData | undefined
+
+  /** Why access would be denied now. */
+  const findEnd = (allowed: GuardAllow, demand: ReadDemand): Reason | undefined => {
+    const nowMs = data.nowMs()
+    const reason = nowMs === undefined ? STALE : recheckAccess(allowed, { ...demand, nowMs }, data)
+    return reason && allowed.presented === 'jwt' ? { ...reason, scheme: toScheme(allowed) } : reason
+  }
 
   const start = (): DecisionData => {
     if (decisionData !== undefined) return decisionData
@@ -131,10 +157,11 @@ export function createGuard(options: GuardOptions): Guard {
       const outcome = await clock.whileFrozen(() => decide(request, demand, decisionData))
       if (!outcome.ok) {
         if (outcome.isHostProblem) readiness.reportHost(outcome.detail)
-        const denied = toDenial(outcome, request)
+        const denied = toDenial(outcome, { request, hints: toHints(demand, data.site) })
         return outcome.view === undefined ? denied : { ...denied, view: outcome.view }
       }
-      const allowed: GuardAllow = failsOpen ? { ...outcome, ...data.failOpen } : outcome
+      const allow = toGuardAllow(outcome)
+      const allowed: GuardAllow = failsOpen ? { ...allow, ...data.failOpen } : allow
       const admission = { allowed, demand }
       admissions.set(allowed, admission)
       admissions.set(request, admission)
@@ -144,15 +171,20 @@ export function createGuard(options: GuardOptions): Guard {
       start()
       return checkSession(session, data)
     },
+    recheck(of, demand) {
+      const admission = requireAdmission('recheck', of)
+      const { allowed } = admission
+      const both = addDemands(admission.demand, readDemand(demand))
+      const reason = findEnd(allowed, both)
+      if (reason !== undefined)
+        return toDenial(reason, { hints: toHints(both, data.site, allowed.subject.scope) })
+      admission.demand = both
+      return allowed
+    },
     signal(of, done) {
-      const admission = admissions.get(of)
-      if (admission === undefined)
-        throw new TypeError('guard.signal needs a request or verdict that this guard has accepted')
-      const { allowed, demand } = admission
-      const recheck = () => {
-        const nowMs = data.nowMs()
-        return nowMs === undefined ? STALE : recheckAccess(allowed, { ...demand, nowMs }, data)
-      }
+      const admission = requireAdmission('signal', of)
+      const { allowed } = admission
+      const recheck = () => findEnd(allowed, admission.demand)
       const signal = monitor.watch({ expiresAtMs: allowed.subject.expiresAtMs, recheck }, done)
       upkeep.setTimer()
       return signal
@@ -174,6 +206,11 @@ export function createGuard(options: GuardOptions): Guard {
       await follower.close()
     },
   }
+}
+
+/** A token that is bound to a key was presented with the DPoP scheme. */
+function toScheme({ jwt }: GuardAllowJwt): 'Bearer' | 'DPoP' {
+  return jwt.facts.holderThumbprint === undefined ? 'Bearer' : 'DPoP'
 }
 
 const CLOCK_JUMPED: ViewProblem = {

@@ -1,4 +1,12 @@
-import type { Allow, GuardProblemCode, ViewStamp } from '@countersign/core'
+import type {
+  Allow,
+  AllowBearer,
+  AllowCredential,
+  AllowJwt,
+  GuardProblemCode,
+  JsonObject,
+  ViewStamp,
+} from '@countersign/core'
 import type { Need } from '../shared/needs.ts'
 
 /** Check `ok` first: a denial has no subject. */
@@ -9,7 +17,31 @@ export type GuardVerdict = GuardAllow | GuardDenial
  * fresh the revocation data was. `holder` of a credential is `verified_without_body` when the
  * adapter could not provide the body: the signature does not vouch for the body then.
  */
-export type GuardAllow = Allow & FailingOpen
+export type GuardAllow = (AllowCredential | AllowBearer | GuardAllowJwt) & FailingOpen
+
+/** An access token of an OAuth issuer was accepted. */
+export interface GuardAllowJwt extends AllowJwt {
+  readonly token: AccessToken
+}
+
+/** The user and the client by the names that the OAuth issuer and the application use. */
+export interface AccessToken {
+  readonly issuer: string
+  /** `sub`, or the claim that the site has configured in its place. */
+  readonly subject: string
+  /** `client_id`, or else `azp`. */
+  readonly clientId: string | undefined
+  readonly jti: string | undefined
+  /** All claims of the token, whose signature was verified. */
+  readonly claims: JsonObject
+}
+
+export function toGuardAllow(allow: Allow): GuardAllow {
+  if (allow.presented !== 'jwt') return allow
+  const { facts, read } = allow.jwt
+  const { issuer, subject, clientId, jti } = facts
+  return { ...allow, token: { issuer, subject, clientId, jti, claims: read.claims } }
+}
 
 /**
  * Access is denied, for programs and models: the code, a message, what would help, whether a retry
@@ -32,7 +64,7 @@ export interface GuardDenial extends FailingOpen {
   readonly problem: GuardProblem
   /**
    * By lower-case name: the content type, `no-store`, and where they apply the challenge, the time
-   * to wait and the signature that is required.
+   * to wait and the signature that is required. A 403 has a challenge for OAuth clients.
    */
   readonly headers: Readonly<Record<string, string>>
   readonly view: ViewStamp

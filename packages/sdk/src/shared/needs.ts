@@ -18,6 +18,7 @@ export type Need =
   | 'none'
 
 const needs: Readonly<Record<GuardProblemCode, Need>> = {
+  request_malformed: 'fix_request',
   auth_ambiguous: 'fix_request',
   credential_missing: 'credential',
   credential_malformed: 'fix_request',

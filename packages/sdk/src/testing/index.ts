@@ -5,7 +5,15 @@
  */
 export { createTestClock, type TestClock } from './test-clock.ts'
 export type { FeedKey, TestFeedKeys } from './test-feed-keys.ts'
+export type { TestJwtAlgorithm } from './test-jwt-keys.ts'
 export type { TestLog } from './test-log.ts'
+export type {
+  TestAccessToken,
+  TestOAuthConditions,
+  TestOAuthIssuer,
+  TestOAuthIssuerOptions,
+  TestTokenGrant,
+} from './test-oauth-issuer.ts'
 export { testRequest } from './test-request.ts'
 export type { TestNetwork, TestService } from './test-service.ts'
 export {

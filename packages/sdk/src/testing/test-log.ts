@@ -6,16 +6,19 @@ import {
   type Entry,
   type EntryBodies,
   type EntryKind,
+  encodeBase64url,
   formatTime,
   GENESIS_HASH,
   type IssuerLine,
   type IssuerState,
   type KeyState,
   type LogHead,
+  type OAuthIssuerState,
   type SiteId,
   type SiteLine,
   SiteView,
   type SnapshotLine,
+  type SubjectKey,
   type UserLine,
 } from '@countersign/core'
 
@@ -30,10 +33,11 @@ export interface TestLog {
   proof(asOfMs: number): ConfirmedHead
 }
 
-/** Creates an empty log. */
-export function createTestLog(siteId: SiteId, epoch: string): TestLog {
+/** Creates an empty log. Without `subjectKey` the site accepts no tokens of OAuth issuers. */
+export function createTestLog(siteId: SiteId, epoch: string, subjectKey?: SubjectKey): TestLog {
   const entries: Entry[] = []
   const view = new SiteView({ siteId, entriesAreProven: true })
+  view.subjectKey = subjectKey
   let head: LogHead = { epoch, seq: 0, hash: GENESIS_HASH }
   return {
     get head() {
@@ -50,9 +54,14 @@ export function createTestLog(siteId: SiteId, epoch: string): TestLog {
       head = { epoch, seq: entry.seq, hash: entry.hash }
       return entry
     },
-    lines: () => snapshotLines(entries),
+    lines: () => snapshotLines(entries, subjectKey),
     proof: (asOfMs) => ({ siteId, ...head, asOfMs, maxAgeSeconds: 60 }),
   }
+}
+
+interface OAuthIssuerSoFar {
+  state: OAuthIssuerState
+  distrustedAt: string | null
 }
 
 interface IssuerSoFar {
@@ -62,8 +71,9 @@ interface IssuerSoFar {
 }
 
 /** The state that these entries lead to, in the lines of a snapshot. */
-export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
+export function snapshotLines(entries: readonly Entry[], subjectKey?: SubjectKey): SnapshotLine[] {
   let site: SiteLine | undefined
+  const oauthIssuers = new Map<string, OAuthIssuerSoFar>()
   const issuers = new Map<string, IssuerSoFar>()
   const users = new Map<string, UserLine>()
   const rest: SnapshotLine[] = []
@@ -86,6 +96,8 @@ export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
   }
 
   for (const { kind, body, at } of entries) {
+    if ('issuer' in body && /^https?:/.test(body.issuer) && applyToOAuthIssuer(oauthIssuers, kind, body, at))
+      continue
     switch (kind) {
       case 'site.changed': {
         const offAt = body.bearer === 'off' || site?.bearer === 'off' ? at : site?.bearer_off_at
@@ -140,11 +152,25 @@ export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
         break
       case 'token.revoked':
         rest.push({ type: 'token', ...body })
+        break
+      case 'holder.revoked':
+        rest.push({ type: 'holder', ...body })
+        break
+      case 'user.signed_out':
+        rest.push({ type: 'signed_out', ...body })
+        break
+      case 'issuer.cut_off':
+        rest.push({ type: 'cut_off', ...body })
+        break
+      case 'site.cut_off':
+        rest.push({ type: 'cut_off', issuer: null, ...body })
     }
   }
+  const key = subjectKey && { subject_key: encodeBase64url(subjectKey) }
   return [
-    ...(site === undefined ? [] : [site]),
+    ...(site === undefined ? [] : [{ ...site, ...key }]),
     ...[...issuers.values()].map(issuerLine),
+    ...[...oauthIssuers.values()].flatMap(oauthIssuerLines),
     ...users.values(),
     ...rest,
   ]
@@ -155,4 +181,35 @@ function issuerLine({ state, distrustedAt, compromised }: IssuerSoFar): IssuerLi
   return distrustedAt === undefined
     ? { ...line, status: 'trusted' }
     : { ...line, status: 'distrusted', distrusted_at: distrustedAt }
+}
+
+/** Applies an entry about an OAuth issuer. Returns false for a kind that is not about its trust. */
+function applyToOAuthIssuer(
+  issuers: Map<string, OAuthIssuerSoFar>,
+  kind: EntryKind,
+  body: EntryBodies[EntryKind],
+  at: string,
+): boolean {
+  if (kind === 'oauth_issuer.trusted') {
+    const state = body as OAuthIssuerState
+    issuers.set(state.issuer, { state, distrustedAt: null })
+    return true
+  }
+  if (kind !== 'issuer.distrusted' && kind !== 'key.compromised' && kind !== 'key.retired') return false
+  const { issuer, key_id: keyId } = body as EntryBodies['key.retired']
+  const known = issuers.get(issuer)
+  if (known === undefined) return true
+  if (kind === 'issuer.distrusted') known.distrustedAt ??= at
+  else {
+    const change = kind === 'key.retired' ? { status: 'retired', retired_at: at } : { status: 'compromised' }
+    const keys = known.state.keys.map(({ retired_at: _, ...key }) =>
+      key.id === keyId && key.status !== 'compromised' ? { ...key, ...change } : key,
+    )
+    known.state = { ...known.state, keys: keys as OAuthIssuerState['keys'] }
+  }
+  return true
+}
+
+function oauthIssuerLines({ state, distrustedAt }: OAuthIssuerSoFar): SnapshotLine[] {
+  return [{ type: 'oauth_issuer', state, distrusted_at: distrustedAt }]
 }

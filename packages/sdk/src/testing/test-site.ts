@@ -20,6 +20,7 @@ import {
   sha256Hex,
   type TokenFacts,
   toGrounds,
+  toHolderThumbprint,
   verify,
 } from '@countersign/core'
 import { createGuard, type Guard } from '../guard/guard.ts'
@@ -29,6 +30,12 @@ import { createTestClock, rest, type TestClock } from './test-clock.ts'
 import { type TestCredential, toIntrospection, toPpid, toTestCredential } from './test-credential.ts'
 import { createTestFeedKeys, type FeedKey, type TestFeedKeys } from './test-feed-keys.ts'
 import { createTestLog, type TestLog } from './test-log.ts'
+import {
+  createTestOAuthIssuer,
+  type TestAccessToken,
+  type TestOAuthIssuer,
+  type TestOAuthIssuerOptions,
+} from './test-oauth-issuer.ts'
 import { createTestService, type TestService } from './test-service.ts'
 
 export type { TestCredential } from './test-credential.ts'
@@ -80,7 +87,17 @@ export interface TestSite {
   /** By the name that the credential was issued to. */
   revokeUser(user: string): Promise<void>
   reinstateUser(user: string): Promise<void>
+  /** Ends what the user has now. What is issued later is valid. */
+  signOutUser(user: string): Promise<void>
   revokeToken(token: string): Promise<void>
+  /** Revokes everything that is bound to this holder key: that of a credential, a token or a thumbprint. */
+  revokeHolder(holder: TestCredential | TestAccessToken | string): Promise<void>
+  /** Trusts an issuer of JWT access tokens, with which the test signs them. */
+  trustOAuthIssuer(options?: TestOAuthIssuerOptions): Promise<TestOAuthIssuer>
+  /** Ends every credential that the issuer has signed up to now. */
+  cutOffIssuer(): Promise<void>
+  /** Ends everything that was issued for this site up to now, whoever issued it. */
+  cutOffSite(): Promise<void>
   distrustIssuer(): Promise<void>
   /** Trusts the issuer (again), or under other conditions. */
   trustIssuer(changes?: Partial<Pick<IssuerState, 'scope' | 'credential_ttl_seconds_max'>>): Promise<void>
@@ -146,7 +163,8 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
   const keyId = issuerKey.publicKey.multikey
   const tokens = new Map<string, TokenFacts>()
   const guards = new Set<Guard>()
-  let log = createTestLog(siteId, randomEpoch())
+  const subjectKey = crypto.getRandomValues(new Uint8Array(32))
+  let log = createTestLog(siteId, randomEpoch(), subjectKey)
   let made = 0
   let site: SettingsState = {
     bearer,
@@ -310,6 +328,15 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     async reinstateUser(user) {
       await append('user.reinstated', { ppid: await toPpid(siteId, user), reinstated_at: nowText() })
     },
+    async signOutUser(user) {
+      await append('user.signed_out', { ppid: await toPpid(siteId, user), before: nowText() })
+    },
+    async revokeHolder(holder) {
+      await append('holder.revoked', { thumbprint: await requireThumbprint(holder), revoked_at: nowText() })
+    },
+    trustOAuthIssuer: (options = {}) => createTestOAuthIssuer({ siteId, clock, subjectKey, append }, options),
+    cutOffIssuer: () => append('issuer.cut_off', { issuer, before: nowText() }),
+    cutOffSite: () => append('site.cut_off', { before: nowText() }),
     async revokeToken(token) {
       await append('token.revoked', { token_sha256: await sha256Hex(token), revoked_at: nowText() })
     },
@@ -344,7 +371,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       const [, kept] = log.entries
       if (kept === undefined) throw new TypeError('a test log begins with two entries')
       const previous = { epoch: kept.epoch, seq: kept.seq, hash: kept.hash }
-      log = createTestLog(siteId, keepEpoch ? log.head.epoch : randomEpoch())
+      log = createTestLog(siteId, keepEpoch ? log.head.epoch : randomEpoch(), subjectKey)
       await begin(log)
       const statement = { epoch: log.head.epoch, previous, at: nowText() }
       service.follow(log, keepEpoch || isUnannounced ? undefined : statement)
@@ -355,6 +382,16 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       service.close()
     },
   }
+}
+
+async function requireThumbprint(holder: TestCredential | TestAccessToken | string): Promise<string> {
+  if (typeof holder === 'string') return holder
+  const thumbprint =
+    'jwt' in holder
+      ? holder.holderThumbprint
+      : holder.holderKey && (await toHolderThumbprint(didKey(holder.holderKey.publicKey)))
+  if (thumbprint === undefined) throw new TypeError('the credential or token is not bound to a key')
+  return thumbprint
 }
 
 function randomEpoch(): string {
