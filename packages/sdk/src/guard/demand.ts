@@ -62,8 +62,8 @@ export function readDemand(...args: readonly [demand?: GuardDemand]): ReadDemand
 }
 
 /**
- * Both demands as one. A choice of scopes that the second one adds replaces that of the first, which
- * was checked before.
+ * Both demands as one. A choice of scopes that the second one adds replaces that of the first,
+ * which was checked before.
  */
 export function addDemands(first: ReadDemand, second: ReadDemand): ReadDemand {
   return { ...first, ...second, scope: [...new Set([...first.scope, ...second.scope])] }

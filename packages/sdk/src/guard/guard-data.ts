@@ -1,10 +1,4 @@
-import {
-  JwtCache,
-  type RevocationData,
-  SignatureCache,
-  type SiteView,
-  type ViewStamp,
-} from '@countersign/core'
+import { type RevocationData, SignatureCache, type SiteView, type ViewStamp } from '@countersign/core'
 import type { LogFollower } from '../feed/log-follower.ts'
 import type { FailingOpen } from './verdict.ts'
 

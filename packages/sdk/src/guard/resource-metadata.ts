@@ -51,9 +51,9 @@ export function readResourceMetadata(options: ProtectedResourceOptions): Resourc
   const url = findPlainUrl(resource)
   if (url === undefined)
     throw new TypeError('resource must be an http or https URL without query, fragment and user name')
-  if (!isListOf(authorizationServers, (one) => findPlainUrl(one) !== undefined))
+  if (!isShortList(authorizationServers, (one) => findPlainUrl(one) !== undefined))
     throw new TypeError('authorizationServers must be 1 to 64 issuer URLs')
-  if (scopes !== undefined && !isListOf(scopes, (one) => SCOPE_TOKEN.test(one)))
+  if (scopes !== undefined && !isShortList(scopes, (one) => SCOPE_TOKEN.test(one)))
     throw new TypeError('scopes must be 1 to 64 scopes of the authorization servers')
   if (documentation !== undefined && findPlainUrl(documentation) === undefined)
     throw new TypeError('documentation must be an http or https URL')
@@ -103,6 +103,6 @@ function findPlainUrl(text: string): URL | undefined {
   return isPlain ? url : undefined
 }
 
-function isListOf(list: readonly string[], isValid: (one: string) => boolean): boolean {
+function isShortList(list: readonly string[], isValid: (one: string) => boolean): boolean {
   return list?.length > 0 && list.length <= LIST_MAX && list.every(isValid)
 }

@@ -77,7 +77,7 @@ export interface TestOAuthIssuer {
   readonly issuer: string
   /** Its public key, as its key set lists it. */
   readonly jwk: JsonObject
-  /** An access token, whoever trusts it. */
+  /** Signs an access token with the current key. */
   sign(grant?: TestTokenGrant): Promise<TestAccessToken>
   /** Trusts the issuer again, or under other conditions. */
   trust(changes?: TestOAuthConditions): Promise<void>

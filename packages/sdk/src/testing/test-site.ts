@@ -90,13 +90,13 @@ export interface TestSite {
   /** Ends what the user has now. What is issued later is valid. */
   signOutUser(user: string): Promise<void>
   revokeToken(token: string): Promise<void>
-  /** Revokes everything that is bound to this holder key: that of a credential, a token or a thumbprint. */
+  /** Revokes everything that is bound to the key of this credential or token, or to a thumbprint. */
   revokeHolder(holder: TestCredential | TestAccessToken | string): Promise<void>
   /** Trusts an issuer of JWT access tokens, with which the test signs them. */
   trustOAuthIssuer(options?: TestOAuthIssuerOptions): Promise<TestOAuthIssuer>
   /** Ends every credential that the issuer has signed up to now. */
   cutOffIssuer(): Promise<void>
-  /** Ends everything that was issued for this site up to now, whoever issued it. */
+  /** Ends everything that was issued for this site up to now, by any issuer. */
   cutOffSite(): Promise<void>
   distrustIssuer(): Promise<void>
   /** Trusts the issuer (again), or under other conditions. */
