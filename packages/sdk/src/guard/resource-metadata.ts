@@ -75,7 +75,7 @@ export function readResourceMetadata(options: ProtectedResourceOptions): Resourc
 }
 
 /**
- * What the challenge of a denial tells OAuth clients. Scopes are those that the route demands and
+ * What OAuth clients learn from the challenge of a denial. Scopes are those that the route demands and
  * those that the caller has already, as the first authorization server spells them: a client that
  * asks for more must not lose what it has.
  */

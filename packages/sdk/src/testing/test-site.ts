@@ -90,7 +90,7 @@ export interface TestSite {
   /** Ends what the user has now. What is issued later is valid. */
   signOutUser(user: string): Promise<void>
   revokeToken(token: string): Promise<void>
-  /** Revokes everything that is bound to the key of this credential or token, or to a thumbprint. */
+  /** Revokes everything bound to this key: of a credential or token, or by its thumbprint. */
   revokeHolder(holder: TestCredential | TestAccessToken | string): Promise<void>
   /** Trusts an issuer of JWT access tokens, with which the test signs them. */
   trustOAuthIssuer(options?: TestOAuthIssuerOptions): Promise<TestOAuthIssuer>

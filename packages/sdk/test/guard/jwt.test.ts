@@ -435,7 +435,7 @@ describe('a token that is bound to a key', () => {
     expect(await outcome(broken.verify(request, READ))).toBe('store_unavailable')
   })
 
-  test('of a token without a binding, a proof is refused: the DPoP scheme would mean nothing', async () => {
+  test('is the only one that the DPoP scheme takes', async () => {
     const { jwt } = await idp.sign()
     const { dpop = '' } = await (await idp.sign({ bound: true })).headersFor('GET', ROUTE)
     const request = testRequest('GET', ROUTE, { authorization: `DPoP ${jwt}`, dpop })
