@@ -13,6 +13,7 @@ import {
 } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
 import { limits } from './limits.ts'
+import { addOAuthIssuerRequestSchema, issuerId, oauthChanges, oauthIssuerSchema } from './oauth-issuers.ts'
 import { page, pageParameters } from './paging.ts'
 import { propagationSchema } from './revocation.ts'
 import { issuerKeyStatuses, issuerStatuses } from './vocabulary.ts'
@@ -28,8 +29,9 @@ const keys = z
       'Pins the keys of a did:web, which is then never fetched. Not allowed for other DIDs, which contain their keys.',
   })
 
-export const addIssuerRequestSchema = z
+const addCredentialIssuerRequestSchema = z
   .strictObject({
+    type: z.literal('credential').optional(),
     issuer: issuerDid,
     keys: keys.optional(),
     scope: someScopes.optional().meta({ description: 'The scopes that the issuer may grant. Default: all.' }),
@@ -40,6 +42,13 @@ export const addIssuerRequestSchema = z
     path: ['keys'],
     message: 'is allowed for did:web only',
   })
+  .meta({ id: 'AddCredentialIssuerRequest' })
+
+/** The type is credential unless the request says otherwise. */
+export const addIssuerRequestSchema = z.discriminatedUnion('type', [
+  addCredentialIssuerRequestSchema,
+  addOAuthIssuerRequestSchema,
+])
 export type AddIssuerRequest = z.input<typeof addIssuerRequestSchema>
 
 export const changeIssuerRequestSchema = z.strictObject({
@@ -51,6 +60,7 @@ export const changeIssuerRequestSchema = z.strictObject({
     .optional()
     .meta({ description: 'Null removes the limit of this issuer.' }),
   label: label.nullable().optional(),
+  ...oauthChanges,
 })
 export type ChangeIssuerRequest = z.input<typeof changeIssuerRequestSchema>
 
@@ -59,23 +69,35 @@ export const changeIssuerKeyRequestSchema = z.strictObject({
 })
 export type ChangeIssuerKeyRequest = z.input<typeof changeIssuerKeyRequestSchema>
 
-export const issuerSchema = z
+export const credentialIssuerSchema = z
   .strictObject({
+    type: z.literal('credential'),
+    issuer_id: issuerId,
     ...entryBodySchemas['issuer.trusted'].shape,
     status: z.enum(issuerStatuses),
     label: label.nullable(),
     created_at: time,
   })
+  .meta({ id: 'CredentialIssuer' })
+
+/** An issuer of credentials, or an OAuth issuer. */
+export const issuerSchema = z
+  .discriminatedUnion('type', [credentialIssuerSchema, oauthIssuerSchema])
   .meta({ id: 'Issuer' })
 export type Issuer = z.input<typeof issuerSchema>
 
+const propagation = {
+  propagation: propagationSchema
+    .optional()
+    .meta({ description: 'Only with Prefer: wait, if an entry was appended.' }),
+}
+
 /** The response to a change, which may revoke access. */
-export const changedIssuerSchema = issuerSchema
-  .extend({
-    propagation: propagationSchema
-      .optional()
-      .meta({ description: 'Only with Prefer: wait, if an entry was appended.' }),
-  })
+export const changedIssuerSchema = z
+  .discriminatedUnion('type', [
+    credentialIssuerSchema.extend(propagation).meta({ id: 'ChangedCredentialIssuer' }),
+    oauthIssuerSchema.extend(propagation).meta({ id: 'ChangedOAuthIssuer' }),
+  ])
   .meta({ id: 'ChangedIssuer' })
 export type ChangedIssuer = z.input<typeof changedIssuerSchema>
 
@@ -83,6 +105,9 @@ export const issuerPageSchema = page(issuerSchema).meta({ id: 'IssuerPage' })
 export type IssuerPage = z.input<typeof issuerPageSchema>
 
 const params = z.strictObject(siteParams)
+const issuerInPath = z
+  .union([issuerDid, issuerId])
+  .meta({ description: 'The issuer_id of the issuer, or its DID. Not the URL of an OAuth issuer.' })
 
 export const issuerEndpoints = {
   add_issuer: endpoint({
@@ -91,7 +116,7 @@ export const issuerEndpoints = {
     path: '/api/sites/{site_id}/issuers',
     summary: 'Trust an issuer',
     description:
-      'The service fetches a did:web without keys now and refreshes it in the background. If it cannot be fetched, nothing is stored.',
+      'The service fetches a did:web without keys now and refreshes it in the background. An OAuth issuer (type oauth) signs access tokens: the service fetches its key set, unless jwks is sent. If keys cannot be fetched, nothing is stored.',
     idempotency: 'replayed',
     request: { params, body: addIssuerRequestSchema, headers: z.object(idempotencyHeaders) },
     bodyBytesMax: limits.request_body_bytes_max,
@@ -107,17 +132,26 @@ export const issuerEndpoints = {
     answers: { 200: { description: 'A page of issuers.', body: issuerPageSchema } },
     problems: ['cursor_malformed', 'store_unavailable'],
   }),
+  get_issuer: endpoint({
+    ...administration,
+    method: 'GET',
+    path: '/api/sites/{site_id}/issuers/{issuer}',
+    summary: 'Show an issuer',
+    request: { params: z.strictObject({ ...siteParams, issuer: issuerInPath }) },
+    answers: { 200: { description: 'The issuer.', body: issuerSchema } },
+    problems: ['store_unavailable'],
+  }),
   change_issuer: endpoint({
     ...administration,
     method: 'PATCH',
     path: '/api/sites/{site_id}/issuers/{issuer}',
     summary: 'Change or distrust an issuer',
     description:
-      'Members that are not sent do not change. keys is validation_failed unless the issuer is a did:web.',
+      'Members that are not sent do not change. keys is validation_failed unless the issuer is a did:web. Members that only the other type of issuer has are validation_failed.',
     idempotency: 'replayed',
     bodyBytesMax: limits.request_body_bytes_max,
     request: {
-      params: z.strictObject({ ...siteParams, issuer: issuerDid }),
+      params: z.strictObject({ ...siteParams, issuer: issuerInPath }),
       body: changeIssuerRequestSchema,
       headers: z.object({ ...idempotencyHeaders, ...preferHeaders }),
     },
@@ -134,7 +168,7 @@ export const issuerEndpoints = {
     description: 'Changing a compromised key is validation_failed.',
     idempotency: 'replayed',
     request: {
-      params: z.strictObject({ ...siteParams, issuer: issuerDid, key: issuerKeyId }),
+      params: z.strictObject({ ...siteParams, issuer: issuerInPath, key: issuerKeyId }),
       body: changeIssuerKeyRequestSchema,
       headers: z.object({ ...idempotencyHeaders, ...preferHeaders }),
     },

@@ -11,6 +11,7 @@ import {
 } from '../credential/limits.ts'
 import { PROOF_AGE_MS_MAX } from '../holder/profile.ts'
 import { EPOCH_STATEMENTS_MAX } from '../log/epoch-statement.ts'
+import { OAUTH_KEYS_MAX } from '../log/oauth-issuer.ts'
 import { MAX_AGE_SECONDS_MAX } from '../log/signed-fields.ts'
 
 const MINUTE = 60
@@ -80,6 +81,10 @@ export const limits = Object.freeze({
   issuer_keys_max: 32,
   issuers_per_site_max: 1000,
   compromised_keys_max: 1024,
+  oauth_issuer_keys_max: OAUTH_KEYS_MAX,
+  key_set_items_max: 64,
+  signal_senders_max: 8,
+  session_ttl_seconds_max: 366 * DAY,
 
   feed_connections_per_key_max: 1000,
   feed_observers_per_key_max: 20,

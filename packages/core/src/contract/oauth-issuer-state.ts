@@ -5,6 +5,10 @@ import { limits } from './limits.ts'
 import { issuerKeyStatuses } from './vocabulary.ts'
 
 const text = z.string().min(1).max(512)
+const LIST_MAX = 64
+const isShort = (record: object) => Object.keys(record).length <= LIST_MAX
+const unique = (list: readonly unknown[]) => new Set(list).size === list.length
+
 export const claimName = z.string().regex(/^[^\s"\\]{1,128}$/, 'must be the name of a claim')
 
 export const oauthIssuerUrl = z
@@ -19,22 +23,26 @@ export const oauthIssuerUrl = z
 export const audience = z
   .array(text)
   .min(1)
-  .max(64)
+  .max(LIST_MAX)
+  .refine(unique, 'must not contain duplicates')
   .meta({ description: 'One of these must be in aud of a token.' })
 export const clientIds = z
   .array(text)
   .min(1)
-  .max(64)
+  .max(LIST_MAX)
+  .refine(unique, 'must not contain duplicates')
   .nullable()
   .meta({ description: 'Accept only tokens of these clients (client_id or azp). Null: of all.' })
 export const requiredClaims = z
   .record(text, z.union([text, z.int(), z.boolean()]))
+  .refine(isShort, `must have at most ${LIST_MAX} claims`)
   .meta({ description: 'Claims that must have exactly these values.' })
 export const requireAtJwt = z
   .boolean()
   .meta({ description: 'Accept only tokens with typ at+jwt (RFC 9068).' })
 export const scopeMap = z
-  .record(text, z.array(scope).max(limits.scope_list_max))
+  .record(text, z.array(scope).max(limits.scope_list_max).refine(unique, 'must not contain duplicates'))
+  .refine(isShort, `must have at most ${LIST_MAX} scopes`)
   .meta({ description: 'Scopes of the site by the scope that the issuer writes.' })
 export const tokenTtlSecondsMax = z
   .int()
@@ -65,7 +73,7 @@ export const oauthIssuerState = {
   keys: z
     .array(keyState)
     .max(16)
-    .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, 'must not name a key twice'),
+    .refine((keys) => unique(keys.map(({ id }) => id)), 'must not name a key twice'),
   audience,
   client_ids: clientIds,
   required_claims: requiredClaims,

@@ -42,6 +42,15 @@ export type IssuerStatus = (typeof issuerStatuses)[number]
 export const issuerKeyStatuses = ['active', 'retired', 'compromised'] as const
 export type IssuerKeyStatus = (typeof issuerKeyStatuses)[number]
 
+/** Where the keys of an OAuth issuer come from: its administrator, a URL, or its metadata. */
+export const keySources = ['jwks', 'jwks_uri', 'discovery'] as const
+export type KeySource = (typeof keySources)[number]
+
+/** What an identity provider reports about its users and sessions. */
+export const signalTypes = ['backchannel_logout', 'token_revocation', 'events'] as const
+export type SignalType = (typeof signalTypes)[number]
+export const signalSubjects = ['sub', 'email_is_user_ref'] as const
+
 /** `open` → `presented` → `consumed`; `expired` and `cancelled` end it early. */
 export const signInStates = ['open', 'presented', 'consumed', 'expired', 'cancelled'] as const
 export type SignInState = (typeof signInStates)[number]

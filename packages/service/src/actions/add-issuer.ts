@@ -7,7 +7,7 @@ import { Problem } from '../problem.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
 import type { Issuer, NewIssuer } from '../store/operations/issuers.ts'
 
-export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched'> {
+export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched' | 'oauth'> {
   /** Only for a `did:web`: its keys, which are then not fetched. */
   readonly pinned: readonly string[] | undefined
 }
@@ -35,7 +35,7 @@ export async function addIssuer(
     deps.views.lastEntryAbout(issuer.siteId, issuer.issuer),
   )
   if (added === 'exists') throw existsAlready()
-  if (added === 'too_many') throw tooMany()
+  if (added === 'too_many') throw tooManyIssuers()
   await waitForLocalView(deps, added)
   return added
 }
@@ -99,13 +99,13 @@ export function isDidWeb(did: string): boolean {
   return did.startsWith('did:web:')
 }
 
-function tooMany(): Problem {
+export function tooManyIssuers(): Problem {
   const message = `cannot be added: this site already has ${limits.issuers_per_site_max}, and none can be deleted`
   return new Problem('validation_failed', `The issuer ${message}. Use one of those that it has.`, {
     errors: [{ path: 'issuer', message }],
   })
 }
 
-function existsAlready(): Problem {
+export function existsAlready(): Problem {
   return new Problem('already_exists', 'This site already has this issuer. Change it with PATCH.')
 }

@@ -4,16 +4,20 @@ import type { Deps } from '../deps.ts'
 import { nextKeyStates, readPinnedKeys } from '../keys/issuer-keys.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
+import { isIssuerId } from '../store/issuer-id.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
-import type { ChangedIssuer, Issuer, IssuerChanges } from '../store/operations/issuers.ts'
+import type { ChangedIssuer, Issuer, IssuerChanges, OAuthSettings } from '../store/operations/issuers.ts'
 import { fetchKeys, isDidWeb, requirePinnedKeys } from './add-issuer.ts'
+import { type OAuthMembers, resolveOAuthChanges } from './oauth-issuer.ts'
 
-export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched'> {
+export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched' | 'oauth'> {
   /** The only keys from now on; none are fetched any more. */
   readonly pinned?: readonly string[]
+  /** What only OAuth issuers have. */
+  readonly oauth?: OAuthMembers
 }
 
-type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keys' | 'log'>
+type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keys' | 'config' | 'log'>
 
 /**
  * Changes the given members. Trusting a `did:web` again fetches its document first.
@@ -23,14 +27,21 @@ type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keys' | 'log'>
 export async function changeIssuer(
   deps: IssuerDeps,
   siteId: SiteId,
-  issuer: string,
+  nameOrId: string,
   change: IssuerChange,
   context: AuditContext,
 ): Promise<ChangedIssuer> {
-  const before = await deps.store.issuer(siteId, issuer)
+  const before = await deps.store.issuer(siteId, nameOrId)
   if (before === undefined) throw new Problem('not_found')
-  const { pinned, ...changes } = change
-  const all = { ...changes, ...(await resolveKeys(deps, before, change)) }
+  const { issuer } = before
+  const { pinned, oauth, ...changes } = change
+  requireMembersOfType(before, change)
+  const all = {
+    ...changes,
+    ...(isOAuth(before)
+      ? await resolveOAuthChanges(deps, before, oauth ?? {})
+      : await resolveKeys(deps, before, change)),
+  }
   const changed = await deps.store.changeIssuer(
     siteId,
     issuer,
@@ -41,6 +52,27 @@ export async function changeIssuer(
   if (changed === undefined) throw new Problem('not_found')
   await waitForLocalView(deps, changed)
   return changed
+}
+
+function isOAuth(issuer: Issuer): issuer is Issuer & { readonly oauth: OAuthSettings } {
+  return issuer.oauth !== undefined
+}
+
+/** Throws `validation_failed` for a member that only issuers of the other type have. */
+function requireMembersOfType(before: Issuer, { pinned, credentialTtlSecondsMax, oauth = {} }: IssuerChange) {
+  const others = isOAuth(before)
+    ? [
+        ...(pinned === undefined ? [] : ['keys']),
+        ...(credentialTtlSecondsMax === undefined ? [] : ['credential_ttl_seconds_max']),
+      ]
+    : Object.keys(oauth)
+  if (others.length === 0) return
+  const message = isOAuth(before) ? 'is for issuers of credentials only' : 'is for OAuth issuers only'
+  throw new Problem(
+    'validation_failed',
+    `The issuer cannot have these members: ${others.join(', ')}. Omit them.`,
+    { errors: others.map((path) => ({ path, message })) },
+  )
 }
 
 async function resolveKeys(
@@ -82,21 +114,17 @@ export async function changeIssuerKey(
   status: KeyStatus,
   context: AuditContext,
 ): Promise<ChangedIssuer> {
-  const knownSeq = deps.views.lastEntryAbout(key.siteId, key.issuer)
-  const changed = await deps.store.changeIssuerKey(
-    key.siteId,
-    key.issuer,
-    key.keyId,
-    status,
-    context,
-    knownSeq,
-  )
+  const found = isIssuerId(key.issuer) ? await deps.store.issuer(key.siteId, key.issuer) : key
+  if (found === undefined) throw new Problem('not_found')
+  const { issuer } = found
+  const knownSeq = deps.views.lastEntryAbout(key.siteId, issuer)
+  const changed = await deps.store.changeIssuerKey(key.siteId, issuer, key.keyId, status, context, knownSeq)
   if (changed === undefined) throw new Problem('not_found')
   if (changed !== 'final') {
     await waitForLocalView(deps, changed)
     return changed
   }
-  const same = status === 'compromised' ? await deps.store.issuer(key.siteId, key.issuer) : undefined
+  const same = status === 'compromised' ? await deps.store.issuer(key.siteId, issuer) : undefined
   if (same !== undefined) return { ...same, entry: undefined }
   const message = 'a compromised key stays compromised'
   throw new Problem(

@@ -49,7 +49,7 @@ export class AppliedLog {
         )
       this.position = position
       if (entry.kind === 'site.changed') this.#lastSeqs.set(rowName(entry.site_id), entry.seq)
-      else if ('issuer' in entry.body)
+      else if ('issuer' in entry.body && entry.kind !== 'issuer.cut_off')
         this.#lastSeqs.set(rowName(entry.site_id, entry.body.issuer), entry.seq)
     }
   }

@@ -13,7 +13,7 @@ import { cutOffIssuer, cutOffSite, revokeHolder } from './api/sites/cut-offs.ts'
 import { listDeliveries, replayDelivery } from './api/sites/deliveries.ts'
 import { acknowledge } from './api/sites/feed/ack.ts'
 import { feed } from './api/sites/feed.ts'
-import { addIssuer, changeIssuer, changeIssuerKey, listIssuers } from './api/sites/issuers.ts'
+import { addIssuer, changeIssuer, changeIssuerKey, getIssuer, listIssuers } from './api/sites/issuers.ts'
 import { createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { propagationReceipt } from './api/sites/propagation.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
@@ -89,6 +89,7 @@ export const routes: Routes = {
   change_site: changeSite,
   add_issuer: addIssuer,
   list_issuers: listIssuers,
+  get_issuer: getIssuer,
   change_issuer: changeIssuer,
   change_issuer_key: changeIssuerKey,
   create_key: createKey,

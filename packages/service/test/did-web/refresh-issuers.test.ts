@@ -2,6 +2,7 @@ import type { DidKey, SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { refreshIssuers } from '../../src/did-web/refresh-issuers.ts'
 import { createLogger } from '../../src/logger.ts'
+import { toIssuerId } from '../../src/store/issuer-id.ts'
 import type { Issuer, IssuerChanges } from '../../src/store/operations/issuers.ts'
 import type { Page } from '../../src/store/page.ts'
 import { newParty } from '../party.ts'
@@ -14,6 +15,7 @@ class IssuersDouble {
     const made = {
       siteId: siteId as SiteId,
       issuer,
+      issuerId: toIssuerId(issuer),
       keys: [],
       scope: undefined,
       credentialTtlSecondsMax: undefined,

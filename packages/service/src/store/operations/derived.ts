@@ -102,6 +102,7 @@ function replayEntry(
       tokens.add(body.token_sha256)
       break
     case 'issuer.trusted':
+    case 'oauth_issuer.trusted':
     case 'issuer.distrusted':
     case 'key.compromised':
     case 'key.retired': {
@@ -109,10 +110,12 @@ function replayEntry(
       const known = issuers.get(name)
       const compromised = new Set(known?.compromised)
       if (kind === 'key.compromised') compromised.add(body.key_id)
-      if (kind === 'issuer.trusted')
+      if (kind === 'issuer.trusted' || kind === 'oauth_issuer.trusted')
         for (const { id, status } of body.keys) if (status === 'compromised') compromised.add(id)
       const isTrusted =
-        kind === 'issuer.trusted' || (kind !== 'issuer.distrusted' && known?.isTrusted === true)
+        kind === 'issuer.trusted' ||
+        kind === 'oauth_issuer.trusted' ||
+        (kind !== 'issuer.distrusted' && known?.isTrusted === true)
       issuers.set(name, { isTrusted, compromised, seq })
       break
     }

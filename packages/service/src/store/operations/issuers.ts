@@ -1,5 +1,7 @@
-import { formatTime, type IssuerState, type KeyState, type Scope, type SiteId } from '@countersign/core'
-import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import { formatTime, type KeyState, type Scope, type SiteId } from '@countersign/core'
+import type { SignalSender } from '@countersign/core/contract'
+import { number } from '../columns.ts'
+import { isIssuerId } from '../issuer-id.ts'
 import type { Logged, SiteEntryPosition } from '../logged.ts'
 import type { Page } from '../page.ts'
 import { type Appended, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
@@ -7,28 +9,20 @@ import type { AuditContext } from './audit.ts'
 import { appendEntry } from './shared/append-entry.ts'
 import { markCompromisedKeys } from './shared/compromised-keys.ts'
 import { requireCurrentIssuer, requireNewIssuer } from './shared/current-rows.ts'
+import {
+  appendTrusted,
+  hasSameState,
+  type Issuer,
+  type IssuerKey,
+  type NewIssuer,
+  type OAuthSettings,
+  toIssuer,
+  toSettings,
+} from './shared/issuer-rows.ts'
 import { insertNewRow, requireIntact, updateRow } from './shared/mac-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
-export interface NewIssuer {
-  readonly siteId: SiteId
-  readonly issuer: string
-  readonly keys: readonly KeyState[]
-  /** Undefined: no cap. */
-  readonly scope: readonly Scope[] | undefined
-  readonly credentialTtlSecondsMax: number | undefined
-  readonly label: string | undefined
-  /**
-   * Whether its keys come from a document that is fetched periodically, rather than from its DID or
-   * from an administrator.
-   */
-  readonly fetched: boolean
-}
-
-export interface Issuer extends NewIssuer {
-  readonly status: 'trusted' | 'distrusted'
-  readonly createdAtMs: number
-}
+export type { Issuer, IssuerKey, NewIssuer, OAuthSettings } from './shared/issuer-rows.ts'
 
 export interface ChangedIssuer extends Issuer {
   /** The entry of the change; undefined when it does not concern verifiers. */
@@ -41,7 +35,7 @@ export interface IssuerChanges {
    * A known key keeps its status: the author of the list may not know what the site has said of the
    * key since.
    */
-  readonly keys?: readonly KeyState[]
+  readonly keys?: readonly IssuerKey[]
   /** For keys from a document: changes nothing once an administrator has pinned the keys. */
   readonly whileFetched?: true
   /** False once an administrator has pinned the keys. */
@@ -49,6 +43,8 @@ export interface IssuerChanges {
   readonly scope?: readonly Scope[] | null
   readonly credentialTtlSecondsMax?: number | null
   readonly label?: string | null
+  /** Only for an OAuth issuer. */
+  readonly oauth?: OAuthSettings
 }
 
 /** `too_many`: the site has `issuersMax` issuers already, trusted or not. */
@@ -75,7 +71,7 @@ export function* addIssuer(
     return 'exists'
   yield* requireNewIssuer(siteId, issuer.issuer, knownSeq)
   const { entry, ...added } = yield* appendState(issuer, context, (after) =>
-    appendEntry(siteId, 'issuer.trusted', toState(after), context.atMs),
+    appendTrusted(after, context.atMs),
   )
   const { issuer: target } = issuer
   yield* recordAudit({ siteId, action: 'issuer.add', target, outcome: 'done', seq: entry?.seq, context })
@@ -108,17 +104,17 @@ export function* changeIssuer(
     scope,
     credentialTtlSecondsMax,
     label,
+    oauth = before.oauth,
   } = named
   const wanted = {
     ...before,
     status,
-    keys: keys.map(
-      (key) => before.keys.find(({ id, key: material }) => id === key.id && material === key.key) ?? key,
-    ),
+    keys: keys.map((key) => keepStatus(key, before.keys)),
     fetched,
     scope: applyChange(before.scope, scope),
     credentialTtlSecondsMax: applyChange(before.credentialTtlSecondsMax, credentialTtlSecondsMax),
     label: applyChange(before.label, label),
+    oauth,
   }
   // Snapshots state since when.
   const isDistrustedNow = status === 'distrusted' && before.status === 'trusted'
@@ -166,10 +162,9 @@ export function* changeIssuerKey(
     yield* recordAudit({ ...audited, outcome: 'unchanged' })
     return { ...before, position: 0, entry: undefined }
   }
+  const { retired_at, ...rest } = key
   const next =
-    status === 'retired'
-      ? { id: keyId, key: key.key, status, retired_at: formatTime(context.atMs) }
-      : { id: keyId, key: key.key, status }
+    status === 'retired' ? { ...rest, status, retired_at: formatTime(context.atMs) } : { ...rest, status }
   const keys = before.keys.map((other) => (other === key ? next : other))
   yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
   const after = yield* appendState(before, context, (state) => appendKeyChange(state, keyId, status, context))
@@ -212,10 +207,8 @@ function* appendChange(
       ? undefined
       : yield* appendEntry(siteId, 'issuer.distrusted', { issuer }, context.atMs)
   }
-  const state = toState(after)
-  if (before.status === 'trusted' && JSON.stringify(state) === JSON.stringify(toState(before)))
-    return undefined
-  return yield* appendEntry(siteId, 'issuer.trusted', state, context.atMs)
+  if (before.status === 'trusted' && hasSameState(before, after)) return undefined
+  return yield* appendTrusted(after, context.atMs)
 }
 
 /** A compromised key is always appended, because it concerns every issuer. */
@@ -230,12 +223,12 @@ function* appendKeyChange(
   if (status === 'compromised') return yield* appendEntry(siteId, 'key.compromised', body, context.atMs)
   if (after.status === 'distrusted') return undefined
   if (status === 'retired') return yield* appendEntry(siteId, 'key.retired', body, context.atMs)
-  return yield* appendEntry(siteId, 'issuer.trusted', toState(after), context.atMs)
+  return yield* appendTrusted(after, context.atMs)
 }
 
 /**
  * Throws a `RowForged` for a row that the service did not write, as the lists do: the next change
- * would append what it says to the log.
+ * would append what it says to the log. `name` may also be the `issuerId`.
  */
 export const issuer = read(function* (siteId: SiteId, name: string): Transaction<Issuer | undefined> {
   const found = yield* findIssuerRow(siteId, name)
@@ -243,7 +236,8 @@ export const issuer = read(function* (siteId: SiteId, name: string): Transaction
 })
 
 function* findIssuerRow(siteId: SiteId, name: string): Transaction<Row | undefined> {
-  const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', siteId, name)
+  const column = isIssuerId(name) ? 'issuer_id' : 'issuer'
+  const found = yield* row(`SELECT * FROM issuers WHERE site_id = $1 AND ${column} = $2`, siteId, name)
   return found && (yield* requireIntact('issuers', found))
 }
 
@@ -278,16 +272,23 @@ export const fetchedIssuers = read(function* ({ after = ' ', limit }: Page): Tra
   return found.map(toIssuer)
 })
 
-function toSettings(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
-  return {
-    status: issuer.status,
-    keys: JSON.stringify(issuer.keys),
-    scope: issuer.scope === undefined ? null : JSON.stringify(issuer.scope),
-    credential_ttl_seconds_max: issuer.credentialTtlSecondsMax ?? null,
-    label: issuer.label ?? null,
-    fetched: issuer.fetched ? 1 : 0,
-  }
+/** A sender of signals, with the OAuth issuer whose users and sessions it reports. */
+export interface RegisteredSender {
+  readonly issuer: Issuer
+  readonly sender: SignalSender
 }
+
+/** The senders of signals of a site. Those of distrusted issuers are left out. */
+export const signalSenders = read(function* (siteId: SiteId): Transaction<readonly RegisteredSender[]> {
+  const found = yield* rows(
+    `SELECT * FROM issuers WHERE site_id = $1 AND status = 'trusted' AND oauth IS NOT NULL ORDER BY issuer`,
+    siteId,
+  )
+  for (const each of found) yield* requireIntact('issuers', each)
+  return found
+    .map(toIssuer)
+    .flatMap((issuer) => (issuer.oauth?.signals ?? []).map((sender) => ({ issuer, sender })))
+})
 
 /**
  * One lock for all issuers of a site: a key that is compromised at one may be listed by another.
@@ -296,25 +297,16 @@ function toIssuersLock(siteId: SiteId): string {
   return `issuers ${siteId}`
 }
 
+/** The thumbprint of an OAuth key says which key it is; its name and algorithm may change. */
+function keepStatus(key: IssuerKey, known: readonly IssuerKey[]): IssuerKey {
+  const same = known.find(
+    ({ id, kid, key: text }) => id === key.id && (kid !== undefined || text === key.key),
+  )
+  if (same?.kid === undefined) return same ?? key
+  return { ...same, key: key.key, kid: key.kid ?? null }
+}
+
 /** Undefined keeps the value, null removes it. */
 function applyChange<T>(before: T | undefined, change: T | null | undefined): T | undefined {
   return change === undefined ? before : (change ?? undefined)
-}
-
-function toIssuer(row: Row): Issuer {
-  return {
-    siteId: text(row, 'site_id') as SiteId,
-    issuer: text(row, 'issuer'),
-    keys: json(row, 'keys'),
-    scope: row.scope === null ? undefined : json(row, 'scope'),
-    credentialTtlSecondsMax: optionalNumber(row, 'credential_ttl_seconds_max'),
-    label: optionalText(row, 'label'),
-    fetched: number(row, 'fetched') === 1,
-    status: text(row, 'status') as Issuer['status'],
-    createdAtMs: number(row, 'created_at'),
-  }
-}
-
-function toState({ issuer, keys, scope, credentialTtlSecondsMax }: Issuer): IssuerState {
-  return { issuer, keys, scope: scope ?? null, credential_ttl_seconds_max: credentialTtlSecondsMax ?? null }
 }

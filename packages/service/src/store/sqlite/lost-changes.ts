@@ -69,6 +69,7 @@ function readRevocations(session: SqliteSession): StoreRevocations {
         issuers.set(`${siteId} ${body.issuer}`, { siteId, issuer: body.issuer, atMs })
         break
       case 'issuer.trusted':
+      case 'oauth_issuer.trusted':
         issuers.delete(`${siteId} ${body.issuer}`)
         for (const { id: keyId, status } of body.keys) {
           const name = `${siteId} ${body.issuer} ${keyId}`

@@ -7,9 +7,11 @@ import {
   changeIssuerKey as changeKey,
   type IssuerChange,
 } from '../../../actions/change-issuer.ts'
+import { addOAuthIssuer } from '../../../actions/oauth-issuer.ts'
 import type { Deps } from '../../../deps.ts'
+import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
-import type { Issuer } from '../../../store/operations/issuers.ts'
+import type { Issuer, OAuthSettings } from '../../../store/operations/issuers.ts'
 import type { Page } from '../../../store/page.ts'
 import { auditContext } from '../../shared/audit-context.ts'
 import { fitsCursor, loadPage } from '../../shared/paging.ts'
@@ -19,6 +21,16 @@ import { withPropagation } from '../../shared/with-propagation.ts'
 export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
   const { body, caller, params } = request
   requireOwnPath(caller, params.site_id)
+  const context = auditContext(request, deps)
+  if (body.type === 'oauth') {
+    const { type, issuer, scope, label, ...members } = body
+    const added = await addOAuthIssuer(
+      deps,
+      { siteId: params.site_id, issuer, scope, label, members },
+      context,
+    )
+    return { status: 201, body: toIssuerBody(added) }
+  }
   const issuer = await add(
     deps,
     {
@@ -29,7 +41,7 @@ export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
       credentialTtlSecondsMax: body.credential_ttl_seconds_max,
       label: body.label,
     },
-    auditContext(request, deps),
+    context,
   )
   return { status: 201, body: toIssuerBody(issuer) }
 }
@@ -52,17 +64,26 @@ export const listIssuers: Route<'list_issuers'> = async (request, deps) => {
   return { status: 200, body }
 }
 
+export const getIssuer: Route<'get_issuer'> = async (request, deps) => {
+  const { siteId } = await requireSiteInPath(request, deps)
+  const issuer = await deps.store.issuer(siteId, request.params.issuer)
+  if (issuer === undefined) throw new Problem('not_found')
+  return { status: 200, body: toIssuerBody(issuer) }
+}
+
 export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
   const { body, caller, params } = request
   requireOwnPath(caller, params.site_id)
+  const { status, keys, scope, credential_ttl_seconds_max, label, ...oauth } = body
   const changes: IssuerChange = {
-    ...(body.status === undefined ? {} : { status: body.status }),
-    ...(body.keys === undefined ? {} : { pinned: body.keys }),
-    ...(body.scope === undefined ? {} : { scope: body.scope }),
-    ...(body.credential_ttl_seconds_max === undefined
+    ...(status === undefined ? {} : { status }),
+    ...(keys === undefined ? {} : { pinned: keys }),
+    ...(scope === undefined ? {} : { scope }),
+    ...(credential_ttl_seconds_max === undefined
       ? {}
-      : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),
-    ...(body.label === undefined ? {} : { label: body.label }),
+      : { credentialTtlSecondsMax: credential_ttl_seconds_max }),
+    ...(label === undefined ? {} : { label }),
+    oauth,
   }
   const changed = await change(deps, params.site_id, params.issuer, changes, auditContext(request, deps))
   return withPropagation(request, deps, params.site_id, changed.entry, toIssuerBody(changed))
@@ -77,15 +98,35 @@ export const changeIssuerKey: Route<'change_issuer_key'> = async (request, deps)
 }
 
 function toIssuerBody(issuer: Issuer): IssuerBody {
-  return {
+  const { keys, oauth } = issuer
+  const common = {
     issuer: issuer.issuer,
-    keys: issuer.keys.map((key) => ({ ...key })),
+    issuer_id: issuer.issuerId,
     scope: issuer.scope === undefined ? null : [...issuer.scope],
-    credential_ttl_seconds_max: issuer.credentialTtlSecondsMax ?? null,
     status: issuer.status,
     label: issuer.label ?? null,
     created_at: formatTime(issuer.createdAtMs),
   }
+  if (oauth !== undefined)
+    return {
+      ...common,
+      ...toOAuthBody(oauth),
+      type: 'oauth',
+      keys: keys.map((key) => ({ kid: null, ...key })),
+    }
+  return {
+    ...common,
+    type: 'credential',
+    keys: keys.map(({ kid, ...key }) => key),
+    credential_ttl_seconds_max: issuer.credentialTtlSecondsMax ?? null,
+  }
+}
+
+type OAuthBody = Extract<IssuerBody, { type: 'oauth' }>
+
+/** A copy, because the body may be changed. */
+function toOAuthBody(oauth: OAuthSettings): Pick<OAuthBody, keyof OAuthSettings> {
+  return structuredClone(oauth as object) as Pick<OAuthBody, keyof OAuthSettings>
 }
 
 const DIGEST = 'sha256 '

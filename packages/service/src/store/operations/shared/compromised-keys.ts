@@ -1,12 +1,13 @@
-import type { KeyState, SiteId } from '@countersign/core'
+import { isOAuthIssuer, type SiteId } from '@countersign/core'
 import { json, number, text } from '../../columns.ts'
 import { rows, type Transaction } from '../../transaction.ts'
+import type { IssuerKey } from './issuer-rows.ts'
 import { requireIntact, updateRow } from './mac-rows.ts'
 
 /**
  * Marks keys of a site's issuers as compromised, as every view of the log does. Compromise is
  * permanent and applies to the id of a key and to its material, whichever issuer lists it, so one
- * key can lead to others. The caller holds the lock on the site's issuers, and has just written
+ * key can lead to others. The material of an OAuth key is named by its thumbprint. The caller holds the lock on the site's issuers, and has just written
  * `changed`.
  */
 export function* markCompromisedKeys(siteId: SiteId, changed: string, atMs: number): Transaction<void> {
@@ -32,20 +33,21 @@ export function* markCompromisedKeys(siteId: SiteId, changed: string, atMs: numb
   const states = listed.map((found) => ({
     found,
     issuer: text(found, 'issuer'),
-    keys: json<KeyState[]>(found, 'keys'),
+    keys: json<IssuerKey[]>(found, 'keys'),
     changed: false,
   }))
   for (let learned = true; learned; ) {
     learned = false
     for (const state of states) {
-      for (const [i, { id, key, status }] of state.keys.entries()) {
-        const method = `${state.issuer}#${id}`
+      for (const [i, { retired_at, ...each }] of state.keys.entries()) {
+        const method = `${state.issuer}#${each.id}`
+        const material = toMaterial(state.issuer, each)
         const sinceMs =
-          names.get(method) ?? materials.get(key) ?? (status === 'compromised' ? atMs : undefined)
+          names.get(method) ?? materials.get(material) ?? (each.status === 'compromised' ? atMs : undefined)
         if (sinceMs === undefined) continue
-        if (mark(method, key, sinceMs)) learned = true
-        if (status === 'compromised') continue
-        state.keys[i] = { id, key, status: 'compromised' }
+        if (mark(method, material, sinceMs)) learned = true
+        if (each.status === 'compromised') continue
+        state.keys[i] = { ...each, status: 'compromised' }
         state.changed = true
       }
     }
@@ -53,10 +55,12 @@ export function* markCompromisedKeys(siteId: SiteId, changed: string, atMs: numb
 
   for (const { found, issuer, keys, changed } of states) {
     if (changed) yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
-    for (const { id, key, status } of keys) {
+    for (const each of keys) {
+      const { id, status } = each
+      const material = toMaterial(issuer, each)
       if (
         status !== 'compromised' ||
-        known.some((row) => row.issuer === issuer && row.key_id === id && row.multikey === key)
+        known.some((row) => row.issuer === issuer && row.key_id === id && row.multikey === material)
       )
         continue
       yield* rows(
@@ -64,14 +68,21 @@ export function* markCompromisedKeys(siteId: SiteId, changed: string, atMs: numb
         siteId,
         issuer,
         id,
-        key,
+        material,
         names.get(`${issuer}#${id}`) ?? atMs,
       )
     }
   }
 }
 
+/** The same key can have another algorithm at another OAuth issuer. */
+function toMaterial(issuer: string, { id, key }: IssuerKey): string {
+  return isOAuthIssuer(issuer) ? id : key
+}
+
 function* hasCompromised(siteId: SiteId, issuer: string): Transaction<boolean> {
   const [found] = yield* rows('SELECT keys FROM issuers WHERE site_id = $1 AND issuer = $2', siteId, issuer)
-  return found !== undefined && json<KeyState[]>(found, 'keys').some(({ status }) => status === 'compromised')
+  return (
+    found !== undefined && json<IssuerKey[]>(found, 'keys').some(({ status }) => status === 'compromised')
+  )
 }

@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { number, optionalNumber, text } from '../../columns.ts'
 import { RowForged } from '../../errors.ts'
-import { KIND_STATES_ROW } from '../../migrations/0013-rows-put-back.ts'
+import { KIND_STATES_ROW } from '../../migrations/0014-cut-offs.ts'
 import { type Row, reportForged, row, type Transaction } from '../../transaction.ts'
 
 /**
@@ -10,9 +10,13 @@ import { type Row, reportForged, row, type Transaction } from '../../transaction
  */
 function* lastEntryAbout(siteId: SiteId, issuer?: string): Transaction<number> {
   // `replace` finds text in both stores, case-sensitive and without wildcards. Bodies are canonical
-  // JSON, and no DID contains a quote.
+  // JSON, and no issuer contains a quote. The body of an OAuth issuer may require a claim that is
+  // called issuer, but only its own name is followed by its keys.
   const about =
-    issuer === undefined ? `e.kind = $2` : `e.kind <> 'site.changed' AND replace(e.body, $2, '') <> e.body`
+    issuer === undefined
+      ? `e.kind = $2`
+      : `e.kind <> 'site.changed' AND replace(e.body, $2, '') <> e.body
+         AND (e.kind <> 'oauth_issuer.trusted' OR replace(e.body, $2 || ',"keys":[', '') <> e.body)`
   const found = yield* row(
     `SELECT MAX(e.seq) AS seq FROM entries e JOIN log ON log.epoch = e.epoch
      WHERE log.one = 1 AND e.site_id = $1 AND e.${KIND_STATES_ROW} AND ${about}`,

@@ -95,7 +95,9 @@ forEachSharedStore('issuers', (open) => {
         label: 'ours',
       })
       expect(body).toEqual({
+        type: 'credential',
         issuer: issuer.did,
+        issuer_id: expect.stringMatching(/^iss_[0-9a-f]{26}$/),
         keys: [{ id: issuer.keyId, key: issuer.keyId, status: 'active' }],
         scope: ['orders:read'],
         credential_ttl_seconds_max: 7200,

@@ -1,0 +1,167 @@
+import { isOAuthIssuer, type JwtKey, type Scope, type SiteId } from '@countersign/core'
+import {
+  type AddOAuthIssuerRequest,
+  isLoopback,
+  limits,
+  needsClaims,
+  rejectsIdTokens,
+  type SignalSender,
+} from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { nextOAuthKeys, type OAuthKey, readKeySet } from '../keys/oauth-keys.ts'
+import { waitForLocalView } from '../log/wait-for-local-view.ts'
+import { Problem } from '../problem.ts'
+import type { AuditContext } from '../store/operations/audit.ts'
+import type { Issuer, IssuerChanges, OAuthSettings } from '../store/operations/issuers.ts'
+import { existsAlready, tooManyIssuers } from './add-issuer.ts'
+
+/** What callers can set for an OAuth issuer, as they send it. */
+export type OAuthMembers = Omit<AddOAuthIssuerRequest, 'type' | 'issuer' | 'audience' | 'scope' | 'label'> & {
+  readonly audience?: string[] | undefined
+}
+
+export interface OAuthIssuerOrder {
+  readonly siteId: SiteId
+  readonly issuer: string
+  readonly scope: readonly Scope[] | undefined
+  readonly label: string | undefined
+  readonly members: OAuthMembers
+}
+
+type OAuthDeps = Pick<Deps, 'store' | 'views' | 'config' | 'log'>
+
+const DEFAULTS: Omit<OAuthSettings, 'audience'> = {
+  client_ids: null,
+  required_claims: {},
+  require_at_jwt: true,
+  scope_claim: 'scope',
+  scope_map: {},
+  session_claim: null,
+  subject_claim: 'sub',
+  token_ttl_seconds_max: 86_400,
+  user_ref_from_subject: false,
+  session_ttl_seconds_max: limits.session_ttl_seconds_max,
+  key_source: 'discovery',
+  jwks_uri: null,
+  signals: [],
+}
+
+/**
+ * Makes a site trust an OAuth issuer. When a key is rejected, or none can be loaded, nothing is
+ * stored. When this returns, this node accepts access tokens of the issuer. Throws `not_found` when
+ * there is no such site.
+ */
+export async function addOAuthIssuer(
+  deps: OAuthDeps,
+  { siteId, issuer, scope, label, members }: OAuthIssuerOrder,
+  context: AuditContext,
+): Promise<Issuer> {
+  requireSecureUrl(deps, issuer, 'issuer')
+  if ((await deps.store.site(siteId)) === undefined) throw new Problem('not_found')
+  if ((await deps.store.issuer(siteId, issuer)) !== undefined) throw existsAlready()
+  const oauth = await toSettings(deps, { ...DEFAULTS, audience: [] }, members)
+  const keys = await loadOAuthKeys(members)
+  const added = await deps.store.addIssuer(
+    {
+      siteId,
+      issuer,
+      keys: nextOAuthKeys([], keys),
+      scope,
+      credentialTtlSecondsMax: undefined,
+      label,
+      fetched: oauth.key_source !== 'jwks',
+      oauth,
+    },
+    context,
+    limits.issuers_per_site_max,
+    deps.views.lastEntryAbout(siteId, issuer),
+  )
+  if (added === 'exists') throw existsAlready()
+  if (added === 'too_many') throw tooManyIssuers()
+  await waitForLocalView(deps, added)
+  return added
+}
+
+/** The changes of an OAuth issuer, validated together with what stays as it is. */
+export async function resolveOAuthChanges(
+  deps: OAuthDeps,
+  before: Issuer & { readonly oauth: OAuthSettings },
+  members: OAuthMembers,
+): Promise<Pick<IssuerChanges, 'keys' | 'fetched' | 'oauth'>> {
+  if (Object.keys(members).length === 0) return {}
+  const oauth = await toSettings(deps, before.oauth, members)
+  const fetched = oauth.key_source !== 'jwks'
+  if (members.jwks === undefined && members.jwks_uri === undefined) return { oauth, fetched }
+  return { oauth, fetched, keys: nextOAuthKeys(before.keys, await loadOAuthKeys(members)) }
+}
+
+/** Throws `validation_failed` for members that are invalid together. */
+async function toSettings(
+  deps: OAuthDeps,
+  before: OAuthSettings,
+  { jwks, jwks_uri, signals, ...given }: OAuthMembers,
+): Promise<OAuthSettings> {
+  if (jwks_uri !== undefined) requireSecureUrl(deps, jwks_uri, 'jwks_uri')
+  const source: Pick<OAuthSettings, 'key_source' | 'jwks_uri'> | undefined =
+    jwks !== undefined
+      ? { key_source: 'jwks', jwks_uri: null }
+      : jwks_uri === undefined
+        ? undefined
+        : { key_source: 'jwks_uri', jwks_uri }
+  const settings = { ...before, ...given, ...source } as OAuthSettings
+  if (!rejectsIdTokens(settings))
+    throw new Problem('validation_failed', `require_at_jwt ${needsClaims()}. Send one of them.`, {
+      errors: [{ path: 'require_at_jwt', message: needsClaims() }],
+    })
+  if (signals === undefined) return settings
+  return { ...settings, signals: await Promise.all(signals.map((sender, i) => toSender(deps, sender, i))) }
+}
+
+/** Stores only the public members of the keys. */
+async function toSender(deps: OAuthDeps, sender: SignalSender, index: number): Promise<SignalSender> {
+  const path = `signals.${index}`
+  requireSecureUrl(deps, sender.issuer, `${path}.issuer`)
+  if (sender.jwks_uri !== undefined) requireSecureUrl(deps, sender.jwks_uri, `${path}.jwks_uri`)
+  if (sender.jwks === undefined) return sender
+  const keys = await requireKeys(sender.jwks, `${path}.jwks`)
+  return { ...sender, jwks: { keys: keys.map(({ kid, key }) => toPublicJwk(kid, key)) } }
+}
+
+function toPublicJwk(kid: string | null, { algorithm, jwk }: JwtKey): Record<string, unknown> {
+  return { ...(kid !== null && { kid }), alg: algorithm, ...jwk }
+}
+
+async function loadOAuthKeys({ jwks }: OAuthMembers): Promise<readonly OAuthKey[]> {
+  return requireKeys(jwks, 'jwks')
+}
+
+/** Throws `key_rejected` with the index of the first key that is not accepted. */
+async function requireKeys(set: unknown, path: string): Promise<readonly OAuthKey[]> {
+  const read = await readKeySet(set)
+  if ('fault' in read) throw rejectedKeys(read.fault, path, read.at)
+  const [unfit] = read.leftOut
+  if (unfit !== undefined) throw rejectedKeys(unfit.why, path, unfit.at)
+  if (read.keys.length === 0) throw rejectedKeys('the key set has no key for signatures', path, undefined)
+  return read.keys
+}
+
+function rejectedKeys(fault: string, path: string, at: number | undefined): Problem {
+  return new Problem('key_rejected', `The keys are not accepted: ${fault}. Nothing was stored.`, {
+    errors: [{ path: at === undefined ? path : `${path}.keys.${at}`, message: fault }],
+  })
+}
+
+/** As for `did:web`: plain http only on this machine, and only in development. */
+function requireSecureUrl({ config }: Pick<Deps, 'config'>, text: string, path: string): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isHere = url !== undefined && isLoopback(url)
+  const isAllowed =
+    url !== undefined &&
+    (path.endsWith('jwks_uri') || isOAuthIssuer(text)) &&
+    (isHere ? config.mode === 'development' : url.protocol === 'https:')
+  if (isAllowed) return
+  const message = 'must be an https URL of another machine'
+  throw new Problem('validation_failed', `The URL in ${path} is invalid: it ${message}.`, {
+    errors: [{ path, message }],
+  })
+}
