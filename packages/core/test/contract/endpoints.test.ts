@@ -45,6 +45,7 @@ POST /api/sites/{site_id}/cut-off-issuer 200
 POST /api/sites/{site_id}/revoke-holder 200
 POST /api/sites/{site_id}/issuers 201
 GET /api/sites/{site_id}/issuers 200
+GET /api/sites/{site_id}/issuers/{issuer} 200
 PATCH /api/sites/{site_id}/issuers/{issuer} 200
 PATCH /api/sites/{site_id}/issuers/{issuer}/keys/{key} 200
 POST /api/sites/{site_id}/keys 201

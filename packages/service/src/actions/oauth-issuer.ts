@@ -110,9 +110,13 @@ async function toSettings(
         : { key_source: 'jwks_uri', jwks_uri }
   const settings = { ...before, ...given, ...source } as OAuthSettings
   if (!rejectsIdTokens(settings))
-    throw new Problem('validation_failed', `require_at_jwt ${needsClaims()}. Send one of them.`, {
-      errors: [{ path: 'require_at_jwt', message: needsClaims() }],
-    })
+    throw new Problem(
+      'validation_failed',
+      `The issuer would accept ID tokens: require_at_jwt ${needsClaims()}.`,
+      {
+        errors: [{ path: 'require_at_jwt', message: needsClaims() }],
+      },
+    )
   if (signals === undefined) return settings
   return { ...settings, signals: await Promise.all(signals.map((sender, i) => toSender(deps, sender, i))) }
 }

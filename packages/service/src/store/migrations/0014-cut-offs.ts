@@ -5,7 +5,8 @@ export const KIND_STATES_ROW = `kind IN ('site.changed', 'issuer.trusted', 'oaut
 
 /**
  * Sites can reject delegated credentials and trust OAuth issuers. The MACs of earlier rows do not
- * cover the new columns, so their key is removed: a store that has rows is then rejected with a clear message.
+ * cover the new columns, so their key is removed: a store that has rows is then rejected with a
+ * clear message.
  */
 export const cutOffs: Migration = {
   version: 14,

@@ -7,8 +7,8 @@ import { requireIntact, updateRow } from './mac-rows.ts'
 /**
  * Marks keys of a site's issuers as compromised, as every view of the log does. Compromise is
  * permanent and applies to the id of a key and to its material, whichever issuer lists it, so one
- * key can lead to others. The material of an OAuth key is named by its thumbprint. The caller holds the lock on the site's issuers, and has just written
- * `changed`.
+ * key can lead to others. The thumbprint names the material of an OAuth key. The caller holds the
+ * lock on the site's issuers, and has just written `changed`.
  */
 export function* markCompromisedKeys(siteId: SiteId, changed: string, atMs: number): Transaction<void> {
   const known = yield* rows(
