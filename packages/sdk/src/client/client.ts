@@ -124,7 +124,7 @@ export const calls = {
   changeSite: row('PATCH', '/api/sites/{site_id}'),
   addIssuer: row('POST', '/api/sites/{site_id}/issuers'),
   listIssuers: row('GET', '/api/sites/{site_id}/issuers'),
-  getIssuer: row('GET', '/api/sites/{site_id}/issuers/{issuer}', 'safe'),
+  getIssuer: row('GET', '/api/sites/{site_id}/issuers/{issuer}'),
   changeIssuer: row('PATCH', '/api/sites/{site_id}/issuers/{issuer}', { wait: true }),
   changeIssuerKey: row('PATCH', '/api/sites/{site_id}/issuers/{issuer}/keys/{key}', { wait: true }),
   createKey: row('POST', '/api/sites/{site_id}/keys', { repeat: 'secret' }),
