@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { formatTime } from '@countersign/core'
+import { readMasterKey } from '../packages/service/src/keys/master-key.ts'
+import { number, text } from '../packages/service/src/store/columns.ts'
 import { hashEntry } from '../packages/service/src/store/entry-hash.ts'
+import { nextDigest } from '../packages/service/src/store/log-digest.ts'
+import { requireIntact, updateRow } from '../packages/service/src/store/operations/shared/mac-rows.ts'
 import { openForWriting } from '../packages/service/src/store/sqlite/connection.ts'
-import { SqliteSession } from '../packages/service/src/store/sqlite/session.ts'
+import { openCheckedSession } from '../packages/service/src/store/sqlite/offline.ts'
+import type { SqliteSession } from '../packages/service/src/store/sqlite/session.ts'
+import { rows, type Transaction } from '../packages/service/src/store/transaction.ts'
 import { startServer } from './processes.ts'
 import { type Sample, SITE } from './sample.ts'
 import { toIssuer } from './service-http.ts'
@@ -50,7 +56,7 @@ export async function benchStartUp(
   await start('first') // Makes the file.
   const empty = await start('start-up, no revocations')
   onProgress('writing revocations', 0, revocations)
-  revokeMany(join(dataDir, 'countersign.db'), revocations)
+  revokeMany(dataDir, revocations)
   const full = await start(`start-up, ${revocations.toLocaleString('en')} revocations, SQLite`)
   return {
     rows: [empty, full],
@@ -68,28 +74,38 @@ function base32(bytes: Buffer): string {
 
 /**
  * What as many revocations would have left behind, written in one transaction: the log with its
- * chain, and the state of each.
+ * chain, its digest and its MACs, and the state of each.
  */
-export function revokeMany(file: string, count: number): void {
-  const session = new SqliteSession(openForWriting(file))
-  const log = session.rows('SELECT epoch, position FROM log')[0] as { epoch: string; position: number }
-  const head = session.rows('SELECT seq, hash FROM heads WHERE site_id = $1', SITE)[0] as {
-    seq: number
-    hash: string
-  }
-  const nowMs = Date.now()
-  let prevHash = head.hash
+export function revokeMany(dataDir: string, count: number): void {
+  const masterKey = readMasterKey({ text: undefined, file: undefined, dataDir, mode: 'production' })
+  const session = openCheckedSession(openForWriting(join(dataDir, 'countersign.db')), masterKey)
   session.rows('BEGIN IMMEDIATE')
-  const entry = session.db.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
-  const credential = session.db.prepare(
-    'INSERT INTO credential_revocations VALUES (?, ?, ?, ?, NULL, 0, ?, ?)',
-  )
-  const user = session.db.prepare(
+  session.run(appendMany(session.db, count))
+  session.rows('COMMIT')
+  session.db.pragma('wal_checkpoint(TRUNCATE)')
+  session.db.close()
+}
+
+/**
+ * The MACs of the log row and the head are checked before and created after, as the service does.
+ */
+function* appendMany(db: SqliteSession['db'], count: number): Transaction<void> {
+  const [log] = yield* rows('SELECT * FROM log WHERE one = 1')
+  const [head] = yield* rows('SELECT h.*, log.epoch FROM heads h, log WHERE h.site_id = $1', SITE)
+  if (log === undefined || head === undefined) throw new Error('there is no log')
+  yield* requireIntact('log', log)
+  yield* requireIntact('heads', head)
+  const epoch = text(log, 'epoch')
+  const nowMs = Date.now()
+  let [prevHash, digest] = [text(head, 'hash'), text(log, 'digest')]
+  const entry = db.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const credential = db.prepare('INSERT INTO credential_revocations VALUES (?, ?, ?, ?, NULL, 0, ?, ?)')
+  const user = db.prepare(
     `INSERT INTO users (site_id, ppid, revoked, first_at, revoked_at, credential_ids, tokens_revoked, revoked_seq, revoked_position)
      VALUES (?, ?, 1, ?, ?, '[]', 0, ?, ?)`,
   )
   for (let i = 1; i <= count; i++) {
-    const [position, seq] = [log.position + i, head.seq + i]
+    const [position, seq] = [number(log, 'position') + i, number(head, 'seq') + i]
     const isUser = i % 2 === 0
     const kind = isUser ? 'user.revoked' : 'credential.revoked'
     // As random as real ones: a snapshot of numbers in a row would be compressed to a tenth.
@@ -98,15 +114,13 @@ export function revokeMany(file: string, count: number): void {
     const atMs = nowMs - (count - i) * 1000 - (noise[0] as number)
     const at = formatTime(atMs)
     const bodyJson = `{"${isUser ? 'ppid' : 'credential_id'}":"${id}","revoked_at":"${at}"}`
-    const hash = hashEntry({ epoch: log.epoch, seq, siteId: SITE, kind, bodyJson, at, prevHash })
-    entry.run(log.epoch, position, SITE, seq, kind, bodyJson, at, prevHash, hash)
+    const hash = hashEntry({ epoch, seq, siteId: SITE, kind, bodyJson, at, prevHash })
+    entry.run(epoch, position, SITE, seq, kind, bodyJson, at, prevHash, hash)
     if (isUser) user.run(SITE, id, atMs, atMs, seq, position)
     else credential.run(SITE, id, 'credential', atMs, seq, position)
     prevHash = hash
+    digest = nextDigest(digest, hash)
   }
-  session.rows('UPDATE heads SET seq = $2, hash = $3 WHERE site_id = $1', SITE, head.seq + count, prevHash)
-  session.rows('UPDATE log SET position = $1', log.position + count)
-  session.rows('COMMIT')
-  session.db.pragma('wal_checkpoint(TRUNCATE)')
-  session.db.close()
+  yield* updateRow('heads', head, { seq: number(head, 'seq') + count, hash: prevHash })
+  yield* updateRow('log', log, { position: number(log, 'position') + count, digest })
 }
