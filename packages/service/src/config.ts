@@ -215,59 +215,56 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
       inFlightMax: count('overload_in_flight_max', 1000, 1, 1_000_000),
     },
   }
-  if (mistakes.length > 0) throw new TypeError(toMessage(mistakes))
+  requireNone(mistakes)
   return Object.freeze(config)
 }
 
-function toMessage(mistakes: readonly string[]): string {
-  return `These settings are invalid:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`
+/**
+ * Reads some settings, for commands that need nothing else. Throws like `readConfig`. The other
+ * settings are not validated.
+ */
+function readSome<T>(
+  sources: SettingSources,
+  read: (settings: ReadonlyMap<SettingName, string>, mistakes: string[]) => T,
+): T {
+  const mistakes: string[] = []
+  const found = read(readSettings(settingNames, SECRETS, sources, mistakes), mistakes)
+  requireNone(mistakes)
+  return found
 }
 
-/**
- * Reads only the settings of the store, for commands that need nothing else. Throws like
- * `readConfig`. The other settings are not validated.
- */
+function requireNone(mistakes: readonly string[]): void {
+  if (mistakes.length > 0)
+    throw new TypeError(
+      `These settings are invalid:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,
+    )
+}
+
+/** Reads only the settings of the store. Throws like `readConfig`. */
 export function readStoreConfig(sources: SettingSources): Config['store'] {
-  const mistakes: string[] = []
-  const settings = readSettings(settingNames, SECRETS, sources, mistakes)
-  const text = settings.get('database_url')
-  const store =
-    text === undefined ? embeddedStore(resolve(settings.get('data_dir') ?? DATA_DIR)) : parseStore(text)
-  if (store === undefined) mistakes.push(`database_url must be ${STORE_WANTED}`)
-  if (store === undefined || mistakes.length > 0) throw new TypeError(toMessage(mistakes))
-  return store
+  return readSome(sources, toStore)
 }
 
-/**
- * Reads only the settings of the store and the head file, for commands that need nothing else.
- * Throws like `readStoreConfig`.
- */
+/** Reads only the settings of the store and the head file. Throws like `readConfig`. */
 export function readHeadFileConfig(sources: SettingSources): Config['headFile'] {
-  const mistakes: string[] = []
-  const headFile = toHeadFile(
-    readSettings(settingNames, SECRETS, sources, mistakes),
-    readStoreConfig(sources),
-    mistakes,
+  return readSome(sources, (settings, mistakes) =>
+    toHeadFile(settings, toStore(settings, mistakes), mistakes),
   )
-  if (mistakes.length > 0) throw new TypeError(toMessage(mistakes))
-  return headFile
 }
 
-/**
- * Reads only the master key, for a command that needs nothing else. Throws like `readConfig`. The
- * other settings are not validated.
- */
+/** Reads only the master key. Throws like `readConfig`. */
 export function readMasterKeyConfig(sources: SettingSources): Uint8Array {
-  const mistakes: string[] = []
-  const settings = readSettings(settingNames, SECRETS, sources, mistakes)
-  const masterKey = loadMasterKey(
-    settings,
-    'production',
-    resolve(settings.get('data_dir') ?? DATA_DIR),
-    mistakes,
+  return readSome(sources, (settings, mistakes) =>
+    loadMasterKey(settings, 'production', resolve(settings.get('data_dir') ?? DATA_DIR), mistakes),
   )
-  if (mistakes.length > 0) throw new TypeError(toMessage(mistakes))
-  return masterKey
+}
+
+function toStore(settings: ReadonlyMap<SettingName, string>, mistakes: string[]): Config['store'] {
+  const standard = embeddedStore(resolve(settings.get('data_dir') ?? DATA_DIR))
+  const text = settings.get('database_url')
+  const store = text === undefined ? standard : parseStore(text)
+  if (store === undefined) mistakes.push(`database_url must be ${STORE_WANTED}`)
+  return store ?? standard
 }
 
 /** The effective settings for display, without secrets. */

@@ -126,7 +126,7 @@ function toOperation(endpoint: Described, components: Components): Json {
     tags: [tag],
     security: security[auth],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(body === undefined ? {} : { requestBody: body }),
+    ...(body && { requestBody: body }),
     responses: { ...toAnswers(endpoint, components), ...toProblemAnswers(endpoint, components) },
   }
 }

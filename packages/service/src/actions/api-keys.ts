@@ -45,8 +45,8 @@ export async function createApiKey(
 }
 
 /**
- * Deletes a key of that site: it stops working here at once, and its feeds end. Throws `not_found`
- * when the site has no such key.
+ * Deletes a key of that site: it stops working here immediately, and its feeds end. Throws
+ * `not_found` when the site has no such key.
  */
 export async function deleteApiKey(
   { store, apiKeys, feeds }: Pick<Deps, 'store' | 'apiKeys' | 'feeds'>,

@@ -33,9 +33,9 @@ export async function rotateKey(
 }
 
 /**
- * Replaces a feed key that has leaked: the key that verifiers expect next signs at once, and all
- * earlier feed keys are withdrawn at once. Other nodes follow when they next reload. Returns the id
- * of the new key.
+ * Replaces a feed key that has leaked: the key that verifiers expect next signs immediately, and
+ * all earlier feed keys are withdrawn immediately. Other nodes follow when they next reload.
+ * Returns the id of the new key.
  */
 export async function replaceCompromisedFeedKey(
   { store, keys }: Pick<Deps, 'store' | 'keys'>,
@@ -58,7 +58,7 @@ export async function replaceCompromisedFeedKey(
  * fails at the start; later failures are logged and tried again.
  */
 export async function openKeyUpkeep({ store, keys, views, clock, log }: KeyDeps): Promise<PeriodicJob> {
-  const context = (): AuditContext => ({ actor: 'system', atMs: clock.nowMs(), requestId: undefined })
+  const context = (): AuditContext => ({ actor: 'system', atMs: clock.nowMs() })
   await ensureOwnIssuerEverywhere({ store, keys, views }, context()).catch((err: unknown) => {
     // The node starts but is not ready. The log line names the row for the operator.
     if (!(err instanceof RowForged)) throw err

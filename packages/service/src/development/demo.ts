@@ -70,7 +70,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   const { config, store, views, clock } = deps
   const file = join(config.dataDir, 'dev.json')
   const before = readJsonFile(file) as Partial<DevFile> | undefined
-  const context: AuditContext = { actor: 'system', atMs: clock.nowMs(), requestId: undefined }
+  const context: AuditContext = { actor: 'system', atMs: clock.nowMs() }
   const renewed: string[] = []
 
   const known = await store.site(siteId)

@@ -130,7 +130,7 @@ async function updateIssuer(
   if (next === undefined)
     return log.warn(about, 'a DID document has too many keys, with the compromised ones; its old keys stay')
   if (sameKeyStates(issuer.keys, next)) return
-  const context: AuditContext = { actor: 'system', atMs: clock.nowMs(), requestId: undefined }
+  const context: AuditContext = { actor: 'system', atMs: clock.nowMs() }
   const knownSeq = views.lastEntryAbout(issuer.siteId, issuer.issuer)
   await store.changeIssuer(
     issuer.siteId,

@@ -15,7 +15,7 @@ export function positionText({ epoch, seq }: { readonly epoch: string; readonly 
   return `id: ${epoch}.${seq}\n`
 }
 
-/** When to reconnect: a random time, so that readers do not all reconnect at once. */
+/** When to reconnect: a random time, so that readers do not all reconnect at the same time. */
 export function retryText(msMin: number, msMax: number): string {
   return `retry: ${Math.round(msMin + Math.random() * (msMax - msMin))}\n\n`
 }

@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
-import { allRows } from '../all-rows.ts'
+import { loadAllRows } from '../all-rows.ts'
 import { Problem } from '../problem.ts'
 import type { LeaseAcks, LeaseEnd, LeaseName, LeaseRow, LeaseTerms } from '../store/operations/leases.ts'
 import type { Acknowledged } from '../store/operations/shared/acks.ts'
@@ -124,15 +124,12 @@ export class Leases {
   /** All leases of a site: live ones, and those that ended within a day. */
   async list(siteId: SiteId): Promise<readonly LeaseRow[]> {
     const { store } = this.#parts
-    const rows = allRows<LeaseRow>(async (after, limit) => {
+    return loadAllRows(async (after, limit) => {
       // What is being written may be in the page or not, so it is added in any case.
       const writing = this.#writing
       const page = await store.leases(siteId, { after, limit })
       return page.map((lease) => this.#withPending(lease, writing))
     })
-    const leases: LeaseRow[] = []
-    for await (const lease of rows) leases.push(lease)
-    return leases
   }
 
   /** When these instances last acknowledged to any node, by `toName`. */

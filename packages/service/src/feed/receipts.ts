@@ -96,8 +96,8 @@ export class Receipts {
         until === 'denied' ? deniedInMs : Infinity,
       )
       await site.wake.sleep(count, Math.min(leftMs(), pollMs), signal)
-      // Many verifiers acknowledge at once, and one read for all of them is enough. The more
-      // callers wait, the less often each of them reads.
+      // Many verifiers acknowledge at the same time, and one read for all of them is enough. The
+      // more callers wait, the less often each of them reads.
       const gatherMs = GATHER_MS + (site.waiting * readers.leases.length) / LEASES_READ_PER_MS
       await sleep(Math.min(gatherMs, leftMs()))
     }

@@ -5,9 +5,9 @@ import type { Socket } from 'node:net'
 export interface Connections {
   track(server: Server): void
   /**
-   * Call it when the servers stop accepting. Destroys every connection that has no complete request
-   * at once: silent ones, half a header, a body that is still to come. The others are closed when
-   * they are answered, and destroyed after `msMax`. Resolves when none is left.
+   * Call it when the servers stop accepting. Immediately destroys every connection that has no
+   * complete request: silent ones, half a header, a body that is still to come. The others are
+   * closed when they are answered, and destroyed after `msMax`. Resolves when none is left.
    */
   drain(msMax: number): Promise<void>
 }

@@ -13,7 +13,7 @@ export interface ApiKeys {
   /** Whether the secret was valid when it was last looked up. It may be deleted since. */
   wasGood(secret: string): boolean
   /**
-   * Call this after deleting a key: it stops working on this node at once, and on other nodes
+   * Call this after deleting a key: it stops working on this node immediately, and on other nodes
    * within `KEY_CACHED_MS`.
    */
   forget(keyId: string): void

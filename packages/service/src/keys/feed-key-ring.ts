@@ -24,7 +24,7 @@ interface FeedKeyRotation {
   readonly isCompromised: boolean
 }
 
-/** Since when a key signs, and whether all keys before it are withdrawn at once. */
+/** Since when a key signs, and whether all keys before it are withdrawn immediately. */
 interface KeyUse {
   readonly signsFromMs: number
   readonly isCompromised: boolean
@@ -105,8 +105,8 @@ export class FeedKeyRing {
 
   /**
    * Brings the prepared key into use after `leadMs`, and returns its id. `isCompromised`: the key
-   * signs at once, and all keys before it are withdrawn at once. Two nodes that rotate at the same
-   * time make one rotation.
+   * signs immediately, and all keys before it are withdrawn immediately. Two nodes that rotate at
+   * the same time make one rotation.
    */
   rotate(nowMs: number, { leadMs, isCompromised }: FeedKeyRotation): Promise<string> {
     const wanted: KeyUse = { signsFromMs: nowMs + (isCompromised ? 0 : leadMs), isCompromised }

@@ -129,7 +129,7 @@ function readKeyFile(file: string): string {
 
 /**
  * The file is complete and durable before it gets its name: a store could not be opened with half a
- * key or a lost one. When two processes create a key at once, the first to name it wins.
+ * key or a lost one. When two processes create a key at the same time, the first to name it wins.
  */
 function makeKeyFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

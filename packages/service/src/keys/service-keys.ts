@@ -12,7 +12,7 @@ export type KeyUse = 'issuer' | 'feed'
 
 /**
  * The keys of the service itself. Private keys are sealed in the store and never leave this object.
- * A rotation publishes the next key at once, and signs with it when every node has had time to
+ * A rotation publishes the next key immediately, and signs with it when every node has had time to
  * publish it. A superseded issuer key stays published until all its credentials have expired, a
  * superseded feed key for one hour.
  */

@@ -9,10 +9,10 @@ import type {
   SubjectKey,
 } from '@countersign/core'
 import type { Logger } from 'pino'
-import { allRows } from '../all-rows.ts'
 import { RowForged } from '../store/errors.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
 import type { LoggedEntry, SiteHead } from '../store/operations/log.ts'
+import { loadSiteHeads } from '../store/site-heads.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { AppliedLog, type LogEnds } from './applied-log.ts'
@@ -61,9 +61,7 @@ export class LiveViews {
   readonly #store: LogStore
   readonly #clock: Clock
   readonly #logger: LiveViewsLogger
-  readonly #ageMsMax: number
-  readonly #examine: LiveViewsOptions['examine']
-  readonly #findSubjectKey: LiveViewsOptions['findSubjectKey']
+  readonly #options: LiveViewsOptions
   readonly #wake = createWake()
   readonly #stop = new AbortController()
   readonly #waiters: Waiters
@@ -82,30 +80,18 @@ export class LiveViews {
    * is unavailable. If the log is corrupt, the node starts but never becomes ready and denies
    * everything: it cannot prove that anything is not revoked.
    */
-  static async open(
-    store: LogStore,
-    clock: Clock,
-    logger: LiveViewsLogger,
-    options: LiveViewsOptions,
-  ): Promise<LiveViews> {
-    const views = new LiveViews(store, clock, logger, options)
+  static async open(...parts: ConstructorParameters<typeof LiveViews>): Promise<LiveViews> {
+    const views = new LiveViews(...parts)
     await views.#start()
     return views
   }
 
-  private constructor(
-    store: LogStore,
-    clock: Clock,
-    logger: LiveViewsLogger,
-    { viewAgeMsMax, waitMsMax = WAIT_MS_MAX, examine, findSubjectKey }: LiveViewsOptions,
-  ) {
+  constructor(store: LogStore, clock: Clock, logger: LiveViewsLogger, options: LiveViewsOptions) {
     this.#store = store
     this.#clock = clock
     this.#logger = logger
-    this.#ageMsMax = viewAgeMsMax
-    this.#waiters = new Waiters(waitMsMax)
-    this.#examine = examine
-    this.#findSubjectKey = findSubjectKey
+    this.#options = options
+    this.#waiters = new Waiters(options.waitMsMax ?? WAIT_MS_MAX)
   }
 
   async #start(): Promise<void> {
@@ -139,7 +125,7 @@ export class LiveViews {
     const site = this.view(siteId)
     if (site === undefined) return undefined
     const ageMs = () => (this.view(siteId) === site ? this.#ageMs() : Infinity)
-    return new LiveRevocationData(site, ageMs, this.#ageMsMax, signatures)
+    return new LiveRevocationData(site, ageMs, this.#options.viewAgeMsMax, signatures)
   }
 
   /**
@@ -149,7 +135,7 @@ export class LiveViews {
   age(): { readonly ageMs: number; readonly ageMsMax: number; readonly asOfMs: number } {
     return {
       ageMs: this.#ageMs(),
-      ageMsMax: this.#ageMsMax,
+      ageMsMax: this.#options.viewAgeMsMax,
       asOfMs: this.#confirmedAt?.wallMs ?? Number.NEGATIVE_INFINITY,
     }
   }
@@ -234,7 +220,7 @@ export class LiveViews {
   readiness(): Readiness {
     const fault = this.#corruption ?? this.#suspicion
     if (fault !== undefined) return { ready: false, why: fault }
-    if (!(this.#ageMs() <= this.#ageMsMax))
+    if (!(this.#ageMs() <= this.#options.viewAgeMsMax))
       return { ready: false, why: 'the store has not confirmed the end of the log for too long' }
     const why = this.#clock.problem()
     return why === undefined ? { ready: true } : { ready: false, why }
@@ -301,7 +287,7 @@ export class LiveViews {
       if (page.isEnd) {
         if (!isLoaded) {
           this.#log.requireEnds(ends)
-          this.#suspicion = await this.#examine?.((siteId) => this.view(siteId)?.head)
+          this.#suspicion = await this.#options.examine?.((siteId) => this.view(siteId)?.head)
         }
         isLoaded = true
         this.#confirmedAt = page.askedAt
@@ -316,14 +302,12 @@ export class LiveViews {
   async #addSubjectKeys(entries: readonly LoggedEntry[]): Promise<void> {
     for (const { entry } of entries) {
       const view = this.view(entry.site_id)
-      if (view !== undefined) view.subjectKey ??= await this.#findSubjectKey?.(view.siteId)
+      if (view !== undefined) view.subjectKey ??= await this.#options.findSubjectKey?.(view.siteId)
     }
   }
 
   async #readEnds(): Promise<LogEnds> {
-    const heads: SiteHead[] = []
-    const pages = allRows<SiteHead>((after, limit) => this.#store.siteHeads({ after: after?.siteId, limit }))
-    for await (const head of pages) heads.push(head)
+    const heads = await loadSiteHeads(this.#store)
     return { position: await this.#store.logPosition(), heads }
   }
 

@@ -7,7 +7,7 @@ export interface Wake {
   readonly count: number
   wake(): void
   /**
-   * Ends at once if `wake` was called since `count` was read; otherwise at the next call, after
+   * Ends immediately if `wake` was called since `count` was read; otherwise at the next call, after
    * `ms`, or when the signal fires. Never rejects.
    */
   sleep(count: number, ms: number, signal: AbortSignal): Promise<void>

@@ -65,14 +65,7 @@ export function guardedRequest(
   const lookup = createGuardedLookup(isHere ? isLoopbackAddress : isPublic, resolve)
   const answered = Promise.withResolvers<IncomingMessage>()
   const ask = url.protocol === 'http:' ? requestHttp : requestHttps
-  const request = ask(url, {
-    method,
-    headers,
-    lookup,
-    agent: false,
-    signal,
-    ...(ca === undefined ? {} : { ca }),
-  })
+  const request = ask(url, { method, headers, lookup, agent: false, signal, ca })
   request.on('error', answered.reject)
   // This code owns the socket then, and no other code listens to its errors.
   request.on('upgrade', (_answer, socket) => {

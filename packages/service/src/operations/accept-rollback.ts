@@ -1,9 +1,7 @@
-import type { LogHead, SiteId } from '@countersign/core'
-import { allRows } from '../all-rows.ts'
 import { readHeadFile, setHeadFileAside } from '../log/head-file.ts'
 import { compareHeads, type HeadComparison } from '../log/lost-heads.ts'
 import { beginNewEpoch, requireStore } from '../store/maintenance.ts'
-import type { SiteHead } from '../store/operations/log.ts'
+import { loadSiteHeads } from '../store/site-heads.ts'
 import type { Store } from '../store/store.ts'
 import { type StoreSettings, withStore } from './with-store.ts'
 
@@ -63,8 +61,6 @@ function setOldHeadsAside(file: string, epoch: string): string | undefined {
 async function compareWithHeadFile(store: Store, file: string | undefined): Promise<HeadComparison> {
   const kept = file === undefined ? undefined : readHeadFile(file)
   if (kept === undefined) return { lost: [], leftBehind: [] }
-  const heads = new Map<SiteId, LogHead>()
-  const rows = allRows<SiteHead>((last, limit) => store.siteHeads({ after: last?.siteId, limit }))
-  for await (const head of rows) heads.set(head.siteId, head)
+  const heads = new Map((await loadSiteHeads(store)).map((head) => [head.siteId, head]))
   return compareHeads(store, kept.heads.values(), (siteId) => heads.get(siteId))
 }

@@ -1,6 +1,6 @@
 import { limits } from '@countersign/core/contract'
 import { createApiKey } from '../actions/api-keys.ts'
-import { allRows } from '../all-rows.ts'
+import { loadAllRows } from '../all-rows.ts'
 import { readStore } from '../store/maintenance.ts'
 import type { ApiKey } from '../store/operations/api-keys.ts'
 import { InvalidInput } from './invalid-input.ts'
@@ -22,12 +22,7 @@ export async function createOperatorKey(
 export function listOperatorKeys({ store, masterKey }: StoreSettings): Promise<readonly ApiKey[]> {
   return readStore(
     store,
-    async ({ apiKeys }) => {
-      const found: ApiKey[] = []
-      const rows = allRows<ApiKey>((last, limit) => apiKeys(null, { after: last?.keyId, limit }))
-      for await (const key of rows) found.push(key)
-      return found
-    },
+    ({ apiKeys }) => loadAllRows((last, limit) => apiKeys(null, { after: last?.keyId, limit })),
     masterKey,
   )
 }

@@ -19,7 +19,7 @@ export async function readRecordedTime(store: Config['store']): Promise<number> 
 /** Sets the time on record, with an audit row in the same transaction. Returns the time before. */
 export async function resetTime(settings: StoreSettings, nowMs: number): Promise<number> {
   await requireStore(settings.store)
-  const context = { actor: 'operator', atMs: nowMs, requestId: undefined }
+  const context = { actor: 'operator', atMs: nowMs }
   const { fromMs } = await withStore(settings, (at) => at.store.resetTime(nowMs, context))
   return fromMs
 }

@@ -29,7 +29,7 @@ export async function restore(
     ...options,
     masterKey,
     nowMs: Date.now(),
-    ...(onProgress === undefined ? {} : { onPage: onProgress }),
+    onPage: onProgress,
   })
   const { epoch, lost } = restored
   // The signed heads of the replaced store do not apply to the restored one.

@@ -23,7 +23,7 @@ export async function rotateMasterKey(
     from: from.keyName,
     reseal: (purpose, sealed) => to.seal(purpose, from.open(purpose, sealed)),
     masterKeySeal: to.seal(MASTER_KEY_SEAL, to.keyName),
-    context: { actor: 'operator', atMs: Date.now(), requestId: undefined },
+    context: { actor: 'operator', atMs: Date.now() },
   })
   return { keyName: to.keyName, before: from.keyName, count }
 }

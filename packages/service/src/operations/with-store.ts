@@ -43,7 +43,7 @@ export async function withStore<T>(
     return await work({
       store,
       nowMs,
-      context: () => ({ actor: 'operator', atMs: nowMs(), requestId: undefined }),
+      context: () => ({ actor: 'operator', atMs: nowMs() }),
     })
   } finally {
     await store.close()

@@ -20,11 +20,13 @@ export interface SignInPage {
    */
   readonly overUrl: string
   /** Why the last form was rejected, and how many tries remain. */
-  readonly rejection?: {
-    readonly title: string
-    readonly next: string
-    readonly triesLeft: number | undefined
-  }
+  readonly rejection?:
+    | {
+        readonly title: string
+        readonly next: string
+        readonly triesLeft: number | undefined
+      }
+    | undefined
 }
 
 /**

@@ -26,8 +26,8 @@ import { issueCredential } from './api/wallet/credentials.ts'
 import { createOffer } from './api/wallet/offers.ts'
 import { reinstateUser } from './api/wallet/reinstate-user.ts'
 import { revocationStatus } from './api/wallet/revocation-status.ts'
-import { revokeCredential } from './api/wallet/revoke.ts'
-import { revokeUser } from './api/wallet/revoke-user.ts'
+import { revokeCredentialRoute } from './api/wallet/revoke.ts'
+import { revokeUserRoute } from './api/wallet/revoke-user.ts'
 import { signOutUser } from './api/wallet/sign-out-user.ts'
 import { asset } from './assets.ts'
 import { present } from './auth/present.ts'
@@ -57,8 +57,8 @@ export const routes: Routes = {
   introspect,
   revoke_token: revokeToken,
   forward_auth: forwardAuth,
-  revoke_user: revokeUser,
-  revoke_credential: revokeCredential,
+  revoke_user: revokeUserRoute,
+  revoke_credential: revokeCredentialRoute,
   reinstate_user: reinstateUser,
   sign_out_user: signOutUser,
   revoke_holder: revokeHolder,

@@ -1,11 +1,11 @@
-import { auditChain, type Entry, GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
-import { allRows } from '../all-rows.ts'
+import { auditChain, GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
 import { RowForged } from './errors.ts'
 import { type FailedAudit, type LogAudit, LogCorrupted } from './log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from './log-digest.ts'
 import { type MacTableName, macTables } from './mac-tables.ts'
 import { bindOperations, type RunOperation } from './operations/all.ts'
 import type { LoggedEntry, LogPage, SiteHead } from './operations/log.ts'
+import { loadSiteHeads } from './site-heads.ts'
 import type { Store } from './store.ts'
 
 /**
@@ -16,8 +16,6 @@ export const LOG_MISSING: FailedAudit = {
   ok: false,
   fault: 'missing',
   position: 0,
-  siteId: undefined,
-  seq: undefined,
   row: { table: 'log', key: '1' },
 }
 
@@ -50,7 +48,7 @@ export async function auditLog(store: AuditedStore, onPage?: OnPage): Promise<Lo
   } catch (fault) {
     if (!(fault instanceof RowForged)) throw fault
     const { table, key } = fault
-    return { ok: false, fault: 'forged', position: 0, siteId: undefined, seq: undefined, row: { table, key } }
+    return { ok: false, fault: 'forged', position: 0, row: { table, key } }
   }
 }
 
@@ -63,13 +61,13 @@ export async function auditWhole(
   const found = audit.ok ? await store.derivedFault() : undefined
   if (found === undefined) return audit
   const { table, key, fault } = found
-  return { ok: false, fault, position: 0, siteId: undefined, seq: undefined, row: { table, key } }
+  return { ok: false, fault, position: 0, row: { table, key } }
 }
 
 async function auditEntries(store: AuditedStore, onPage: OnPage = () => {}): Promise<LogAudit> {
   const { epoch } = store
   // Read before the entries, so that every entry up to these heads must be found.
-  const promised = await allHeads(store)
+  const promised = new Map((await loadSiteHeads(store)).map((head) => [head.siteId, head]))
   const positionMin = await store.logPosition()
   const heads = new Map<SiteId, LogHead>()
   let [position, digest] = [0, EMPTY_DIGEST]
@@ -90,19 +88,16 @@ async function auditEntries(store: AuditedStore, onPage: OnPage = () => {}): Pro
     for (const { entry } of page) digest = nextDigest(digest, entry.hash)
     if (page.length === PAGE) continue
     if (position === end.position && digest !== end.digest)
-      return { ok: false, fault: 'other_entries', position, siteId: undefined, seq: undefined }
+      return { ok: false, fault: 'other_entries', position }
     if (position > end.position)
       return {
         ok: false,
         fault: 'other_entries',
         position: end.position + 1,
-        siteId: undefined,
-        seq: undefined,
       }
     break
   }
-  if (position < positionMin)
-    return { ok: false, fault: 'missing', position: position + 1, siteId: undefined, seq: undefined }
+  if (position < positionMin) return { ok: false, fault: 'missing', position: position + 1 }
   for (const { siteId, seq } of promised.values()) {
     if ((heads.get(siteId)?.seq ?? 0) < seq)
       return { ok: false, fault: 'missing', position: position + 1, siteId, seq }
@@ -110,18 +105,9 @@ async function auditEntries(store: AuditedStore, onPage: OnPage = () => {}): Pro
   return { ok: true, position, sites: promised.size }
 }
 
-async function allHeads(store: AuditedStore): Promise<Map<SiteId, SiteHead>> {
-  const heads = new Map<SiteId, SiteHead>()
-  const rows = allRows<SiteHead>((last, limit) => store.siteHeads({ after: last?.siteId, limit }))
-  for await (const head of rows) heads.set(head.siteId, head)
-  return heads
-}
-
 function missing(page: readonly LoggedEntry[], position: number): LogAudit | undefined {
   const at = page.findIndex((placed, i) => placed.position !== position + 1 + i)
-  return at === -1
-    ? undefined
-    : { ok: false, fault: 'missing', position: position + 1 + at, siteId: undefined, seq: undefined }
+  return at === -1 ? undefined : { ok: false, fault: 'missing', position: position + 1 + at }
 }
 
 /** The entries of each site are a chain of their own. */
@@ -130,12 +116,10 @@ async function auditPage(
   heads: Map<SiteId, LogHead>,
   epoch: string,
 ): Promise<LogAudit | undefined> {
-  const sites = new Map<SiteId, Entry[]>()
-  for (const { entry } of page) {
-    const entries = sites.get(entry.site_id)
-    if (entries === undefined) sites.set(entry.site_id, [entry])
-    else entries.push(entry)
-  }
+  const sites = Map.groupBy(
+    page.map(({ entry }) => entry),
+    (entry) => entry.site_id,
+  )
   for (const [siteId, entries] of sites) {
     const audit = await auditChain(entries, {
       siteId,

@@ -1,3 +1,4 @@
+import type { SiteId } from '@countersign/core'
 import type { Row } from './transaction.ts'
 
 /**
@@ -29,4 +30,14 @@ export function optionalNumber(row: Row, column: string): number | undefined {
 /** Parses a column that an operation wrote with `JSON.stringify`. */
 export function json<T>(row: Row, column: string): T {
   return JSON.parse(text(row, column)) as T
+}
+
+/** Undefined for null. */
+export function optionalJson<T>(row: Row, column: string): T | undefined {
+  return row[column] === null ? undefined : json(row, column)
+}
+
+/** The site of a row. */
+export function toSiteId(row: Row): SiteId {
+  return text(row, 'site_id') as SiteId
 }

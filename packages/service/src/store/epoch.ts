@@ -31,7 +31,7 @@ export async function resolveEpoch(
       const audit = await auditUnlessOver(run, state.epoch)
       if (audit === undefined) continue
       if (!audit.ok) throw failedAudit(audit)
-      const context = { actor: 'system', atMs: nowMs, requestId: undefined }
+      const context = { actor: 'system', atMs: nowMs }
       await beginEpoch(createEpoch(), lineage, state, context, continued)
     }
   }

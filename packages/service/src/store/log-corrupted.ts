@@ -21,8 +21,9 @@ export interface FailedAudit {
   readonly ok: false
   readonly fault: LogFault
   readonly position: number
-  readonly siteId: SiteId | undefined
-  readonly seq: number | undefined
+  /** The site and the number of the bad entry, if there is one. */
+  readonly siteId?: SiteId
+  readonly seq?: number
   /** The bad row, if it is not an entry. */
   readonly row?: ForgedRow
 }
@@ -59,6 +60,6 @@ export function failedAudit(audit: FailedAudit): LogCorrupted {
 
 export function unreadableEntry(position: number): LogCorrupted {
   return new LogCorrupted('unreadable', `entry ${position} of the log is damaged`, {
-    audit: { ok: false, fault: 'unreadable', position, siteId: undefined, seq: undefined },
+    audit: { ok: false, fault: 'unreadable', position },
   })
 }

@@ -55,7 +55,7 @@ export type Step =
   | { readonly kind: 'exec'; readonly sql: string; readonly values: readonly SqlValue[] }
   /**
    * Blocks every other transaction that locks the same name until this one has ended. Names are
-   * locked in order; lock several at once, or two transactions may wait for each other.
+   * locked in order; lock several in one step, or two transactions may wait for each other.
    */
   | { readonly kind: 'lock'; readonly names: readonly string[] }
   /**

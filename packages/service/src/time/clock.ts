@@ -22,10 +22,10 @@ const BEHIND_MS_MAX = 60_000
 
 /**
  * A clock whose highest time the store keeps, so that what has expired stays expired after a
- * restart and on other nodes. Asks the store at once, and then every five seconds; rejects when the
- * store is unavailable at the start. After the wall clock has jumped ahead, `nowMs` throws until
- * the store has received that time from another node, or until a restart. While the wall clock is
- * far behind the time of the store, the time stops. A reset by an operator replaces all
+ * restart and on other nodes. Asks the store immediately, and then every five seconds; rejects when
+ * the store is unavailable at the start. After the wall clock has jumped ahead, `nowMs` throws
+ * until the store has received that time from another node, or until a restart. While the wall
+ * clock is far behind the time of the store, the time stops. A reset by an operator replaces all
  * earlier times.
  */
 export async function openClock(

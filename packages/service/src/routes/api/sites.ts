@@ -1,11 +1,11 @@
 import { formatTime } from '@countersign/core'
-import { limits, type Site as SiteBody, type SitePage } from '@countersign/core/contract'
+import { limits, type Site as SiteBody } from '@countersign/core/contract'
 import { createSite as create } from '../../actions/create-site.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import type { Site } from '../../store/operations/sites.ts'
 import { auditContext } from '../shared/audit-context.ts'
-import { loadPage } from '../shared/paging.ts'
+import { answerPage } from '../shared/paging.ts'
 
 export const createSite: Route<'create_site'> = async (request, deps) => {
   if (request.caller.kind !== 'operator')
@@ -30,12 +30,14 @@ export const createSite: Route<'create_site'> = async (request, deps) => {
 }
 
 /** A key of a site sees that site only, as if there were no others. */
-export const listSites: Route<'list_sites'> = async ({ caller, query }, deps) => {
+export const listSites: Route<'list_sites'> = async (request, deps) => {
+  const { caller } = request
   const own = caller.kind === 'site' ? caller.siteId : undefined
   if (own === undefined && caller.kind !== 'operator') throw new Problem('api_key_forbidden')
-  const body: SitePage = await loadPage(
-    deps.keys,
-    { list: `sites ${own ?? '*'}`, limit: query.limit, cursor: query.cursor },
+  return answerPage(
+    request,
+    deps,
+    `sites ${own ?? '*'}`,
     async (page) => {
       if (own === undefined) return deps.store.sites(page)
       const site = page.after === undefined ? await deps.store.site(own) : undefined
@@ -44,7 +46,6 @@ export const listSites: Route<'list_sites'> = async ({ caller, query }, deps) =>
     ({ siteId }) => siteId,
     toSiteBody,
   )
-  return { status: 200, body }
 }
 
 /** A site in a response, without its pairwise secret. */

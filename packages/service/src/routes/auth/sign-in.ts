@@ -43,6 +43,6 @@ export function toSignInPage(
       { returnUrl: signIn.returnUrl, clientState: undefined, outcome: { error: 'state_invalid' } },
       config.baseUrl,
     ),
-    ...(rejection === undefined ? {} : { rejection }),
+    rejection,
   })
 }

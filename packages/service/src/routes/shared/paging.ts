@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { timingSafeEqual } from 'node:crypto'
 import { limits } from '@countersign/core/contract'
+import type { RouteAnswer } from '../../answer.ts'
+import type { Deps } from '../../deps.ts'
 import { Problem } from '../../problem.ts'
 import type { Sealer } from '../../sealing/sealer.ts'
 import type { Page } from '../../store/page.ts'
@@ -12,13 +14,20 @@ import type { Page } from '../../store/page.ts'
 export interface ListRequest {
   readonly list: string
   readonly limit: number
-  readonly cursor: string | undefined
+  readonly cursor?: string | undefined
 }
 
 interface ListAnswer<Item> {
   items: Item[]
   next_cursor: string | null
 }
+
+type PageReaders<Row, Item> = [
+  loadRows: (page: Page) => Promise<readonly Row[]>,
+  toName: (row: Row) => string,
+  toItem: (row: Row) => Item,
+  isListed?: (item: Item) => boolean,
+]
 
 const MAC_BYTES = 16
 /** How many rows are read for one page with a filter: a few milliseconds of work for a store. */
@@ -58,10 +67,7 @@ export function fitsCursor(after: string): boolean {
 export async function loadPage<Row, Item>(
   keys: Pick<Sealer, 'mac'>,
   { list, limit, cursor }: ListRequest,
-  loadRows: (page: Page) => Promise<readonly Row[]>,
-  toName: (row: Row) => string,
-  toItem: (row: Row) => Item,
-  isListed?: (item: Item) => boolean,
+  ...[loadRows, toName, toItem, isListed]: PageReaders<Row, Item>
 ): Promise<ListAnswer<Item>> {
   const after = cursor === undefined ? undefined : parseCursor(keys, list, cursor)
   if (cursor !== undefined && after === undefined) throw new Problem('cursor_malformed')
@@ -79,4 +85,14 @@ export async function loadPage<Row, Item>(
   }
   const isMore = left > 0 || (isListed !== undefined && rows.length === rowsMax)
   return { items, next_cursor: last !== undefined && isMore ? createCursor(keys, list, toName(last)) : null }
+}
+
+/** Answers with the page of a list that the query of a request names. See `loadPage`. */
+export async function answerPage<Row, Item>(
+  { query }: { readonly query: Omit<ListRequest, 'list'> },
+  { keys }: Pick<Deps, 'keys'>,
+  list: string,
+  ...read: PageReaders<Row, Item>
+): Promise<RouteAnswer> {
+  return { status: 200, body: await loadPage(keys, { ...query, list }, ...read) }
 }

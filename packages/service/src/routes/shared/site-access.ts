@@ -20,6 +20,10 @@ export async function requireSiteInPath(
 
 /** The same without a look at the store, for actions that check whether the site exists. */
 export function requireOwnPath(caller: Caller, siteId: SiteId): void {
-  const isOwn = caller.kind === 'operator' || (caller.kind === 'site' && caller.siteId === siteId)
-  if (!isOwn) throw new Problem('not_found')
+  if (!isOwnSite(caller, siteId)) throw new Problem('not_found')
+}
+
+/** Whether the key of the caller is an operator's, or one of this site. */
+export function isOwnSite(caller: Caller, siteId: SiteId): boolean {
+  return caller.kind === 'operator' || (caller.kind === 'site' && caller.siteId === siteId)
 }

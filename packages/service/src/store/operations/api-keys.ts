@@ -54,14 +54,7 @@ export function* createApiKey(key: NewApiKey, context: AuditContext): Transactio
     mac,
   )
   const detail = { permissions: key.permissions }
-  yield* recordAudit({
-    siteId: key.siteId,
-    action: 'api_key.create',
-    target: key.keyId,
-    outcome: 'done',
-    detail,
-    context,
-  })
+  yield* recordAudit({ siteId: key.siteId, action: 'api_key.create', target: key.keyId, detail, context })
   return { ...key, createdAtMs: context.atMs }
 }
 
@@ -78,7 +71,7 @@ export function* deleteApiKey(
       : yield* row('DELETE FROM api_keys WHERE key_id = $1 AND site_id = $2 RETURNING key_id', keyId, siteId)
   if (gone === undefined) return false
   yield* renewMacs()
-  yield* recordAudit({ siteId, action: 'api_key.delete', target: keyId, outcome: 'done', context })
+  yield* recordAudit({ siteId, action: 'api_key.delete', target: keyId, context })
   return true
 }
 

@@ -12,7 +12,7 @@ export interface AuditContext {
    */
   readonly actor: string
   readonly atMs: number
-  readonly requestId: string | undefined
+  readonly requestId?: string | undefined
 }
 
 export interface NewAuditRow {

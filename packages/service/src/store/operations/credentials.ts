@@ -1,5 +1,5 @@
 import type { ChainLink, CredentialId, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
-import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import { json, number, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
@@ -82,14 +82,7 @@ function* recordCredential(
   }
   if (context === undefined) return
   const detail = { ppid: seen.ppid }
-  yield* recordAudit({
-    siteId,
-    action: 'credential.issue',
-    target: credentialId,
-    outcome: 'done',
-    detail,
-    context,
-  })
+  yield* recordAudit({ siteId, action: 'credential.issue', target: credentialId, detail, context })
 }
 
 /** Computed as in a view of the log, so that a revocation of a user has no rows to mark. */
@@ -105,7 +98,7 @@ const TABLES = 'credentials c LEFT JOIN users u ON u.site_id = c.site_id AND u.p
 /** The newest first. */
 export const credentials = read(function* (
   siteId: SiteId,
-  { ppid }: { ppid?: Ppid },
+  { ppid }: { readonly ppid?: Ppid | undefined },
   { after, limit }: Page,
 ): Transaction<readonly CredentialRow[]> {
   const found = yield* rows(
@@ -146,7 +139,7 @@ export const statuses = read(function* (
 
 function toCredential(row: Row): CredentialRow {
   return {
-    siteId: text(row, 'site_id') as SiteId,
+    siteId: toSiteId(row),
     credentialId: text(row, 'credential_id') as CredentialId,
     ppid: text(row, 'ppid') as Ppid,
     issuer: text(row, 'issuer'),

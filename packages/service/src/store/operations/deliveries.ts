@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Entry, EntryKind, SiteId } from '@countersign/core'
-import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import { json, number, optionalJson, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
@@ -94,7 +94,7 @@ export const deliveries = read(function* (
 
 /**
  * Makes a delivery pending that has ended: it is sent beside the others, which do not wait for it.
- * One that is pending already is due at once, in its order. Undefined when the site has no such
+ * One that is pending already is due immediately, in its order. Undefined when the site has no such
  * delivery; `too_many` when a thousand replays of the webhook are waiting.
  */
 export function* replayDelivery(
@@ -126,20 +126,13 @@ export function* replayDelivery(
   if (pending === undefined) return undefined
   const delivery = toDelivery(pending)
   const detail = { webhook_id: delivery.webhookId, entry: delivery.seq }
-  yield* recordAudit({
-    siteId,
-    action: 'webhook.replay',
-    target: deliveryId,
-    outcome: 'done',
-    detail,
-    context,
-  })
+  yield* recordAudit({ siteId, action: 'webhook.replay', target: deliveryId, detail, context })
   return delivery
 }
 
 /**
  * Webhooks that have something to be sent now and that no node is sending to, the longest waiting
- * first. Two nodes that ask at once get the same answer.
+ * first. Two nodes that ask at the same time get the same answer.
  */
 export const dueWebhooks = read(function* (nowMs: number, limit: number): Transaction<readonly string[]> {
   const found = yield* rows(
@@ -180,8 +173,8 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Transact
   const held = yield* takeLease(turn, ended !== undefined)
   if (held === undefined) return undefined
   const state: WebhookState = {
-    siteId: text(held, 'site_id') as SiteId,
-    kinds: held.kinds === null ? undefined : json(held, 'kinds'),
+    siteId: toSiteId(held),
+    kinds: optionalJson(held, 'kinds'),
     status: text(held, 'status') as WebhookState['status'],
     cursorSeq: number(held, 'cursor_seq'),
     waiting: number(held, 'waiting'),
@@ -263,16 +256,9 @@ function* recordAttempt(
     `UPDATE deliveries SET status = 'failed' WHERE webhook_id = $1 AND status = 'pending'`,
     webhookId,
   )
-  const context: AuditContext = { actor: 'system', atMs: nowMs, requestId: undefined }
+  const context: AuditContext = { actor: 'system', atMs: nowMs }
   const { siteId } = state
-  yield* recordAudit({
-    siteId,
-    action: 'webhook.disable',
-    target: webhookId,
-    outcome: 'done',
-    reason: ended.disable,
-    context,
-  })
+  yield* recordAudit({ siteId, action: 'webhook.disable', target: webhookId, reason: ended.disable, context })
 }
 
 /**
@@ -356,7 +342,7 @@ function toDelivery(row: Row): Delivery {
   return {
     deliveryId: text(row, 'delivery_id'),
     webhookId: text(row, 'webhook_id'),
-    siteId: text(row, 'site_id') as SiteId,
+    siteId: toSiteId(row),
     epoch: text(row, 'epoch'),
     seq: number(row, 'seq'),
     kind: text(row, 'kind') as EntryKind,

@@ -1,5 +1,5 @@
-import { GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
-import { number, text } from '../columns.ts'
+import { GENESIS_HASH, type LogHead } from '@countersign/core'
+import { number, text, toSiteId } from '../columns.ts'
 import { hashEntry } from '../entry-hash.ts'
 import { unreadableEntry } from '../log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from '../log-digest.ts'
@@ -94,10 +94,7 @@ export function* beginEpoch(
   }
   // Leases may have been lost, so receipts state no early instants until all earlier heads have
   // expired.
-  yield* recordHeadReaders(
-    old.map((head) => text(head, 'site_id') as SiteId),
-    context.atMs,
-  )
+  yield* recordHeadReaders(old.map(toSiteId), context.atMs)
   const { heads, digest } = yield* copyEntries(audited, epoch)
   for (const head of old) {
     const { seq, hash } = heads.get(text(head, 'site_id')) ?? { seq: 0, hash: GENESIS_HASH }
@@ -105,14 +102,7 @@ export function* beginEpoch(
   }
   yield* updateRow('log', log, { epoch, digest, lineage })
   const detail = { from: audited.epoch, entries: audited.position }
-  yield* recordAudit({
-    siteId: null,
-    action: 'log.begin_epoch',
-    target: epoch,
-    outcome: 'done',
-    detail,
-    context,
-  })
+  yield* recordAudit({ siteId: null, action: 'log.begin_epoch', target: epoch, detail, context })
 }
 
 /** Rows of one INSERT; SQLite allows 32,766 values in a statement. */

@@ -1,5 +1,5 @@
 import type { SiteId } from '@countersign/core'
-import { json, number, text } from '../columns.ts'
+import { json, number, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import { type Acknowledged, toAcks, toAcksText } from './shared/acks.ts'
@@ -218,7 +218,7 @@ function toStream(found: Row): FeedStreamRow {
   return {
     streamId: text(found, 'stream_id'),
     nodeId: text(found, 'node_id'),
-    siteId: text(found, 'site_id') as SiteId,
+    siteId: toSiteId(found),
     keyId: text(found, 'key_id'),
     verifierId: text(found, 'verifier_id'),
     isNamed: number(found, 'named') === 1,

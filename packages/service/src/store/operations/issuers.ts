@@ -74,7 +74,7 @@ export function* addIssuer(
     appendTrusted(after, context.atMs),
   )
   const { issuer: target } = issuer
-  yield* recordAudit({ siteId, action: 'issuer.add', target, outcome: 'done', seq: entry?.seq, context })
+  yield* recordAudit({ siteId, action: 'issuer.add', target, seq: entry?.seq, context })
   return added
 }
 
@@ -168,7 +168,7 @@ export function* changeIssuerKey(
   const keys = before.keys.map((other) => (other === key ? next : other))
   yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
   const after = yield* appendState(before, context, (state) => appendKeyChange(state, keyId, status, context))
-  yield* recordAudit({ ...audited, outcome: 'done', seq: after.entry?.seq })
+  yield* recordAudit({ ...audited, seq: after.entry?.seq })
   return after
 }
 

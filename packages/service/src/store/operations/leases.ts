@@ -1,5 +1,5 @@
 import type { SiteId } from '@countersign/core'
-import { number, optionalNumber, text } from '../columns.ts'
+import { number, optionalNumber, text, toSiteId } from '../columns.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { ACKS_KEPT, type Acknowledged, toAcks, toAcksText } from './shared/acks.ts'
@@ -249,14 +249,7 @@ export function* dismissLease(
   )
   if (dismissed.length === 0) return false
   const detail = { verifiers: dismissed.map((each) => text(each, 'verifier_id')).sort() }
-  yield* recordAudit({
-    siteId,
-    action: 'verifier.dismiss',
-    target: instanceId,
-    outcome: 'done',
-    detail,
-    context,
-  })
+  yield* recordAudit({ siteId, action: 'verifier.dismiss', target: instanceId, detail, context })
   return true
 }
 
@@ -313,7 +306,7 @@ export const headReadersUntil = read(function* (siteId: SiteId): Transaction<num
 
 function toLease(found: Row): LeaseRow {
   return {
-    siteId: text(found, 'site_id') as SiteId,
+    siteId: toSiteId(found),
     keyId: text(found, 'key_id'),
     instanceId: text(found, 'instance_id'),
     verifierId: text(found, 'verifier_id'),

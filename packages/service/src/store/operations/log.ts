@@ -1,5 +1,5 @@
 import type { Entry, LogHead, SiteId } from '@countersign/core'
-import { number, text } from '../columns.ts'
+import { number, text, toSiteId } from '../columns.ts'
 import { EpochChanged } from '../errors.ts'
 import type { Page } from '../page.ts'
 import { type Row, read, readLog, row, rows, type Transaction } from '../transaction.ts'
@@ -89,16 +89,7 @@ export const siteEntriesAfter = readLog(function* (
   seq: number,
   limit: number,
 ): Transaction<readonly Entry[]> {
-  const found = yield* rows(
-    `SELECT log.epoch AS log_epoch, e.* FROM log
-       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND site_id = $4 AND seq > $2 ORDER BY seq LIMIT $3) e ON e.epoch = log.epoch
-     WHERE log.one = 1 ORDER BY e.seq`,
-    epoch,
-    seq,
-    limit,
-    siteId,
-  )
-  return requireEpoch(found, epoch).map(toEntry)
+  return requireEpoch(yield* rows(siteRowsSql('e.*'), epoch, seq, limit, siteId), epoch).map(toEntry)
 })
 
 /**
@@ -111,17 +102,15 @@ export const siteRecordsAfter = readLog(function* (
   seq: number,
   limit: number,
 ): Transaction<readonly EntryRecord[]> {
-  const found = yield* rows(
-    `SELECT log.epoch AS log_epoch, e.epoch, e.seq, e.kind, e.body, e.at FROM log
-       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND site_id = $4 AND seq > $2 ORDER BY seq LIMIT $3) e ON e.epoch = log.epoch
-     WHERE log.one = 1 ORDER BY e.seq`,
-    epoch,
-    seq,
-    limit,
-    siteId,
-  )
+  const found = yield* rows(siteRowsSql('e.epoch, e.seq, e.kind, e.body, e.at'), epoch, seq, limit, siteId)
   return requireEpoch(found, epoch) as unknown as readonly EntryRecord[]
 })
+
+function siteRowsSql(columns: string): string {
+  return `SELECT log.epoch AS log_epoch, ${columns} FROM log
+       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND site_id = $4 AND seq > $2 ORDER BY seq LIMIT $3) e ON e.epoch = log.epoch
+     WHERE log.one = 1 ORDER BY e.seq`
+}
 
 export const logPosition = readLog(function* (epoch: string): Transaction<number> {
   const found = yield* row('SELECT epoch, position FROM log WHERE one = 1')
@@ -145,7 +134,7 @@ export const siteHeads = readLog(function* (
   const heads = requireEpoch(found, epoch)
   for (const head of heads) yield* requireIntact('heads', head)
   return heads.map((row) => ({
-    siteId: text(row, 'site_id') as SiteId,
+    siteId: toSiteId(row),
     epoch,
     seq: number(row, 'seq'),
     hash: text(row, 'hash'),

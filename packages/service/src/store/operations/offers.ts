@@ -1,5 +1,5 @@
 import type { JsonObject, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
-import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import { json, number, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
 import { lock, type Row, read, row, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { recordCredentials, type SeenCredential } from './credentials.ts'
@@ -45,7 +45,7 @@ export function* createOffer(offer: NewOffer, context: AuditContext): Transactio
     actor: context.actor,
     expires_at: offer.expiresAtMs,
   })
-  yield* recordAudit({ siteId, action: 'offer.create', target: ppid, outcome: 'done', context })
+  yield* recordAudit({ siteId, action: 'offer.create', target: ppid, context })
 }
 
 /**
@@ -57,7 +57,7 @@ export const offer = read(function* (sha256: string): Transaction<Offer | undefi
   if (found === undefined) return undefined
   return {
     sha256,
-    siteId: text(found, 'site_id') as SiteId,
+    siteId: toSiteId(found),
     ppid: text(found, 'ppid') as Ppid,
     scope: json(found, 'scope'),
     permissionId: optionalText(found, 'permission_id') as PermissionId | undefined,

@@ -7,7 +7,7 @@ const DELIVERIES_KEPT_MS = 30 * 86_400_000
 
 /**
  * Users who come too late are shown the way back to the site. Only for sign-ins that a browser has
- * opened: others are removed at once.
+ * opened: others are removed immediately.
  */
 const SIGN_INS_KEPT_MS = 3_600_000
 /** A vanished node may still decide for a short time, so receipts include it. */

@@ -59,7 +59,7 @@ export function* revokeUser(
     yield* reportForged({ table: 'users', key: `${siteId} ${ppid}` })
   else if (isRevoked) {
     yield* recordAudit({ siteId, action: 'user.revoke', target: ppid, outcome: 'unchanged', reason, context })
-    return toUserAnswer(known)
+    return toKnown(known, json(known, 'credential_ids'))
   }
   const credentialIds = yield* findUserCredentials(siteId, ppid)
   const revokedTokens = yield* rows(
@@ -91,23 +91,12 @@ export function* revokeUser(
     siteId,
     action: 'user.revoke',
     target: ppid,
-    outcome: 'done',
     reason,
     seq,
     detail: { tokens_revoked: tokensRevoked },
     context,
   })
-  const credentialId = credentialIds[0] ?? null
-  return {
-    credentialId,
-    credentialIds,
-    alreadyRevoked: false,
-    revokedAtMs: context.atMs,
-    tokensRevoked,
-    epoch,
-    seq,
-    position,
-  }
+  return toRevoked(credentialIds, tokensRevoked, context.atMs, { epoch, seq, position })
 }
 
 function* findUserCredentials(siteId: SiteId, ppid: string): Transaction<readonly CredentialId[]> {
@@ -123,24 +112,28 @@ function* findUserCredentials(siteId: SiteId, ppid: string): Transaction<readonl
 /** With the current epoch: after a restore the same entry has the same numbers in another epoch. */
 function* findUserRow(siteId: SiteId, ppid: string): Transaction<Row | undefined> {
   return yield* row(
-    'SELECT u.*, log.epoch FROM users u, log WHERE log.one = 1 AND u.site_id = $1 AND u.ppid = $2',
+    `SELECT u.*, u.revoked_at AS at, u.revoked_seq AS seq, u.revoked_position AS position, log.epoch
+     FROM users u, log WHERE log.one = 1 AND u.site_id = $1 AND u.ppid = $2`,
     siteId,
     ppid,
   )
 }
 
-function toUserAnswer(row: Row): Logged<Revoked> {
-  const credentialIds = json<readonly CredentialId[]>(row, 'credential_ids')
-  return {
-    credentialId: credentialIds[0] ?? null,
-    credentialIds,
-    alreadyRevoked: true,
-    revokedAtMs: number(row, 'revoked_at'),
-    tokensRevoked: number(row, 'tokens_revoked'),
-    epoch: text(row, 'epoch'),
-    seq: number(row, 'revoked_seq'),
-    position: number(row, 'revoked_position'),
-  }
+/** The answer of an earlier revocation. */
+function toKnown(row: Row, credentialIds: readonly CredentialId[]): Logged<Revoked> {
+  const at = { epoch: text(row, 'epoch'), seq: number(row, 'seq'), position: number(row, 'position') }
+  const revoked = toRevoked(credentialIds, number(row, 'tokens_revoked'), number(row, 'at'), at)
+  return { ...revoked, alreadyRevoked: true }
+}
+
+function toRevoked(
+  credentialIds: readonly CredentialId[],
+  tokensRevoked: number,
+  revokedAtMs: number,
+  at: Logged<LogPosition>,
+): Logged<Revoked> {
+  const credentialId = credentialIds[0] ?? null
+  return { credentialId, credentialIds, alreadyRevoked: false, revokedAtMs, tokensRevoked, ...at }
 }
 
 /** The same as `revokeUser`, for one credential. */
@@ -176,7 +169,7 @@ export function* revokeCredential(
       reason,
       context,
     })
-    return toCredentialAnswer(before, credentialId)
+    return toKnown(before, [credentialId])
   }
   const revokedTokens = yield* rows(
     `UPDATE tokens SET revoked_at = $3 WHERE revoked_at IS NULL AND expires_at > $3
@@ -198,7 +191,6 @@ export function* revokeCredential(
     siteId,
     action: 'credential.revoke',
     target: credentialId,
-    outcome: 'done',
     reason,
     seq: answer.seq,
     detail,
@@ -236,29 +228,7 @@ function* writeCredentialRevocation(
     seq,
     position,
   )
-  return {
-    credentialId,
-    credentialIds: [credentialId],
-    alreadyRevoked: false,
-    revokedAtMs: atMs,
-    tokensRevoked,
-    epoch,
-    seq,
-    position,
-  }
-}
-
-function toCredentialAnswer(row: Row, credentialId: CredentialId): Logged<Revoked> {
-  return {
-    credentialId,
-    credentialIds: [credentialId],
-    alreadyRevoked: true,
-    revokedAtMs: number(row, 'at'),
-    tokensRevoked: number(row, 'tokens_revoked'),
-    epoch: text(row, 'epoch'),
-    seq: number(row, 'seq'),
-    position: number(row, 'position'),
-  }
+  return toRevoked([credentialId], tokensRevoked, atMs, { epoch, seq, position })
 }
 
 /**
@@ -303,15 +273,7 @@ export function* reinstateUser(
     seq,
     position,
   )
-  yield* recordAudit({
-    siteId,
-    action: 'user.reinstate',
-    target: ppid,
-    outcome: 'done',
-    reason,
-    seq,
-    context,
-  })
+  yield* recordAudit({ siteId, action: 'user.reinstate', target: ppid, reason, seq, context })
   return { reinstatedAtMs, alreadyActive: false, epoch, seq, position }
 }
 

@@ -1,8 +1,9 @@
-import type { ChainLink, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
-import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import type { Scope, SiteId } from '@countersign/core'
+import { number, optionalJson, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
 import { type Row, read, row, type Transaction } from '../transaction.ts'
 import { recordCredentials, type SeenCredential } from './credentials.ts'
 import { isRevoked, lockChain } from './shared/chain-locks.ts'
+import { type GrantedAccess, toAccess, toAccessColumns } from './shared/granted-access.ts'
 import { insertRow, intact, updateRow } from './shared/mac-rows.ts'
 import { requireMasterKey } from './shared/master-key.ts'
 
@@ -25,23 +26,15 @@ export interface SignIn extends NewSignIn {
   readonly tries: number
 }
 
-/** A credential that was accepted for a sign-in. */
-export interface NewSignInPresentation {
+/**
+ * A credential that was accepted for a sign-in, with the scope that the site receives.
+ * `expiresAtMs` is that of the payload, then of the code.
+ */
+export interface NewSignInPresentation extends GrantedAccess {
   readonly payloadSha256: string
   readonly stateSha256: string
-  readonly siteId: SiteId
-  readonly ppid: Ppid
-  /** The scope that the site receives. */
-  readonly scope: readonly Scope[]
-  readonly permissionId: PermissionId
-  /** As in a token. */
-  readonly chain: readonly ChainLink[]
-  readonly issuer: string
-  readonly issuerKey: string
   readonly verifiedAtMs: number
   readonly credentialEndsAtMs: number
-  /** Of the payload, then of the code. */
-  readonly expiresAtMs: number
 }
 
 export interface SignInPresentation extends NewSignInPresentation {
@@ -176,18 +169,11 @@ export function* presentSignIn(
   )
   if ((yield* intact('sign_ins', taken)) === undefined) return 'over'
   yield* insertRow('sign_in_presentations', {
+    ...toAccessColumns(presentation),
     payload_sha256: presentation.payloadSha256,
     state_sha256: presentation.stateSha256,
-    site_id: presentation.siteId,
-    ppid: presentation.ppid,
-    scope: JSON.stringify(presentation.scope),
-    permission_id: presentation.permissionId,
-    chain: JSON.stringify(presentation.chain),
-    issuer: presentation.issuer,
-    issuer_key: presentation.issuerKey,
     verified_at: presentation.verifiedAtMs,
     credential_ends_at: presentation.credentialEndsAtMs,
-    expires_at: presentation.expiresAtMs,
   })
   return 'presented'
 }
@@ -243,13 +229,8 @@ export function* createSignInCode(
     codeChallenge,
     expiresAtMs,
   )
-  const unmade = made && {
-    ...made,
-    code_sha256: null,
-    code_challenge: null,
-    expires_at: presentation.expiresAtMs,
-  }
-  const before = yield* intact('sign_in_presentations', unmade)
+  const unmade = { code_sha256: null, code_challenge: null, expires_at: presentation.expiresAtMs }
+  const before = yield* intact('sign_in_presentations', made && { ...made, ...unmade })
   if (before === undefined) return 'revoked'
   yield* updateRow('sign_in_presentations', before, {
     code_sha256: codeSha256,
@@ -287,12 +268,11 @@ export function* redeemSignIn(
 }
 
 function toSignIn(row: Row): SignIn {
-  const scope = optionalText(row, 'requested_scope')
   return {
     stateSha256: text(row, 'state_sha256'),
-    siteId: text(row, 'site_id') as SiteId,
+    siteId: toSiteId(row),
     returnUrl: text(row, 'return_url'),
-    requestedScope: scope === undefined ? undefined : json(row, 'requested_scope'),
+    requestedScope: optionalJson(row, 'requested_scope'),
     clientStateSealed: optionalText(row, 'client_state_sealed'),
     codeChallenge: text(row, 'code_challenge'),
     browserSha256: optionalText(row, 'browser_sha256'),
@@ -303,18 +283,11 @@ function toSignIn(row: Row): SignIn {
 
 function toPresentation(row: Row): SignInPresentation {
   return {
+    ...toAccess(row),
     payloadSha256: text(row, 'payload_sha256'),
     stateSha256: text(row, 'state_sha256'),
-    siteId: text(row, 'site_id') as SiteId,
-    ppid: text(row, 'ppid') as Ppid,
-    scope: json(row, 'scope'),
-    permissionId: text(row, 'permission_id') as PermissionId,
-    chain: json(row, 'chain'),
-    issuer: text(row, 'issuer'),
-    issuerKey: text(row, 'issuer_key'),
     verifiedAtMs: number(row, 'verified_at'),
     credentialEndsAtMs: number(row, 'credential_ends_at'),
-    expiresAtMs: number(row, 'expires_at'),
     isCancelled: optionalNumber(row, 'killed_at') !== undefined,
   }
 }

@@ -44,7 +44,6 @@ export function* resetTime(atMs: number, context: AuditContext): Transaction<{ r
     siteId: null,
     action: 'time.reset',
     target: rfc3339(atMs),
-    outcome: 'done',
     detail,
     context,
   })

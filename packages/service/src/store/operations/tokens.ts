@@ -1,12 +1,5 @@
-import {
-  type ChainLink,
-  formatTime,
-  type PermissionId,
-  type Ppid,
-  type Scope,
-  type SiteId,
-} from '@countersign/core'
-import { json, number, optionalNumber, text } from '../columns.ts'
+import { formatTime, type Ppid, type SiteId } from '@countersign/core'
+import { number, optionalNumber, text } from '../columns.ts'
 import type { Logged, SiteEntryPosition } from '../logged.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, reportForged, row, rows, type Transaction } from '../transaction.ts'
@@ -14,25 +7,14 @@ import type { AuditContext } from './audit.ts'
 import { recordCredentials, type SeenCredential } from './credentials.ts'
 import { appendEntry } from './shared/append-entry.ts'
 import { isRevoked, lockChain, toLinkIds } from './shared/chain-locks.ts'
+import { type GrantedAccess, toAccess, toAccessColumns } from './shared/granted-access.ts'
 import { insertRow, intact, intactPage, requireIntact } from './shared/mac-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
-export interface NewToken {
+export interface NewToken extends GrantedAccess {
   readonly sha256: string
   readonly jti: string
-  readonly siteId: SiteId
-  readonly ppid: Ppid
-  readonly scope: readonly Scope[]
-  readonly permissionId: PermissionId
-  /**
-   * The credential itself first, then its parents up to the root, with the moment each was signed.
-   */
-  readonly chain: readonly ChainLink[]
-  readonly issuer: string
-  /** The verificationMethod that signed the root. */
-  readonly issuerKey: string
   readonly issuedAtMs: number
-  readonly expiresAtMs: number
 }
 
 export interface TokenRow extends NewToken {
@@ -57,7 +39,7 @@ export function* createToken(
   nowMs: number,
   seen?: SeenCredential,
 ): Transaction<'created' | 'revoked' | 'too_many'> {
-  const { siteId, ppid, chain } = token
+  const { siteId, chain } = token
   const leaf = chain[0]
   if (leaf === undefined) throw new TypeError('a token needs a credential')
   yield* lockChain(token)
@@ -75,18 +57,11 @@ export function* createToken(
   )
   if (living === undefined || number(living, 'living') >= livingMax) return 'too_many'
   yield* insertRow('tokens', {
+    ...toAccessColumns(token),
     sha256: token.sha256,
     jti: token.jti,
-    site_id: siteId,
-    ppid,
-    scope: JSON.stringify(token.scope),
-    permission_id: token.permissionId,
     credential_id: leaf.credentialId,
-    chain: JSON.stringify(chain),
-    issuer: token.issuer,
-    issuer_key: token.issuerKey,
     issued_at: token.issuedAtMs,
-    expires_at: token.expiresAtMs,
   })
   for (const linkId of toLinkIds(chain)) {
     yield* exec(
@@ -108,7 +83,7 @@ export const token = read(function* (sha256: string): Transaction<TokenRow | und
 /** By `jti`, the last first: ids sort by time, so the newest comes first. */
 export const tokens = read(function* (
   siteId: SiteId,
-  { ppid }: { ppid?: Ppid },
+  { ppid }: { readonly ppid?: Ppid | undefined },
   page: Page,
 ): Transaction<readonly TokenRow[]> {
   const loadPage = (after: string, limit: number) =>
@@ -125,17 +100,10 @@ export const tokens = read(function* (
 
 function toToken(row: Row): TokenRow {
   return {
+    ...toAccess(row),
     sha256: text(row, 'sha256'),
     jti: text(row, 'jti'),
-    siteId: text(row, 'site_id') as SiteId,
-    ppid: text(row, 'ppid') as Ppid,
-    scope: json(row, 'scope'),
-    permissionId: text(row, 'permission_id') as PermissionId,
-    chain: json(row, 'chain'),
-    issuer: text(row, 'issuer'),
-    issuerKey: text(row, 'issuer_key'),
     issuedAtMs: number(row, 'issued_at'),
-    expiresAtMs: number(row, 'expires_at'),
     revokedAtMs: optionalNumber(row, 'revoked_at'),
   }
 }
@@ -185,7 +153,7 @@ export function* revokeToken(
   }
   const body = { token_sha256: sha256, revoked_at: formatTime(context.atMs) }
   const { epoch, seq, position } = yield* appendEntry(token.siteId, 'token.revoked', body, context.atMs)
-  yield* recordAudit({ ...done, outcome: 'done', seq })
+  yield* recordAudit({ ...done, seq })
   return {
     alreadyRevoked: false,
     token,

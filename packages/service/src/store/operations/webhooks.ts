@@ -1,5 +1,5 @@
 import type { EntryKind, SiteId } from '@countersign/core'
-import { json, number, text } from '../columns.ts'
+import { json, number, optionalJson, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
@@ -59,7 +59,7 @@ export function* createWebhook(
   )
   if (made === undefined) return undefined
   yield* requireMasterKey(secretSealed)
-  yield* recordAudit({ siteId, action: 'webhook.create', target: webhookId, outcome: 'done', context })
+  yield* recordAudit({ siteId, action: 'webhook.create', target: webhookId, context })
   return toWebhook(made)
 }
 
@@ -80,7 +80,7 @@ export function* deleteWebhook(
     context.atMs,
   )
   if (gone === undefined) return false
-  yield* recordAudit({ siteId, action: 'webhook.delete', target: webhookId, outcome: 'done', context })
+  yield* recordAudit({ siteId, action: 'webhook.delete', target: webhookId, context })
   return true
 }
 
@@ -115,7 +115,7 @@ export function* rotateWebhookSecret(
     JSON.stringify(secrets.slice(0, SECRETS_MAX)),
   )
   yield* requireMasterKey(secretSealed)
-  yield* recordAudit({ siteId, action: 'webhook.rotate_secret', target: webhookId, outcome: 'done', context })
+  yield* recordAudit({ siteId, action: 'webhook.rotate_secret', target: webhookId, context })
   return true
 }
 
@@ -145,9 +145,9 @@ export const webhooks = read(function* (
 function toWebhook(row: Row): Webhook {
   return {
     webhookId: text(row, 'webhook_id'),
-    siteId: text(row, 'site_id') as SiteId,
+    siteId: toSiteId(row),
     url: text(row, 'url'),
-    kinds: row.kinds === null ? undefined : json<readonly EntryKind[]>(row, 'kinds'),
+    kinds: optionalJson(row, 'kinds'),
     status: text(row, 'status') as Webhook['status'],
     createdAtMs: number(row, 'created_at'),
   }

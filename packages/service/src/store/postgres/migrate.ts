@@ -8,8 +8,8 @@ const MIGRATION_LOCK = 4_021_970_341
 
 /**
  * Migrates the database to the newest schema, inside a transaction of the caller. When several
- * nodes start at once, one migrates and the others wait. Throws a `SchemaTooNew` for a database
- * that a newer release has written.
+ * nodes start at the same time, one migrates and the others wait. Throws a `SchemaTooNew` for a
+ * database that a newer release has written.
  */
 export async function migrate(query: Query, migrations: readonly Migration[] = ours): Promise<void> {
   await query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)

@@ -39,8 +39,8 @@ export function readFromDatabase<T>(
 }
 
 /**
- * Rejects, with all problems at once, for a server that cannot be reached or could lose committed
- * data. Writes nothing.
+ * Rejects, with all problems in one message, for a server that cannot be reached or could lose
+ * committed data. Writes nothing.
  */
 export async function checkDatabase(url: string): Promise<void> {
   const readers = new ReaderPool({ url, max: 1 })
@@ -77,7 +77,6 @@ export async function beginDatabaseEpoch(
       await beginEpoch(epoch, text(row, 'lineage'), state, {
         actor: 'operator',
         atMs: nowMs,
-        requestId: undefined,
       })
       if ((await logState())?.epoch === epoch) return { epoch, position: state.position }
     }

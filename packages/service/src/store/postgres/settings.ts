@@ -3,8 +3,8 @@ import type { Query } from './connect.ts'
 const VERSION_MIN = 140_000
 
 /**
- * Throws, with all problems at once, for a server that could lose committed data, or that is not
- * the primary.
+ * Throws, with all problems in one message, for a server that could lose committed data, or that is
+ * not the primary.
  */
 export async function requireSafeSettings(query: Query): Promise<void> {
   const [found] = await query(

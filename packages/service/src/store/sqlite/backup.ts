@@ -86,7 +86,7 @@ export interface RestoreOrder {
   readonly keepRevocations?: boolean
   /** Only report what would happen. */
   readonly dryRun?: boolean
-  readonly onPage?: OnPage
+  readonly onPage?: OnPage | undefined
 }
 
 /**
@@ -150,7 +150,7 @@ async function prepareCopy(
       await applyRevocations(
         bindOperations(run, () => ''),
         lost,
-        { actor: 'operator', atMs: nowMs, requestId: undefined },
+        { actor: 'operator', atMs: nowMs },
       )
   }
   const audit = await auditSession(session, onPage)

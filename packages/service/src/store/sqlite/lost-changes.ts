@@ -35,28 +35,16 @@ function readRevocations(session: SqliteSession): StoreRevocations {
   for (const { site_id: siteId, kind, body, at } of entriesIn(session)) {
     const atMs = parseTime(at) ?? 0
     switch (kind) {
-      case 'user.revoked': {
-        const cutoffMs = users.get(`${siteId} ${body.ppid}`)?.cutoffMs ?? 0
-        users.set(`${siteId} ${body.ppid}`, {
-          siteId,
-          ppid: body.ppid,
-          isRevoked: true,
-          revokedAtMs: atMs,
-          cutoffMs,
-        })
-        break
-      }
+      case 'user.revoked':
       case 'user.reinstated': {
-        const known = users.get(`${siteId} ${body.ppid}`)
-        const cutoffMs = Math.max(known?.cutoffMs ?? 0, parseTime(body.reinstated_at) ?? atMs)
-        const revokedAtMs = known?.revokedAtMs ?? atMs
-        users.set(`${siteId} ${body.ppid}`, {
-          siteId,
-          ppid: body.ppid,
-          isRevoked: false,
-          revokedAtMs,
-          cutoffMs,
-        })
+        const { ppid } = body
+        const name = `${siteId} ${ppid}`
+        const known = users.get(name)
+        const isRevoked = kind === 'user.revoked'
+        const revokedAtMs = isRevoked ? atMs : (known?.revokedAtMs ?? atMs)
+        const before = known?.cutoffMs ?? 0
+        const cutoffMs = isRevoked ? before : Math.max(before, parseTime(body.reinstated_at) ?? atMs)
+        users.set(name, { siteId, ppid, isRevoked, revokedAtMs, cutoffMs })
         break
       }
       case 'credential.revoked':

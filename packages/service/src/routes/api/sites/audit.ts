@@ -1,21 +1,20 @@
 import { formatTime } from '@countersign/core'
-import type { AuditRow as AuditBody, AuditPage } from '@countersign/core/contract'
+import type { AuditRow as AuditBody } from '@countersign/core/contract'
 import type { Route } from '../../../route.ts'
 import type { AuditRow } from '../../../store/operations/audit.ts'
-import { loadPage } from '../../shared/paging.ts'
+import { answerPage } from '../../shared/paging.ts'
 import { requireSiteInPath } from '../../shared/site-access.ts'
 
 export const listAudit: Route<'list_audit'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
-  const { limit, cursor } = request.query
-  const body: AuditPage = await loadPage(
-    deps.keys,
-    { list: `audit ${siteId}`, limit, cursor },
+  return answerPage(
+    request,
+    deps,
+    `audit ${siteId}`,
     (page) => deps.store.auditRows(siteId, page),
     ({ id }) => id,
     toAuditBody,
   )
-  return { status: 200, body }
 }
 
 function toAuditBody({ id, action, target, detail, context }: AuditRow): AuditBody {

@@ -1,21 +1,23 @@
 import { formatTime } from '@countersign/core'
-import type { CredentialPage, KnownCredential } from '@countersign/core/contract'
+import type { KnownCredential } from '@countersign/core/contract'
 import { requireFresh } from '../../../access/require-fresh.ts'
 import { toCredentialState } from '../../../actions/revocation-status.ts'
 import type { Deps } from '../../../deps.ts'
 import type { Route } from '../../../route.ts'
 import type { CredentialRow } from '../../../store/operations/credentials.ts'
-import { loadPage } from '../../shared/paging.ts'
+import { toOptionalTime } from '../../shared/optional-time.ts'
+import { answerPage } from '../../shared/paging.ts'
 import { requireSiteInPath } from '../../shared/site-access.ts'
 
 export const listCredentials: Route<'list_credentials'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
-  const { limit, cursor, ppid, status } = request.query
+  const { ppid, status } = request.query
   const nowMs = deps.clock.nowMs()
-  const body: CredentialPage = await loadPage(
-    deps.keys,
-    { list: `credentials ${siteId}`, limit, cursor },
-    (page) => deps.store.credentials(siteId, ppid === undefined ? {} : { ppid }, page),
+  const answer = await answerPage(
+    request,
+    deps,
+    `credentials ${siteId}`,
+    (page) => deps.store.credentials(siteId, { ppid }, page),
     ({ credentialId }) => credentialId,
     (row) => toCredentialBody(deps, row, nowMs),
     // By what this node would say of each. The store would have to look through all of a site's
@@ -23,7 +25,7 @@ export const listCredentials: Route<'list_credentials'> = async (request, deps) 
     status === undefined ? undefined : (item) => item.status === status,
   )
   requireFresh(deps.views, 'store_unavailable')
-  return { status: 200, body }
+  return answer
 }
 
 function toCredentialBody(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: number): KnownCredential {
@@ -40,7 +42,7 @@ function toCredentialBody(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: 
     valid_from: formatTime(row.validFromMs),
     expires_at: formatTime(row.validUntilMs),
     first_seen_at: formatTime(row.knownAtMs),
-    revoked_at: revoked === undefined ? null : formatTime(revoked.sinceMs),
+    revoked_at: toOptionalTime(revoked?.sinceMs),
     revocation_type: revoked?.type ?? null,
     reason: revoked?.reason ?? null,
   }

@@ -1,26 +1,26 @@
 import { formatTime } from '@countersign/core'
-import type { Delivery as DeliveryBody, DeliveryPage } from '@countersign/core/contract'
+import type { Delivery as DeliveryBody } from '@countersign/core/contract'
 import { replayDelivery as replay } from '../../../actions/webhooks.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
 import type { Delivery } from '../../../store/operations/deliveries.ts'
 import { auditContext } from '../../shared/audit-context.ts'
-import { loadPage } from '../../shared/paging.ts'
+import { toOptionalTime } from '../../shared/optional-time.ts'
+import { answerPage } from '../../shared/paging.ts'
 import { requireOwnPath } from '../../shared/site-access.ts'
 
 export const listDeliveries: Route<'list_deliveries'> = async (request, deps) => {
   const { site_id: siteId, webhook_id: webhookId } = request.params
   requireOwnPath(request.caller, siteId)
   if ((await deps.store.webhook(siteId, webhookId)) === undefined) throw new Problem('not_found')
-  const { limit, cursor } = request.query
-  const body: DeliveryPage = await loadPage(
-    deps.keys,
-    { list: `deliveries ${webhookId}`, limit, cursor },
+  return answerPage(
+    request,
+    deps,
+    `deliveries ${webhookId}`,
     (page) => deps.store.deliveries(siteId, webhookId, page),
     ({ seq }) => String(seq),
     toDeliveryBody,
   )
-  return { status: 200, body }
 }
 
 export const replayDelivery: Route<'replay_delivery'> = async (request, deps) => {
@@ -33,30 +33,18 @@ export const replayDelivery: Route<'replay_delivery'> = async (request, deps) =>
 }
 
 function toDeliveryBody(delivery: Delivery): DeliveryBody {
-  const {
-    deliveryId,
-    webhookId,
-    kind,
-    epoch,
-    seq,
-    status,
-    attempts,
-    createdAtMs,
-    nextAttemptAtMs,
-    deliveredAtMs,
-    lastStatus,
-  } = delivery
+  const { kind, epoch, seq, status, attempts } = delivery
   return {
-    delivery_id: deliveryId,
-    webhook_id: webhookId,
+    delivery_id: delivery.deliveryId,
+    webhook_id: delivery.webhookId,
     kind,
     epoch,
     seq,
     status,
     attempts,
-    created_at: formatTime(createdAtMs),
-    next_attempt_at: nextAttemptAtMs === undefined ? null : formatTime(nextAttemptAtMs),
-    delivered_at: deliveredAtMs === undefined ? null : formatTime(deliveredAtMs),
-    last_status: lastStatus ?? null,
+    created_at: formatTime(delivery.createdAtMs),
+    next_attempt_at: toOptionalTime(delivery.nextAttemptAtMs),
+    delivered_at: toOptionalTime(delivery.deliveredAtMs),
+    last_status: delivery.lastStatus ?? null,
   }
 }

@@ -1,10 +1,11 @@
 import { formatTime } from '@countersign/core'
-import type { ApiKey as ApiKeyBody, ApiKeyPage, CreatedKey } from '@countersign/core/contract'
+import type { ApiKey as ApiKeyBody, CreatedKey } from '@countersign/core/contract'
 import { createApiKey, deleteApiKey } from '../../../actions/api-keys.ts'
 import type { Route } from '../../../route.ts'
 import type { ApiKey } from '../../../store/operations/api-keys.ts'
 import { auditContext } from '../../shared/audit-context.ts'
-import { loadPage } from '../../shared/paging.ts'
+import { toOptionalTime } from '../../shared/optional-time.ts'
+import { answerPage } from '../../shared/paging.ts'
 import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
 
 /** The only answer that ever holds the key itself. */
@@ -27,16 +28,14 @@ export const createKey: Route<'create_key'> = async (request, deps) => {
 
 export const listKeys: Route<'list_keys'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
-  const { limit, cursor } = request.query
-  const read = (page: Parameters<typeof deps.store.apiKeys>[1]) => deps.store.apiKeys(siteId, page)
-  const body: ApiKeyPage = await loadPage(
-    deps.keys,
-    { list: `keys ${siteId}`, limit, cursor },
-    read,
+  return answerPage(
+    request,
+    deps,
+    `keys ${siteId}`,
+    (page) => deps.store.apiKeys(siteId, page),
     ({ keyId }) => keyId,
     toApiKeyBody,
   )
-  return { status: 200, body }
 }
 
 export const deleteKey: Route<'delete_key'> = async (request, deps) => {
@@ -53,6 +52,6 @@ function toApiKeyBody(key: ApiKey): ApiKeyBody {
     label: key.label ?? null,
     last4: key.last4,
     created_at: formatTime(key.createdAtMs),
-    expires_at: key.expiresAtMs === undefined ? null : formatTime(key.expiresAtMs),
+    expires_at: toOptionalTime(key.expiresAtMs),
   }
 }

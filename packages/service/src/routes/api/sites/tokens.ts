@@ -3,17 +3,18 @@ import type { IssuedToken, TokenPage } from '@countersign/core/contract'
 import { tokenStatus } from '../../../actions/token-status.ts'
 import type { Route } from '../../../route.ts'
 import type { TokenRow } from '../../../store/operations/tokens.ts'
+import { toOptionalTime } from '../../shared/optional-time.ts'
 import { loadPage } from '../../shared/paging.ts'
 import { requireSiteInPath } from '../../shared/site-access.ts'
 
 export const listTokens: Route<'list_tokens'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
-  const { limit, cursor, ppid } = request.query
+  const { ppid } = request.query
   const nowMs = deps.clock.nowMs()
   const page = await loadPage(
     deps.keys,
-    { list: `tokens ${siteId}`, limit, cursor },
-    (wanted) => deps.store.tokens(siteId, ppid === undefined ? {} : { ppid }, wanted),
+    { ...request.query, list: `tokens ${siteId}` },
+    (wanted) => deps.store.tokens(siteId, { ppid }, wanted),
     ({ jti }) => jti,
     async (row) => toTokenBody(row, await tokenStatus(deps, row, nowMs)),
   )
@@ -34,6 +35,6 @@ function toTokenBody(row: TokenRow, status: IssuedToken['status']): IssuedToken 
     status,
     issued_at: formatTime(row.issuedAtMs),
     expires_at: formatTime(row.expiresAtMs),
-    revoked_at: row.revokedAtMs === undefined ? null : formatTime(row.revokedAtMs),
+    revoked_at: toOptionalTime(row.revokedAtMs),
   }
 }

@@ -1,10 +1,5 @@
 import { formatTime } from '@countersign/core'
-import type {
-  CreatedWebhook,
-  RotatedSecret,
-  Webhook as WebhookBody,
-  WebhookPage,
-} from '@countersign/core/contract'
+import type { CreatedWebhook, RotatedSecret, Webhook as WebhookBody } from '@countersign/core/contract'
 import {
   createWebhook as create,
   deleteWebhook as remove,
@@ -13,7 +8,7 @@ import {
 import type { Route } from '../../../route.ts'
 import type { Webhook } from '../../../store/operations/webhooks.ts'
 import { auditContext } from '../../shared/audit-context.ts'
-import { loadPage } from '../../shared/paging.ts'
+import { answerPage } from '../../shared/paging.ts'
 import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
 
 export const createWebhook: Route<'create_webhook'> = async (request, deps) => {
@@ -30,15 +25,14 @@ export const createWebhook: Route<'create_webhook'> = async (request, deps) => {
 
 export const listWebhooks: Route<'list_webhooks'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
-  const { limit, cursor } = request.query
-  const body: WebhookPage = await loadPage(
-    deps.keys,
-    { list: `webhooks ${siteId}`, limit, cursor },
+  return answerPage(
+    request,
+    deps,
+    `webhooks ${siteId}`,
     (page) => deps.store.webhooks(siteId, page),
     ({ webhookId }) => webhookId,
     toWebhookBody,
   )
-  return { status: 200, body }
 }
 
 export const deleteWebhook: Route<'delete_webhook'> = async (request, deps) => {

@@ -28,7 +28,7 @@ export const revocationStatus: Route<'revocation_status'> = async ({ query, call
   const seq = site_id === undefined || isForeign ? undefined : answer.seq
   const body: RevocationStatus = {
     success: true,
-    as_of: { epoch: answer.epoch, time: formatTime(answer.asOfMs), ...(seq === undefined ? {} : { seq }) },
+    as_of: { epoch: answer.epoch, time: formatTime(answer.asOfMs), seq },
     statuses,
   }
   return { status: 200, body }

@@ -1,4 +1,4 @@
-import { revokeUser as revoke } from '../../../actions/revoke-user.ts'
+import { revokeUser } from '../../../actions/revoke-user.ts'
 import type { Route } from '../../../route.ts'
 import { answerRevocation } from '../../shared/answer-revocation.ts'
 import { requireRevoker } from '../../shared/require-revoker.ts'
@@ -7,7 +7,7 @@ import { requireRevoker } from '../../shared/require-revoker.ts'
  * Revokes a user. Allowed with an API key of the site, or with the user's own root credential. A
  * delegated credential cannot revoke the user who delegated it.
  */
-export const revokeUser: Route<'revoke_user'> = async (request, deps) => {
+export const revokeUserRoute: Route<'revoke_user'> = async (request, deps) => {
   const { ppid, site_id: siteId, reason } = request.body
   const context = await requireRevoker(
     request,
@@ -20,6 +20,6 @@ export const revokeUser: Route<'revoke_user'> = async (request, deps) => {
     deps,
     siteId,
     'user',
-    await revoke(deps, { siteId, ppid, reason }, context),
+    await revokeUser(deps, { siteId, ppid, reason }, context),
   )
 }

@@ -1,11 +1,11 @@
 import { isKnownCredential } from '../../../access/is-known-credential.ts'
-import { revokeCredential as revoke } from '../../../actions/revoke-credential.ts'
+import { revokeCredential } from '../../../actions/revoke-credential.ts'
 import type { Route } from '../../../route.ts'
 import { answerRevocation } from '../../shared/answer-revocation.ts'
 import { requireRevoker } from '../../shared/require-revoker.ts'
 
 /** Allowed with an API key of the site, or with the credential itself, delegated or not. */
-export const revokeCredential: Route<'revoke_credential'> = async (request, deps) => {
+export const revokeCredentialRoute: Route<'revoke_credential'> = async (request, deps) => {
   const { credential_id: credentialId, site_id: siteId, reason } = request.body
   const context = await requireRevoker(
     request,
@@ -18,6 +18,6 @@ export const revokeCredential: Route<'revoke_credential'> = async (request, deps
     deps,
     siteId,
     'credential',
-    await revoke(deps, { siteId, credentialId, reason }, context),
+    await revokeCredential(deps, { siteId, credentialId, reason }, context),
   )
 }

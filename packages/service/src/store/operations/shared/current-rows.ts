@@ -1,5 +1,5 @@
 import type { SiteId } from '@countersign/core'
-import { number, optionalNumber, text } from '../../columns.ts'
+import { number, optionalNumber, text, toSiteId } from '../../columns.ts'
 import { RowForged } from '../../errors.ts'
 import { KIND_STATES_ROW } from '../../migrations/0014-cut-offs.ts'
 import { type Row, reportForged, row, type Transaction } from '../../transaction.ts'
@@ -32,14 +32,14 @@ function* lastEntryAbout(siteId: SiteId, issuer?: string): Transaction<number> {
  * has read: unlike the entries in the store, it cannot be changed from outside.
  */
 export function* requireCurrentSite(found: Row, knownSeq: number): Transaction<void> {
-  const siteId = text(found, 'site_id') as SiteId
+  const siteId = toSiteId(found)
   if (number(found, 'entry_seq') < Math.max(knownSeq, yield* lastEntryAbout(siteId)))
     yield* reportForgedRow('sites', siteId)
 }
 
 /** The same for an issuer. */
 export function* requireCurrentIssuer(found: Row, knownSeq: number): Transaction<void> {
-  const [siteId, issuer] = [text(found, 'site_id') as SiteId, text(found, 'issuer')]
+  const [siteId, issuer] = [toSiteId(found), text(found, 'issuer')]
   if (number(found, 'entry_seq') < Math.max(knownSeq, yield* lastEntryAbout(siteId, issuer)))
     yield* reportForgedRow('issuers', `${siteId} ${issuer}`)
 }

@@ -79,7 +79,6 @@ export function* resealAll(
     siteId: null,
     action: 'master_key.rotate',
     target,
-    outcome: 'done',
     detail: { from, texts: count },
     context,
   })

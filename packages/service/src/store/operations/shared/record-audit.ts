@@ -6,7 +6,8 @@ interface Done {
   readonly siteId: SiteId | null
   readonly action: string
   readonly target: string
-  readonly outcome: 'done' | 'unchanged' | 'refused'
+  /** Default: `done`. */
+  readonly outcome?: 'done' | 'unchanged' | 'refused'
   readonly reason?: string | undefined
   /** The seq of its entry. */
   readonly seq?: number | undefined
@@ -19,7 +20,7 @@ export function* recordAudit({
   siteId,
   action,
   target,
-  outcome,
+  outcome = 'done',
   reason,
   seq,
   detail,
