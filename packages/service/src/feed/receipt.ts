@@ -124,15 +124,12 @@ export function isSilent({ heardAtMs, connectedAtMs }: LeaseRow, nowMs: number):
 
 export function createReceipt(readers: SiteReaders, entry: CommittedEntry, nowMs: number): Receipt {
   const holders = readers.leases.map((lease) => createHolder(lease, entry, nowMs))
-  const reports = [
-    ...holders
-      .filter(({ isExpected, isConnected: isThere }) => isExpected || isThere)
-      .map(({ report }) => report),
-    ...readers.streams.map((reader) => reportReader(reader, entry)),
-  ]
+  const streams = readers.streams.map((reader) => reportReader(reader, entry))
+  const listed = holders.filter(({ isExpected, isConnected: isThere }) => isExpected || isThere)
+  const reports = [...listed.map(({ report }) => report), ...streams]
   const connected = [
-    ...holders.filter(({ isConnected: isThere }) => isThere).map(({ report }) => report),
-    ...readers.streams.map((reader) => reportReader(reader, entry)),
+    ...holders.filter((holder) => holder.isConnected).map(({ report }) => report),
+    ...streams,
   ]
   const pending = connected
     .filter(({ state }) => state !== 'acknowledged')
@@ -141,9 +138,7 @@ export function createReceipt(readers: SiteReaders, entry: CommittedEntry, nowMs
     pending.length > 0
       ? nowMs
       : Math.max(entry.atMs, ...connected.map(({ acknowledgedAtMs }) => acknowledgedAtMs ?? entry.atMs))
-  const open = holders.filter(
-    ({ lease, isExpected, isConnected: isThere }) => lease.failsOpen && (isExpected || isThere),
-  )
+  const open = listed.filter(({ lease }) => lease.failsOpen)
   return {
     connected: connected.length,
     acknowledged: connected.length - pending.length,

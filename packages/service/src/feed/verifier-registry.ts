@@ -136,10 +136,11 @@ export class VerifierRegistry {
   ) {
     this.#parts = parts
     this.#options = {
-      unheardBytesMax: options.unheardBytesMax ?? limits.feed_buffer_bytes_max,
-      silentMs: options.silentMs ?? limits.feed_silent_seconds * 1000,
-      droppedMs: options.droppedMs ?? limits.feed_silent_seconds * 4000,
-      queryRestMsPerLease: options.queryRestMsPerLease ?? QUERY_REST_MS_PER_LEASE,
+      unheardBytesMax: limits.feed_buffer_bytes_max,
+      silentMs: limits.feed_silent_seconds * 1000,
+      droppedMs: limits.feed_silent_seconds * 4000,
+      queryRestMsPerLease: QUERY_REST_MS_PER_LEASE,
+      ...options,
     }
     this.#dropping = everyMs(
       silenceCheckMs,
@@ -154,32 +155,33 @@ export class VerifierRegistry {
    */
   async admit(verifier: Verifier, kind: 'stream' | 'snapshot'): Promise<string> {
     const { leases, headReaders, nodeId } = this.#parts
+    const { siteId, keyId, verifierId, isNamed, promise, isObserver } = verifier
     const streamId = `${nodeId}.${++this.#streamsOpened}`
-    if (verifier.promise !== undefined)
-      await leases.add(toTerms(verifier, verifier.promise), kind === 'stream' ? streamId : undefined)
-    else if (!verifier.isObserver) await headReaders.cover(verifier.siteId)
+    if (promise !== undefined) {
+      const terms = { siteId, keyId, verifierId, isNamed, ...promise }
+      await leases.add(terms, kind === 'stream' ? streamId : undefined)
+    } else if (!isObserver) await headReaders.cover(siteId)
     return streamId
   }
 
   /** The stream that was admitted will not be opened. */
-  abandoned({ siteId, keyId, promise }: Verifier, streamId: string): void {
-    if (promise !== undefined)
-      this.#parts.leases.endStream({ siteId, keyId, instanceId: promise.instanceId }, streamId)
+  abandoned(verifier: Verifier, streamId: string): void {
+    const name = toLeaseName(verifier)
+    if (name !== undefined) this.#parts.leases.endStream(name, streamId)
   }
 
   opened(verifier: Verifier, streamId: string, from: number, stream: FeedStream): void {
-    const { siteId, keyId, promise } = verifier
     if (verifier.isObserver) return
     this.#open.set(stream, verifier)
-    if (promise === undefined) {
+    const name = toLeaseName(verifier)
+    if (name === undefined) {
       this.#parts.streams.opened(verifier, streamId, from, stream)
       return
     }
-    const name = { siteId, keyId, instanceId: promise.instanceId }
     const before = this.#leased.get(toName(name))
     this.#leased.set(toName(name), { name, streamId, stream, seq: 0, isClosing: false })
     before?.stream.close('replaced')
-    this.#changed(siteId)
+    this.#changed(name.siteId)
   }
 
   closed(stream: FeedStream, why: StreamEnd): void {
@@ -188,18 +190,17 @@ export class VerifierRegistry {
     const verifier = this.#open.get(stream)
     if (verifier === undefined) return
     this.#open.delete(stream)
-    const { siteId, keyId, promise } = verifier
-    if (promise === undefined) {
+    const name = toLeaseName(verifier)
+    if (name === undefined) {
       streams.closed(stream)
       return
     }
-    const name = toName({ siteId, keyId, instanceId: promise.instanceId })
-    const leased = this.#leased.get(name)
+    const leased = this.#leased.get(toName(name))
     // The lease belongs to the stream that has replaced this one.
     if (leased?.stream !== stream) return
-    this.#leased.delete(name)
-    leases.endStream(leased.name, leased.streamId)
-    this.#changed(siteId)
+    this.#leased.delete(toName(name))
+    leases.endStream(name, leased.streamId)
+    this.#changed(name.siteId)
   }
 
   /**
@@ -326,14 +327,13 @@ export class VerifierRegistry {
       )
     }
     const due = [...this.#open].filter(([stream, verifier]) => isDue(stream, verifier))
-    const names = due.flatMap(([, { siteId, keyId, promise }]) =>
-      promise ? [{ siteId, keyId, instanceId: promise.instanceId }] : [],
-    )
+    const names = due.flatMap(([, verifier]) => toLeaseName(verifier) ?? [])
     const heard =
       store.isShared && names.length > 0 ? await leases.heardTimes(names) : new Map<string, number>()
     const { wallMs } = clock.clocks()
-    for (const [stream, { siteId, keyId, promise }] of due) {
-      const heardAtMs = promise && heard.get(toName({ siteId, keyId, instanceId: promise.instanceId }))
+    for (const [stream, verifier] of due) {
+      const name = toLeaseName(verifier)
+      const heardAtMs = name && heard.get(toName(name))
       if (heardAtMs !== undefined && wallMs - heardAtMs <= silentMs) stream.heard()
       else stream.close('silent')
     }
@@ -358,9 +358,7 @@ export class VerifierRegistry {
   }
 }
 
-function toTerms(
-  { siteId, keyId, verifierId, isNamed }: Verifier,
-  promise: NonNullable<Verifier['promise']>,
-) {
-  return { siteId, keyId, verifierId, isNamed, ...promise }
+/** The lease of a reader; undefined for a reader without an instance. */
+function toLeaseName({ siteId, keyId, promise }: Verifier): LeaseName | undefined {
+  return promise && { siteId, keyId, instanceId: promise.instanceId }
 }
