@@ -237,6 +237,7 @@ export type {
 export type { Demand, VerifierInput } from './verify/demand.ts'
 export { type ExplainedCheck, type Explanation, explain } from './verify/explain.ts'
 export { checkGrounds, findRevocation, type Grounds, toChainGrounds, toGrounds } from './verify/grounds.ts'
+export { findActiveJwt, findSignedJwt } from './verify/held-jwt.ts'
 export { type Holders, listHolders, toHolderThumbprint } from './verify/holders.ts'
 export { decideJwt, JwtContext, jwtChecks } from './verify/jwt.ts'
 export { JwtCache, type VerifiedJwt } from './verify/jwt-cache.ts'

@@ -33,7 +33,8 @@ export const commonRequestHeaders: Readonly<Record<string, string>> = Object.fre
   'X-Request-Id': `1 to ${limits.request_id_chars_max} of A-Z a-z 0-9 . _ -, echoed; anything else is replaced.`,
   'X-API-Key': 'An API key, svc_sk_…, if the endpoint accepts one. Never send it in the URL.',
   'X-Service-Credential': 'The signed credential in base64url without padding, if the endpoint accepts one.',
-  Authorization: 'Bearer svc_at_…, for compatibility, if the endpoint accepts one.',
+  Authorization:
+    'Bearer svc_at_…, for compatibility, or an access token of an OAuth issuer, if the endpoint accepts one; with the scheme DPoP, if it is bound to a key.',
 })
 
 /** Headers of every response. */

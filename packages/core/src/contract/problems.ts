@@ -127,9 +127,9 @@ const table = {
   proof_required: {
     ...guardProblems.proof_required,
     meaning:
-      'The credential is bound to a holder key, or the site requires a holder proof, but the request is not signed with that key. A bearer token has no holder proof.',
+      'The credential is bound to a holder key, or the site requires a holder proof, but the request is not signed with that key. A bearer token has no holder proof; an access token has one if its issuer bound it to a key (DPoP).',
     remedy:
-      'Send the credential itself and sign the request (RFC 9421, tag "service-credential") with the holder key.',
+      'Send the credential itself and sign the request (RFC 9421, tag "service-credential") with the holder key. Send a bound access token with the DPoP scheme and a proof (RFC 9449).',
   },
   proof_invalid: {
     ...guardProblems.proof_invalid,
@@ -140,13 +140,15 @@ const table = {
   },
   proof_replayed: {
     ...guardProblems.proof_replayed,
-    meaning: 'A request signature with this nonce was accepted before.',
-    remedy: 'Sign each request again with a new nonce.',
+    meaning: 'A request signature with this nonce, or a DPoP proof with this jti, was accepted before.',
+    remedy: 'Sign each request again with a new nonce or jti.',
   },
   token_invalid: {
     ...guardProblems.token_invalid,
-    meaning: 'The bearer token is malformed, unknown, expired or revoked, or belongs to another site.',
-    remedy: 'Exchange the credential for a new token, or present the credential itself.',
+    meaning:
+      'The token is malformed, unknown, expired or revoked, or belongs to another site. An access token may also be of an issuer, type or audience that the site does not accept.',
+    remedy:
+      'Exchange the credential for a new token, or present the credential itself. Get a new access token from its issuer.',
   },
   api_key_missing: {
     status: 401,
@@ -183,7 +185,8 @@ const table = {
   },
   bearer_disabled: {
     ...guardProblems.bearer_disabled,
-    meaning: 'The site does not accept bearer tokens.',
+    meaning:
+      'The site does not accept bearer tokens of this service. Access tokens of OAuth issuers are not affected.',
     remedy: 'Present the credential itself in X-Service-Credential.',
   },
   api_key_forbidden: {

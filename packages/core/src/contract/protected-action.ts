@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
 import { credentialId, epoch, line, permissionId, ppid, scopeList, seq, siteId, time } from './fields.ts'
 import { limits } from './limits.ts'
+import { oauthIssuerUrl } from './oauth-issuer-state.ts'
 import { presentations } from './vocabulary.ts'
 
 export const protectedActionRequestSchema = z.strictObject({
@@ -22,6 +23,24 @@ export const subjectSchema = z
   .meta({ id: 'Subject' })
 export type SubjectBody = z.input<typeof subjectSchema>
 
+const claim = z.string().min(1).max(256)
+
+/** What an OAuth issuer calls the user and the token. */
+export const oauthTokenSchema = z
+  .strictObject({
+    issuer: oauthIssuerUrl.meta({ description: 'iss of the token.' }),
+    subject: claim.meta({
+      description: 'The user, as the issuer calls it: sub, or the subject_claim of the issuer.',
+    }),
+    client_id: claim.nullable().meta({ description: 'client_id or azp; null if the token has neither.' }),
+    jti: claim.nullable().meta({ description: 'jti; null if the token has none.' }),
+  })
+  .meta({
+    id: 'OauthToken',
+    description: 'Facts of an access token of an OAuth issuer, as the issuer wrote them.',
+  })
+export type OauthToken = z.input<typeof oauthTokenSchema>
+
 /** The log position and age of the revocation data behind a decision. */
 export const viewStampSchema = z
   .strictObject({ epoch, seq, age_ms: z.number().min(0) })
@@ -33,6 +52,7 @@ export const protectedActionAnswerSchema = z
     action: z.string().nullable(),
     subject: subjectSchema,
     presented: z.enum(presentations),
+    token: oauthTokenSchema.optional().meta({ description: 'Only if presented is jwt.' }),
     view: viewStampSchema,
   })
   .meta({ id: 'ProtectedAction' })

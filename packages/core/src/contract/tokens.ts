@@ -25,6 +25,7 @@ import {
 } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders, proxyHeaders } from './headers.ts'
 import { limits } from './limits.ts'
+import { oauthTokenSchema } from './protected-action.ts'
 import { propagationSchema } from './revocation.ts'
 
 export const ACCESS_TOKEN_PATTERN = '^svc_at_[0-9A-Za-z]{49}$'
@@ -128,14 +129,18 @@ export const activeTokenSchema = z.strictObject({
   scope: z.string().meta({ description: 'The scopes, separated by spaces.' }),
   scopes: scopeList,
   client_id: siteId,
-  token_type: z.literal('Bearer'),
+  token_type: z
+    .enum(['Bearer', 'DPoP'])
+    .meta({ description: 'DPoP: each request needs a DPoP proof (RFC 9449).' }),
   exp: seconds,
   iat: seconds,
   nbf: seconds,
   sub: ppid,
   aud: siteId,
   iss: z.string().meta({ format: 'uri' }),
-  jti: madeId,
+  jti: madeId.meta({
+    description: 'The id of the token here. Of an access token of an OAuth issuer, its credential_id.',
+  }),
   site_id: siteId,
   permission_id: permissionId,
   credential_id: credentialId,
@@ -158,6 +163,16 @@ export const activeTokenSchema = z.strictObject({
     description:
       'When the oldest credential of the chain was signed. A user reinstated later needs a new credential.',
   }),
+  token: oauthTokenSchema
+    .optional()
+    .meta({
+      description:
+        'Only for an access token of an OAuth issuer. The other members have the names that the service uses.',
+    }),
+  cnf: z
+    .strictObject({ jkt: thumbprint })
+    .optional()
+    .meta({ description: 'The key that the token is bound to (RFC 9449 §6.2).' }),
   proof,
 })
 export const inactiveTokenSchema = z.strictObject({ active: z.literal(false), proof })
@@ -225,6 +240,7 @@ export const tokenEndpoints = {
       'Unknown members of a JSON body are rejected; unknown form parameters are ignored, because OAuth clients send some. ' +
       'With a nonce, the response has a proof: the feed key signs nonce, site, token hash, facts and head, so that a guard need not trust the network. ' +
       'Without a nonce, the response is that of RFC 7662. ' +
+      'Access tokens of OAuth issuers are accepted too; an operator key must send site_id with them. ' +
       CLIENTS,
     tag: 'tokens',
     auth: 'oauth_client',
@@ -246,6 +262,7 @@ export const tokenEndpoints = {
     summary: 'Revoke a token (RFC 7009)',
     description:
       'Unknown members of a JSON body are rejected; unknown form parameters are ignored, because OAuth clients send some. ' +
+      'An access token of an OAuth issuer is revoked by its jti, if an issuer that the site trusts has signed it and it has not expired. ' +
       CLIENTS,
     tag: 'tokens',
     auth: 'oauth_client',
@@ -287,6 +304,10 @@ export const tokenEndpoints = {
           'X-Service-Site': 'The site_id.',
           'X-Service-Scope': 'The scopes, separated by spaces.',
           'X-Service-Credential-Id': 'The credential_id.',
+          'X-Service-Issuer':
+            'Only for an access token of an OAuth issuer: its iss. Percent-encoded like X-Service-Token-Subject.',
+          'X-Service-Token-Subject':
+            'Only for an access token of an OAuth issuer: the user as the issuer calls it, in UTF-8 with percent-encoding; decodeURIComponent reads it.',
           'X-Service-Body':
             'unchecked: the holder proof covers the digest of the body, which this endpoint cannot see.',
         },

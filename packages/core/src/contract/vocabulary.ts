@@ -78,4 +78,4 @@ export type VerifierState = (typeof verifierStates)[number]
 export const bearerModes = ['on', 'off'] as const
 export const holderProofModes = ['optional', 'required'] as const
 export const delegationModes = ['on', 'off'] as const
-export const presentations = ['credential', 'bearer'] as const
+export const presentations = ['credential', 'bearer', 'jwt'] as const

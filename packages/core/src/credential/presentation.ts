@@ -75,6 +75,9 @@ export function isJwtForm(token: string): boolean {
 const RAW_JSON =
   'X-Service-Credential contains raw JSON. Send the base64url encoding of that JSON, without padding.'
 
+export const JWT_MISTAKE =
+  'This is an access token, not a credential. It needs no exchange: send it as "Authorization: Bearer …".'
+
 function isJson(text: string): boolean {
   return text.trimStart().startsWith('{')
 }
@@ -95,6 +98,7 @@ export function findBearerMistake(token: string): string | undefined {
  */
 export function findCredentialMistake(text: string): string | undefined {
   if (isJson(text)) return RAW_JSON
+  if (isJwtForm(text)) return JWT_MISTAKE
   if (text.startsWith('svc_sk_')) return 'This is an API key, not a credential. Send it in X-API-Key.'
   return text.startsWith('svc_at_')
     ? 'This is a bearer token, not a credential. Send it as "Authorization: Bearer svc_at_…".'

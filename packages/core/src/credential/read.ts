@@ -20,7 +20,7 @@ import {
   DELEGATION_DEPTH_MAX,
   JSON_DEPTH_MAX,
 } from './limits.ts'
-import { findCredentialMistake } from './presentation.ts'
+import { findCredentialMistake, isJwtForm, JWT_MISTAKE } from './presentation.ts'
 
 /**
  * Parses the value of `X-Service-Credential`: base64url of the UTF-8 JSON of the signed object.
@@ -54,6 +54,7 @@ export function readCredentialHeader(header: string): SignedCredential | Denial 
  * `readCredentialHeader`.
  */
 export function readCredentialObject(value: JsonValue): SignedCredential | Denial {
+  if (typeof value === 'string' && isJwtForm(value)) return deny('credential_malformed', JWT_MISTAKE)
   if (!isJsonObject(value)) return malformed('it is not a JSON object')
   const read = readLink(value, 0)
   if (!('ok' in read)) readObjects.add(read)

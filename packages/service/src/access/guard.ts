@@ -3,7 +3,9 @@ import {
   type Denial,
   decide,
   findBearerMistake,
+  guardProblems,
   type HolderRequest,
+  oauthChallenge,
   type Presentation,
   type RevocationData,
   type Scope,
@@ -27,7 +29,7 @@ export interface AccessRequest {
 }
 
 /**
- * Checks a credential or a bearer token; every endpoint that takes one calls it. Throws a Problem
+ * Checks a credential, a bearer token or an access token of an OAuth issuer; every endpoint that takes one calls it. Throws a Problem
  * with the code of the denial, and whatever the store throws when it cannot be asked for a token or
  * a nonce. The core checks revocations again after everything it had to wait for.
  */
@@ -64,12 +66,18 @@ async function check(
   }
   if (verdict.ok) return verdict
   const isMistake = mistake !== undefined && verdict.code === 'token_invalid'
-  throw denialToProblem(isMistake ? { ...verdict, detail: mistake } : verdict)
+  throw denialToProblem(isMistake ? { ...verdict, detail: mistake } : verdict, findChallenge(input, verdict))
+}
+
+/** The challenge of an access token; that of everything else follows from the code. */
+function findChallenge(input: VerifierInput, { code }: Denial): string | undefined {
+  return 'jwt' in input && guardProblems[code].status === 401 ? oauthChallenge(code, input.scheme) : undefined
 }
 
 /** The problem that reports a denial to the caller. */
-export function denialToProblem({ code, detail, requiredScope }: Denial): Problem {
+export function denialToProblem({ code, detail, requiredScope }: Denial, challenge?: string): Problem {
   return new Problem(code, detail, {
+    ...(challenge === undefined ? {} : { headers: { 'www-authenticate': challenge } }),
     ...(requiredScope === undefined ? {} : { requiredScope }),
     ...(code === 'revocation_view_stale' ? { retryAfterSeconds: 1 } : {}),
   })

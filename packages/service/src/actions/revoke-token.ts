@@ -1,10 +1,19 @@
-import type { SiteId, SiteView } from '@countersign/core'
+import {
+  type CredentialId,
+  findSignedJwt,
+  isDenial,
+  isJwtForm,
+  type SiteId,
+  type SiteView,
+} from '@countersign/core'
+import { requireFresh, staleProblem } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import type { Logged, SiteEntryPosition } from '../store/logged.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
 import type { TokenRevocation } from '../store/operations/tokens.ts'
 import { confirmRevocation } from './confirm-revocation.ts'
+import { revokeCredential } from './revoke-credential.ts'
 
 export interface TokenToRevoke {
   /** As it was sent; it may be any text. */
@@ -20,10 +29,14 @@ export interface TokenToRevoke {
  * audit row is written in any case. When this returns, this node already denies.
  */
 export async function revokeToken(
-  deps: Pick<Deps, 'store' | 'views'>,
+  deps: Pick<Deps, 'store' | 'views' | 'signatures'>,
   { token, siteId, reason }: TokenToRevoke,
   context: AuditContext,
 ): Promise<SiteEntryPosition | undefined> {
+  if (siteId !== undefined && isJwtForm(token)) {
+    const tokenId = await findRevocableJwt(deps, token, siteId, context.atMs)
+    if (tokenId !== undefined) return revokeJwt(deps, siteId, tokenId, reason, context)
+  }
   const order = { sha256: secretSha256(token), siteId, reason }
   const first = await deps.store.revokeToken(order, context)
   if (first === undefined) return undefined
@@ -37,6 +50,43 @@ export async function revokeToken(
     row: { table: 'tokens', key: order.sha256 },
   })
   return entry
+}
+
+/**
+ * The id of an access token that an OAuth issuer of the site has signed, unless it has expired.
+ * Throws when this node's data is stale: then it must not answer that there is nothing to revoke.
+ */
+async function findRevocableJwt(
+  { views, signatures }: Pick<Deps, 'views' | 'signatures'>,
+  token: string,
+  siteId: SiteId,
+  nowMs: number,
+): Promise<CredentialId | undefined> {
+  requireFresh(views, 'store_unavailable')
+  const data = views.revocationData(siteId, signatures)
+  const jwt = data && (await findSignedJwt(token, nowMs, data))
+  if (jwt === undefined) return undefined
+  if (isDenial(jwt)) {
+    if (jwt.code === 'revocation_view_stale') throw staleProblem('store_unavailable')
+    return undefined
+  }
+  if (!(nowMs < jwt.facts.expiresAtMs)) return undefined
+  return jwt.grounds.credentialIds[0]
+}
+
+async function revokeJwt(
+  deps: Pick<Deps, 'store' | 'views'>,
+  siteId: SiteId,
+  credentialId: CredentialId,
+  reason: string | undefined,
+  context: AuditContext,
+): Promise<SiteEntryPosition | undefined> {
+  const { alreadyRevoked, epoch, seq, revokedAtMs } = await revokeCredential(
+    deps,
+    { siteId, credentialId, reason },
+    context,
+  )
+  return alreadyRevoked ? undefined : { siteId, epoch, seq, atMs: revokedAtMs }
 }
 
 /**

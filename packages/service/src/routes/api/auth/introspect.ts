@@ -1,9 +1,18 @@
-import { formatTime } from '@countersign/core'
+import {
+  DEFAULT_PERMISSION_ID,
+  formatTime,
+  type Grounds,
+  isJwtForm,
+  type Scope,
+  type SiteId,
+  type VerifiedJwt,
+} from '@countersign/core'
 import type { Introspection } from '@countersign/core/contract'
 import { type ActiveToken, introspect as findActiveToken } from '../../../actions/introspect.ts'
 import { signIntrospection } from '../../../actions/sign-introspection.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
+import { toOauthToken } from '../../shared/oauth-token.ts'
 
 /**
  * RFC 7662. Everything that is not an active token of the caller's site gets the same answer. With
@@ -16,44 +25,70 @@ export const introspect: Route<'introspect'> = async ({ body: { token, site_id, 
     const active = await findActiveToken(deps, token, siteId)
     return active === undefined || isForeign ? INACTIVE : describe(active, deps.config.baseUrl)
   }
+  if (siteId === undefined && isJwtForm(token)) throw siteNeeded('for an access token of an OAuth issuer')
   if (nonce === undefined) return { status: 200, body: await answer() }
-  if (siteId === undefined) throw siteNeeded()
+  if (siteId === undefined) throw siteNeeded('with a nonce')
   const { facts, proof } = await signIntrospection(deps, { nonce, siteId, token }, answer)
   return { status: 200, body: { ...facts, proof } }
 }
 
 const INACTIVE: Introspection = { active: false }
 
-function siteNeeded(): Problem {
-  const message = 'is needed with a nonce when the key is that of an operator'
+function siteNeeded(when: string): Problem {
+  const message = `is needed ${when} when the key is that of an operator`
   return new Problem('validation_failed', `The site_id ${message}. Send it.`, {
     errors: [{ path: 'site_id', message }],
   })
 }
 
-function describe({ token, scope }: ActiveToken, baseUrl: string): Introspection {
-  const { siteId, credentialIds, holders } = token
+function describe(active: ActiveToken, iss: string): Introspection {
+  if ('jwt' in active) return describeJwt(active.jwt, active.siteId, iss)
+  const { token, scope } = active
   return {
-    active: true,
+    ...describeGrounds(token, token.siteId, scope),
+    token_type: 'Bearer',
+    iat: Math.floor(token.issuedAtMs / 1000),
+    nbf: Math.floor(token.issuedAtMs / 1000),
+    iss,
+    jti: token.jti,
+    permission_id: token.permissionId,
+  }
+}
+
+/** With the names that this service uses; `token` has those of the issuer. */
+function describeJwt(jwt: VerifiedJwt, siteId: SiteId, iss: string): Introspection {
+  const { facts, grounds } = jwt
+  const { holderThumbprint: jkt } = facts
+  return {
+    ...describeGrounds(grounds, siteId, facts.scope),
+    token_type: jkt === undefined ? 'Bearer' : 'DPoP',
+    iat: facts.issuedAtMs / 1000,
+    nbf: facts.notBeforeMs / 1000,
+    iss,
+    jti: grounds.credentialIds[0] as string,
+    permission_id: DEFAULT_PERMISSION_ID,
+    token: toOauthToken(jwt),
+    ...(jkt === undefined ? {} : { cnf: { jkt } }),
+  }
+}
+
+function describeGrounds(grounds: Grounds, siteId: SiteId, scope: readonly Scope[]) {
+  const { credentialIds, holders } = grounds
+  return {
+    active: true as const,
     scope: scope.join(' '),
     scopes: [...scope],
     client_id: siteId,
-    token_type: 'Bearer',
-    exp: Math.floor(token.expiresAtMs / 1000),
-    iat: Math.floor(token.issuedAtMs / 1000),
-    nbf: Math.floor(token.issuedAtMs / 1000),
-    sub: token.ppid,
+    exp: Math.floor(grounds.expiresAtMs / 1000),
+    sub: grounds.ppid,
     aud: siteId,
-    iss: baseUrl,
-    jti: token.jti,
     site_id: siteId,
-    permission_id: token.permissionId,
     credential_id: credentialIds[0] as string,
     credential_chain: [...credentialIds],
     holder_thumbprints: holders.filter((holder) => holder !== undefined),
-    issuer: token.issuer,
-    issuer_key: token.issuerKey.slice(token.issuerKey.indexOf('#') + 1),
-    root_created_at: formatTime(token.signedAtMs),
-    oldest_created_at: formatTime(token.oldestSignedAtMs),
+    issuer: grounds.issuer,
+    issuer_key: grounds.issuerKey.slice(grounds.issuerKey.indexOf('#') + 1),
+    root_created_at: formatTime(grounds.signedAtMs),
+    oldest_created_at: formatTime(grounds.oldestSignedAtMs),
   }
 }

@@ -1,9 +1,10 @@
-import { type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
+import { type Allow, type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
 import { parseFeedCursor } from '@countersign/core/contract'
 import { guard } from '../../../access/guard.ts'
 import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../../route.ts'
+import { toHeaderText } from '../../shared/oauth-token.ts'
 
 /**
  * Forward-auth: a reverse proxy asks whether to forward a request. The site is that of the proxy's
@@ -23,10 +24,8 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
     scope: query.scope,
     request: original,
   })
-  if (allow.presented === 'credential') {
-    if (allow.holder !== 'unbound') await requireSiteHost(deps, siteId, original)
-    deps.seen.record(allow)
-  }
+  if (isHeld(allow)) await requireSiteHost(deps, siteId, original)
+  if (allow.presented === 'credential') deps.seen.record(allow)
   const { subject } = allow
   return {
     status: 200,
@@ -38,8 +37,20 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
       ...(allow.presented === 'credential' && allow.holder === 'verified_without_body'
         ? { 'X-Service-Body': 'unchecked' }
         : {}),
+      ...(allow.presented === 'jwt'
+        ? {
+            'X-Service-Issuer': toHeaderText(allow.jwt.facts.issuer),
+            'X-Service-Token-Subject': toHeaderText(allow.jwt.facts.subject),
+          }
+        : {}),
     },
   }
+}
+
+/** Whether the caller has proved possession of a key. */
+function isHeld(allow: Allow): boolean {
+  if (allow.presented === 'jwt') return allow.jwt.facts.holderThumbprint !== undefined
+  return allow.presented === 'credential' && allow.holder !== 'unbound'
 }
 
 /**

@@ -1,5 +1,6 @@
 import { formatTime } from '@countersign/core'
 import type { Route } from '../../../route.ts'
+import { toOauthToken } from '../../shared/oauth-token.ts'
 
 /** The reference protected route: what a route of an integrator looks like behind the guard. */
 export const protectedAction: Route<'protected_action'> = async ({ access, body }, deps) => {
@@ -19,6 +20,7 @@ export const protectedAction: Route<'protected_action'> = async ({ access, body 
         expires_at: formatTime(subject.expiresAtMs),
       },
       presented,
+      ...(access.presented === 'jwt' ? { token: toOauthToken(access.jwt) } : {}),
       view: { epoch: view.epoch, seq: view.seq, age_ms: Math.ceil(view.ageMs) },
     },
   }
