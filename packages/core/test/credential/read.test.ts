@@ -282,7 +282,6 @@ describe('a header', () => {
     ['A007 two headers joined', (header) => `${header}, ${header}`],
     ['a blank in front', (header) => ` ${header}`],
     ['a newline behind', (header) => `${header}\n`],
-    ['A057 a JWT', () => `${toHeader('{"alg":"none"}')}.${toHeader('{}')}.`],
     ['junk that Node skips', (header) => `${header.slice(0, 100)}!${header.slice(100)}`],
     ['quotes around it', (header) => `"${header}"`],
     ['one character of four', () => 'A'],
@@ -305,6 +304,11 @@ describe('a header', () => {
       'a bearer token',
       () => `svc_at_${'A'.repeat(49)}`,
       'This is a bearer token, not a credential. Send it as "Authorization: Bearer svc_at_…".',
+    ],
+    [
+      'A057 a JWT',
+      () => `${toHeader('{"alg":"none"}')}.${toHeader('{}')}.`,
+      'This is an access token, not a credential. It needs no exchange: send it as "Authorization: Bearer …".',
     ],
   ])('with %s is malformed, and the detail says where it belongs', (_, header, detail) => {
     expect(readCredentialHeader(header())).toEqual({ ok: false, code: 'credential_malformed', detail })
