@@ -22,7 +22,7 @@ const log = createLogger(config.logLevel)
 const service = await openService(config, { log, onFatal: () => process.exit(70) })
 const { store, views } = service.deps
 const site = config.protectedSite as SiteId
-const before: Pick<Store, 'revokeUser' | 'revokeCredential' | 'revokeToken'> = { ...store }
+const before: Pick<Store, 'revokeUsers' | 'revokeCredential' | 'revokeToken'> = { ...store }
 
 const answered = new Map<string, object>()
 let added = 0
@@ -56,8 +56,11 @@ const revoked = (atMs: number) => (seq: number) =>
   }) satisfies Partial<Revoked>
 
 Object.assign(store, {
-  revokeUser: async (...[user, act]: Parameters<Store['revokeUser']>) =>
-    acknowledge(`user ${user.ppid}`, () => before.revokeUser(user, act), revoked(act.atMs)),
+  revokeUsers: async (...[user, act]: Parameters<Store['revokeUsers']>) => {
+    const [ppid] = user.ppids
+    const answer = acknowledge(`user ${ppid}`, () => before.revokeUsers(user, act), revoked(act.atMs))
+    return { ...answer, users: [{ ppid, ...answer }] }
+  },
   revokeCredential: async (...[credential, act]: Parameters<Store['revokeCredential']>) =>
     acknowledge(
       `credential ${credential.credentialId}`,

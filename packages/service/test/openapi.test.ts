@@ -50,7 +50,8 @@ describe('the OpenAPI description', () => {
   test('describes bodies as they are sent, and answers as they come', () => {
     const { requestBody, responses } = document.paths['/api/wallet/revoke-user'].post
     expect(requestBody.content['application/json'].schema).toMatchObject({
-      required: ['ppid', 'site_id'],
+      required: ['site_id'],
+      oneOf: [{ required: ['ppid'] }, { required: ['user_ref'] }, { required: ['issuer', 'subject'] }],
       additionalProperties: false,
     })
     expect(responses['200'].content['application/json'].schema).toEqual({

@@ -4,12 +4,12 @@ import { endpoint } from './endpoint.ts'
 import { epoch, holderKey, ppid, reason, seq, siteId, thumbprint, time } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
 import { limits } from './limits.ts'
-import { propagationSchema } from './revocation.ts'
+import { propagationSchema, revokeUserRequestSchema } from './revocation.ts'
 
 const headers = z.object({ ...idempotencyHeaders, ...preferHeaders })
 const params = z.strictObject(siteParams)
 
-export const signOutUserRequestSchema = z.strictObject({ ppid, site_id: siteId, reason: reason.optional() })
+export const signOutUserRequestSchema = revokeUserRequestSchema
 export type SignOutUserRequest = z.input<typeof signOutUserRequestSchema>
 
 export const revokeHolderRequestSchema = z
@@ -52,8 +52,12 @@ export const cutOffSchema = z
     already_revoked: z
       .boolean()
       .meta({ description: 'True: the key was revoked before, and nothing was appended.' }),
+    entries: z
+      .array(z.strictObject({ ppid, seq }))
+      .optional()
+      .meta({ description: 'Of a user: all ids that were signed out together, each with its log entry.' }),
     epoch,
-    seq,
+    seq: seq.meta({ description: 'The log entry; the last one if there are several entries.' }),
     propagation: propagationSchema.optional().meta({ description: 'Only with Prefer: wait.' }),
   })
   .meta({ id: 'CutOff' })
@@ -77,10 +81,10 @@ export const cutOffEndpoints = {
     path: '/api/wallet/sign-out-user',
     summary: 'End all current access of a user',
     description:
-      'Everything that was issued to the user until now is invalid. Credentials and tokens issued later are valid, so the user can sign in again.',
+      'Everything that was issued to the user until now is invalid. Credentials and tokens issued later are valid, so the user can sign in again. Name the user as in revoke-user.',
     tag: 'wallet',
     request: { body: signOutUserRequestSchema, headers },
-    problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
+    problems: ['revocation_forbidden', 'site_unknown', 'revocation_view_stale', 'store_unavailable'],
   }),
   revoke_holder: endpoint({
     ...common,
@@ -109,7 +113,8 @@ export const cutOffEndpoints = {
     method: 'POST',
     path: '/api/sites/{site_id}/cut-off',
     summary: 'Invalidate everything that was issued for the site so far',
-    description: 'The panic button: all users need new credentials.',
+    description:
+      'The panic button: credentials, access tokens, sign-ins and offers that were not claimed all end. All users need new credentials.',
     tag: 'administration',
     request: { params, body: cutOffSiteRequestSchema, headers },
     problems: ['store_unavailable'],

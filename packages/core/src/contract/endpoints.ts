@@ -11,6 +11,7 @@ import { signInEndpoints } from './sign-in.ts'
 import { siteListEndpoints } from './site-lists.ts'
 import { siteEndpoints } from './sites.ts'
 import { tokenEndpoints } from './tokens.ts'
+import { userEndpoints } from './users.ts'
 import { webhookEndpoints } from './webhooks.ts'
 
 /**
@@ -22,6 +23,7 @@ export const endpoints = Object.freeze({
   ...tokenEndpoints,
   ...revocationEndpoints,
   ...cutOffEndpoints,
+  ...userEndpoints,
   ...issuingEndpoints,
   ...signInEndpoints,
   ...feedEndpoints,

@@ -37,6 +37,13 @@ export { isLine } from './text.ts'
 export * from './tokens.ts'
 export * from './urls.ts'
 export {
+  type ResolvedUser,
+  type ResolveUserRequest,
+  resolvedUserSchema,
+  resolveUserRequestSchema,
+  userEndpoints,
+} from './users.ts'
+export {
   problemDetailsSchema,
   type RequestPart,
   toValidationProblem,

@@ -3,18 +3,43 @@ import { endpoint } from './endpoint.ts'
 import { credentialId, epoch, feedCursor, ppid, reason, seq, siteId, time } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
 import { limits } from './limits.ts'
+import { claimText, documentedOneUser, namedIssuer, namesOneUser, oneUser, userForms } from './users.ts'
 import { credentialStatuses, revocationTypes, verifierStates } from './vocabulary.ts'
 
 const revocationHeaders = z.object({ ...idempotencyHeaders, ...preferHeaders })
 
-export const revokeUserRequestSchema = z.strictObject({ ppid, site_id: siteId, reason: reason.optional() })
+export const revokeUserRequestSchema = z
+  .strictObject({ ...userForms, site_id: siteId, reason: reason.optional() })
+  .refine(namesOneUser, oneUser)
+  .meta(documentedOneUser)
 export type RevokeUserRequest = z.input<typeof revokeUserRequestSchema>
 
-export const revokeCredentialRequestSchema = z.strictObject({
-  credential_id: credentialId,
-  site_id: siteId,
-  reason: reason.optional(),
-})
+export const revokeCredentialRequestSchema = z
+  .strictObject({
+    credential_id: credentialId.optional(),
+    issuer: namedIssuer.optional(),
+    jti: claimText('An access token of that issuer, by its jti.').optional(),
+    session: claimText('A session at that issuer, as in the session claim of its tokens.').optional(),
+    site_id: siteId,
+    reason: reason.optional(),
+  })
+  .refine(
+    ({ credential_id, issuer, jti, session }) =>
+      (issuer === undefined) === (credential_id !== undefined) &&
+      [credential_id, jti, session].filter((name) => name !== undefined).length === 1,
+    {
+      path: ['credential_id'],
+      message: 'must be sent, or issuer with jti, or issuer with session, but only one of the three',
+    },
+  )
+  .meta({
+    oneOf: [
+      { required: ['credential_id'], not: { required: ['issuer'] } },
+      { required: ['issuer', 'jti'] },
+      { required: ['issuer', 'session'] },
+    ],
+    dependentRequired: { jti: ['issuer'], session: ['issuer'] },
+  })
 export type RevokeCredentialRequest = z.input<typeof revokeCredentialRequestSchema>
 
 const instance_id = z
@@ -91,31 +116,38 @@ export const revocationSchema = z
     credential_ids: z.array(credentialId).meta({ description: 'All known credentials that this revokes.' }),
     already_revoked: z
       .boolean()
-      .meta({ description: 'True: it was revoked before, and this is the first response again.' }),
+      .meta({ description: 'True: everything was revoked before, and this is the first response again.' }),
     revoked_at: time,
     tokens_revoked: z.int().min(0),
+    entries: z
+      .array(z.strictObject({ ppid, seq, already_revoked: z.boolean() }))
+      .optional()
+      .meta({ description: 'Of a user: all ids that were revoked together, each with its log entry.' }),
     epoch,
-    seq,
+    seq: seq.meta({ description: 'The log entry; the last one if there are several entries.' }),
     propagation: propagationSchema.optional().meta({ description: 'Only with Prefer: wait.' }),
   })
   .meta({ id: 'Revocation' })
 export type Revocation = z.input<typeof revocationSchema>
 
-export const reinstateUserRequestSchema = z.strictObject({ ppid, site_id: siteId, reason: reason.optional() })
+export const reinstateUserRequestSchema = revokeUserRequestSchema
 export type ReinstateUserRequest = z.input<typeof reinstateUserRequestSchema>
 
 export const reinstatementSchema = z
   .strictObject({
     success: z.literal(true),
-    ppid,
+    ppid: ppid.meta({ description: 'The user; the first of entries.' }),
     site_id: siteId,
     reinstated_at: time.meta({ description: 'Credentials signed later are valid; older ones stay revoked.' }),
     already_active: z.boolean().meta({
       description:
         'True: the user was not revoked, and nothing changed. False: an entry was appended. After a restore or fail-over, the first reinstatement of a user is always appended, because verifiers may have a revocation that this log has lost.',
     }),
+    entries: z
+      .array(z.strictObject({ ppid, seq, already_active: z.boolean() }))
+      .meta({ description: 'All ids that were reinstated together, each with its log entry.' }),
     epoch,
-    seq,
+    seq: seq.meta({ description: 'The last of the log entries.' }),
   })
   .meta({ id: 'Reinstatement' })
 export type Reinstatement = z.input<typeof reinstatementSchema>
@@ -175,8 +207,8 @@ export const revocationEndpoints = {
     path: '/api/wallet/revoke-user',
     summary: 'Revoke a user at a site',
     description:
-      'Revokes all credentials of the user at the site: known ones, those never seen, and new ones until the user is reinstated. The node that answers denies ' +
-      'before it answers. Requires a key of the site, or the user’s own root credential in X-Service-Credential.',
+      'Revokes all credentials and access tokens of the user at the site: known ones, those never seen, and new ones until the user is reinstated. ' +
+      'Name the user by ppid, by your own user_ref, or by issuer and subject. The node that answers denies before it answers. Requires a key of the site, or the user’s own root credential in X-Service-Credential.',
     tag: 'wallet',
     auth: 'api_key_or_credential',
     permissions: ['credentials:revoke'],
@@ -196,9 +228,9 @@ export const revocationEndpoints = {
   revoke_credential: endpoint({
     method: 'POST',
     path: '/api/wallet/revoke',
-    summary: 'Revoke one credential',
+    summary: 'Revoke one credential, access token or session',
     description:
-      'The service need not know the credential. Requires a key of the site, or the credential itself in X-Service-Credential, delegated or not.',
+      'Name an access token of an OAuth issuer by its jti, or a session by issuer and session. The service need not know it. Requires a key of the site, or the credential itself in X-Service-Credential, delegated or not.',
     tag: 'wallet',
     auth: 'api_key_or_credential',
     permissions: ['credentials:revoke'],
@@ -220,7 +252,7 @@ export const revocationEndpoints = {
     path: '/api/wallet/reinstate-user',
     summary: 'Reinstate a revoked user',
     description:
-      'Credentials signed after the reinstatement are valid again. Older ones stay revoked permanently.',
+      'Credentials and access tokens issued after the reinstatement are valid again. Older ones stay revoked permanently. Name the user as in revoke-user.',
     tag: 'wallet',
     auth: 'api_key',
     permissions: ['credentials:reinstate'],
@@ -228,7 +260,7 @@ export const revocationEndpoints = {
     idempotency: 'replayed',
     request: { body: reinstateUserRequestSchema, headers: z.object(idempotencyHeaders) },
     answers: { 200: { description: 'Reinstated.', body: reinstatementSchema } },
-    problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
+    problems: ['revocation_forbidden', 'site_unknown', 'revocation_view_stale', 'store_unavailable'],
     noStore: true,
   }),
   revocation_status: endpoint({

@@ -47,7 +47,8 @@ export interface JwtFault {
   readonly detail: string
 }
 
-const NAME_CHARS_MAX = 256
+/** Of a subject, `jti`, session or client id. */
+export const CLAIM_CHARS_MAX = 256
 /** Claims that only ID tokens, logout tokens and security events have. */
 const OTHER_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events']
 const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/
@@ -171,7 +172,7 @@ function findThumbprint(cnf: JsonValue): string | undefined {
 }
 
 function isName(value: JsonValue | undefined): value is string {
-  return typeof value === 'string' && value.length > 0 && value.length <= NAME_CHARS_MAX
+  return typeof value === 'string' && value.length > 0 && value.length <= CLAIM_CHARS_MAX
 }
 
 function isSeconds(value: JsonValue | undefined): value is number {

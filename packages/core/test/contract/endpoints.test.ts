@@ -43,6 +43,7 @@ PATCH /api/sites/{site_id} 200
 POST /api/sites/{site_id}/cut-off 200
 POST /api/sites/{site_id}/cut-off-issuer 200
 POST /api/sites/{site_id}/revoke-holder 200
+POST /api/sites/{site_id}/users/resolve 200
 POST /api/sites/{site_id}/issuers 201
 GET /api/sites/{site_id}/issuers 200
 GET /api/sites/{site_id}/issuers/{issuer} 200
@@ -127,7 +128,7 @@ describe('endpoints', () => {
       const changes =
         method !== 'GET' &&
         /key|oauth_client|credential_in_body/.test(auth) &&
-        !['introspect', 'acknowledge'].includes(id)
+        !['introspect', 'acknowledge', 'resolve_user'].includes(id)
       expect(idempotency !== undefined, id).toBe(changes)
       expect(problems.includes('idempotency_conflict'), id).toBe(changes)
       const headers = request.headers === undefined ? {} : (request.headers as z.ZodObject).shape

@@ -48,7 +48,7 @@ describe('the entry point of the contract', () => {
   test('gives the service ids that need no second reading', () => {
     type Parsed = z.output<typeof contract.endpoints.revoke_user.request.body>
     expectTypeOf<Parsed['site_id']>().toEqualTypeOf<SiteId>()
-    expectTypeOf<Parsed['ppid']>().toEqualTypeOf<Ppid>()
+    expectTypeOf<Parsed['ppid']>().toEqualTypeOf<Ppid | undefined>()
     expectTypeOf<z.output<typeof contract.endpoints.forward_auth.request.query>['scope']>().toEqualTypeOf<
       Scope[]
     >()

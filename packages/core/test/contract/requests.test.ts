@@ -123,6 +123,7 @@ const spoiled: Spoiled[] = [
   ['sign_out_user', 'ppid', bad.ppid],
   ['sign_out_user', 'site_id', bad.site_id],
   ['sign_out_user', 'reason', bad.reason],
+  ['resolve_user', 'user_ref', ['', 'x'.repeat(257), ...not.line, ...not.string]],
   ['revoke_holder', 'holder_key', bad.holder_key, 'key_rejected'],
   ['revoke_holder', 'holder_key', not.string],
   ['revoke_holder', 'reason', bad.reason],
@@ -279,6 +280,7 @@ const required: Partial<Record<EndpointId, string[]>> = {
   revoke_credential: ['credential_id', 'site_id'],
   reinstate_user: ['ppid', 'site_id'],
   sign_out_user: ['ppid', 'site_id'],
+  resolve_user: ['user_ref'],
   revoke_holder: ['holder_key'],
   cut_off_issuer: ['issuer'],
   cut_off_site: ['confirm'],
@@ -326,7 +328,10 @@ describe('request bodies', () => {
       if (!required[id]?.includes(member)) expect(problem, member).toBeUndefined()
       else
         expect(
-          [problem?.code, problem?.errors.some(({ path }) => path === member || path === 'user_ref')],
+          [
+            problem?.code,
+            problem?.errors.some(({ path }) => path === member || path === 'ppid' || path === 'user_ref'),
+          ],
           member,
         ).toEqual(['validation_failed', true])
     }

@@ -55,6 +55,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
   revoke_credential: { credential_id: CREDENTIAL_ID, site_id: SITE, reason: 'rotated' },
   reinstate_user: { ppid: PPID, site_id: SITE, reason: 'came back' },
   sign_out_user: { ppid: PPID, site_id: SITE, reason: 'lost phone' },
+  resolve_user: { user_ref: 'alice' },
   revoke_holder: { holder_key: `did:key:${MULTIKEY}`, reason: 'stolen' },
   cut_off_issuer: { issuer: 'did:web:issuer.example', reason: 'breach' },
   cut_off_site: { confirm: SITE, reason: 'breach' },
@@ -345,6 +346,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
     { ...revocation, propagation },
     revocation,
     { ...revocation, credential_id: null, credential_ids: [] },
+    { ...revocation, entries: [{ ppid: PPID, seq: 42, already_revoked: true }] },
   ],
   revoke_credential: [{ ...revocation, revocation_type: 'credential' }],
   reinstate_user: [
@@ -354,11 +356,26 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       site_id: SITE,
       reinstated_at: AT,
       already_active: false,
+      entries: [{ ppid: PPID, seq: 43, already_active: false }],
       epoch: EPOCH,
       seq: 43,
     },
   ],
-  sign_out_user: [{ ...cutOff, propagation }],
+  sign_out_user: [
+    { ...cutOff, propagation },
+    { ...cutOff, entries: [{ ppid: PPID, seq: 43 }] },
+  ],
+  resolve_user: [
+    {
+      site_id: SITE,
+      users: [
+        { ppid: PPID, status: 'active' },
+        { ppid: PPID, status: 'revoked', revoked_at: AT },
+      ],
+      epoch: EPOCH,
+      seq: 43,
+    },
+  ],
   revoke_holder: [{ ...cutOff, kind: 'holder.revoked', target: 'A'.repeat(43), already_revoked: true }],
   cut_off_issuer: [{ ...cutOff, kind: 'issuer.cut_off', target: 'did:web:issuer.example' }],
   cut_off_site: [{ ...cutOff, kind: 'site.cut_off', target: SITE }],

@@ -187,13 +187,14 @@ export function chooseTtl(wanted: number | undefined, site: Site, issuerMax: num
 }
 
 /**
- * The second in which it is signed. A reinstatement covers all of its second, so credentials that
- * were signed in that second stay revoked. A credential that is issued right after one gets the
- * next second, which is within the leeway of every verifier.
+ * The second in which it is signed. A reinstatement or cut-off covers all of its second, so
+ * credentials that were signed in that second stay revoked. A credential that is issued right after
+ * one gets the next second, which is within the leeway of every verifier.
  */
-function signingTime({ views }: IssueDeps, siteId: SiteId, ppid: Ppid, nowMs: number): number {
+function signingTime({ views, keys }: IssueDeps, siteId: SiteId, ppid: Ppid, nowMs: number): number {
   const secondMs = Math.floor(nowMs / 1000) * 1000
   const view = views.view(siteId)
-  const isCovered = (ms: number) => view?.userRevocation(ppid, ms) !== undefined
+  const isCovered = (ms: number) =>
+    (view?.userRevocation(ppid, ms) ?? view?.cutOff(keys.issuerDid, ms)) !== undefined
   return [secondMs, secondMs + 1000, secondMs + 2000].find((ms) => !isCovered(ms)) ?? secondMs
 }

@@ -16,7 +16,8 @@ export async function revokeCredential(
   const { siteId, credentialId } = credential
   return confirmRevocation<Logged<Revoked>>(deps, {
     revokeInStore: (unconfirmed) => deps.store.revokeCredential(credential, context, unconfirmed),
-    isInView: (view) => view.credentialRevocation(credentialId) !== undefined,
+    findUnconfirmed: (view, answer) =>
+      view.credentialRevocation(credentialId) === undefined ? answer : undefined,
     siteId,
     row: { table: 'credential_revocations', key: `${siteId} ${credentialId}` },
   })

@@ -45,7 +45,7 @@ export async function revokeToken(
       unconfirmed === undefined
         ? first
         : ((await deps.store.revokeToken(order, context, true)) ?? unconfirmed),
-    isInView: isRevokedIn,
+    findUnconfirmed: (view, answer) => (isRevokedIn(view, answer) ? undefined : answer),
     siteId: first.token.siteId,
     row: { table: 'tokens', key: order.sha256 },
   })

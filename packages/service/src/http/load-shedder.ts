@@ -37,7 +37,15 @@ const VERIFICATIONS: ReadonlySet<EndpointId> = new Set([
 /** Reports about verifiers: expensive, and no decision depends on them. */
 const REPORTS: ReadonlySet<EndpointId> = new Set(['propagation_receipt', 'list_verifiers'])
 /** A revocation that is rejected leaves an intruder with access. */
-const REVOCATIONS: ReadonlySet<EndpointId> = new Set(['revoke_user', 'revoke_credential', 'revoke_token'])
+const REVOCATIONS: ReadonlySet<EndpointId> = new Set([
+  'revoke_user',
+  'revoke_credential',
+  'revoke_token',
+  'sign_out_user',
+  'revoke_holder',
+  'cut_off_issuer',
+  'cut_off_site',
+])
 /** The other endpoints are rejected at this multiple of the limits. */
 const RESERVE = 4
 const RETRY_AFTER_SECONDS = 2

@@ -19,6 +19,7 @@ import { propagationReceipt } from './api/sites/propagation.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
 import { snapshot } from './api/sites/snapshot.ts'
 import { listTokens } from './api/sites/tokens.ts'
+import { resolveUser } from './api/sites/users/resolve.ts'
 import { dismissVerifier, listVerifiers } from './api/sites/verifiers.ts'
 import { createWebhook, deleteWebhook, listWebhooks, rotateWebhookSecret } from './api/sites/webhooks.ts'
 import { createSite, listSites } from './api/sites.ts'
@@ -64,6 +65,7 @@ export const routes: Routes = {
   revoke_holder: revokeHolder,
   cut_off_issuer: cutOffIssuer,
   cut_off_site: cutOffSite,
+  resolve_user: resolveUser,
   revocation_status: revocationStatus,
   issue_credential: issueCredential,
   create_offer: createOffer,

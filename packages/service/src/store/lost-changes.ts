@@ -10,6 +10,8 @@ export interface StoreRevocations {
   readonly issuers: ReadonlyMap<string, DistrustedIssuer>
   /** Keys of issuers that are compromised or retired. */
   readonly keys: ReadonlyMap<string, EndedKey>
+  /** Users who were signed out, stolen holder keys, and cut-offs of issuers and sites. */
+  readonly cutOffs: ReadonlyMap<string, KeptCutOff>
 }
 
 export interface RevokedCredential {
@@ -50,6 +52,15 @@ export interface EndedKey {
   readonly atMs: number
 }
 
+export interface KeptCutOff {
+  readonly siteId: SiteId
+  readonly kind: 'user.signed_out' | 'holder.revoked' | 'issuer.cut_off' | 'site.cut_off'
+  /** The user, thumbprint, issuer or site. */
+  readonly target: string
+  /** What was issued up to then has ended; of a holder key, when it was revoked. */
+  readonly beforeMs: number
+}
+
 /**
  * What one store revokes and another does not, and API keys that exist in the other only because
  * they were deleted later.
@@ -67,6 +78,7 @@ export function countLost({
   tokens,
   issuers,
   keys,
+  cutOffs,
   apiKeys,
   sites,
 }: LostChanges): Record<string, number> {
@@ -76,6 +88,7 @@ export function countLost({
     tokens: tokens.size,
     issuers: issuers.size,
     issuer_keys: keys.size,
+    cut_offs: cutOffs.size,
     api_keys: apiKeys.length,
     sites: sites.length,
   }

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import type { Store } from '../../src/store/store.ts'
-import { begin as beginAt, type TestNode, type Told } from '../node.ts'
+import { begin as beginAt, keyOf, type TestNode, type Told } from '../node.ts'
 import type { Made } from '../party.ts'
 import { forEachSharedStore } from '../stores.ts'
 
-type Verb = 'revokeUser' | 'revokeCredential' | 'revokeToken' | 'reinstateUser' | 'createToken'
+type Verb =
+  | 'revokeUsers'
+  | 'revokeCredential'
+  | 'revokeToken'
+  | 'reinstateUsers'
+  | 'signOutUsers'
+  | 'createToken'
 
 interface Attempt {
   readonly verb: Verb
@@ -13,10 +19,15 @@ interface Attempt {
 }
 
 const attempts: Attempt[] = [
-  { verb: 'revokeUser', ask: (node, { ppid }) => node.revokeUser(ppid) },
+  { verb: 'revokeUsers', ask: (node, { ppid }) => node.revokeUser(ppid) },
   { verb: 'revokeCredential', ask: (node, { id }) => node.revokeCredential(id) },
   { verb: 'revokeToken', ask: (node, _, token) => node.revokeToken(token) },
-  { verb: 'reinstateUser', ask: (node, { ppid }) => node.reinstate(ppid) },
+  { verb: 'reinstateUsers', ask: (node, { ppid }) => node.reinstate(ppid) },
+  {
+    verb: 'signOutUsers',
+    ask: (node, { ppid }) =>
+      node.ask('sign_out_user', { caller: keyOf(node.home), body: { site_id: node.home, ppid } }),
+  },
   { verb: 'createToken', ask: (node, { document }) => node.exchange(document) },
 ]
 
@@ -62,9 +73,10 @@ forEachSharedStore('I-16: when the store fails', (open) => {
       Reflect.deleteProperty(store, verb)
       const { status, body } = await ask(node, credential, token)
       expect(status).toBe(200)
-      if (verb === 'revokeUser' || verb === 'revokeCredential') expect(body.already_revoked).toBe(true)
+      if (verb === 'revokeUsers' || verb === 'revokeCredential') expect(body.already_revoked).toBe(true)
       if (verb === 'revokeToken') expect(body.revoked).toBe(false)
-      if (verb.startsWith('revoke')) expect((await node.bearer(token)).code).toBe('token_invalid')
+      if (verb.startsWith('revoke') || verb === 'signOutUsers')
+        expect((await node.bearer(token)).code).toBe('token_invalid')
     })
   })
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { formatTime } from '@countersign/core'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
@@ -79,12 +80,38 @@ async function takenAwaySinceBackup() {
   await store.changeIssuerKey(siteId, issuer.issuer, 'key-1', 'compromised', context(NOW + 1000))
   await store.changeIssuerKey(siteId, issuer.issuer, 'key-2', 'retired', context(NOW + 1000))
   await store.changeIssuer(siteId, distrusted.issuer, { status: 'distrusted' }, context(NOW + 1000))
+  const cut = { siteId, target: siteId, reason: undefined }
+  const at = formatTime(NOW + 1000)
+  const signedOut = ppid()
+  await store.signOutUsers(
+    { siteId, ppids: [signedOut], beforeMs: NOW + 1000, reason: undefined },
+    context(NOW + 1000),
+  )
+  await store.cutOff({ ...cut, kind: 'site.cut_off', body: { before: at } }, context(NOW + 1000))
+  await store.cutOff(
+    { ...cut, kind: 'issuer.cut_off', target: issuer.issuer, body: { issuer: issuer.issuer, before: at } },
+    context(NOW + 1000),
+  )
+  await store.cutOff(
+    { ...cut, kind: 'holder.revoked', target: STOLEN, body: { thumbprint: STOLEN, revoked_at: at } },
+    context(NOW + 1000),
+  )
   await store.deleteApiKey(null, 'key_deleted', context())
   await store.close()
-  return { siteId, backup, before, revoked, reinstated, id, token, issuer, distrusted }
+  return { siteId, backup, before, revoked, reinstated, signedOut, id, token, issuer, distrusted }
 }
 
-const LOST = { users: 2, credentials: 1, tokens: 1, issuers: 1, issuer_keys: 2, api_keys: 1, sites: 0 }
+const STOLEN = 'a'.repeat(43)
+const LOST = {
+  users: 2,
+  credentials: 1,
+  tokens: 1,
+  issuers: 1,
+  issuer_keys: 2,
+  cut_offs: 4,
+  api_keys: 1,
+  sites: 0,
+}
 
 describe('restore (B9)', () => {
   it('says what the replaced store has that the backup lacks, and leaves it out unless told otherwise', async () => {
@@ -96,7 +123,7 @@ describe('restore (B9)', () => {
     expect(said).toMatch(/^Restored in the new epoch \w+: 4 entries of 1 site\.$/)
     expect(noted).toContain(
       'The backup lacks what the replaced store had revoked: 2 revocations of users, 1 revocation of a credential, 1 revocation of a token, ' +
-        '1 distrusted issuer, 2 compromised or retired keys of issuers, 1 deleted API key. Revoke again whatever was revoked after the backup.',
+        '1 distrusted issuer, 2 compromised or retired keys of issuers, 4 cut-offs, 1 deleted API key. Revoke again whatever was revoked after the backup.',
     )
     const store = await open()
     const view = await viewOf(store, siteId)
@@ -122,7 +149,7 @@ describe('restore (B9)', () => {
   })
 
   it('takes away in the new epoch what the replaced store had taken away (--keep-revocations)', async () => {
-    const { siteId, backup, revoked, reinstated, id, token, issuer, distrusted } =
+    const { siteId, backup, revoked, reinstated, signedOut, id, token, issuer, distrusted } =
       await takenAwaySinceBackup()
     const ran = await here('restore', backup, '--keep-revocations', '--json')
     expect(JSON.parse(ran.said)).toMatchObject({
@@ -136,6 +163,14 @@ describe('restore (B9)', () => {
     const store = await open()
     const view = await viewOf(store, siteId)
     expect(view.userRevocation(revoked, NOW + 60_000)).toBeDefined()
+    expect(view.userRevocation(signedOut, NOW + 1000)).toBeDefined()
+    expect(view.userRevocation(signedOut, NOW + 2000)).toBeUndefined()
+    expect(view.holderRevocation(STOLEN)).toBeDefined()
+    expect([NOW + 1000, NOW + 2000].map((ms) => view.cutOff(issuer.issuer, ms)?.by)).toEqual([
+      'site',
+      undefined,
+    ])
+    expect([...view.cutOffs.keys()].sort()).toEqual(['', issuer.issuer])
     // Newer credentials of a reinstated user are valid, as they were.
     expect(view.userRevocation(reinstated, NOW + 1000)).toBeDefined()
     expect(view.userRevocation(reinstated, NOW + 60_000)).toBeUndefined()
@@ -167,7 +202,7 @@ describe('restore (B9)', () => {
     expect([code, said]).toEqual([0, 'The backup is intact: 4 entries of 1 site.'])
     expect(noted).toMatch(/Nothing was changed\.$/)
     expect(files()).toEqual(before)
-    expect(await here('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('12 entries') })
+    expect(await here('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('16 entries') })
   })
 
   it('keeps the revocations of a store whose log is damaged, and refuses to when the file cannot be read at all', async () => {

@@ -13,7 +13,7 @@ export function answerCutOff(
   siteId: SiteId,
   kind: CutOff['kind'],
   target: string,
-  { epoch, seq, beforeMs, alreadyRevoked }: CutOffDone,
+  { epoch, seq, beforeMs, alreadyRevoked, users }: CutOffDone,
 ): Promise<RouteAnswer> {
   const body: CutOff = {
     success: true,
@@ -22,6 +22,7 @@ export function answerCutOff(
     target,
     before: formatTime(beforeMs),
     already_revoked: alreadyRevoked,
+    ...(users === undefined ? {} : { entries: users.map((user) => ({ ppid: user.ppid, seq: user.seq })) }),
     epoch,
     seq,
   }

@@ -1,5 +1,5 @@
 import { formatTime, type SiteId } from '@countersign/core'
-import type { Revocation, RevocationType } from '@countersign/core/contract'
+import type { Revocation } from '@countersign/core/contract'
 import type { RouteAnswer } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
 import type { RouteRequest } from '../../route.ts'
@@ -11,17 +11,18 @@ export function answerRevocation(
   request: Pick<RouteRequest, 'preferWaitSeconds' | 'prefersDeniedEverywhere' | 'caller'>,
   deps: Pick<Deps, 'verifiers' | 'log'>,
   siteId: SiteId,
-  type: RevocationType,
+  { revocation_type, entries }: Pick<Revocation, 'revocation_type' | 'entries'>,
   revoked: Revoked,
 ): Promise<RouteAnswer> {
   const body: Revocation = {
     success: true,
     credential_id: revoked.credentialId,
-    revocation_type: type,
+    revocation_type,
     credential_ids: [...revoked.credentialIds],
     already_revoked: revoked.alreadyRevoked,
     revoked_at: formatTime(revoked.revokedAtMs),
     tokens_revoked: revoked.tokensRevoked,
+    ...(entries === undefined ? {} : { entries }),
     epoch: revoked.epoch,
     seq: revoked.seq,
   }

@@ -15,6 +15,7 @@ import * as log from './log.ts'
 import * as logTimes from './log-times.ts'
 import * as offers from './offers.ts'
 import * as purgeExpired from './purge-expired.ts'
+import * as reinstatements from './reinstatements.ts'
 import * as revocations from './revocations.ts'
 import * as secrets from './secrets.ts'
 import * as signIns from './sign-ins.ts'
@@ -46,6 +47,7 @@ const portOperations = {
   ...logTimes,
   ...offers,
   ...purgeExpired,
+  ...reinstatements,
   ...revocations,
   ...secrets,
   ...signIns,

@@ -1,9 +1,10 @@
-import { type Entry, parseTime, type SiteId } from '@countersign/core'
+import { type Entry, formatTime, type Ppid, parseTime, type SiteId } from '@countersign/core'
 import { number, text } from '../columns.ts'
 import {
   countLost,
   type DistrustedIssuer,
   type EndedKey,
+  type KeptCutOff,
   type LostChanges,
   type RevokedCredential,
   type RevokedToken,
@@ -12,6 +13,7 @@ import {
 } from '../lost-changes.ts'
 import type { PortOperations } from '../operations/all.ts'
 import type { AuditContext } from '../operations/audit.ts'
+import type { NewCutOff } from '../operations/cut-offs.ts'
 import { toEntry } from '../operations/shared/log-rows.ts'
 import type { Row } from '../transaction.ts'
 import type { SqliteSession } from './session.ts'
@@ -28,6 +30,14 @@ function readRevocations(session: SqliteSession): StoreRevocations {
   const tokens = new Map<string, RevokedToken>()
   const issuers = new Map<string, DistrustedIssuer>()
   const keys = new Map<string, EndedKey>()
+  const cutOffs = new Map<string, KeptCutOff>()
+  const cutOff = (siteId: SiteId, kind: KeptCutOff['kind'], target: string, before: string) => {
+    const name = `${siteId} ${kind} ${target}`
+    const beforeMs = parseTime(before) ?? 0
+    // The latest, because a cut-off never moves back.
+    if (!((cutOffs.get(name)?.beforeMs ?? -1) > beforeMs))
+      cutOffs.set(name, { siteId, kind, target, beforeMs })
+  }
   const endKey = (key: EndedKey) => {
     const name = `${key.siteId} ${key.issuer} ${key.keyId}`
     if (keys.get(name)?.status !== 'compromised') keys.set(name, key)
@@ -75,9 +85,21 @@ function readRevocations(session: SqliteSession): StoreRevocations {
           atMs,
         })
         break
+      case 'user.signed_out':
+        cutOff(siteId, kind, body.ppid, body.before)
+        break
+      case 'holder.revoked':
+        cutOff(siteId, kind, body.thumbprint, body.revoked_at)
+        break
+      case 'issuer.cut_off':
+        cutOff(siteId, kind, body.issuer, body.before)
+        break
+      case 'site.cut_off':
+        cutOff(siteId, kind, siteId, body.before)
+        break
     }
   }
-  return { users, credentials, tokens, issuers, keys }
+  return { users, credentials, tokens, issuers, keys, cutOffs }
 }
 
 function* entriesIn(session: SqliteSession): Generator<Entry> {
@@ -131,6 +153,10 @@ export function findLostChanges(replaced: SqliteSession, restored: SqliteSession
     keys: lost(before.keys, (name, { status }) =>
       [status, 'compromised'].includes(after.keys.get(name)?.status ?? ''),
     ),
+    cutOffs: lost(before.cutOffs, (name, { kind, beforeMs }) => {
+      const known = after.cutOffs.get(name)
+      return known !== undefined && (kind === 'holder.revoked' || known.beforeMs >= beforeMs)
+    }),
     apiKeys: gone.map((row) => ({ keyId: text(row, 'key_id'), siteId: row.site_id as SiteId | null })),
     sites: replaced
       .rows('SELECT site_id FROM sites ORDER BY site_id')
@@ -169,6 +195,16 @@ export async function applyRevocations(
     await operations.changeIssuer(siteId, issuer, { status: 'distrusted' }, at(atMs))
   for (const { siteId, issuer, keyId, status, atMs } of lost.keys.values())
     await operations.changeIssuerKey(siteId, issuer, keyId, status, at(atMs))
+  for (const { siteId, kind, target, beforeMs } of lost.cutOffs.values()) {
+    const context = at(beforeMs)
+    const before = formatTime(context.atMs)
+    if (kind === 'user.signed_out')
+      await operations.signOutUsers(
+        { siteId, ppids: [target as Ppid], beforeMs: context.atMs, reason },
+        context,
+      )
+    else await operations.cutOff(toOrder({ siteId, kind, target, before, reason }), context)
+  }
   for (const { keyId, siteId } of lost.apiKeys) await operations.deleteApiKey(siteId, keyId, context)
   await operations.audit({
     siteId: null,
@@ -177,4 +213,16 @@ export async function applyRevocations(
     detail: countLost(lost),
     context,
   })
+}
+
+function toOrder({
+  kind,
+  before,
+  ...order
+}: Pick<NewCutOff, 'siteId' | 'kind' | 'target' | 'reason'> & { readonly before: string }): NewCutOff {
+  const { target } = order
+  if (kind === 'holder.revoked') return { ...order, kind, body: { thumbprint: target, revoked_at: before } }
+  return kind === 'issuer.cut_off'
+    ? { ...order, kind, body: { issuer: target, before } }
+    : { ...order, kind, body: { before } }
 }

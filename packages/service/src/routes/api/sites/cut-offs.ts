@@ -20,7 +20,7 @@ export const cutOffIssuer: Route<'cut_off_issuer'> = async (request, deps) => {
   const { site_id: siteId } = request.params
   const { issuer, reason } = request.body
   await requireSite(deps, siteId)
-  if ((await deps.store.issuer(siteId, issuer)) === undefined) {
+  if (!(await isIssuerOfSite(deps, siteId, issuer))) {
     throw new Problem('validation_failed', 'The site has no such issuer. Check the issuer.', {
       errors: [{ path: 'issuer', message: 'is not an issuer of this site' }],
     })
@@ -48,6 +48,12 @@ export const cutOffSite: Route<'cut_off_site'> = async (request, deps) => {
   const body = { before: formatTime(context.atMs) }
   const done = await cutOff(deps, { siteId, kind: 'site.cut_off', body, target: siteId, reason }, context)
   return answerCutOff(request, deps, siteId, 'site.cut_off', siteId, done)
+}
+
+/** Also one that the site distrusts: a cut-off outlasts that it is trusted again. */
+async function isIssuerOfSite({ store, views }: Deps, siteId: SiteId, issuer: string): Promise<boolean> {
+  if (views.view(siteId)?.oauthIssuers.rows.has(issuer) === true) return true
+  return (await store.issuer(siteId, issuer)) !== undefined
 }
 
 async function loadThumbprint(holderKey: string): Promise<string> {

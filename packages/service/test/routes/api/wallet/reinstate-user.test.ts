@@ -22,6 +22,7 @@ forEachSharedStore('POST /api/wallet/reinstate-user', (open) => {
       site_id: A,
       reinstated_at: '2026-11-14T12:00:01Z',
       already_active: false,
+      entries: [{ ppid, seq: 4, already_active: false }],
       epoch: store.epoch,
       seq: 4,
     })

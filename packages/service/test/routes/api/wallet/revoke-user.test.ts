@@ -26,6 +26,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
         already_revoked: false,
         revoked_at: '2026-11-14T12:00:00.010Z',
         tokens_revoked: 1,
+        entries: [{ ppid, seq: 3, already_revoked: false }],
         epoch: store.epoch,
         seq: 3,
       })
@@ -52,7 +53,8 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const position = await store.logPosition()
       node.clock.pass(1000)
       const again = await node.revokeUser(ppid, { reason: 'second' })
-      expect(again.body).toEqual({ ...first.body, already_revoked: true })
+      const entries = [{ ppid, seq: first.body.seq, already_revoked: true }]
+      expect(again.body).toEqual({ ...first.body, already_revoked: true, entries })
       expect(await store.logPosition()).toBe(position)
     })
 
@@ -210,14 +212,14 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const { node, store, issued } = await begin()
       const { ppid, header, document } = await issued()
       const token = await node.tokenFor(document)
-      const { revokeUser } = store
-      store.revokeUser = async () => {
+      const { revokeUsers } = store
+      store.revokeUsers = async () => {
         throw new StoreUnavailable('full')
       }
       expect((await node.revokeUser(ppid)).code).toBe('store_unavailable')
       expect((await node.context(header)).status).toBe(200)
       expect((await node.bearer(token)).status).toBe(200)
-      store.revokeUser = revokeUser
+      store.revokeUsers = revokeUsers
       expect((await node.revokeUser(ppid)).body.already_revoked).toBe(false)
     })
 

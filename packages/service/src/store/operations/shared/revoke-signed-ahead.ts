@@ -1,0 +1,49 @@
+import type { CredentialId, Ppid, SiteId } from '@countersign/core'
+import { text } from '../../columns.ts'
+import { rows, type Transaction } from '../../transaction.ts'
+import type { AuditContext } from '../audit.ts'
+import { writeCredentialRevocation } from './credential-revocation.ts'
+
+/** Which credentials: those of a user, of an issuer, or all of the site. */
+interface SignedAhead {
+  readonly siteId: SiteId
+  readonly ppid?: Ppid
+  readonly issuer?: string
+  /** Those signed later by a clock that is ahead. */
+  readonly signedAfterMs: number
+  /** Default: whenever it was seen. A later time saves reading all credentials of a site. */
+  readonly seenAfterMs?: number
+  readonly reason: string | undefined
+}
+
+/**
+ * Revokes known credentials by id that were signed by a clock that is ahead, so that a cut-off by
+ * time does not miss them. Skips those that the log has revoked by id; a row without such an entry
+ * is not trusted.
+ */
+export function* revokeSignedAhead(
+  { siteId, ppid, issuer, signedAfterMs, seenAfterMs = 0, reason }: SignedAhead,
+  context: AuditContext,
+): Transaction<void> {
+  const ahead = yield* rows(
+    `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.created > $2 AND c.valid_until > $3 AND c.known_at > $4
+       AND ${ppid === undefined ? 'CAST($5 AS TEXT) IS NULL' : 'c.ppid = $5'}
+       AND ${issuer === undefined ? 'CAST($6 AS TEXT) IS NULL' : 'c.issuer = $6'}
+       AND NOT EXISTS (SELECT 1 FROM credential_revocations r JOIN log ON log.one = 1
+         JOIN entries e ON e.epoch = log.epoch AND e.site_id = r.site_id AND e.seq = r.seq
+         WHERE r.site_id = c.site_id AND r.credential_id = c.credential_id AND e.kind = 'credential.revoked'
+           AND replace(e.body, '"' || r.credential_id || '"', '') <> e.body)
+     ORDER BY c.credential_id`,
+    siteId,
+    signedAfterMs,
+    context.atMs,
+    seenAfterMs,
+    ppid ?? null,
+    issuer ?? null,
+  )
+  for (const found of ahead) {
+    const credentialId = text(found, 'credential_id') as CredentialId
+    const type = ppid === undefined ? 'credential' : 'user'
+    yield* writeCredentialRevocation({ siteId, credentialId, type, reason, tokensRevoked: 0 }, context.atMs)
+  }
+}
