@@ -35,9 +35,13 @@ function run(program: string): Promise<string> {
   })
 }
 
-test('the program of the guide for agents prints what it says', async () => {
-  expect(await run(blocks('agents.md', 'js').join('\n'))).toBe(blocks('agents.md', 'text').join(''))
-})
+test.each(['agents.md', 'bring-your-own-tokens.md'])(
+  'the program of %s prints what it says',
+  async (guide) => {
+    expect(await run(blocks(guide, 'js').join('\n'))).toBe(blocks(guide, 'text').join(''))
+  },
+  60_000,
+)
 
 test('the guide to protecting a route explains every problem code of a guard', () => {
   const guide = readFileSync(join(root, 'docs/guides/protect-a-route.md'), 'utf8')

@@ -158,10 +158,13 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
       'x-service-subject': 'did:service:ppid_somebodyelse',
       'x-service-body': 'checked',
       'x-service-credential-id': 'cred_00000000',
+      'x-service-issuer': 'https://idp.example',
+      'x-service-token-subject': 'alice',
     }
     await get('/orders/7', { ...shown(credential), ...lies })
     expect(reached?.headers['x-service-subject']).toBe(ppid)
-    expect(reached?.headers).not.toHaveProperty('x-service-body')
+    for (const name of ['x-service-body', 'x-service-issuer', 'x-service-token-subject'])
+      expect(reached?.headers).not.toHaveProperty(name)
     expect(reached?.headers['x-service-credential-id']).not.toBe(lies['x-service-credential-id'])
     expect((await get('/files/report.txt', { 'x-api-key': service.dev.site_key })).status).toBe(401)
     expect(

@@ -25,6 +25,7 @@ export const sections: readonly Section[] = [
     name: 'Integrators',
     paths: guides(
       'protect-a-route',
+      'bring-your-own-tokens',
       'frameworks',
       'forward-auth',
       'sign-in',
