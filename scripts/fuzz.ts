@@ -3,7 +3,7 @@ import { fuzz } from '../packages/core/test/fuzz/fuzz.ts'
 import { fuzzJwts } from '../packages/core/test/fuzz/jwt-fuzz.ts'
 
 /**
- * `npm run fuzz`: a million mutated credentials; with `--of tokens`, a million mutated access tokens.
+ * `npm run fuzz`: a million mutated credentials; with `--of tokens`, as many mutated access tokens.
  * The same seed and count make the same mutants of new keys.
  */
 const { values } = parseArgs({

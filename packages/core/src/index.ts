@@ -242,13 +242,13 @@ export { type Holders, listHolders, toHolderThumbprint } from './verify/holders.
 export { decideJwt, JwtContext, jwtChecks } from './verify/jwt.ts'
 export { JwtCache, type VerifiedJwt } from './verify/jwt-cache.ts'
 export { recheckAccess } from './verify/recheck.ts'
+export type { RevocationData } from './verify/revocation-data.ts'
 export { SignatureCache, type VerifiedCredential } from './verify/signature-cache.ts'
 export type { TokenFacts } from './verify/token.ts'
 export { findBearerFault } from './verify/token-checks.ts'
 export type {
   KeyStatus,
   OAuthIssuer,
-  RevocationData,
   SiteData,
   SiteSettings,
   TrustedIssuer,

@@ -12,15 +12,9 @@ import type { KeyAlgorithm, PrivateKey, PublicKey } from '../src/proof/keys.ts'
 import { generatePrivateKey } from '../src/proof/private-key.ts'
 import { signDocument } from '../src/proof/sign.ts'
 import type { Demand } from '../src/verify/demand.ts'
+import type { RevocationData } from '../src/verify/revocation-data.ts'
 import type { TokenFacts } from '../src/verify/token.ts'
-import type {
-  OAuthIssuer,
-  RevocationData,
-  SiteData,
-  SiteSettings,
-  TrustedIssuer,
-  TrustedKey,
-} from '../src/verify/trust.ts'
+import type { OAuthIssuer, SiteData, SiteSettings, TrustedIssuer, TrustedKey } from '../src/verify/trust.ts'
 
 /**
  * A valid credential at a site that trusts its issuer, and functions to change one thing of it. All

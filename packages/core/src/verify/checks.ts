@@ -25,8 +25,8 @@ import {
   signatureInvalid,
 } from './grounds.ts'
 import { type Holders, listHolders } from './holders.ts'
+import type { RevocationData } from './revocation-data.ts'
 import { checkScopeGranted, limitScope } from './scope.ts'
-import type { RevocationData } from './trust.ts'
 
 /**
  * Stale data denies everything with this one code: the list of trusted issuers may be stale too, so

@@ -6,8 +6,9 @@ import type { AllowCredential } from './decision.ts'
 import type { Demand, VerifierInput } from './demand.ts'
 import { type Grounds, toGrounds } from './grounds.ts'
 import type { Holders } from './holders.ts'
+import type { RevocationData } from './revocation-data.ts'
 import type { VerifiedCredential } from './signature-cache.ts'
-import type { RevocationData, TrustedIssuer, TrustedKey } from './trust.ts'
+import type { TrustedIssuer, TrustedKey } from './trust.ts'
 
 /**
  * Thrown when a check reads a value that no earlier check has set. In `verify` this is a bug;

@@ -5,8 +5,8 @@ import type { LogPosition } from '../log/position.ts'
 import type { PublicKey } from '../proof/keys.ts'
 import type { Holders } from './holders.ts'
 import type { VerifiedJwt } from './jwt-cache.ts'
+import type { RevocationData } from './revocation-data.ts'
 import type { TokenFacts } from './token.ts'
-import type { RevocationData } from './trust.ts'
 
 /**
  * Who was accepted, and with what. All of it comes from signed members, narrowed by what the site

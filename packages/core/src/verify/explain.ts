@@ -1,7 +1,7 @@
 import type { Denial } from '../credential/denial.ts'
 import { CheckOrderError, VerificationContext } from './context.ts'
 import type { Demand, VerifierInput } from './demand.ts'
-import type { RevocationData } from './trust.ts'
+import type { RevocationData } from './revocation-data.ts'
 import { credentialChecks } from './verify.ts'
 
 export interface ExplainedCheck {

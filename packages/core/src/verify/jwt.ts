@@ -21,9 +21,10 @@ import { type AllowJwt, toViewStamp, type Verdict } from './decision.ts'
 import type { Demand } from './demand.ts'
 import { checkExpiry, checkGrounds, checkNotRevoked, checkRetirement, type Grounds } from './grounds.ts'
 import type { VerifiedJwt } from './jwt-cache.ts'
+import type { RevocationData } from './revocation-data.ts'
 import { type Check, runChecks } from './run-checks.ts'
 import { checkScopeGranted } from './scope.ts'
-import type { OAuthIssuer, RevocationData, TrustedJwtKey } from './trust.ts'
+import type { OAuthIssuer, TrustedJwtKey } from './trust.ts'
 
 /** The state of one verification of an access token. Each check sets values for later ones. */
 export class JwtContext {

@@ -4,8 +4,8 @@ import { VerificationContext } from './context.ts'
 import type { Allow } from './decision.ts'
 import type { Demand } from './demand.ts'
 import { recheckJwt } from './jwt.ts'
+import type { RevocationData } from './revocation-data.ts'
 import { findTokenScope } from './token-checks.ts'
-import type { RevocationData } from './trust.ts'
 
 /**
  * Why a caller that `verify` has accepted would be rejected now; undefined while nothing has

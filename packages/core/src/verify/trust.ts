@@ -4,7 +4,6 @@ import type { SubjectKey } from '../jwt/derived-ids.ts'
 import type { JwtKey } from '../jwt/jwk.ts'
 import type { LogHead, Revocation } from '../log/position.ts'
 import type { PublicKey } from '../proof/keys.ts'
-import type { SignatureCache } from './signature-cache.ts'
 
 /**
  * `active`: its signatures are valid. `retired`: signatures made before its retirement are valid.
@@ -100,16 +99,4 @@ export interface SiteData {
   cutOff(issuer: string, createdMs: number): Revocation | undefined
   /** By the token's SHA-256 in lower-case hex. */
   tokenRevocation(tokenSha256: string): Revocation | undefined
-}
-
-/**
- * The data that one decision is based on, and its age. Everything is denied once `ageMs` exceeds
- * `ageMsMax`.
- */
-export interface RevocationData {
-  readonly site: SiteData
-  readonly ageMs: number
-  readonly ageMsMax: number
-  /** Saves the signature check of a header or an access token that was verified before. */
-  readonly signatures?: Pick<SignatureCache, 'digest' | 'findDigest' | 'memoize' | 'find' | 'set' | 'jwts'>
 }

@@ -5,10 +5,10 @@ import { VerificationContext } from './context.ts'
 import { type Allow, toViewStamp, type Verdict } from './decision.ts'
 import type { Demand, VerifierInput } from './demand.ts'
 import { decideJwt } from './jwt.ts'
+import type { RevocationData } from './revocation-data.ts'
 import { type Check, runChecks } from './run-checks.ts'
 import type { TokenFacts } from './token.ts'
 import { findTokenScope } from './token-checks.ts'
-import type { RevocationData } from './trust.ts'
 
 /**
  * All checks of a credential, in this order, for the service and the SDK. A check before

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../src/encoding/jcs.ts'
 import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
+import type { RevocationData } from '../../src/verify/revocation-data.ts'
 import { SignatureCache } from '../../src/verify/signature-cache.ts'
-import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain } from '../chain.ts'
 import { createData, createDemand, issue, newParty, PlainSite, trusted } from '../sample.ts'

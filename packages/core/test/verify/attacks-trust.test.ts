@@ -6,8 +6,8 @@ import type { JsonObject } from '../../src/encoding/json.ts'
 import { signingInput } from '../../src/proof/check.ts'
 import type { PublicKey } from '../../src/proof/keys.ts'
 import { signDocument } from '../../src/proof/sign.ts'
+import type { RevocationData } from '../../src/verify/revocation-data.ts'
 import { SignatureCache } from '../../src/verify/signature-cache.ts'
-import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import {
   at,

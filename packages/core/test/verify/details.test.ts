@@ -3,7 +3,7 @@ import type { DenialCode } from '../../src/credential/denial.ts'
 import type { Scope, SiteId } from '../../src/credential/ids.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import type { Demand } from '../../src/verify/demand.ts'
-import type { RevocationData } from '../../src/verify/trust.ts'
+import type { RevocationData } from '../../src/verify/revocation-data.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
 import {

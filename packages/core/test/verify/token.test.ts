@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { CredentialId, Scope, SiteId } from '../../src/credential/ids.ts'
+import type { RevocationData } from '../../src/verify/revocation-data.ts'
 import type { TokenFacts } from '../../src/verify/token.ts'
-import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import {
   createData,
