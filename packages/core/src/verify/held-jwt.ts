@@ -2,7 +2,7 @@ import type { Denial } from '../credential/denial.ts'
 import type { Demand } from './demand.ts'
 import { JwtContext, jwtChecks, recheckJwt } from './jwt.ts'
 import type { VerifiedJwt } from './jwt-cache.ts'
-import type { RevocationData } from './trust.ts'
+import type { RevocationData } from './revocation-data.ts'
 
 type JwtCheckName = (typeof jwtChecks)[number][0]
 
