@@ -39,7 +39,12 @@ const runs: readonly {
   { file: 'docs/guides/quickstart.md', kinds: ['sh'], by: 'test/quickstart.test.ts', picks: 'all' },
   { file: 'docs/guides/core.md', kinds: ['js'], by: 'test/readme.test.ts', picks: 'one' },
   { file: 'docs/guides/agents.md', kinds: ['js'], by: 'test/guides.test.ts', picks: 'all' },
-  { file: 'docs/guides/bring-your-own-tokens.md', kinds: ['js'], by: 'test/guides.test.ts', picks: 'all' },
+  {
+    file: 'docs/guides/bring-your-own-tokens.md',
+    kinds: ['js', 'js testing'],
+    by: 'test/guides.test.ts',
+    picks: 'all',
+  },
   {
     file: 'docs/guides/protect-a-route.md',
     kinds: ['js', 'js testing'],
