@@ -1,7 +1,7 @@
-import { type JsonObject, toHolderThumbprint } from '@countersign/core'
+import { credentialHeader, type JsonObject, toHolderThumbprint } from '@countersign/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
-import { keyOf } from '../../../node.ts'
+import { keyOf, openNode } from '../../../node.ts'
 import { newParty } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
@@ -133,5 +133,141 @@ forEachSharedStore('cut-offs', (open) => {
     expect(await show(credential)).toBe(200)
     const { body } = await node.admin('read_site', { params: { site_id: A } })
     expect(body.delegation).toBe('off')
+  })
+
+  describe('every cut-off', () => {
+    const THUMBPRINT = 'a'.repeat(43)
+    const params = () => ({ site_id: A })
+    const all = (reason?: string) =>
+      [
+        ['sign_out_user', 'user.sign_out', { body: { site_id: A, user_ref: 'user-1', reason } }],
+        ['revoke_holder', 'holder.revoke', { params: params(), body: { thumbprint: THUMBPRINT, reason } }],
+        ['cut_off_issuer', 'issuer.cut_off', { params: params(), body: { issuer: OWN, reason } }],
+        ['cut_off_site', 'site.cut_off', { params: params(), body: { confirm: A, reason } }],
+      ] as const
+
+    test('leaves an audit row with its reason and entry', async () => {
+      await issue()
+      for (const [id, action, order] of all('breach')) {
+        const { body } = await node.admin(id, order)
+        const { body: page } = await node.admin('list_audit', { params: params() })
+        expect(page.items).toContainEqual(
+          expect.objectContaining({ action, reason: 'breach', seq: body.seq }),
+        )
+      }
+      await node.admin('revoke_holder', {
+        params: params(),
+        body: { thumbprint: THUMBPRINT, reason: 'again' },
+      })
+      const { body: page } = await node.admin('list_audit', { params: params() })
+      expect(page.items).toContainEqual(
+        expect.objectContaining({ action: 'holder.revoke', reason: 'again', outcome: 'unchanged' }),
+      )
+    })
+
+    test('says with Prefer: wait how far it has got', async () => {
+      await issue()
+      for (const [id, , order] of all()) {
+        const { body, headers } = await node.admin(id, { ...order, preferWaitSeconds: 5 })
+        expect(body.propagation).toMatchObject({ connected: 0, acknowledged: 0 })
+        expect(headers['preference-applied']).toBe('wait=5')
+      }
+    })
+
+    test('needs the permission, at its own site', async () => {
+      await issue()
+      const position = await node.deps.store.logPosition()
+      const weak = {
+        ...keyOf(A),
+        permissions: ['credentials:issue', 'credentials:reinstate', 'tokens:revoke', 'feed:read'],
+      } as never
+      for (const [id, , order] of all()) {
+        expect((await node.ask(id, { ...order, caller: weak })).code).toBe('api_key_forbidden')
+        expect((await node.ask(id, order)).code).toBe('api_key_missing')
+        const { status } = await node.ask(id, { ...order, caller: keyOf(newSiteId()) })
+        expect([403, 404]).toContain(status)
+      }
+      const revoker = { ...keyOf(A), permissions: ['credentials:revoke'] } as never
+      const panic = { params: params(), body: { confirm: A } }
+      expect((await node.ask('cut_off_site', { ...panic, caller: revoker })).code).toBe('api_key_forbidden')
+      expect(await node.deps.store.logPosition()).toBe(position)
+      const order = { params: params(), body: { issuer: OWN } }
+      expect((await node.ask('cut_off_issuer', { ...order, caller: revoker })).status).toBe(200)
+    })
+
+    test('is done once for a repeated Idempotency-Key', async () => {
+      await issue()
+      for (const [id, , order] of all()) {
+        const fields = { 'idempotency-key': `${id}-${A}` }
+        const first = await node.admin(id, { ...order, fields })
+        const position = await node.deps.store.logPosition()
+        const again = await node.admin(id, { ...order, fields })
+        expect(again.body).toEqual(first.body)
+        expect(await node.deps.store.logPosition()).toBe(position)
+      }
+    })
+
+    test('is applied by another node', async () => {
+      const before = await issue()
+      const second = await openNode(node.deps.store, A, { clock: node.clock })
+      const { body } = await node.admin('cut_off_site', { params: params(), body: { confirm: A } })
+      await second.deps.views.waitForSeq(A, body)
+      const { code } = await second.context(credentialHeader(before.credential))
+      expect(code).toBe('credential_revoked')
+    })
+  })
+
+  describe('the panic button', () => {
+    const panic = () => node.admin('cut_off_site', { params: { site_id: A }, body: { confirm: A } })
+
+    test('ends bearer tokens, which introspection and lists report too', async () => {
+      const { credential } = await issue()
+      const token = await node.tokenFor(credential)
+      expect((await node.bearer(token)).status).toBe(200)
+      await panic()
+      expect((await node.bearer(token)).code).toBe('token_invalid')
+      expect((await node.introspect(token)).body.active).toBe(false)
+      const { body: tokens } = await node.admin('list_tokens', { params: { site_id: A } })
+      expect(tokens.items.map(({ status: is }: { status: string }) => is)).toEqual(['revoked'])
+      expect((await node.exchange(credential)).code).toBe('credential_revoked')
+    })
+
+    test('cancels offers that were not claimed, and so does a sign-out for its user', async () => {
+      const offer = async (user_ref: string) => {
+        const { body } = await node.admin('create_offer', { body: { site_id: A, user_ref, scope: ['a'] } })
+        return body.offer_url.split('#offer=')[1]
+      }
+      const origin = { origin: 'https://service.example', 'sec-fetch-site': 'same-origin' }
+      const read = async (code: string) =>
+        (await node.ask('read_offer', { body: { offer: code }, fields: origin })).code ?? 200
+      const [one, two] = [await offer('user-1'), await offer('user-2')]
+      expect([await read(one), await read(two)]).toEqual([200, 200])
+      await node.admin('sign_out_user', { body: { site_id: A, user_ref: 'user-1' } })
+      expect([await read(one), await read(two)]).toEqual(['credential_revoked', 200])
+      await panic()
+      expect(await read(two)).toBe('credential_revoked')
+      expect(await read(await offer('user-2'))).toBe(200)
+    })
+
+    test('ends a credential whose signature is ahead of the clock', async () => {
+      // Issued right after a reinstatement, so it is signed in the next second.
+      const { ppid } = await issue()
+      await node.revokeUser(ppid)
+      node.clock.pass(300)
+      await node.reinstate(ppid)
+      const ahead = await issue()
+      await panic()
+      await node.later(5000)
+      expect(await show(ahead.credential)).toBe('credential_revoked')
+    })
+
+    test('does not end what is issued in the same second, after it', async () => {
+      node.clock.pass(300)
+      await panic()
+      const after = await issue()
+      expect(await show(after.credential)).toBe(200)
+      await node.admin('sign_out_user', { body: { site_id: A, user_ref: 'user-1' } })
+      expect(await show(after.credential)).toBe('credential_revoked')
+    })
   })
 })
