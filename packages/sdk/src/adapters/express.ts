@@ -1,6 +1,18 @@
 import type { Guard } from '../guard/guard.ts'
 import { admit } from './admission.ts'
-import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
+import {
+  NodeGuardRequest,
+  type NodeRequest,
+  type NodeResponse,
+  sendDenial,
+  sendMetadata,
+} from './node-request.ts'
+import {
+  findMetadataAnswer,
+  type ProtectedResourceOptions,
+  type ResourceMetadata,
+  withMetadata,
+} from './protected-resource.ts'
 import { findRawBody } from './raw-bodies.ts'
 import {
   type DemandAndOptions,
@@ -10,7 +22,7 @@ import {
 
 export { getAccessSignal, getCredential } from './admission.ts'
 export { captureRawBody } from './raw-bodies.ts'
-export type { RequireCredentialOptions }
+export type { ProtectedResourceOptions, RequireCredentialOptions, ResourceMetadata }
 
 /** Middleware of Express 4 and 5, and of other frameworks that call `(req, res, next)`. */
 export type Middleware = (
@@ -29,10 +41,12 @@ export type Middleware = (
  * so. Throws a TypeError for an invalid scope.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Middleware {
-  const { demand, bodyBytesMax } = readRequirement(guard, rest)
+  const { demand, bodyBytesMax, resource } = readRequirement(guard, rest)
   return async (request, response, next) => {
     try {
       const target = request.originalUrl ?? request.url ?? '/'
+      const answer = findMetadataAnswer(resource, request.method ?? 'GET', target)
+      if (answer !== undefined) return sendMetadata(response, answer)
       const guarded = new NodeGuardRequest(request, target, bodyBytesMax, findRawBody(request))
       const verdict = await guard.verify(guarded, demand)
       if (!verdict.ok) return sendDenial(request, response, verdict)
@@ -43,4 +57,27 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Midd
     // Outside of the try: errors of handlers are not ours.
     next()
   }
+}
+
+/** Middleware that serves the metadata of a resource, and passes on all other requests. */
+export type ProtectedResource = ResourceMetadata &
+  ((
+    request: Pick<NodeRequest, 'method' | 'url'> & { readonly originalUrl?: string },
+    response: NodeResponse,
+    next: () => void,
+  ) => void)
+
+/**
+ * Describes this application to OAuth clients (RFC 9728), so that an unmodified client finds its
+ * authorization server. Mount it with `app.use(resource)` in front of everything that needs a
+ * credential, and pass it as an option: `requireCredential(guard, demand, { resource })`. Throws a
+ * TypeError for options that clients would reject.
+ */
+export function protectedResource(options: ProtectedResourceOptions): ProtectedResource {
+  return withMetadata(options, (resource) => (request, response, next) => {
+    const target = request.originalUrl ?? request.url ?? '/'
+    const answer = findMetadataAnswer(resource, request.method ?? 'GET', target)
+    if (answer === undefined) next()
+    else sendMetadata(response, answer)
+  })
 }

@@ -3,13 +3,20 @@ import type { GuardDenial } from '../guard/verdict.ts'
 import { admit } from './admission.ts'
 import { denialHeaders, NodeGuardRequest, type NodeRequest } from './node-request.ts'
 import {
+  findMetadataAnswer,
+  type MetadataAnswer,
+  type ProtectedResourceOptions,
+  type ResourceMetadata,
+  withMetadata,
+} from './protected-resource.ts'
+import {
   type DemandAndOptions,
   type RequireCredentialOptions,
   readRequirement,
 } from './require-credential.ts'
 
 export { getAccessSignal, getCredential } from './admission.ts'
-export type { RequireCredentialOptions }
+export type { ProtectedResourceOptions, RequireCredentialOptions, ResourceMetadata }
 
 interface FastifyRequestLike {
   readonly raw: NodeRequest
@@ -41,12 +48,14 @@ export type PreParsingHook = <Payload>(
  * fails with a TypeError that says so.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): PreParsingHook {
-  const { demand, bodyBytesMax } = readRequirement(guard, rest)
+  const { demand, bodyBytesMax, resource } = readRequirement(guard, rest)
   return async (request, reply, payload) => {
     // Other hooks get `done` in its place, or nothing.
     if (payload === undefined || typeof payload === 'function')
       throw new TypeError('requireCredential is a preParsing hook, which sees the raw body')
     const { raw, originalUrl } = request
+    const answer = findMetadataAnswer(resource, raw.method ?? 'GET', originalUrl)
+    if (answer !== undefined) return sendMetadata(reply, answer) as never
     const body = (payload as unknown) === raw ? undefined : 'unseen'
     const verdict = await guard.verify(new NodeGuardRequest(raw, originalUrl, bodyBytesMax, body), demand)
     if (!verdict.ok) {
@@ -65,4 +74,29 @@ function deny({ raw }: FastifyRequestLike, reply: FastifyReplyLike, denial: Guar
   // As bytes: to a text Fastify would add a charset, which problem+json does not have (RFC 9457
   // §6.1).
   reply.send(new TextEncoder().encode(JSON.stringify(denial.problem)))
+}
+
+/** An `onRequest` hook that serves the metadata of a resource, and passes on all other requests. */
+export type ProtectedResource = ResourceMetadata &
+  ((request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>)
+
+/**
+ * Describes this application to OAuth clients (RFC 9728), so that an unmodified client finds its
+ * authorization server. Add it with `app.addHook('onRequest', resource)` at the root, and pass it
+ * as an option: `requireCredential(guard, demand, { resource })`. Throws a TypeError for options
+ * that clients would reject.
+ */
+export function protectedResource(options: ProtectedResourceOptions): ProtectedResource {
+  return withMetadata(options, (resource) => async ({ raw, originalUrl }, reply) => {
+    const answer = findMetadataAnswer(resource, raw.method ?? 'GET', originalUrl)
+    return answer && sendMetadata(reply, answer)
+  })
+}
+
+/** Returns the reply: Fastify then calls no handler. */
+function sendMetadata(reply: FastifyReplyLike, { status, headers, body }: MetadataAnswer): FastifyReplyLike {
+  reply.code(status)
+  reply.headers({ ...headers })
+  reply.send(new TextEncoder().encode(body))
+  return reply
 }

@@ -6,13 +6,25 @@ import { readBoundedBody } from '../shared/bounded-body.ts'
 import { admit, getAccessSignal } from './admission.ts'
 import { endWithSignal } from './ended-response.ts'
 import {
+  findMetadataAnswer,
+  type ProtectedResourceOptions,
+  type ResourceMetadata,
+  toTarget,
+  withMetadata,
+} from './protected-resource.ts'
+import {
   type DemandAndOptions,
   type RequireCredentialOptions,
   readRequirement,
 } from './require-credential.ts'
 
 export { getCredential } from './admission.ts'
-export { getAccessSignal, type RequireCredentialOptions }
+export {
+  getAccessSignal,
+  type ProtectedResourceOptions,
+  type RequireCredentialOptions,
+  type ResourceMetadata,
+}
 
 /**
  * A handler of requests, with the other arguments of its framework: the context of a Next route,
@@ -59,6 +71,8 @@ export function requireCredential<Rest extends unknown[]>(
   if (typeof handler !== 'function')
     throw new TypeError('the handler must be a function: requireCredential(guard, demand, handler)')
   return async (request, ...rest) => {
+    const metadata = findMetadataResponse(required.resource, request)
+    if (metadata !== undefined) return metadata
     const verdict = await guard.verify(new WebGuardRequest(request, required.bodyBytesMax), required.demand)
     if (!verdict.ok) return denialResponse(verdict)
     let over: (() => void) | undefined
@@ -82,6 +96,28 @@ export function verifyRequest(
 ): Promise<GuardVerdict> {
   const { demand, bodyBytesMax } = readRequirement(guard, rest)
   return guard.verify(new WebGuardRequest(request, bodyBytesMax), demand)
+}
+
+/** Returns the metadata for requests that ask for them, and undefined for all others. */
+export type ProtectedResource = ResourceMetadata & ((request: Request) => Response | undefined)
+
+/**
+ * Describes this application to OAuth clients (RFC 9728), so that an unmodified client finds its
+ * authorization server. Ask it first, `resource(request) ?? route(request)`, and pass it as an
+ * option: `requireCredential(guard, demand, handler, { resource })`. Throws a TypeError for options
+ * that clients would reject.
+ */
+export function protectedResource(options: ProtectedResourceOptions): ProtectedResource {
+  return withMetadata(options, (resource) => (request) => findMetadataResponse(resource, request))
+}
+
+export function findMetadataResponse(
+  resource: ResourceMetadata | undefined,
+  request: Request,
+): Response | undefined {
+  if (resource === undefined) return undefined
+  const answer = findMetadataAnswer(resource, request.method, toTarget(request.url))
+  return answer && new Response(answer.body || null, answer)
 }
 
 /** A denial as a response. */

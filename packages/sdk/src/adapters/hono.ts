@@ -3,7 +3,8 @@ import type { Guard } from '../guard/guard.ts'
 import type { GuardAllow } from '../guard/verdict.ts'
 import { admit, getAccessSignal } from './admission.ts'
 import { endWithSignal } from './ended-response.ts'
-import { denialResponse, WebGuardRequest } from './fetch.ts'
+import { denialResponse, findMetadataResponse, WebGuardRequest } from './fetch.ts'
+import { type ProtectedResourceOptions, type ResourceMetadata, withMetadata } from './protected-resource.ts'
 import {
   type DemandAndOptions,
   type RequireCredentialOptions,
@@ -11,7 +12,12 @@ import {
 } from './require-credential.ts'
 
 export { getCredential } from './admission.ts'
-export { getAccessSignal, type RequireCredentialOptions }
+export {
+  getAccessSignal,
+  type ProtectedResourceOptions,
+  type RequireCredentialOptions,
+  type ResourceMetadata,
+}
 
 /**
  * What the middleware sets. Hono finds the type by itself in the handlers that follow it; elsewhere
@@ -38,8 +44,10 @@ export type HonoMiddleware = MiddlewareHandler<{ Variables: CredentialVariables 
  * when that fires.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): HonoMiddleware {
-  const { demand, bodyBytesMax } = readRequirement(guard, rest)
+  const { demand, bodyBytesMax, resource } = readRequirement(guard, rest)
   return async (c, next) => {
+    const metadata = findMetadataResponse(resource, c.req.raw)
+    if (metadata !== undefined) return metadata
     const verdict = await guard.verify(new WebGuardRequest(c.req.raw, bodyBytesMax), demand)
     if (!verdict.ok) return denialResponse(verdict)
     let onDone: (() => void) | undefined
@@ -51,4 +59,25 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Hono
     if (onDone !== undefined) c.res = endWithSignal(getAccessSignal(c), c.res, onDone)
     return undefined
   }
+}
+
+/** Middleware that serves the metadata of a resource, and passes on all other requests. */
+export type ProtectedResource = ResourceMetadata & MiddlewareHandler
+
+/**
+ * Describes this application to OAuth clients (RFC 9728), so that an unmodified client finds its
+ * authorization server. Mount it with `app.use(resource)` in front of everything that needs a
+ * credential, and pass it as an option: `requireCredential(guard, demand, { resource })`. Throws a
+ * TypeError for options that clients would reject.
+ */
+export function protectedResource(options: ProtectedResourceOptions): ProtectedResource {
+  return withMetadata(
+    options,
+    (resource): MiddlewareHandler =>
+      async (c, next) => {
+        const metadata = findMetadataResponse(resource, c.req.raw)
+        if (metadata === undefined) await next()
+        return metadata
+      },
+  )
 }

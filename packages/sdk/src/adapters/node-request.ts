@@ -1,6 +1,7 @@
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardDenial } from '../guard/verdict.ts'
 import { bufferBody, type NodeStream } from './buffer-body.ts'
+import type { MetadataAnswer } from './protected-resource.ts'
 
 /** The parts of Node's `IncomingMessage` that are used here; HTTP/2 requests have them too. */
 export interface NodeRequest extends NodeStream {
@@ -69,6 +70,12 @@ export class NodeGuardRequest implements GuardRequest {
       ? (this.#kept ?? bufferBody(this.#request, this.#bodyBytesMax))
       : undefined
   }
+}
+
+/** Sends the metadata of a resource. */
+export function sendMetadata(response: NodeResponse, { status, headers, body }: MetadataAnswer): void {
+  response.writeHead(status, { ...headers })
+  response.end(body)
 }
 
 /** Sends a denial. */

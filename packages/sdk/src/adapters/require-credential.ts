@@ -1,6 +1,7 @@
 import { type GuardDemand, type ReadDemand, readDemand } from '../guard/demand.ts'
 import type { Guard } from '../guard/guard.ts'
 import { requireOptions } from '../shared/require-options.ts'
+import { type ResourceMetadata, requireResource } from './protected-resource.ts'
 
 /** Options of every adapter. */
 export interface RequireCredentialOptions {
@@ -9,10 +10,23 @@ export interface RequireCredentialOptions {
    * Default 1 MiB. Larger ones are rejected with 413.
    */
   readonly bodyBytesMax?: number
+  /**
+   * What `protectedResource` has returned. Denials then say where OAuth clients find the metadata of
+   * the resource and which scope to ask for. Requests for the metadata that come here are answered.
+   */
+  readonly resource?: ResourceMetadata
 }
 
 /** What follows the guard in the arguments of an adapter. */
 export type DemandAndOptions = readonly [demand?: GuardDemand, options?: RequireCredentialOptions | undefined]
+
+/** The arguments of an adapter, once read. */
+export interface Requirement {
+  /** With the resource. */
+  readonly demand: ReadDemand
+  readonly bodyBytesMax: number
+  readonly resource: ResourceMetadata | undefined
+}
 
 const BODY_BYTES_MAX = 1024 * 1024
 
@@ -21,16 +35,18 @@ const BODY_BYTES_MAX = 1024 * 1024
  * demand that `readDemand` rejects and for options that are wrong. Any valid credential is accepted
  * only when the demand was left out, not when it is undefined.
  */
-export function readRequirement(
-  guard: unknown,
-  rest: DemandAndOptions,
-): { readonly demand: ReadDemand; readonly bodyBytesMax: number } {
+export function readRequirement(guard: unknown, rest: DemandAndOptions): Requirement {
   if (typeof (guard as Partial<Guard> | null | undefined)?.verify !== 'function')
     throw new TypeError('the first argument must be a guard, as createGuard returns it')
   const [demand, options = {}] = rest
-  requireOptions<RequireCredentialOptions>('requireCredential', options, { bodyBytesMax: 'number' })
+  requireOptions<RequireCredentialOptions>('requireCredential', options, {
+    bodyBytesMax: 'number',
+    resource: 'any',
+  })
   const { bodyBytesMax = BODY_BYTES_MAX } = options
   if (!Number.isSafeInteger(bodyBytesMax) || bodyBytesMax < 0)
     throw new TypeError('bodyBytesMax must be a whole number from 0')
-  return { demand: rest.length === 0 ? readDemand() : readDemand(demand), bodyBytesMax }
+  const resource = requireResource(options.resource)
+  const read = rest.length === 0 ? readDemand() : readDemand(demand)
+  return { demand: resource === undefined ? read : { ...read, resource }, bodyBytesMax, resource }
 }

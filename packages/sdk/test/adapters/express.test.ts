@@ -4,11 +4,13 @@ import {
   captureRawBody,
   getAccessSignal,
   getCredential,
+  protectedResource,
   requireCredential,
 } from '../../src/adapters/express.ts'
 import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite } from '../../src/testing/index.ts'
 import { listening } from '../listening.ts'
+import { RESOURCE } from './oauth-suite.ts'
 import { rawRequest } from './raw-request.ts'
 import { adapterSuite, refusal } from './suite.ts'
 
@@ -36,7 +38,10 @@ function application(guard: Guard, order: 'first' | 'kept', onStreamEnd: (reason
     })
   }
   if (order === 'kept') app.use(parse)
+  const resource = protectedResource(RESOURCE)
+  app.use(resource)
   app.get('/orders', read, who)
+  app.get('/resource/orders', requireCredential(guard, { scope: 'orders:read' }, { resource }), who)
   app.post('/orders', write, parse, take)
   app.get('/stream', read, (request, response) => {
     const signal = getAccessSignal(request)

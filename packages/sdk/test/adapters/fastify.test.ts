@@ -1,8 +1,14 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { expect, test } from 'vitest'
-import { getAccessSignal, getCredential, requireCredential } from '../../src/adapters/fastify.ts'
+import {
+  getAccessSignal,
+  getCredential,
+  protectedResource,
+  requireCredential,
+} from '../../src/adapters/fastify.ts'
 import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite } from '../../src/testing/index.ts'
+import { RESOURCE } from './oauth-suite.ts'
 import { adapterSuite } from './suite.ts'
 
 function application(guard: Guard, onStreamEnd: (reason: unknown) => void): FastifyInstance {
@@ -13,7 +19,14 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void): Fast
     const { subject, presented } = getCredential(request)
     return { ppid: subject.ppid, scope: subject.scope, presented }
   }
+  const resource = protectedResource(RESOURCE)
+  app.addHook('onRequest', resource)
   app.get('/orders', read, async (request) => who(request))
+  app.get(
+    '/resource/orders',
+    { preParsing: requireCredential(guard, { scope: 'orders:read' }, { resource }) },
+    async (request) => who(request),
+  )
   app.post('/orders', write, async (request) => {
     const credential = getCredential(request)
     return { received: request.body, holder: credential.presented === 'credential' && credential.holder }

@@ -4,6 +4,7 @@ import {
   denialResponse,
   getAccessSignal,
   getCredential,
+  protectedResource,
   requireCredential,
   verifyRequest,
 } from '../../src/adapters/fetch.ts'
@@ -11,6 +12,7 @@ import type { Guard } from '../../src/guard/guard.ts'
 import type { GuardAllow } from '../../src/guard/verdict.ts'
 import { createTestSite } from '../../src/testing/index.ts'
 import { listening } from '../listening.ts'
+import { RESOURCE } from './oauth-suite.ts'
 import { adapterSuite } from './suite.ts'
 
 /** Web-standard handlers behind a table of routes, as a worker or Next would have them. */
@@ -22,8 +24,10 @@ function application(
     Response.json({ ppid: subject.ppid, scope: subject.scope, presented })
   const read = { scope: 'orders:read' }
   const orders = requireCredential(guard, read, who)
+  const resource = protectedResource(RESOURCE)
   const routes: Record<string, (request: Request) => Response | Promise<Response>> = {
     'GET /orders': orders,
+    'GET /resource/orders': requireCredential(guard, read, who, { resource }),
     'GET /api/v1/orders': orders,
     'GET /api/v1/nested/orders': orders,
     'POST /orders': requireCredential(
@@ -51,7 +55,7 @@ function application(
   return async (request) => {
     const route = routes[`${request.method} ${new URL(request.url).pathname}`]
     try {
-      return (await route?.(request)) ?? new Response('not found', { status: 404 })
+      return resource(request) ?? (await route?.(request)) ?? new Response('not found', { status: 404 })
     } catch (error) {
       return new Response((error as Error).message, { status: 500 })
     }

@@ -5,12 +5,14 @@ import {
   type CredentialVariables,
   getAccessSignal,
   getCredential,
+  protectedResource,
   requireCredential,
 } from '../../src/adapters/hono.ts'
 import type { Guard } from '../../src/guard/guard.ts'
 import type { GuardAllow } from '../../src/guard/verdict.ts'
 import { createTestSite } from '../../src/testing/index.ts'
 import { listening } from '../listening.ts'
+import { RESOURCE } from './oauth-suite.ts'
 import { adapterSuite } from './suite.ts'
 
 type Env = { Variables: CredentialVariables }
@@ -23,7 +25,10 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void) {
     const { subject, presented } = c.get('credential')
     return c.json({ ppid: subject.ppid, scope: subject.scope, presented })
   }
+  const resource = protectedResource(RESOURCE)
+  app.use(resource)
   app.get('/orders', read, who)
+  app.get('/resource/orders', requireCredential(guard, { scope: 'orders:read' }, { resource }), who)
   app.post('/orders', write, async (c) => {
     const credential = getCredential(c)
     const text = await c.req.text()

@@ -1,12 +1,15 @@
 import { generatePrivateKey } from '@countersign/core'
-import { problemDetailsSchema, problems } from '@countersign/core/contract'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { agentFetch } from '../../src/agent/agent-fetch.ts'
 import { readDenial } from '../../src/client/read-denial.ts'
 import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/index.ts'
 import type { Listening } from '../listening.ts'
-import { type RawAnswer, type RawAsk, rawRequest, rawStream } from './raw-request.ts'
+import { oauthSuite } from './oauth-suite.ts'
+import { type RawAsk, rawRequest, rawStream } from './raw-request.ts'
+import { refusal } from './refusal.ts'
+
+export { refusal }
 
 /**
  * * One framework with its adapter. `serve` brings up a real server, whose routes are:
@@ -20,6 +23,7 @@ import { type RawAnswer, type RawAsk, rawRequest, rawStream } from './raw-reques
  *   calls `onStreamEnd` with the reason
  * - `GET /broken`: `orders:read`; throws an Error with the message `mine`
  * - `GET /unguarded`: asks for the verdict though no guard stands in front
+ * - the metadata of `RESOURCE`, and `GET /resource/orders`: the same as `/orders`, with that resource
  */
 export interface Framework {
   readonly name: string
@@ -29,7 +33,9 @@ export interface Framework {
 const BODY = '{"item":"tea","count":2}'
 
 /** All that every adapter must do, in its own framework and over HTTP. */
-export function adapterSuite({ name, serve }: Framework): void {
+export function adapterSuite(framework: Framework): void {
+  const { name, serve } = framework
+  oauthSuite(framework)
   describe(`the ${name} adapter`, () => {
     let site: TestSite
     let guard: Guard
@@ -407,22 +413,4 @@ export function adapterSuite({ name, serve }: Framework): void {
       }
     })
   })
-}
-
-/**
- * The code of a refusal, which has to be one that the contract knows, with all that belongs to it.
- */
-export function refusal({ status, headers, text }: RawAnswer): string {
-  expect(headers['content-type'], text).toBe('application/problem+json')
-  // A guard names the request only when its caller has.
-  const { code, title, ...rest } = problemDetailsSchema.parse({ request_id: 'none', ...JSON.parse(text) })
-  expect([status, rest.status, title]).toEqual([
-    problems[code].status,
-    problems[code].status,
-    problems[code].title,
-  ])
-  expect(headers['www-authenticate'] !== undefined).toBe(status === 401)
-  expect(headers['retry-after'] !== undefined).toBe(status === 503)
-  expect(headers['cache-control']).toBe('no-store')
-  return code
 }
