@@ -1,21 +1,59 @@
 import { AccessEnded } from '../guard/access-monitor.ts'
-import { readDemand } from '../guard/demand.ts'
-import type { Guard } from '../guard/guard.ts'
-import type { GuardAllow, GuardDenial } from '../guard/verdict.ts'
+import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import { type Guard, toDenialBy } from '../guard/guard.ts'
+import type { GuardBody, GuardRequest } from '../guard/request.ts'
+import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
 import { admit, getAccessSignal as getSignal, getCredential as requireAdmitted } from './admission.ts'
 import { endWithSignal } from './ended-response.ts'
-import { denialResponse, WebGuardRequest } from './fetch.ts'
+import { denialResponse, findMetadataResponse, WebGuardRequest } from './fetch.ts'
 import { type ToolDenial, toJsonRpcDenial, toToolDenial } from './mcp-denial.ts'
-import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
+import {
+  findToolDemand,
+  isMcpBodyFault,
+  type McpToolScopes,
+  type ReadToolScopes,
+  readToolScopes,
+} from './mcp-tools.ts'
+import {
+  NodeGuardRequest,
+  type NodeRequest,
+  type NodeResponse,
+  sendDenial,
+  sendMetadata,
+} from './node-request.ts'
+import {
+  findMetadataAnswer,
+  type ProtectedResourceOptions,
+  type ResourceMetadata,
+} from './protected-resource.ts'
 import { findRawBody } from './raw-bodies.ts'
 import {
   type DemandAndOptions,
   type RequireCredentialOptions,
+  type Requirement,
   readRequirement,
 } from './require-credential.ts'
 
+export { type ProtectedResource, protectedResource } from './express.ts'
 export { captureRawBody } from './raw-bodies.ts'
-export type { RequireCredentialOptions, ToolDenial }
+export type {
+  McpToolScopes,
+  ProtectedResourceOptions,
+  RequireCredentialOptions,
+  ResourceMetadata,
+  ToolDenial,
+}
+
+/** Options of a guarded MCP server. */
+export interface McpOptions extends RequireCredentialOptions {
+  /**
+   * The scopes of its tools. Calls are then decided by the tool that the body names, before the
+   * server sees them; bodies have at most `bodyBytesMax` bytes.
+   */
+  readonly tools?: McpToolScopes
+}
+
+type DemandAndMcpOptions = readonly [demand?: GuardDemand, options?: McpOptions | undefined]
 
 /**
  * What both MCP SDKs call the caller of a request. `token` is the id of the credential, never the
@@ -46,13 +84,15 @@ export interface McpFetchHandler {
 export function guardMcp(
   guard: Guard,
   handler: McpFetchHandler,
-  ...rest: DemandAndOptions
+  ...rest: DemandAndMcpOptions
 ): (request: Request) => Promise<Response> {
-  const { demand, bodyBytesMax } = readRequirement(guard, rest)
+  const required = readMcpRequirement(guard, rest)
   if (typeof handler?.fetch !== 'function')
     throw new TypeError('the second argument of guardMcp must be a handler with a fetch method')
   return async (request) => {
-    const verdict = await guard.verify(new WebGuardRequest(request, bodyBytesMax), demand)
+    const metadata = findMetadataResponse(required.resource, request)
+    if (metadata !== undefined) return metadata
+    const verdict = await verifyCall(guard, new WebGuardRequest(request, required.bodyBytesMax), required)
     if (!verdict.ok) return denialResponse(toJsonRpcDenial(verdict))
     let over = () => {}
     const authInfo = admitted(guard, verdict, (callback) => {
@@ -90,15 +130,17 @@ export type McpMiddleware = (
  * `@modelcontextprotocol/node`, behind Express or `node:http`. It sets `req.auth`, which both SDKs
  * read. Put it in front of body parsers, or give them `{ verify: captureRawBody }`.
  */
-export function requireCredential(guard: Guard, ...rest: DemandAndOptions): McpMiddleware {
-  const { demand, bodyBytesMax } = readRequirement(guard, rest)
+export function requireCredential(guard: Guard, ...rest: DemandAndMcpOptions): McpMiddleware {
+  const required = readMcpRequirement(guard, rest)
   return async (request, response, next) => {
     try {
       const target = request.originalUrl ?? request.url ?? '/'
-      const verdict = await guard.verify(
-        new NodeGuardRequest(request, target, bodyBytesMax, findRawBody(request)),
-        demand,
-      )
+      const answer = findMetadataAnswer(required.resource, request.method ?? 'GET', target)
+      if (answer !== undefined) return sendMetadata(response, answer)
+      // Read before the guard reads the body and puts it back.
+      const parsed = findParsedBody(request)
+      const guarded = new NodeGuardRequest(request, target, required.bodyBytesMax, findRawBody(request))
+      const verdict = await verifyCall(guard, guarded, required, parsed)
       if (!verdict.ok) return sendDenial(request, response, toJsonRpcDenial(verdict))
       const auth = admitted(guard, verdict, (over) => response.once('close', over))
       Object.assign(request, { auth })
@@ -160,6 +202,59 @@ export function getAccessSignal(context: unknown): AbortSignal {
   return getSignal(requireAuthExtra(context))
 }
 
+interface McpRequirement extends Requirement {
+  readonly tools: ReadToolScopes | undefined
+}
+
+function readMcpRequirement(guard: Guard, rest: DemandAndMcpOptions): McpRequirement {
+  const [demand, options] = rest
+  const { tools, ...others } = options ?? {}
+  // The other adapters judge a wrong demand and wrong options in the same way.
+  const common = options && typeof options === 'object' ? ([demand, others] as DemandAndOptions) : rest
+  return { ...readRequirement(guard, common), tools: tools && readToolScopes(tools) }
+}
+
+/** Decides about the request and then, once its caller is known, about the tools that it calls. */
+async function verifyCall(
+  guard: Guard,
+  request: GuardRequest,
+  { demand, tools }: McpRequirement,
+  parsed?: { readonly parsed: unknown },
+): Promise<GuardVerdict> {
+  if (tools === undefined || BODILESS.test(request.method)) return guard.verify(request, demand)
+  const guarded = keepBody(request)
+  const verdict = await guard.verify(guarded, demand)
+  if (!verdict.ok) return verdict
+  const found = findToolDemand(guarded, parsed ?? (await guarded.body?.()), tools)
+  if (found === undefined) return verdict
+  return isMcpBodyFault(found) ? toDenialBy(guard, found, guarded) : guard.recheck(verdict, found)
+}
+
+const BODILESS = /^(?:GET|HEAD|DELETE|OPTIONS)$/
+
+/** The same request, whose body is read once for the guard and for the tools. */
+function keepBody(request: GuardRequest): GuardRequest {
+  let body: Promise<GuardBody> | undefined
+  const { method, url } = request
+  return {
+    method,
+    url,
+    header: (name) => request.header(name),
+    body: () => (body ??= Promise.resolve(request.body?.())),
+  }
+}
+
+/**
+ * What a parser in front has made of the body. Only if it has read the stream: otherwise the server
+ * reads the stream, whatever `body` says.
+ */
+function findParsedBody(request: NodeRequest & { readonly body?: unknown }): { parsed: unknown } | undefined {
+  const { body, readableDidRead } = request
+  return readableDidRead && typeof body === 'object' && !(body instanceof Uint8Array)
+    ? { parsed: body }
+    : undefined
+}
+
 /** The time in which a tool's denial can still be sent after access has ended. */
 const DENIAL_MS = 50
 
@@ -169,7 +264,7 @@ function admitted(guard: Guard, credential: GuardAllow, onDone: (over: () => voi
   admit(extra, guard, credential, onDone)
   return {
     token: subject.credentialId,
-    clientId: subject.ppid,
+    clientId: (credential.presented === 'jwt' && credential.token.clientId) || subject.ppid,
     scopes: [...subject.scope],
     expiresAt: Math.floor(subject.expiresAtMs / 1000),
     extra,

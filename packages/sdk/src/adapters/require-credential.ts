@@ -11,8 +11,9 @@ export interface RequireCredentialOptions {
    */
   readonly bodyBytesMax?: number
   /**
-   * What `protectedResource` has returned. Denials then say where OAuth clients find the metadata of
-   * the resource and which scope to ask for. Requests for the metadata that come here are answered.
+   * What `protectedResource` has returned. Denials then say where OAuth clients find the metadata
+   * of the resource and which scope to ask for. Requests for the metadata that come here are
+   * answered.
    */
   readonly resource?: ResourceMetadata
 }

@@ -101,7 +101,7 @@ export function createGuard(options: GuardOptions): Guard {
     failsOpen,
     onProblem: () => upkeep.update(),
   })
-  const toDenial = (reason: Reason, context: Pick<DenialContext, 'request' | 'hints'> = {}): GuardDenial => ({
+  const toDenial = (reason: Reason, context: DenialRequest = {}): GuardDenial => ({
     ...toGuardDenial(reason, { ...context, baseUrl, view: data.stamp }),
     ...data.failOpen,
   })
@@ -148,7 +148,7 @@ export function createGuard(options: GuardOptions): Guard {
     return decisionData
   }
 
-  return {
+  const guard: Guard = {
     async verify(request, ...rest: readonly [demand?: GuardDemand]) {
       requireGuardRequest(request)
       const demand = readDemand(...rest)
@@ -206,6 +206,22 @@ export function createGuard(options: GuardOptions): Guard {
       await follower.close()
     },
   }
+  denials.set(guard, toDenial)
+  return guard
+}
+
+const denials = /* @__PURE__ */ createPrivateSlot<(reason: Reason, context: DenialRequest) => GuardDenial>()
+
+type DenialRequest = Pick<DenialContext, 'request' | 'hints'>
+
+/**
+ * A denial for a reason that only an adapter can see. Throws a TypeError for an object that is not
+ * from `createGuard`.
+ */
+export function toDenialBy(guard: Guard, reason: Reason, request: GuardRequest): GuardDenial {
+  const toDenial = denials.get(guard)
+  if (toDenial === undefined) throw new TypeError('the guard must be one that createGuard has returned')
+  return toDenial(reason, { request })
 }
 
 /** A token that is bound to a key was presented with the DPoP scheme. */

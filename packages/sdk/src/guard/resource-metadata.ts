@@ -75,9 +75,9 @@ export function readResourceMetadata(options: ProtectedResourceOptions): Resourc
 }
 
 /**
- * What OAuth clients learn from the challenge of a denial. Scopes are those that the route demands and
- * those that the caller has already, as the first authorization server spells them: a client that
- * asks for more must not lose what it has.
+ * What OAuth clients learn from the challenge of a denial. Scopes are those that the route demands
+ * and those that the caller has already, as the first authorization server spells them: a client
+ * that asks for more must not lose what it has.
  */
 export function toHints(
   { resource, scope, anyScope = [] }: Pick<ReadDemand, 'resource' | 'scope' | 'anyScope'>,

@@ -3,8 +3,8 @@ import type { ProtectedResourceOptions } from '../../src/adapters/express.ts'
 import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite, type TestOAuthIssuer, type TestSite } from '../../src/testing/index.ts'
 import type { Listening } from '../listening.ts'
+import { deniedCode } from './denied-code.ts'
 import { type RawAsk, rawRequest, rawStream } from './raw-request.ts'
-import { refusal } from './refusal.ts'
 import type { Framework } from './suite.ts'
 
 /**
@@ -67,21 +67,21 @@ export function oauthSuite({ name, serve }: Framework): void {
       for (const path of ['/orders', '/orders?a=1&b=%2F', '/api/v1/orders', '/api/v1/nested/orders']) {
         const headers = await token.headersFor('GET', app.origin + path)
         expect((await ask({ path, headers })).status, path).toBe(200)
-        expect(refusal(await ask({ path, headers }))).toBe('proof_replayed')
+        expect(deniedCode(await ask({ path, headers }))).toBe('proof_replayed')
       }
       for (const [method, url] of [
         ['POST', `${app.origin}/orders`],
         ['GET', `${app.origin}/order`],
         ['GET', 'https://evil.example/orders'],
       ] as const)
-        expect(refusal(await ask({ headers: await token.headersFor(method, url) }))).toBe('proof_invalid')
+        expect(deniedCode(await ask({ headers: await token.headersFor(method, url) }))).toBe('proof_invalid')
       const forwarded = { 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' }
       const elsewhere = await token.headersFor('GET', 'https://evil.example/orders')
-      expect(refusal(await ask({ headers: { ...elsewhere, ...forwarded } }))).toBe('proof_invalid')
+      expect(deniedCode(await ask({ headers: { ...elsewhere, ...forwarded } }))).toBe('proof_invalid')
       const { authorization = '', dpop = '' } = await token.headersFor('GET', `${app.origin}/orders`)
-      expect(refusal(await ask({ headers: { authorization, dpop: [dpop, dpop] } }))).toBe('proof_invalid')
+      expect(deniedCode(await ask({ headers: { authorization, dpop: [dpop, dpop] } }))).toBe('proof_invalid')
       const bare = await ask({ headers: { authorization: `Bearer ${token.jwt}` } })
-      expect(refusal(bare)).toBe('proof_required')
+      expect(deniedCode(bare)).toBe('proof_required')
       expect(bare.headers['www-authenticate']).toBe(`DPoP ${REALM}, error="invalid_token", ${ALGS}`)
       expect(bare.headers['accept-signature']).toBeUndefined()
     })
@@ -99,8 +99,8 @@ export function oauthSuite({ name, serve }: Framework): void {
         })
       try {
         expect((await at('https://api.example/shop/orders')).status).toBe(200)
-        expect(refusal(await at('https://api.example/orders'))).toBe('proof_invalid')
-        expect(refusal(await at('http://internal:8080/orders'))).toBe('proof_invalid')
+        expect(deniedCode(await at('https://api.example/orders'))).toBe('proof_invalid')
+        expect(deniedCode(await at('http://internal:8080/orders'))).toBe('proof_invalid')
       } finally {
         await behind.close()
       }
@@ -115,7 +115,7 @@ export function oauthSuite({ name, serve }: Framework): void {
         { authorization: `Bearer ${jwt}`, 'x-service-credential': header },
         { authorization: `DPoP ${jwt}`, 'x-service-credential': header },
       ])
-        expect(refusal(await ask({ headers }))).toBe('auth_ambiguous')
+        expect(deniedCode(await ask({ headers }))).toBe('auth_ambiguous')
     })
 
     test('a stream ends when the user of its token is signed out', async () => {
@@ -129,7 +129,7 @@ export function oauthSuite({ name, serve }: Framework): void {
       await idp.signOutUser('carol')
       await over
       expect(ended.at(-1)).toMatchObject({ name: 'AccessEnded', denial: { code: 'token_invalid' } })
-      expect(refusal(await ask({ headers: { authorization: `Bearer ${jwt}` } }))).toBe('token_invalid')
+      expect(deniedCode(await ask({ headers: { authorization: `Bearer ${jwt}` } }))).toBe('token_invalid')
     })
 
     describe('the metadata of a protected resource', () => {
@@ -174,7 +174,7 @@ export function oauthSuite({ name, serve }: Framework): void {
         const hints = `scope="orders.read", resource_metadata="${METADATA}"`
         const challenge = async (headers: Record<string, string>, code: string) => {
           const answer = await ask({ path, headers })
-          expect(refusal(answer, { isChallenged: true })).toBe(code)
+          expect(deniedCode(answer, { isChallenged: true })).toBe(code)
           return answer.headers['www-authenticate']
         }
         expect(await challenge({}, 'credential_missing')).toBe(

@@ -5,9 +5,9 @@ import { readDenial } from '../../src/client/read-denial.ts'
 import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/index.ts'
 import type { Listening } from '../listening.ts'
+import { deniedCode as refusal } from './denied-code.ts'
 import { oauthSuite } from './oauth-suite.ts'
 import { type RawAsk, rawRequest, rawStream } from './raw-request.ts'
-import { refusal } from './refusal.ts'
 
 export { refusal }
 
@@ -23,7 +23,7 @@ export { refusal }
  *   calls `onStreamEnd` with the reason
  * - `GET /broken`: `orders:read`; throws an Error with the message `mine`
  * - `GET /unguarded`: asks for the verdict though no guard stands in front
- * - the metadata of `RESOURCE`, and `GET /resource/orders`: the same as `/orders`, with that resource
+ * - the metadata of `RESOURCE`, and `GET /resource/orders`: as `/orders`, with that resource
  */
 export interface Framework {
   readonly name: string

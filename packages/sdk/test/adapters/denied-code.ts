@@ -3,16 +3,18 @@ import { expect } from 'vitest'
 import type { RawAnswer } from './raw-request.ts'
 
 /**
- * The code of a refusal, which has to be one that the contract knows, with all that belongs to it.
+ * The code of a denial, which has to be one that the contract knows, with all that belongs to it.
  * `isChallenged`: also a 403 has a challenge, as OAuth clients get it.
  */
-export function refusal(
+export function deniedCode(
   { status, headers, text }: RawAnswer,
   { isChallenged = status === 401 }: { readonly isChallenged?: boolean } = {},
 ): string {
   expect(headers['content-type'], text).toBe('application/problem+json')
   // A guard names the request only when its caller has.
-  const { code, title, ...rest } = problemDetailsSchema.parse({ request_id: 'none', ...JSON.parse(text) })
+  // Adapters of MCP add the same as a JSON-RPC error.
+  const { jsonrpc: _, id: _id, error: _error, ...problem } = JSON.parse(text)
+  const { code, title, ...rest } = problemDetailsSchema.parse({ request_id: 'none', ...problem })
   expect([status, rest.status, title]).toEqual([
     problems[code].status,
     problems[code].status,
