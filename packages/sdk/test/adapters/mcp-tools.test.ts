@@ -84,7 +84,7 @@ const kinds: readonly { name: string; serve(guard: Guard): Promise<Listening> }[
         const server = new OldMcpServer({ name: 'orders', version: '1.0.0' })
         for (const name of TOOLS) server.registerTool(name, { description: name }, answer(name))
         await server.connect(transport as never)
-        await transport.handleRequest(request, response, request.body)
+        await transport.handleRequest(request as never, response, request.body)
       })
       return listening(app)
     },
