@@ -60,6 +60,7 @@ const tagTexts: Record<(typeof tags)[number], string> = {
   wallet: 'Credentials: issuance, revocation, status.',
   'sign-in': 'Sign-in in a browser, on the pages of the service.',
   feed: 'Snapshots and the stream of log entries, for verifiers.',
+  signals: 'Logouts, revocations and security events that identity providers send.',
   administration: 'Sites with their issuers, API keys, webhooks and lists.',
   discovery: 'Keys, limits, URLs and documentation of the service.',
   health: 'Health checks and metrics, for operators.',
@@ -85,6 +86,12 @@ const securitySchemes = {
       'The signed credential in base64url; with a holder key also an RFC 9421 signature of the request.',
   },
   bearer: { type: 'http', scheme: 'bearer', description: 'svc_at_…, for compatibility.' },
+  sender_token: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'A JWT that a registered sender of signals has signed for this endpoint.',
+  },
 }
 
 const NOTHING = {}
@@ -97,6 +104,7 @@ const security: Record<Auth, readonly Json[]> = {
   // The third way, client_id and client_secret in the form, is in the schema of the form.
   oauth_client: [{ api_key: [] }, { basic: [] }],
   operator_key: [{ api_key: [] }],
+  sender_token: [{ sender_token: [] }],
   api_key_optional: [NOTHING, { api_key: [] }],
   api_key_or_credential: [{ api_key: [] }, { credential: [] }],
   api_key_and_credential: [
@@ -182,14 +190,17 @@ function toParameters(
 }
 
 function toRequestBody({ request, bodyBytesMax }: Described, components: Components): Json | undefined {
-  const { body, form, bodyOptional } = request
-  if (body === undefined && form === undefined) return undefined
+  const { body, form, securityEvent, bodyOptional } = request
+  if (body === undefined && form === undefined && securityEvent === undefined) return undefined
   return {
     required: !bodyOptional,
     description: `At most ${bodyBytesMax / 1024} KiB.`,
     content: {
       ...(body && { 'application/json': { schema: components.of(body, 'input') } }),
       ...(form && { 'application/x-www-form-urlencoded': { schema: components.of(form, 'input') } }),
+      ...(securityEvent && {
+        'application/secevent+jwt': { schema: components.of(securityEvent, 'input') },
+      }),
     },
   }
 }

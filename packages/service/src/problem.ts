@@ -1,5 +1,5 @@
 import type { Scope } from '@countersign/core'
-import type { ProblemCode } from '@countersign/core/contract'
+import type { ProblemCode, SecurityEventError } from '@countersign/core/contract'
 
 interface Page {
   readonly contentType?: string
@@ -15,6 +15,8 @@ export interface ProblemFacts {
   readonly triesLeft?: number
   /** On `rate_limited`: which allowance is used up, for the RateLimit headers. */
   readonly policy?: { readonly name: string; readonly quota: number; readonly windowSeconds: number }
+  /** Of a security event. Default: `invalid_request`. */
+  readonly err?: SecurityEventError
   /** Of the answer, besides those that follow from the code. */
   readonly headers?: Readonly<Record<string, string>>
   /** What a browser is shown, where pages are shown, in place of the ordinary page of the code. */

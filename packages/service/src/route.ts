@@ -8,11 +8,11 @@ type Request<Id extends EndpointId> = (typeof endpoints)[Id]['request']
 type Part<Id extends EndpointId, Name extends string> =
   Request<Id> extends Readonly<Record<Name, z.ZodType<infer Parsed>>> ? Parsed : undefined
 
-/** From JSON, or from a form where the endpoint accepts one. */
+/** From JSON, from a form where the endpoint accepts one, or the text of a security event. */
 type Body<Id extends EndpointId> = [SentBody<Id>] extends [never] ? undefined : SentBody<Id>
 type SentBody<Id extends EndpointId> = {
-  [Name in 'body' | 'form']: Name extends keyof Request<Id> ? Part<Id, Name> : never
-}['body' | 'form']
+  [Name in 'body' | 'form' | 'securityEvent']: Name extends keyof Request<Id> ? Part<Id, Name> : never
+}['body' | 'form' | 'securityEvent']
 
 type Access<Id extends EndpointId> = (typeof endpoints)[Id]['auth'] extends 'credential' ? Allow : undefined
 

@@ -11,7 +11,7 @@ type RateLimitName = keyof typeof rateLimits
 const rateLimit = z.strictObject({
   requests: z.int().min(1),
   window_seconds: z.int().min(1),
-  per: z.enum(['address', 'api_key']),
+  per: z.enum(['address', 'api_key', 'sender']),
   counts: z.enum(['requests', 'failures']),
 })
 

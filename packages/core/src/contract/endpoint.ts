@@ -9,7 +9,8 @@ import type { Permission } from './vocabulary.ts'
  * exactly one of them. `api_key_and_credential`: the key of a proxy and the credential of its
  * caller. `oauth_client`: an API key in its header, or as the secret of an OAuth client, with HTTP
  * Basic or in the form (RFC 6749 §2.3.1). `page`: a page of the service, in the browser that the
- * flow is bound to. `operator_key`: an API key without a site.
+ * flow is bound to. `operator_key`: an API key without a site. `sender_token`: a JWT of a
+ * registered sender of signals.
  */
 export type Auth =
   | 'none'
@@ -22,6 +23,7 @@ export type Auth =
   | 'api_key_or_credential'
   | 'api_key_and_credential'
   | 'operator_key'
+  | 'sender_token'
 
 export const tags = [
   'protected',
@@ -29,6 +31,7 @@ export const tags = [
   'wallet',
   'sign-in',
   'feed',
+  'signals',
   'administration',
   'discovery',
   'health',
@@ -48,6 +51,8 @@ export interface RequestParts {
   readonly bodyOptional?: true
   /** The body as application/x-www-form-urlencoded, if the endpoint accepts forms too. */
   readonly form?: z.ZodType
+  /** A body of application/secevent+jwt: the text of a security event token. */
+  readonly securityEvent?: z.ZodType
 }
 
 export interface Answer {
@@ -88,9 +93,9 @@ export interface EndpointFacts {
   readonly noStore: boolean
   /**
    * `proxy`: problems have the status of `forwardAuthStatus`. `page`: browsers, which accept
-   * text/html, get a page instead of JSON.
+   * text/html, get a page instead of JSON. `secevent`: problems also have the members of RFC 8935.
    */
-  readonly errorFormat?: 'proxy' | 'page'
+  readonly errorFormat?: 'proxy' | 'page' | 'secevent'
 }
 
 /**
@@ -171,6 +176,7 @@ const authProblems: Record<Auth, readonly ProblemCode[]> = {
   api_key_or_credential: [...keyProblems, ...presentationProblems],
   api_key_and_credential: [...keyProblems, ...headerProblems],
   operator_key: keyProblems,
+  sender_token: ['token_invalid'],
 }
 
 /** Completes the definition of an endpoint with derived values. */
@@ -180,13 +186,14 @@ export function endpoint<const Facts extends EndpointFacts>(facts: Facts): Endpo
     ...authProblems[facts.auth],
     ...(facts.idempotency ? (['idempotency_conflict'] as const) : []),
   ])
-  const { body, form } = facts.request
+  const { body, form, securityEvent } = facts.request
   return {
     ...facts,
     bodyBytesMax: facts.bodyBytesMax ?? limits.request_body_bytes_usual_max,
     bodyTypes: [
       ...(body ? ['application/json'] : []),
       ...(form ? ['application/x-www-form-urlencoded'] : []),
+      ...(securityEvent ? ['application/secevent+jwt'] : []),
     ],
     problems: problemCodes.filter(
       (code) => given.has(code) && !(generalProblems as readonly ProblemCode[]).includes(code),

@@ -8,6 +8,7 @@ import { issuingEndpoints } from './issuing.ts'
 import { protectedEndpoints } from './protected-action.ts'
 import { revocationEndpoints } from './revocation.ts'
 import { signInEndpoints } from './sign-in.ts'
+import { signalEndpoints } from './signals.ts'
 import { siteListEndpoints } from './site-lists.ts'
 import { siteEndpoints } from './sites.ts'
 import { tokenEndpoints } from './tokens.ts'
@@ -27,6 +28,7 @@ export const endpoints = Object.freeze({
   ...issuingEndpoints,
   ...signInEndpoints,
   ...feedEndpoints,
+  ...signalEndpoints,
   ...siteEndpoints,
   ...issuerEndpoints,
   ...apiKeyEndpoints,

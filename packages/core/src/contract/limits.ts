@@ -45,6 +45,7 @@ export const limits = Object.freeze({
   request_body_bytes_max: 64 * KIB,
   request_body_bytes_usual_max: 16 * KIB,
   request_body_bytes_small_max: 4 * KIB,
+  signal_body_bytes_max: 12 * KIB,
   request_body_members_max: BODY_MEMBERS_MAX,
   request_parameters_max: 128,
   url_bytes_max: 8 * KIB,
@@ -118,7 +119,7 @@ export const limits = Object.freeze({
 export interface RateLimit {
   readonly requests: number
   readonly window_seconds: number
-  readonly per: 'address' | 'api_key'
+  readonly per: 'address' | 'api_key' | 'sender'
   readonly counts: 'requests' | 'failures'
 }
 
@@ -133,6 +134,7 @@ export const rateLimits = Object.freeze({
   sign_in_start: { ...perAddress, requests: 300, counts: 'requests' },
   failed_presentation: { ...perAddress, requests: 600, counts: 'failures' },
   key: { window_seconds: 10, per: 'api_key', requests: 20_000, counts: 'requests' },
+  signal: { window_seconds: 10, per: 'sender', requests: 5000, counts: 'requests' },
 } as const satisfies Record<string, RateLimit>)
 
 /**

@@ -23,6 +23,8 @@ export interface ProblemMembers {
   readonly triesLeft?: number | undefined
   /** Only if the status differs from the table, as in forward-auth. */
   readonly status?: number | undefined
+  /** The error code of RFC 8935 §2.4, where security events are received. */
+  readonly err?: string | undefined
 }
 
 /** RFC 9457 problem details with the members of this service. */
@@ -37,6 +39,8 @@ export interface ProblemBody {
   required_scope?: string[]
   retry_after?: number
   tries_left?: number
+  err?: string
+  description?: string
 }
 
 /** The body of an error. Undefined members are left out. */
@@ -55,6 +59,7 @@ export function problemBody(code: ProblemCode, members: ProblemMembers): Problem
   if (members.requiredScope !== undefined) body.required_scope = [...members.requiredScope]
   if (members.retryAfterSeconds !== undefined) body.retry_after = members.retryAfterSeconds
   if (members.triesLeft !== undefined) body.tries_left = members.triesLeft
+  if (members.err !== undefined) Object.assign(body, { err: members.err, description: body.detail })
   return body
 }
 

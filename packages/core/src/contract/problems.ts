@@ -85,6 +85,22 @@ const table = {
       'The code or offer is unknown, expired or used, or the code_verifier does not match its challenge.',
     remedy: 'Start again. A code works once, and only with the code_verifier of its sign-in.',
   },
+  signal_invalid: {
+    status: 400,
+    title: 'Invalid signal',
+    meaning:
+      'The signal is not valid here: its sender is not registered, its token is malformed, expired or of another type, its signature, audience or events are wrong, or its jti was used for another signal.',
+    remedy:
+      'Check that the sender is registered with its issuer, keys and audience, and send a new signed token.',
+  },
+  signal_subject_unmapped: {
+    status: 400,
+    title: 'Subject of the signal unknown',
+    meaning:
+      'The signal is valid, but its subject names no user or session of this site, so nothing was revoked.',
+    remedy:
+      'Send a subject in the form that the sender is registered with. For a logout with sid only, set session_claim of the issuer.',
+  },
 
   credential_missing: {
     ...guardProblems.credential_missing,
@@ -326,6 +342,14 @@ const table = {
     ...guardProblems.revocation_view_stale,
     meaning: 'The revocation data of the verifier is stale, so it rejects every request.',
     remedy: 'Retry after Retry-After seconds.',
+  },
+  signal_keys_unavailable: {
+    status: 503,
+    title: 'Keys of the sender unavailable',
+    meaning:
+      'The keys that verify the signal could not be loaded, so nothing was revoked. The signal may be valid.',
+    remedy: 'Send the signal again after Retry-After seconds, and check jwks_uri of the sender.',
+    retryable: true,
   },
   overloaded: {
     ...guardProblems.overloaded,

@@ -50,8 +50,8 @@ export const auditRowSchema = z
     audit_id: madeId,
     at: time,
     actor: z.strictObject({
-      type: z.enum(['operator', 'api_key', 'holder', 'page', 'service']),
-      id: z.string().nullable().meta({ description: 'key_id or credential_id; never a secret.' }),
+      type: z.enum(['operator', 'api_key', 'holder', 'page', 'sender', 'service']),
+      id: z.string().nullable().meta({ description: 'key_id, credential_id or the issuer of a signal; never a secret.' }),
     }),
     action: z.string().meta({ examples: ['user.revoke'] }),
     target: z

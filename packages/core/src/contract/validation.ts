@@ -3,6 +3,7 @@ import { limits } from './limits.ts'
 import type { FieldError } from './problem-body.ts'
 import { type ProblemCode, problemCodes, problems } from './problems.ts'
 import { isLine } from './text.ts'
+import { securityEventErrors } from './vocabulary.ts'
 
 /** The part of a request that a schema was applied to. */
 export type RequestPart = 'params' | 'query' | 'headers' | 'body'
@@ -123,5 +124,13 @@ export const problemDetailsSchema = z
     tries_left: z.int().min(0).max(limits.sign_in_tries_max).optional().meta({
       description: 'Only at /auth/present: the number of remaining tries for this sign-in.',
     }),
+    err: z
+      .enum(securityEventErrors)
+      .optional()
+      .meta({ description: 'Only where security events are received: the error code of RFC 8935.' }),
+    description: z
+      .string()
+      .optional()
+      .meta({ description: 'Only where security events are received: the same as detail.' }),
   })
   .meta({ id: 'Problem' })

@@ -6,7 +6,13 @@ import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
 
 /** The format of a body; `none` when there is no body. */
-export type BodyForm = 'json' | 'form' | 'none'
+export type BodyForm = 'json' | 'form' | 'secevent' | 'none'
+
+const BODY_FORMS: Readonly<Record<string, BodyForm>> = {
+  'application/json': 'json',
+  'application/x-www-form-urlencoded': 'form',
+  'application/secevent+jwt': 'secevent',
+}
 
 const CHARSET = /^charset\s*=\s*(?:utf-8|"utf-8")$/
 
@@ -35,7 +41,7 @@ export function requireBodyForm(raw: IncomingMessage, endpoint: MountedEndpoint)
     )
   }
   if (Number(length ?? 0) > endpoint.bodyBytesMax) throw tooLarge(endpoint)
-  return mediaType === 'application/json' ? 'json' : 'form'
+  return BODY_FORMS[mediaType] ?? 'none'
 }
 
 /**
@@ -113,13 +119,16 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Parses a form. Throws when a parameter is repeated. */
 export function parseFormBody(bytes: Uint8Array): Record<string, unknown> {
-  let text: string
+  return parseQuery(decodeText(bytes), [])
+}
+
+/** Throws `request_malformed` unless the body is UTF-8. */
+export function decodeText(bytes: Uint8Array): string {
   try {
-    text = utf8.decode(bytes)
+    return utf8.decode(bytes)
   } catch {
-    throw new Problem('request_malformed', 'The form is not UTF-8. Send UTF-8.')
+    throw new Problem('request_malformed', 'The body is not UTF-8. Send UTF-8.')
   }
-  return parseQuery(text, [])
 }
 
 /** Parses the parameters of a query or form; only those in `lists` may be repeated. */

@@ -18,7 +18,7 @@ import type * as z from 'zod'
 import type { Caller } from '../answer.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
-import { type BodyForm, parseJsonBody, parseQuery } from './body.ts'
+import { type BodyForm, decodeText, parseJsonBody, parseQuery } from './body.ts'
 import type { Form, GivenKey } from './given-key.ts'
 import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
@@ -147,6 +147,8 @@ export function validateBody(exchange: Exchange): Pick<Exchange, 'body' | 'crede
   // All members of an optional body are optional.
   if (bytes === undefined) return { body: request.bodyOptional ? {} : undefined, credentialBody: undefined }
   if (form !== undefined) return { body: validatePart(request.form, form, 'body'), credentialBody: undefined }
+  if (exchange.bodyForm === 'secevent')
+    return { body: validatePart(request.securityEvent, decodeText(bytes), 'body'), credentialBody: undefined }
   const json = parseJsonBody(bytes)
   const body = validatePart(request.body, json.members, 'body')
   return { body, credentialBody: auth === 'credential_in_body' || auth === 'page' ? json : undefined }

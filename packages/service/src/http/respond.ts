@@ -59,6 +59,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
     status: number,
     requestId: string,
     retryAfterSeconds: number | undefined,
+    err: string | undefined,
   ) =>
     problemBody(code, {
       baseUrl,
@@ -69,6 +70,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       retryAfterSeconds,
       triesLeft: facts.triesLeft,
       status,
+      err,
     })
   return {
     answer({ status, body, contentType, headers, stream }, endpoint, requestId) {
@@ -92,6 +94,8 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       const status = endpoint?.errorFormat === 'proxy' ? forwardAuthStatus(code) : problems[code].status
       const mustWait = status === 429 || status === 503
       const retryAfterSeconds = mustWait ? (facts.retryAfterSeconds ?? RETRY_AFTER_SECONDS) : undefined
+      const isEvent = endpoint?.errorFormat === 'secevent' && status < 500
+      const err = isEvent ? (facts.err ?? 'invalid_request') : undefined
       const challenge = challengeFor(code, status)
       const again = wanted?.isRepeatable && problems[code].retryable ? { again: '' } : {}
       const page = wanted && (facts.page ?? problemPage(code, requestId, messages, again))
@@ -113,7 +117,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
         body:
           page !== undefined
             ? String(page.body)
-            : JSON.stringify(toProblemBody(problem, status, requestId, retryAfterSeconds)),
+            : JSON.stringify(toProblemBody(problem, status, requestId, retryAfterSeconds, err)),
       }
     },
   }
