@@ -21,6 +21,7 @@ const needs: Record<Auth, string> = {
   api_key_or_credential: 'X-API-Key, or the credential itself',
   api_key_and_credential: 'X-API-Key of the proxy, and the credential or token of its caller',
   operator_key: 'X-API-Key of an operator',
+  sender_token: 'a JWT of a registered sender in Authorization',
 }
 
 /** Built once: it is 394 KB and takes about 170 ms to build. */

@@ -155,6 +155,21 @@ export const macTables = {
     ],
     uncovered: { killed_at: TAKES_AWAY, used_at: TAKES_AWAY },
   },
+  // A planted row would make the service acknowledge a signal without acting on it.
+  signals: {
+    key: ['site_id', 'issuer', 'jti'],
+    columns: [
+      'site_id',
+      'issuer',
+      'jti',
+      'type',
+      'body_sha256',
+      'outcome',
+      'received_at',
+      'expires_at',
+    ],
+    uncovered: {},
+  },
 } as const satisfies Readonly<Record<string, MacTable>>
 
 export type MacTableName = keyof typeof macTables

@@ -12,6 +12,7 @@ import { openSignIns } from './0011-open-sign-ins.ts'
 import { leases } from './0012-leases.ts'
 import { rowsPutBack } from './0013-rows-put-back.ts'
 import { cutOffs } from './0014-cut-offs.ts'
+import { signals } from './0015-signals.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -30,4 +31,5 @@ export const migrations: readonly Migration[] = [
   leases,
   rowsPutBack,
   cutOffs,
+  signals,
 ]

@@ -19,6 +19,7 @@ import * as reinstatements from './reinstatements.ts'
 import * as revocations from './revocations.ts'
 import * as secrets from './secrets.ts'
 import * as signIns from './sign-ins.ts'
+import * as signals from './signals.ts'
 import * as singleUse from './single-use.ts'
 import * as sites from './sites.ts'
 import * as time from './time.ts'
@@ -51,6 +52,7 @@ const portOperations = {
   ...revocations,
   ...secrets,
   ...signIns,
+  ...signals,
   ...singleUse,
   ...sites,
   ...time,

@@ -17,7 +17,7 @@ const LEASES_KEPT_MS = 86_400_000
 
 /**
  * Removes a batch of expired rows: tokens, sign-ins, offers, used-once names, idempotency keys, old
- * deliveries, streams of vanished nodes. Never anything of the log. True when there may be more.
+ * signals and deliveries, streams of vanished nodes. Never anything of the log. True when there may be more.
  */
 export function* purgeExpired(nowMs: number): Transaction<boolean> {
   const statements = [
@@ -32,6 +32,7 @@ export function* purgeExpired(nowMs: number): Transaction<boolean> {
       ([table, name]) =>
         `DELETE FROM ${table} WHERE ${name} IN (SELECT ${name} FROM ${table} WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one`,
     ),
+    'DELETE FROM signals WHERE (site_id, issuer, jti) IN (SELECT site_id, issuer, jti FROM signals WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one',
     'DELETE FROM idempotency_keys WHERE (owner, sha256) IN (SELECT owner, sha256 FROM idempotency_keys WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one',
     `DELETE FROM deliveries WHERE delivery_id IN
        (SELECT delivery_id FROM deliveries WHERE created_at <= $1 - ${DELIVERIES_KEPT_MS} AND status <> 'pending' LIMIT $2) RETURNING 1 AS one`,
