@@ -8,11 +8,14 @@ import type { FeedServer } from './feed/feed-server.ts'
 import type { Snapshots } from './feed/snapshots.ts'
 import type { VerifierClocks } from './feed/verifier-clocks.ts'
 import type { VerifierRegistry } from './feed/verifier-registry.ts'
+import type { RateLimiter } from './http/rate-limiter.ts'
 import type { ApiKeys } from './keys/api-keys.ts'
 import type { ServiceKeys } from './keys/service-keys.ts'
 import type { HeadWatch } from './log/head-watch.ts'
 import type { LiveViews } from './log/live-views.ts'
 import type { Meters } from './meters.ts'
+import type { SenderKeys } from './signals/sender-keys.ts'
+import type { FindSenders } from './signals/senders.ts'
 import type { Store } from './store/store.ts'
 import type { Clock } from './time/clock.ts'
 
@@ -36,6 +39,8 @@ export interface Deps {
   readonly feeds: FeedServer
   readonly verifiers: VerifierRegistry
   readonly verifierClocks: VerifierClocks
+  readonly rateLimiter: RateLimiter
+  readonly signals: { readonly findSenders: FindSenders; readonly keys: SenderKeys }
   readonly meters: Meters
   readonly log: Logger
 }

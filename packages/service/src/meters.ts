@@ -1,5 +1,6 @@
 import type { Allow } from '@countersign/core'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { SignalOutcome, SignalType } from './store/operations/signals.ts'
 
 /**
  * Metrics for Prometheus. Labels are endpoint ids, codes and site ids, never text that a caller can
@@ -11,6 +12,8 @@ export interface Meters {
   problem(endpoint: string, code: string): void
   /** A decision about a credential or token: `allowed`, or the code of its denial. */
   verdict(siteId: string, presented: Allow['presented'], outcome: string): void
+  /** A signal of an identity provider has arrived. */
+  signal(type: SignalType, outcome: SignalOutcome | 'repeated' | 'unmapped' | 'rejected' | 'failed'): void
   /** A row of the store was found whose MAC is missing or wrong. */
   rowForged(table: string): void
   /** How fresh this node's view is; called when metrics are read. */
@@ -82,6 +85,9 @@ export function createMeters(): Meters {
     'Attempts to send to webhooks, by outcome.',
     ['outcome'],
   )
+  const signalHelp =
+    'Signals of identity providers by type and outcome. unmapped (no such user or session) and failed (keys or store unavailable) are alarms.'
+  const signals = counter('countersign_signals_total', signalHelp, ['type', 'outcome'])
   const endHelp =
     'Ended feed streams by reason: slow (did not read), silent (did not acknowledge), or another.'
   const streamEnds = counter('countersign_feed_streams_ended_total', endHelp, ['reason'])
@@ -121,6 +127,7 @@ export function createMeters(): Meters {
         () => ask().position,
       )
     },
+    signal: (type, outcome) => signals.inc({ type, outcome }),
     cursorAhead: () => cursorsAhead.inc(),
     rowForged: (table) => forged.inc({ table }),
     streamEnded: (why) => streamEnds.inc({ reason: why }),

@@ -23,6 +23,7 @@ import { HeadWatch } from './log/head-watch.ts'
 import { LiveViews } from './log/live-views.ts'
 import { createMeters } from './meters.ts'
 import { adminRoutes } from './routes/admin.ts'
+import { createSenderKeys } from './signals/sender-keys.ts'
 import { openStore } from './store/open.ts'
 import { startPurging } from './store/start-purging.ts'
 import { openClock } from './time/clock.ts'
@@ -124,6 +125,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     // Receipts of other nodes include this node from now on, so it must not give out older heads.
     if (views.readiness().ready) await views.waitFor(await store.logPosition())
     verifiers.applied(views.position)
+    const rateLimiter = createRateLimiter(config.rateLimits)
     const deps: Deps = {
       config,
       store,
@@ -141,6 +143,14 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       feeds: keep(new FeedServer({ store, views, clock, keys, ages, verifiers, log })),
       verifiers,
       verifierClocks,
+      rateLimiter,
+      signals: {
+        findSenders: async () => [],
+        keys: createSenderKeys(
+          async () => ({ fault: '' }),
+          () => clock.clocks().monotonicMs,
+        ),
+      },
       meters,
       log,
     }
@@ -153,7 +163,6 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(startIssuerRefresh(deps))
     keep(startPurging(deps))
     keep(startWebhookSender(deps, { allowLoopback: config.mode === 'development' }))
-    const rateLimiter = createRateLimiter(config.rateLimits)
     const admin =
       config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, rateLimiter))
     const app = keep(createApp(deps, { sharesPort, rateLimiter }))

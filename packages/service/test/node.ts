@@ -20,6 +20,7 @@ import { createTokenFinder } from '../src/access/token-finder.ts'
 import type { Caller } from '../src/answer.ts'
 import { createApp } from '../src/app.ts'
 import type { Deps } from '../src/deps.ts'
+import { createRateLimiter } from '../src/http/rate-limiter.ts'
 import { LiveViews } from '../src/log/live-views.ts'
 import { createLogger } from '../src/logger.ts'
 import type { ApiKey } from '../src/store/operations/api-keys.ts'
@@ -156,7 +157,8 @@ export async function openNode(
     nonces: createStoreNonces(store),
     tokens: createTokenFinder(store),
     seen: createSeenCredentials({ store, nowMs: () => clock.nowMs(), log: quiet, delayMs: 3_600_000 }),
-    meters: { verdict: () => {}, request: () => {}, problem: () => {} },
+    meters: { verdict: () => {}, request: () => {}, problem: () => {}, signal: () => {} },
+    rateLimiter: createRateLimiter(UNLIMITED as Deps['config']['rateLimits']),
     feeds: { close: async () => {}, dropKey: () => {} },
     verifiers: { close: async () => {}, receipt: async () => NO_RECEIPT },
     log: createLogger('silent'),

@@ -51,7 +51,10 @@ export const auditRowSchema = z
     at: time,
     actor: z.strictObject({
       type: z.enum(['operator', 'api_key', 'holder', 'page', 'sender', 'service']),
-      id: z.string().nullable().meta({ description: 'key_id, credential_id or the issuer of a signal; never a secret.' }),
+      id: z
+        .string()
+        .nullable()
+        .meta({ description: 'key_id, credential_id or the issuer of a signal; never a secret.' }),
     }),
     action: z.string().meta({ examples: ['user.revoke'] }),
     target: z

@@ -218,6 +218,8 @@ function toCost({ bodyBytes, bodyPieces, lines }: RawRequest): number {
   return 1 + Math.floor((bodyBytes + credentialChars) / COST_BYTES) + Math.floor(bodyPieces / COST_PIECES)
 }
 
+/** Any caller can name an unknown key of a sender, so a signal without its key is counted too. */
 function isCallersFault(error: unknown): boolean {
-  return error instanceof Problem && problems[error.code].status < 500 && error.code !== 'rate_limited'
+  if (!(error instanceof Problem) || error.code === 'rate_limited') return false
+  return problems[error.code].status < 500 || error.code === 'signal_keys_unavailable'
 }

@@ -17,6 +17,7 @@ import { addIssuer, changeIssuer, changeIssuerKey, getIssuer, listIssuers } from
 import { createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { propagationReceipt } from './api/sites/propagation.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
+import { receiveEvent, receiveLogout, receiveTokenRevocation } from './api/sites/signals.ts'
 import { snapshot } from './api/sites/snapshot.ts'
 import { listTokens } from './api/sites/tokens.ts'
 import { resolveUser } from './api/sites/users/resolve.ts'
@@ -85,6 +86,9 @@ export const routes: Routes = {
   propagation_receipt: propagationReceipt,
   list_verifiers: listVerifiers,
   dismiss_verifier: dismissVerifier,
+  receive_logout: receiveLogout,
+  receive_token_revocation: receiveTokenRevocation,
+  receive_event: receiveEvent,
   create_site: createSite,
   list_sites: listSites,
   read_site: readSite,

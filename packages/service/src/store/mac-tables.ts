@@ -158,16 +158,7 @@ export const macTables = {
   // A planted row would make the service acknowledge a signal without acting on it.
   signals: {
     key: ['site_id', 'issuer', 'jti'],
-    columns: [
-      'site_id',
-      'issuer',
-      'jti',
-      'type',
-      'body_sha256',
-      'outcome',
-      'received_at',
-      'expires_at',
-    ],
+    columns: ['site_id', 'issuer', 'jti', 'type', 'body_sha256', 'outcome', 'received_at', 'expires_at'],
     uncovered: {},
   },
 } as const satisfies Readonly<Record<string, MacTable>>

@@ -38,6 +38,7 @@ const ACTORS: Readonly<Record<string, AuditBody['actor']['type']>> = {
   holder: 'holder',
   user: 'holder',
   page: 'page',
+  sender: 'sender',
 }
 
 /** As written by `auditContext`: what kind of actor and, after a colon, which. */

@@ -1,0 +1,133 @@
+import {
+  fitsAlgorithm,
+  type JsonObject,
+  type JwtKey,
+  type OAuthIssuer,
+  parseJwtKey,
+  type SiteId,
+  type UnverifiedJwt,
+  verifyJwtSignature,
+} from '@countersign/core'
+import { BoundedMap } from '../bounded-map.ts'
+import type { SignalSender } from './senders.ts'
+
+export interface SenderKey {
+  readonly kid: string | undefined
+  readonly key: JwtKey
+}
+
+/** Fetches a key set with bounds on size, time and address. `fault` says why there is none. */
+export type FetchKeySet = (
+  jwksUri: string,
+  siteId: SiteId,
+) => Promise<{ readonly keys: readonly SenderKey[] } | { readonly fault: string }>
+
+/** `unavailable`: whether the signature is valid cannot be said now. */
+export type SignatureCheck = 'valid' | 'invalid' | 'unavailable'
+
+/** Verifies tokens of senders. One for each node; it keeps fetched key sets. */
+export interface SenderKeys {
+  check(
+    jwt: UnverifiedJwt,
+    sender: SignalSender,
+    issuer: OAuthIssuer,
+    siteId: SiteId,
+  ): Promise<SignatureCheck>
+}
+
+interface KeptSet {
+  /** Undefined: it could never be fetched. */
+  keys: readonly SenderKey[] | undefined
+  fetchedMs: number
+  triedMs: number
+  fetching: Promise<void> | undefined
+}
+
+/** No key set is fetched for a token with another algorithm. */
+const ALGORITHMS: ReadonlySet<unknown> = new Set(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'])
+const SETS_MAX = 1000
+const REFRESH_MS = 5 * 60_000
+/** Between two attempts, for unknown keys and after failures. */
+const RETRY_MS = 10_000
+/** As for the key sets of OAuth issuers: then a set that cannot be refreshed is not used. */
+const STALE_MS_MAX = 24 * 3_600_000
+
+/** `monotonicMs` is a clock that never runs back. */
+export function createSenderKeys(fetchKeySet: FetchKeySet, monotonicMs: () => number): SenderKeys {
+  const sets = new BoundedMap<string, KeptSet>(SETS_MAX)
+
+  const refresh = (kept: KeptSet, jwksUri: string, siteId: SiteId): Promise<void> => {
+    kept.fetching ??= (async () => {
+      const startedMs = monotonicMs()
+      kept.triedMs = startedMs
+      const fetched = await fetchKeySet(jwksUri, siteId).catch(() => ({ fault: 'it could not be fetched' }))
+      if ('keys' in fetched) Object.assign(kept, { keys: fetched.keys, fetchedMs: startedMs })
+      kept.fetching = undefined
+    })()
+    return kept.fetching
+  }
+
+  const findKept = (name: string): KeptSet => {
+    const never = Number.NEGATIVE_INFINITY
+    const kept = sets.get(name) ?? { keys: undefined, fetchedMs: never, triedMs: never, fetching: undefined }
+    sets.set(name, kept)
+    return kept
+  }
+
+  const loadKeys = async (kept: KeptSet, jwksUri: string, siteId: SiteId, isUnknown: boolean) => {
+    const isOld = isUnknown || monotonicMs() - kept.fetchedMs >= REFRESH_MS
+    const mayTry = kept.fetching !== undefined || monotonicMs() - kept.triedMs >= RETRY_MS
+    if (isOld && mayTry) await refresh(kept, jwksUri, siteId)
+    return monotonicMs() - kept.fetchedMs < STALE_MS_MAX ? (kept.keys ?? []) : []
+  }
+
+  const checkFetched = async (jwt: UnverifiedJwt, jwksUri: string, siteId: SiteId) => {
+    const askedMs = monotonicMs()
+    const kept = findKept(`${siteId} ${jwksUri}`)
+    // A key that is known decides. For an unknown one the set is fetched again.
+    for (const isUnknown of [false, true]) {
+      const key = findFitting(jwt, await loadKeys(kept, jwksUri, siteId, isUnknown))
+      if (key !== undefined) return (await verifyJwtSignature(jwt, key)) ? 'valid' : 'invalid'
+    }
+    // Only a set that was fetched after the token had arrived proves that there is no such key.
+    return kept.fetchedMs >= askedMs ? 'invalid' : 'unavailable'
+  }
+
+  return {
+    async check(jwt, { keys }, issuer, siteId) {
+      if (!ALGORITHMS.has(jwt.header.alg)) return 'invalid'
+      if (keys !== undefined && 'jwksUri' in keys) return checkFetched(jwt, keys.jwksUri, siteId)
+      const known = keys === undefined ? findUsableKeys(jwt, issuer) : parseKeySet(keys.jwks)
+      const key = findFitting(jwt, known)
+      return key !== undefined && (await verifyJwtSignature(jwt, key)) ? 'valid' : 'invalid'
+    },
+  }
+}
+
+/** The keys of a key set that can verify signatures. Others are left out. */
+export function parseKeySet(jwks: readonly JsonObject[]): readonly SenderKey[] {
+  return jwks.flatMap((jwk) => {
+    const key = parseJwtKey(jwk)
+    const { kid } = jwk
+    return key === undefined ? [] : [{ key, kid: typeof kid === 'string' ? kid : undefined }]
+  })
+}
+
+/** Retired keys verify what was signed before, compromised keys nothing. */
+function findUsableKeys({ claims }: UnverifiedJwt, { keys }: OAuthIssuer): readonly SenderKey[] {
+  const { iat } = claims
+  return [...keys.values()].filter(
+    ({ status, changedAtMs = Number.NEGATIVE_INFINITY }) =>
+      status === 'active' || (status === 'retired' && typeof iat === 'number' && iat * 1000 < changedAtMs),
+  )
+}
+
+/** A token without `kid` fits only if exactly one key has its algorithm. */
+function findFitting({ header }: UnverifiedJwt, keys: readonly SenderKey[]): JwtKey | undefined {
+  const { alg, kid } = header
+  if (kid !== undefined && typeof kid !== 'string') return undefined
+  const [found, ...others] = keys.filter(
+    (each) => (kid === undefined || each.kid === kid) && fitsAlgorithm(each.key, alg),
+  )
+  return others.length === 0 ? found?.key : undefined
+}
