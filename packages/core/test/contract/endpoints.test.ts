@@ -36,6 +36,9 @@ GET /api/sites/{site_id}/snapshot 200
 GET /api/sites/{site_id}/feed 200
 POST /api/sites/{site_id}/feed/ack 204
 GET /api/sites/{site_id}/propagation 200
+POST /api/sites/{site_id}/signals/logout 200
+POST /api/sites/{site_id}/signals/token-revocation 204
+POST /api/sites/{site_id}/signals/events 202
 POST /api/sites 201
 GET /api/sites 200
 GET /api/sites/{site_id} 200
@@ -148,8 +151,15 @@ describe('endpoints', () => {
     const forms = endpointList
       .filter(({ bodyTypes }) => bodyTypes.includes('application/x-www-form-urlencoded'))
       .map(({ id }) => id)
-    expect(forms.sort()).toEqual(['introspect', 'present', 'revoke_token', 'sign_in_callback_by_form'])
+    expect(forms.sort()).toEqual([
+      'introspect',
+      'present',
+      'receive_logout',
+      'revoke_token',
+      'sign_in_callback_by_form',
+    ])
     expect(endpoints.exchange_proof.bodyTypes).toEqual(['application/json'])
+    expect(endpoints.receive_event.bodyTypes).toEqual(['application/secevent+jwt'])
     expect(endpoints.read_site.bodyTypes).toEqual([])
   })
 

@@ -84,6 +84,7 @@ describe('limits', () => {
       sign_in_start: [300, 10, 'address'],
       failed_presentation: [600, 10, 'address'],
       key: [20_000, 10, 'api_key'],
+      signal: [5000, 10, 'sender'],
     })
   })
 })

@@ -123,6 +123,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     label: 'old',
   },
   change_issuer_key: { status: 'retired' },
+  receive_token_revocation: { sub_id: { format: 'iss_sub', iss: 'https://idp.example', sub: 'alice' } },
   create_key: { permissions: ['tokens:introspect', 'feed:read'], label: 'ci', expires_in_seconds: 2 },
   create_webhook: { url: 'https://hooks.example/in', kinds: ['user.revoked'] },
 }

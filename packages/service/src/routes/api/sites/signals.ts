@@ -18,7 +18,7 @@ export const receiveTokenRevocation: Route<'receive_token_revocation'> = async (
   const [, token] = /^Bearer ([\w.-]+)$/i.exec(lines('authorization')?.[0] ?? '') ?? []
   if (token === undefined)
     throw new Problem('token_invalid', 'The request has no token of its sender. Send it in Authorization.')
-  const subject = (body.sub_id ?? null) as JsonValue
+  const subject = body.sub_id as JsonValue
   const siteId = params.site_id
   await receiveSignal(deps, { siteId, type: 'token_revocation', token, subject, requestId })
   return { status: 204 }
