@@ -74,6 +74,8 @@ export const keyOf = (siteId: SiteId): Caller => ({
 export interface Ask {
   readonly caller?: Caller
   readonly body?: unknown
+  /** The body as it is sent, in place of JSON; its content-type is one of the fields. */
+  readonly text?: string
   readonly params?: Readonly<Record<string, string>>
   readonly query?: string
   readonly fields?: Readonly<Record<string, string>>
@@ -262,13 +264,14 @@ function clockAt(ms: number): ClockDouble {
 /** The request on the wire. */
 async function sent(
   id: EndpointId,
-  { body, params = {}, query: asked = '', holder, nonce, ...ask }: Ask,
+  { body, text, params = {}, query: asked = '', holder, nonce, ...ask }: Ask,
   nowMs: number,
 ) {
   const { method, path: template } = endpoints[id]
   const query = asked === '' || asked.startsWith('?') ? asked : `?${asked}`
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ''))
-  const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+  const content = text ?? (body === undefined ? undefined : JSON.stringify(body))
+  const bytes = content === undefined ? undefined : Buffer.from(content)
   const fields: Record<string, string> = { 'x-request-id': 'req_1', ...ask.fields }
   if (ask.preferWaitSeconds !== undefined) fields.prefer = `wait=${ask.preferWaitSeconds}`
   if (holder !== undefined) {
