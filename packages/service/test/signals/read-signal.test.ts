@@ -180,7 +180,7 @@ describe('is rejected', () => {
   })
 
   test.each(TYPES)('a %s at the wrong time', async (type) => {
-    for (const iat of [undefined, '1', 1.5, -1, 1e300])
+    for (const iat of [undefined, '1', 1.5, -1, 1e12])
       expect(await read(type, { claims: { iat } })).toMatch(/^iat must/)
     expect(await read(type, { claims: { iat: AT + 11 } })).toMatch(/future/)
     expect(await read(type, { claims: { iat: AT + 10 } })).toHaveProperty('jti')

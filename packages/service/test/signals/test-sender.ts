@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { JsonObject, SiteId } from '@countersign/core'
+import { type JsonObject, type OAuthIssuerState, parseJwtKey, type SiteId } from '@countersign/core'
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
 import type { SignalType } from '../../src/store/operations/signals.ts'
 import type { AdminNode } from '../admin-node.ts'
@@ -105,4 +105,26 @@ export function send(
     body: { sub_id: subId },
     fields: { authorization: `Bearer ${token}` },
   })
+}
+
+/** Makes the site trust the identity provider as an OAuth issuer with these keys. */
+export async function trustIdp(
+  node: AdminNode,
+  siteId: SiteId,
+  signers: readonly TestSigner[],
+  changes: Partial<OAuthIssuerState> = {},
+): Promise<void> {
+  const view = node.deps.views.view(siteId)
+  const keys = new Map()
+  for (const { jwk, kid } of signers) {
+    const key = parseJwtKey(jwk)
+    keys.set(kid, { id: kid, kid, key, status: 'active', changedAtMs: undefined })
+  }
+  const issuer = {
+    issuer: IDP,
+    keys,
+    policy: { sessionClaim: changes.session_claim ?? undefined },
+    userRefFromSubject: changes.user_ref_from_subject ?? false,
+  }
+  Object.assign(view as object, { oauthIssuer: (name: string) => (name === IDP ? issuer : undefined) })
 }
