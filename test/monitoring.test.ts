@@ -28,6 +28,7 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
   meters.streamEnded('slow')
   meters.webhookAttempt('delivered')
   meters.rowForged('tokens')
+  meters.signal('logout', 'signed_out')
   const found = new Map<string, Set<string>>()
   for (const [, name = '', labels = ''] of (await meters.text()).matchAll(
     /^(countersign_\w+)(?:\{(.*)\})? /gm,
@@ -52,7 +53,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   endpoint: endpointList.map(({ id }) => id),
   code: problemCodes,
   presented: ['credential', 'bearer'],
-  outcome: ['delivered', 'again', 'failed'],
+  outcome: ['delivered', 'again', 'failed', 'unmapped'],
   reason: ['gone', 'slow', 'key', 'stale', 'log', 'shutdown'],
 }
 

@@ -144,7 +144,7 @@ async function verifySenders(
   throw invalid(type, 'no key of the sender verifies its signature', 'invalid_key')
 }
 
-/** Whether the token is meant for this site. Of a token revocation, `aud` is the endpoint itself. */
+/** Whether the token is meant for this site. For a token revocation, `aud` is the endpoint. */
 function isAddressed(
   { claims }: UnverifiedJwt,
   sender: SignalSender,

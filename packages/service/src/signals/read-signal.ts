@@ -38,8 +38,8 @@ const JTI = /^[\x21-\x7e]{1,256}$/
 const EVENT_NAME = /^[\x21-\x7e]{1,256}$/
 
 /**
- * The signal that a token states, or what is wrong with it. `subject` is `sub_id` of the body, where
- * the token only authenticates the sender. Does not look at the signature or the audience.
+ * The signal that a token states, or what is wrong with it. `subject` is `sub_id` of the body,
+ * where the token only authenticates the sender. Does not look at the signature or the audience.
  */
 export function readSignal(
   type: SignalType,

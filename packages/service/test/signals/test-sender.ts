@@ -3,7 +3,6 @@ import { type JsonObject, type OAuthIssuerState, parseJwtKey, type SiteId } from
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
 import type { SignalType } from '../../src/store/operations/signals.ts'
 import type { AdminNode } from '../admin-node.ts'
-import type { Told } from '../node.ts'
 import { NOW } from '../party.ts'
 
 export const IDP = 'https://idp.example/realms/acme'
@@ -86,7 +85,7 @@ export function send(
   siteId: SiteId,
   token: string,
   subId: unknown = { format: 'iss_sub', iss: IDP, sub: 'alice' },
-): Promise<Told> {
+): ReturnType<AdminNode['ask']> {
   const params = { site_id: siteId }
   if (type === 'logout')
     return node.ask('receive_logout', {

@@ -7,8 +7,8 @@ import { exec, type Row, read, rows, type Transaction } from '../transaction.ts'
 /** Who makes a change, and when. */
 export interface AuditContext {
   /**
-   * `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>`, `sender:<issuer>` or `system`; an
-   * operator at the command line is `operator`.
+   * `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>`, `sender:<issuer>` or `system`;
+   * an operator at the command line is `operator`.
    */
   readonly actor: string
   readonly atMs: number

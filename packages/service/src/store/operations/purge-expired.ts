@@ -16,8 +16,9 @@ const NODES_KEPT_MS = 3_600_000
 const LEASES_KEPT_MS = 86_400_000
 
 /**
- * Removes a batch of expired rows: tokens, sign-ins, offers, used-once names, idempotency keys, old
- * signals and deliveries, streams of vanished nodes. Never anything of the log. True when there may be more.
+ * Removes a batch of expired rows: tokens, sign-ins, offers, used-once names, idempotency keys,
+ * signals, old deliveries, streams of vanished nodes. Never anything of the log. True when there
+ * may be more.
  */
 export function* purgeExpired(nowMs: number): Transaction<boolean> {
   const statements = [

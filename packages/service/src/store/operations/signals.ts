@@ -7,7 +7,7 @@ import { cutOff } from './cut-offs.ts'
 import { revokeCredential, revokeUser } from './revocations.ts'
 import { credentialLock, userLock } from './shared/chain-locks.ts'
 import { insertRow, requireIntact } from './shared/mac-rows.ts'
-import { recordAudit } from './shared/record-audit.ts'
+import { AUDIT_REJECTED, recordAudit } from './shared/record-audit.ts'
 
 export type SignalType = 'logout' | 'token_revocation' | 'event'
 export type SignalOutcome = 'session_ended' | 'signed_out' | 'disabled' | 'recorded'
@@ -114,7 +114,7 @@ export function* recordUnmappedSignal(
 ): Transaction<void> {
   const detail = { effect: 'subject_unmapped' }
   const action = `signal.${type}`
-  yield* recordAudit({ siteId, action, target: jti, outcome: 'refused', reason: event, detail, context })
+  yield* recordAudit({ siteId, action, target: jti, outcome: AUDIT_REJECTED, reason: event, detail, context })
 }
 
 function* apply(

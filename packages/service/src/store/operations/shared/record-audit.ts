@@ -2,12 +2,15 @@ import type { SiteId } from '@countersign/core'
 import type { Transaction } from '../../transaction.ts'
 import { type AuditContext, audit, type NewAuditRow } from '../audit.ts'
 
+/** The outcome of what was rejected, as the contract has it. */
+export const AUDIT_REJECTED = 'refused'
+
 interface Done {
   readonly siteId: SiteId | null
   readonly action: string
   readonly target: string
   /** Default: `done`. */
-  readonly outcome?: 'done' | 'unchanged' | 'refused'
+  readonly outcome?: 'done' | 'unchanged' | typeof AUDIT_REJECTED
   readonly reason?: string | undefined
   /** The seq of its entry. */
   readonly seq?: number | undefined

@@ -9,6 +9,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSenderKeys } from '../../../../src/signals/sender-keys.ts'
 import type { SignalSender } from '../../../../src/signals/senders.ts'
 import { StoreUnavailable } from '../../../../src/store/errors.ts'
+import { AUDIT_REJECTED } from '../../../../src/store/operations/shared/record-audit.ts'
 import type { SignalType } from '../../../../src/store/operations/signals.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
 import { NOW } from '../../../party.ts'
@@ -38,10 +39,10 @@ forEachSharedStore('signals', (open) => {
   let A: SiteId
   let node: AdminNode
   let signer: TestSigner
-  let stranger: TestSigner
+  let outsider: TestSigner
   let senders: SignalSender[]
   beforeAll(async () => {
-    ;[signer, stranger] = [await newSigner(), await newSigner('ES256')]
+    ;[signer, outsider] = [await newSigner(), await newSigner('ES256')]
   })
   beforeEach(async () => {
     A = newSiteId()
@@ -192,8 +193,8 @@ forEachSharedStore('signals', (open) => {
     const invalid = (type: SignalType) => (type === 'token_revocation' ? 'token_invalid' : 'signal_invalid')
 
     test.each(TYPES)('a %s of a key of another issuer (A291, A292)', async (type) => {
-      await rejects(type, {}, invalid(type), stranger)
-      await rejects(type, { header: { kid: signer.kid } }, invalid(type), stranger)
+      await rejects(type, {}, invalid(type), outsider)
+      await rejects(type, { header: { kid: signer.kid } }, invalid(type), outsider)
     })
 
     test.each(TYPES)('a %s of an issuer that may not signal (A292)', async (type) => {
@@ -251,7 +252,7 @@ forEachSharedStore('signals', (open) => {
         undefined,
       ])
         await rejects('event', { claims: { sub_id } }, 'signal_subject_unmapped')
-      const rows = (await audit()).filter(({ outcome }: { outcome: string }) => outcome === 'refused')
+      const rows = (await audit()).filter(({ outcome }: { outcome: string }) => outcome === AUDIT_REJECTED)
       expect(rows).toHaveLength(4)
       expect(rows[0]).toMatchObject({ action: 'signal.event', actor: { type: 'sender', id: IDP } })
       expect(node.logged.join('')).toContain('names no user or session')
@@ -260,13 +261,13 @@ forEachSharedStore('signals', (open) => {
     test('a logout with sid only where no session_claim is set, with an alarm', async () => {
       await rejects('logout', { claims: { sid: 's-1', sub: undefined } }, 'signal_subject_unmapped')
       expect(await audit()).toContainEqual(
-        expect.objectContaining({ action: 'signal.logout', outcome: 'refused' }),
+        expect.objectContaining({ action: 'signal.logout', outcome: AUDIT_REJECTED }),
       )
     })
 
     test('nothing of a sender that is not verified reaches the audit', async () => {
       const before = (await audit()).length
-      await rejects('event', { claims: { sub_id: undefined } }, 'signal_invalid', stranger)
+      await rejects('event', { claims: { sub_id: undefined } }, 'signal_invalid', outsider)
       expect((await audit()).length).toBe(before)
     })
 
@@ -309,8 +310,8 @@ forEachSharedStore('signals', (open) => {
         expect(body).toMatchObject({ err, description: body.detail })
         expect(status).toBe(400)
       }
-      expect((await receive('event', {}, stranger)).body.err).toBe('invalid_key')
-      expect((await receive('logout', {}, stranger)).body).not.toHaveProperty('err')
+      expect((await receive('event', {}, outsider)).body.err).toBe('invalid_key')
+      expect((await receive('logout', {}, outsider)).body).not.toHaveProperty('err')
     })
   })
 
