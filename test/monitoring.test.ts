@@ -28,7 +28,7 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
   meters.streamEnded('slow')
   meters.webhookAttempt('delivered')
   meters.rowForged('tokens')
-  meters.signal('logout', 'signed_out')
+  meters.signal('backchannel_logout', 'signed_out')
   const found = new Map<string, Set<string>>()
   for (const [, name = '', labels = ''] of (await meters.text()).matchAll(
     /^(countersign_\w+)(?:\{(.*)\})? /gm,

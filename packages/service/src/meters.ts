@@ -1,6 +1,7 @@
 import type { Allow } from '@countersign/core'
+import type { SignalType } from '@countersign/core/contract'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { SignalOutcome, SignalType } from './store/operations/signals.ts'
+import type { SignalOutcome } from './store/operations/signals.ts'
 
 /**
  * Metrics for Prometheus. Labels are endpoint ids, codes and site ids, never text that a caller can

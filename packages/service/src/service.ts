@@ -24,6 +24,7 @@ import { LiveViews } from './log/live-views.ts'
 import { createMeters } from './meters.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { createSenderKeys } from './signals/sender-keys.ts'
+import { createFindSenders } from './signals/senders.ts'
 import { openStore } from './store/open.ts'
 import { startPurging } from './store/start-purging.ts'
 import { openClock } from './time/clock.ts'
@@ -145,7 +146,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       verifierClocks,
       rateLimiter,
       signals: {
-        findSenders: async () => [],
+        findSenders: createFindSenders(store, () => clock.clocks().monotonicMs),
         keys: createSenderKeys(
           async () => ({ fault: '' }),
           () => clock.clocks().monotonicMs,

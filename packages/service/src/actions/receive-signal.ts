@@ -10,13 +10,12 @@ import {
   type SiteView,
   type UnverifiedJwt,
 } from '@countersign/core'
-import type { SecurityEventError } from '@countersign/core/contract'
+import type { SecurityEventError, SignalSender, SignalType } from '@countersign/core/contract'
 import { requireFreshView } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
 import { readSignal, SIGNAL_AGE_MS_MAX } from '../signals/read-signal.ts'
-import type { SignalSender } from '../signals/senders.ts'
 import { isSignalFault, type Signal } from '../signals/signal.ts'
 import { RowForged } from '../store/errors.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
@@ -26,7 +25,6 @@ import type {
   ReceivedSignal,
   SignalEffect,
   SignalOutcome,
-  SignalType,
 } from '../store/operations/signals.ts'
 import { findSubjectIds, findUserRefIds, requireSubjectKey } from './user-ids.ts'
 
@@ -124,8 +122,9 @@ async function verifySenders(
   view: SiteView,
 ): Promise<readonly VerifiedSender[]> {
   const { siteId } = view
-  const registered = (await deps.signals.findSenders(siteId, type, issuer)).flatMap((sender) => {
-    const trusted = view.oauthIssuer(sender.tokenIssuer)
+  const found = await deps.signals.findSenders(siteId, type, issuer)
+  const registered = found.flatMap(({ sender, tokenIssuer }) => {
+    const trusted = view.oauthIssuer(tokenIssuer)
     return trusted === undefined ? [] : [{ sender, issuer: trusted }]
   })
   if (registered.length === 0)

@@ -5,7 +5,7 @@ import {
   type JsonValue,
   type UnverifiedJwt,
 } from '@countersign/core'
-import type { SignalType } from '../store/operations/signals.ts'
+import type { SignalType } from '@countersign/core/contract'
 import { isName, NO_SUBJECT, readSubject } from './read-subject.ts'
 import { type Signal, type SignalFault, toFault } from './signal.ts'
 
@@ -22,9 +22,9 @@ const REQUESTS: ReadonlyMap<string, Signal['request']> = new Map([
 
 /** `typ` in lower case, without `application/`. Undefined: a token without `typ` is accepted. */
 const TYPES: Record<SignalType, readonly (string | undefined)[]> = {
-  logout: [undefined, 'jwt', 'logout+jwt'],
+  backchannel_logout: [undefined, 'jwt', 'logout+jwt'],
   token_revocation: [undefined, 'jwt', 'global-token-revocation+jwt'],
-  event: ['secevent+jwt'],
+  events: ['secevent+jwt'],
 }
 /** Claims of ID tokens. Back-Channel Logout 1.0 §2.4 prohibits `nonce` for this reason. */
 const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash']
@@ -57,7 +57,7 @@ export function readSignal(
   // The request itself is the event: its token may have been made some time before.
   if (type === 'token_revocation')
     return { ...token, event: type, request: 'sign_out', atMs: nowMs, subject: readSubject(subject) }
-  const details = type === 'logout' ? readLogout(claims, iss) : readEvent(claims)
+  const details = type === 'backchannel_logout' ? readLogout(claims, iss) : readEvent(claims)
   if ('fault' in details) return details
   return { ...token, ...details, atMs: Math.min(details.atMs, nowMs + AHEAD_MS_MAX) }
 }

@@ -1,6 +1,5 @@
 import {
   fitsAlgorithm,
-  type JsonObject,
   type JwtKey,
   type OAuthIssuer,
   parseJwtKey,
@@ -8,8 +7,8 @@ import {
   type UnverifiedJwt,
   verifyJwtSignature,
 } from '@countersign/core'
+import type { SignalSender } from '@countersign/core/contract'
 import { BoundedMap } from '../bounded-map.ts'
-import type { SignalSender } from './senders.ts'
 
 export interface SenderKey {
   readonly kid: string | undefined
@@ -94,10 +93,10 @@ export function createSenderKeys(fetchKeySet: FetchKeySet, monotonicMs: () => nu
   }
 
   return {
-    async check(jwt, { keys }, issuer, siteId) {
+    async check(jwt, { jwks, jwks_uri: jwksUri }, issuer, siteId) {
       if (!ALGORITHMS.has(jwt.header.alg)) return 'invalid'
-      if (keys !== undefined && 'jwksUri' in keys) return checkFetched(jwt, keys.jwksUri, siteId)
-      const known = keys === undefined ? findUsableKeys(jwt, issuer) : parseKeySet(keys.jwks)
+      if (jwksUri !== undefined) return checkFetched(jwt, jwksUri, siteId)
+      const known = jwks === undefined ? findUsableKeys(jwt, issuer) : parseKeySet(jwks.keys)
       const key = findFitting(jwt, known)
       return key !== undefined && (await verifyJwtSignature(jwt, key)) ? 'valid' : 'invalid'
     },
@@ -105,7 +104,7 @@ export function createSenderKeys(fetchKeySet: FetchKeySet, monotonicMs: () => nu
 }
 
 /** The keys of a key set that can verify signatures. Others are left out. */
-export function parseKeySet(jwks: readonly JsonObject[]): readonly SenderKey[] {
+export function parseKeySet(jwks: readonly Readonly<Record<string, unknown>>[]): readonly SenderKey[] {
   return jwks.flatMap((jwk) => {
     const key = parseJwtKey(jwk)
     const { kid } = jwk

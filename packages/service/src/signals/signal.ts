@@ -1,5 +1,4 @@
-import type { SecurityEventError } from '@countersign/core/contract'
-import type { SignalType } from '../store/operations/signals.ts'
+import type { SecurityEventError, SignalType } from '@countersign/core/contract'
 
 /** A signal as its token states it. Only its sender can make it true, by a signature. */
 export interface Signal {

@@ -1,7 +1,7 @@
 import { type JsonValue, readJwt, type SiteId, type UnverifiedJwt } from '@countersign/core'
+import type { SignalType } from '@countersign/core/contract'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { readSignal } from '../../src/signals/read-signal.ts'
-import type { SignalType } from '../../src/store/operations/signals.ts'
 import { NOW } from '../party.ts'
 import {
   ACCOUNT_DISABLED,
@@ -31,7 +31,7 @@ async function read(type: SignalType, changes: SignedToken = {}, subject?: JsonV
   return 'fault' in read ? read.fault : read
 }
 
-const TYPES = ['logout', 'token_revocation', 'event'] as const
+const TYPES = ['backchannel_logout', 'token_revocation', 'events'] as const
 
 describe('a good signal', () => {
   test.each(TYPES)('of the type %s signs the user out', async (type) => {
@@ -44,16 +44,18 @@ describe('a good signal', () => {
   })
 
   test('a logout token may lack typ and exp', async () => {
-    expect(await read('logout', { header: { typ: undefined }, claims: { exp: undefined } })).toHaveProperty(
+    expect(
+      await read('backchannel_logout', { header: { typ: undefined }, claims: { exp: undefined } }),
+    ).toHaveProperty('jti')
+    expect(await read('backchannel_logout', { header: { typ: 'JWT' } })).toHaveProperty('jti')
+    expect(await read('backchannel_logout', { header: { typ: 'application/logout+jwt' } })).toHaveProperty(
       'jti',
     )
-    expect(await read('logout', { header: { typ: 'JWT' } })).toHaveProperty('jti')
-    expect(await read('logout', { header: { typ: 'application/logout+jwt' } })).toHaveProperty('jti')
   })
 
   test('has the time of the event, at most ten seconds ahead', async () => {
     const at = async (details: object, claims: object = {}) => {
-      const signal = await read('event', { claims: { events: { [SESSION_REVOKED]: details }, ...claims } })
+      const signal = await read('events', { claims: { events: { [SESSION_REVOKED]: details }, ...claims } })
       return typeof signal === 'string' ? signal : signal.atMs
     }
     expect(await at({ event_timestamp: AT - 60 })).toBe((AT - 60) * 1000)
@@ -67,7 +69,7 @@ describe('a good signal', () => {
 
   test('names its subject in any of the known formats', async () => {
     const names = async (sub_id: unknown) => {
-      const signal = await read('event', { claims: { sub_id } })
+      const signal = await read('events', { claims: { sub_id } })
       return typeof signal === 'string'
         ? signal
         : [signal.subject.subs.map(({ sub }) => sub), signal.subject.emails]
@@ -102,18 +104,18 @@ describe('a good signal', () => {
 
   test('an older event has its subject inside, and never two different ones', async () => {
     const events = { [SESSION_REVOKED]: { subject: ALICE } }
-    expect(await read('event', { claims: { sub_id: undefined, events } })).toMatchObject({
+    expect(await read('events', { claims: { sub_id: undefined, events } })).toMatchObject({
       subject: { subs: [{ sub: 'alice' }] },
     })
-    expect(await read('event', { claims: { events } })).toHaveProperty('jti')
+    expect(await read('events', { claims: { events } })).toHaveProperty('jti')
     const bob = { ...ALICE, sub: 'bob' }
-    expect(await read('event', { claims: { sub_id: bob, events } })).toMatch(/differ/)
+    expect(await read('events', { claims: { sub_id: bob, events } })).toMatch(/differ/)
   })
 
   test.each([ACCOUNT_ENABLED, VERIFICATION, 'https://example.com/event'])(
     'an event without an effect is only recorded: %s (A294)',
     async (name) => {
-      expect(await read('event', { claims: { events: { [name]: { state: 'x' } } } })).toMatchObject({
+      expect(await read('events', { claims: { events: { [name]: { state: 'x' } } } })).toMatchObject({
         request: 'none',
         event: name,
       })
@@ -128,9 +130,9 @@ describe('is rejected', () => {
   })
 
   test.each([
-    ['logout', ['at+jwt', 'secevent+jwt', 'dpop+jwt', 'global-token-revocation+jwt', '']],
+    ['backchannel_logout', ['at+jwt', 'secevent+jwt', 'dpop+jwt', 'global-token-revocation+jwt', '']],
     ['token_revocation', ['at+jwt', 'secevent+jwt', 'logout+jwt', 'dpop+jwt']],
-    ['event', [undefined, 'JWT', 'at+jwt', 'logout+jwt', 'secevent']],
+    ['events', [undefined, 'JWT', 'at+jwt', 'logout+jwt', 'secevent']],
   ] as const)('a %s with the typ of another token (A284, A292)', async (type, types) => {
     for (const typ of types) expect(await read(type, { header: { typ } }), typ).toMatch(/^typ must be/)
   })
@@ -151,7 +153,7 @@ describe('is rejected', () => {
     { [LOGOUT]: {}, [ACCOUNT_DISABLED]: {} },
     { [ACCOUNT_DISABLED]: {} },
   ])('a logout with the events %j (A291)', async (events) => {
-    expect(await read('logout', { claims: { events } })).toMatch(/^events must have/)
+    expect(await read('backchannel_logout', { claims: { events } })).toMatch(/^events must have/)
   })
 
   test.each([
@@ -163,14 +165,16 @@ describe('is rejected', () => {
     [{ 'with blanks': {} }, /not a security event/],
     [{ ['x'.repeat(257)]: {} }, /not a security event/],
   ])('an event with the events %j (A292)', async (events, fault) => {
-    expect(await read('event', { claims: { events } })).toMatch(fault)
+    expect(await read('events', { claims: { events } })).toMatch(fault)
   })
 
   test('a logout that names no user and no session', async () => {
-    expect(await read('logout', { claims: { sub: undefined } })).toBe('it has neither sub nor sid')
+    expect(await read('backchannel_logout', { claims: { sub: undefined } })).toBe(
+      'it has neither sub nor sid',
+    )
     for (const name of ['sub', 'sid'])
       for (const value of ['', 7, 'x'.repeat(257)])
-        expect(await read('logout', { claims: { [name]: value } })).toMatch(/1 to 256/)
+        expect(await read('backchannel_logout', { claims: { [name]: value } })).toMatch(/1 to 256/)
   })
 
   test.each(TYPES)('a %s without a proper jti or iss', async (type) => {

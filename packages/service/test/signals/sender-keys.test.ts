@@ -1,14 +1,14 @@
 import { type OAuthIssuer, readJwt, type SiteId, type UnverifiedJwt } from '@countersign/core'
+import type { SignalSender } from '@countersign/core/contract'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createSenderKeys, parseKeySet, type SenderKeys } from '../../src/signals/sender-keys.ts'
-import type { SignalSender } from '../../src/signals/senders.ts'
 import { CLIENT, goodToken, IDP, newSigner, type TestSigner } from './test-sender.ts'
 
 const SITE = 'shop.example' as SiteId
 const NO_ISSUER = { issuer: IDP, keys: new Map() } as unknown as OAuthIssuer
 
 const signedBy = async (signer: TestSigner, header = {}) => {
-  const token = goodToken('logout', SITE)
+  const token = goodToken('backchannel_logout', SITE)
   return readJwt(await signer.sign(token.claims, { ...token.header, ...header })) as UnverifiedJwt
 }
 
@@ -34,12 +34,11 @@ describe('keys of a sender with jwks_uri', () => {
     )
   })
   const sender: SignalSender = {
-    type: 'logout',
+    type: 'backchannel_logout',
     issuer: IDP,
-    keys: { jwksUri: 'https://idp.example/keys' },
+    jwks_uri: 'https://idp.example/keys',
     audience: [CLIENT],
     subject: 'sub',
-    tokenIssuer: IDP,
   }
   const check = (jwt: UnverifiedJwt) => keys.check(jwt, sender, NO_ISSUER, SITE)
 
@@ -116,12 +115,11 @@ describe('keys of a sender', () => {
     () => 0,
   )
   const fixed = (...signers: TestSigner[]): SignalSender => ({
-    type: 'logout',
+    type: 'backchannel_logout',
     issuer: IDP,
-    keys: { jwks: signers.map(({ jwk }) => jwk) },
+    jwks: { keys: signers.map(({ jwk }) => jwk) },
     audience: [CLIENT],
     subject: 'sub',
-    tokenIssuer: IDP,
   })
 
   test.each(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'])('sign with %s', async (alg) => {

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { type JsonObject, type OAuthIssuerState, parseJwtKey, type SiteId } from '@countersign/core'
+import type { JsonObject, SiteId } from '@countersign/core'
+import type { SignalSender, SignalType } from '@countersign/core/contract'
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
-import type { SignalType } from '../../src/store/operations/signals.ts'
+import type { Deps } from '../../src/deps.ts'
+import { createSenderKeys, type FetchKeySet } from '../../src/signals/sender-keys.ts'
+import { createFindSenders } from '../../src/signals/senders.ts'
 import type { AdminNode } from '../admin-node.ts'
 import { NOW } from '../party.ts'
 
@@ -51,7 +54,7 @@ const second = (ms: number) => Math.floor(ms / 1000)
 export function goodToken(type: SignalType, siteId: SiteId, { header = {}, claims = {} }: SignedToken = {}) {
   const common = { iss: IDP, iat: second(NOW), jti: randomUUID() }
   const bySort = {
-    logout: {
+    backchannel_logout: {
       header: { typ: 'logout+jwt' },
       claims: { aud: CLIENT, exp: second(NOW) + 120, sub: 'alice', events: { [LOGOUT]: {} } },
     },
@@ -59,7 +62,7 @@ export function goodToken(type: SignalType, siteId: SiteId, { header = {}, claim
       header: { typ: 'global-token-revocation+jwt' },
       claims: { aud: revocationUrl(siteId), exp: second(NOW) + 300, sub: 'app-1' },
     },
-    event: {
+    events: {
       header: { typ: 'secevent+jwt' },
       claims: {
         aud: CLIENT,
@@ -87,13 +90,13 @@ export function send(
   subId: unknown = { format: 'iss_sub', iss: IDP, sub: 'alice' },
 ): ReturnType<AdminNode['ask']> {
   const params = { site_id: siteId }
-  if (type === 'logout')
+  if (type === 'backchannel_logout')
     return node.ask('receive_logout', {
       params,
       text: new URLSearchParams({ logout_token: token, other: 'ignored' }).toString(),
       fields: { 'content-type': 'application/x-www-form-urlencoded' },
     })
-  if (type === 'event')
+  if (type === 'events')
     return node.ask('receive_event', {
       params,
       text: token,
@@ -106,24 +109,45 @@ export function send(
   })
 }
 
-/** Makes the site trust the identity provider as an OAuth issuer with these keys. */
+/** A sender that signs with the keys of the OAuth issuer. */
+export function newSender(type: SignalType, changes: Partial<SignalSender> = {}): SignalSender {
+  return { type, issuer: IDP, audience: [CLIENT], subject: 'sub', ...changes }
+}
+
+/**
+ * Makes the site trust the identity provider as an OAuth issuer with these keys, or changes what it
+ * has said of it before.
+ */
 export async function trustIdp(
   node: AdminNode,
   siteId: SiteId,
-  signers: readonly TestSigner[],
-  changes: Partial<OAuthIssuerState> = {},
+  { keys, ...members }: { readonly keys?: readonly TestSigner[] } & Members,
 ): Promise<void> {
-  const view = node.deps.views.view(siteId)
-  const keys = new Map()
-  for (const { jwk, kid } of signers) {
-    const key = parseJwtKey(jwk)
-    keys.set(kid, { id: kid, kid, key, status: 'active', changedAtMs: undefined })
+  const jwks = keys === undefined ? {} : { jwks: { keys: keys.map(({ jwk }) => jwk) } }
+  const { status, body } = await node.admin('list_issuers', { params: { site_id: siteId } })
+  const known = body.items.find(({ issuer }: { issuer: string }) => issuer === IDP)
+  const answer =
+    known === undefined
+      ? await node.admin('add_issuer', {
+          params: { site_id: siteId },
+          body: { type: 'oauth', issuer: IDP, audience: ['https://api.shop.example'], ...jwks, ...members },
+        })
+      : await node.admin('change_issuer', {
+          params: { site_id: siteId, issuer: known.issuer_id },
+          body: { ...jwks, ...members },
+        })
+  if (status !== 200 || answer.status >= 300) throw new Error(JSON.stringify(answer.body))
+}
+
+/** Gives a node what it needs for signals; senders are read from the store every time. */
+export function connectSignals(
+  node: Pick<AdminNode, 'deps'>,
+  fetchKeySet: FetchKeySet = async () => ({ fault: 'the host does not answer' }),
+): void {
+  let readings = 0
+  const signals: Deps['signals'] = {
+    findSenders: createFindSenders(node.deps.store, () => (readings += 10_000)),
+    keys: createSenderKeys(fetchKeySet, () => 0),
   }
-  const issuer = {
-    issuer: IDP,
-    keys,
-    policy: { sessionClaim: changes.session_claim ?? undefined },
-    userRefFromSubject: changes.user_ref_from_subject ?? false,
-  }
-  Object.assign(view as object, { oauthIssuer: (name: string) => (name === IDP ? issuer : undefined) })
+  Object.assign(node.deps, { signals })
 }

@@ -1,4 +1,5 @@
 import { type CredentialId, formatTime, type Ppid, type SiteId } from '@countersign/core'
+import type { SignalType } from '@countersign/core/contract'
 import { number, text } from '../columns.ts'
 import type { Logged } from '../logged.ts'
 import { lock, row, type Transaction } from '../transaction.ts'
@@ -9,7 +10,6 @@ import { credentialLock, userLock } from './shared/chain-locks.ts'
 import { insertRow, requireIntact } from './shared/mac-rows.ts'
 import { AUDIT_REJECTED, recordAudit } from './shared/record-audit.ts'
 
-export type SignalType = 'logout' | 'token_revocation' | 'event'
 export type SignalOutcome = 'session_ended' | 'signed_out' | 'disabled' | 'recorded'
 
 /** What a signal does. No effect grants or reinstates. */

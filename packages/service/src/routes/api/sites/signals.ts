@@ -8,7 +8,7 @@ export const receiveLogout: Route<'receive_logout'> = async ({ params, body, req
   const token = body.logout_token
   if (token === undefined)
     throw new Problem('signal_invalid', 'The form has no logout_token. Send the logout token in it.')
-  await receiveSignal(deps, { siteId: params.site_id, type: 'logout', token, requestId })
+  await receiveSignal(deps, { siteId: params.site_id, type: 'backchannel_logout', token, requestId })
   return { status: 200 }
 }
 
@@ -26,6 +26,6 @@ export const receiveTokenRevocation: Route<'receive_token_revocation'> = async (
 
 /** POST /api/sites/{site_id}/signals/events */
 export const receiveEvent: Route<'receive_event'> = async ({ params, body, requestId }, deps) => {
-  await receiveSignal(deps, { siteId: params.site_id, type: 'event', token: body, requestId })
+  await receiveSignal(deps, { siteId: params.site_id, type: 'events', token: body, requestId })
   return { status: 202 }
 }

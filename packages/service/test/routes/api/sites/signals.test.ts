@@ -5,12 +5,10 @@ import {
   type Ppid,
   type SiteId,
 } from '@countersign/core'
+import type { SignalSender, SignalType } from '@countersign/core/contract'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createSenderKeys } from '../../../../src/signals/sender-keys.ts'
-import type { SignalSender } from '../../../../src/signals/senders.ts'
 import { StoreUnavailable } from '../../../../src/store/errors.ts'
 import { AUDIT_REJECTED } from '../../../../src/store/operations/shared/record-audit.ts'
-import type { SignalType } from '../../../../src/store/operations/signals.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
 import { NOW } from '../../../party.ts'
 import {
@@ -18,8 +16,10 @@ import {
   ACCOUNT_ENABLED,
   ACCOUNT_PURGED,
   CLIENT,
+  connectSignals,
   goodToken,
   IDP,
+  newSender,
   newSigner,
   SESSIONS_REVOKED,
   type SignedToken,
@@ -32,15 +32,14 @@ import { forEachSharedStore } from '../../../stores.ts'
 
 const EMAIL = 'alice@shop.example'
 const AT = Math.floor(NOW / 1000)
-const TYPES = ['logout', 'token_revocation', 'event'] as const
-const SUCCESS = { logout: 200, token_revocation: 204, event: 202 }
+const TYPES = ['backchannel_logout', 'token_revocation', 'events'] as const
+const SUCCESS = { backchannel_logout: 200, token_revocation: 204, events: 202 }
 
 forEachSharedStore('signals', (open) => {
   let A: SiteId
   let node: AdminNode
   let signer: TestSigner
   let outsider: TestSigner
-  let senders: SignalSender[]
   beforeAll(async () => {
     ;[signer, outsider] = [await newSigner(), await newSigner('ES256')]
   })
@@ -48,28 +47,11 @@ forEachSharedStore('signals', (open) => {
     A = newSiteId()
     node = await openAdminNode(open(), A)
     await node.admin('create_site', { body: { site_id: A } })
-    await trustIdp(node, A, [signer])
-    senders = TYPES.map((type) => sender(type))
-    Object.assign(node.deps, {
-      signals: {
-        findSenders: async (siteId: SiteId, type: SignalType, issuer: string) =>
-          siteId === A ? senders.filter((each) => each.type === type && each.issuer === issuer) : [],
-        keys: createSenderKeys(
-          async () => ({ fault: 'the host does not answer' }),
-          () => 0,
-        ),
-      },
-    })
+    connectSignals(node)
+    await trustIdp(node, A, { keys: [signer], signals: TYPES.map((type) => newSender(type)) })
   })
-  const sender = (type: SignalType, changes: Partial<SignalSender> = {}): SignalSender => ({
-    type,
-    issuer: IDP,
-    keys: undefined,
-    audience: [CLIENT],
-    subject: 'sub',
-    tokenIssuer: IDP,
-    ...changes,
-  })
+  const register = (changes: Partial<SignalSender>, types: readonly SignalType[] = TYPES) =>
+    trustIdp(node, A, { signals: types.map((type) => newSender(type, changes)) })
   const sign = (type: SignalType, changes: SignedToken = {}, by = signer) => {
     const { claims, header } = goodToken(type, A, changes)
     return by.sign(claims, header)
@@ -111,50 +93,50 @@ forEachSharedStore('signals', (open) => {
     })
 
     test('sessions-revoked signs the user out', async () => {
-      const answer = await receive('event', { claims: { events: { [SESSIONS_REVOKED]: {} } } })
+      const answer = await receive('events', { claims: { events: { [SESSIONS_REVOKED]: {} } } })
       expect(answer.status).toBe(202)
       expect(isRevoked(await alice(), NOW)).toBe(true)
       expect(isRevoked(await alice(), NOW + 1000)).toBe(false)
     })
 
     test.each([ACCOUNT_DISABLED, ACCOUNT_PURGED])('%s revokes the user (A290)', async (event) => {
-      expect((await receive('event', { claims: { events: { [event]: {} } } })).status).toBe(202)
+      expect((await receive('events', { claims: { events: { [event]: {} } } })).status).toBe(202)
       expect(isRevoked(await alice(), NOW + 86_400_000)).toBe(true)
       const seq = view().head.seq
       // Once more, in another signal: nothing is left to do, and no entry is appended.
-      expect((await receive('event', { claims: { events: { [event]: {} } } })).status).toBe(202)
+      expect((await receive('events', { claims: { events: { [event]: {} } } })).status).toBe(202)
       expect(view().head.seq).toBe(seq)
     })
 
     test('a logout with sid ends the session where session_claim is set', async () => {
-      await trustIdp(node, A, [signer], { session_claim: 'sid' })
+      await trustIdp(node, A, { session_claim: 'sid' })
       for (const claims of [{ sid: 's-1', sub: undefined }, { sid: 's-2' }]) {
-        expect((await receive('logout', { claims })).status).toBe(200)
+        expect((await receive('backchannel_logout', { claims })).status).toBe(200)
         const id = await deriveSessionId(key(), IDP, claims.sid)
         expect(view().credentialRevocation(id)).toBeDefined()
       }
       expect(isRevoked(await alice(), NOW - 1000)).toBe(false)
       const { seq } = view().head
-      expect((await receive('logout', { claims: { sid: 's-1' } })).status).toBe(200)
+      expect((await receive('backchannel_logout', { claims: { sid: 's-1' } })).status).toBe(200)
       expect(view().head.seq).toBe(seq)
     })
 
     test('a logout with sid and sub signs the user out where no session_claim is set', async () => {
-      expect((await receive('logout', { claims: { sid: 's-1' } })).status).toBe(200)
+      expect((await receive('backchannel_logout', { claims: { sid: 's-1' } })).status).toBe(200)
       expect(isRevoked(await alice(), NOW - 1000)).toBe(true)
     })
 
     test('a subject that is the user_ref concerns credentials and tokens', async () => {
-      await trustIdp(node, A, [signer], { user_ref_from_subject: true })
+      await trustIdp(node, A, { user_ref_from_subject: true })
       const { credential, ppid } = await issue('alice')
-      expect((await receive('event', { claims: { events: { [ACCOUNT_DISABLED]: {} } } })).status).toBe(202)
+      expect((await receive('events', { claims: { events: { [ACCOUNT_DISABLED]: {} } } })).status).toBe(202)
       expect(isRevoked(ppid, NOW + 1000)).toBe(true)
       expect(isRevoked(await deriveUserRefPpid(key(), 'alice'), NOW + 1000)).toBe(true)
       expect((await node.show(credential)).code).toBe('credential_revoked')
     })
 
     test('an email that is the user_ref concerns credentials and tokens', async () => {
-      senders = TYPES.map((type) => sender(type, { subject: 'email_is_user_ref' }))
+      await register({ subject: 'email_is_user_ref' })
       const { ppid } = await issue(EMAIL)
       const token = await sign('token_revocation')
       const answer = await send(node, 'token_revocation', A, token, { format: 'email', email: EMAIL })
@@ -168,14 +150,19 @@ forEachSharedStore('signals', (open) => {
     test.each([VERIFICATION, ACCOUNT_ENABLED, 'https://example.com/event'])(
       '%s is recorded, and grants nothing (A294)',
       async (event) => {
-        await receive('event', { claims: { events: { [ACCOUNT_DISABLED]: {} } } })
+        await receive('events', { claims: { events: { [ACCOUNT_DISABLED]: {} } } })
         const { seq } = view().head
-        const answer = await receive('event', { claims: { events: { [event]: { state: 'x' } } } })
+        const answer = await receive('events', { claims: { events: { [event]: { state: 'x' } } } })
         expect(answer.status).toBe(202)
         expect(view().head.seq).toBe(seq)
         expect(isRevoked(await alice(), NOW + 1000)).toBe(true)
         expect(await audit()).toContainEqual(
-          expect.objectContaining({ action: 'signal.event', outcome: 'unchanged', reason: event, seq: null }),
+          expect.objectContaining({
+            action: 'signal.events',
+            outcome: 'unchanged',
+            reason: event,
+            seq: null,
+          }),
         )
       },
     )
@@ -201,7 +188,10 @@ forEachSharedStore('signals', (open) => {
       await rejects(type, { claims: { iss: 'https://else.example' } }, invalid(type))
       for (const iss of [`${IDP}/`, IDP.toUpperCase()])
         await rejects(type, { claims: { iss } }, invalid(type))
-      senders = senders.filter((each) => each.type !== type)
+      await register(
+        {},
+        TYPES.filter((each) => each !== type),
+      )
       await rejects(type, {}, invalid(type))
     })
 
@@ -213,7 +203,7 @@ forEachSharedStore('signals', (open) => {
     })
 
     test.each(TYPES)('a %s of an issuer that the site does not trust any more', async (type) => {
-      senders = TYPES.map((each) => sender(each, { tokenIssuer: 'https://gone.example' }))
+      await trustIdp(node, A, { status: 'distrusted' })
       await rejects(type, {}, invalid(type))
     })
 
@@ -224,7 +214,9 @@ forEachSharedStore('signals', (open) => {
           const answer = await send(node, type, A, await sign(other))
           expect([type, other, answer.code]).toEqual([type, other, invalid(type)])
         }
-      const { claims } = goodToken('logout', A, { claims: { events: undefined, scope: 'orders:read' } })
+      const { claims } = goodToken('backchannel_logout', A, {
+        claims: { events: undefined, scope: 'orders:read' },
+      })
       for (const typ of ['at+jwt', 'JWT', undefined])
         for (const type of TYPES)
           expect((await send(node, type, A, await signer.sign(claims, { typ }))).code).toBe(invalid(type))
@@ -251,28 +243,32 @@ forEachSharedStore('signals', (open) => {
         { format: 'email', email: EMAIL },
         undefined,
       ])
-        await rejects('event', { claims: { sub_id } }, 'signal_subject_unmapped')
+        await rejects('events', { claims: { sub_id } }, 'signal_subject_unmapped')
       const rows = (await audit()).filter(({ outcome }: { outcome: string }) => outcome === AUDIT_REJECTED)
       expect(rows).toHaveLength(4)
-      expect(rows[0]).toMatchObject({ action: 'signal.event', actor: { type: 'sender', id: IDP } })
+      expect(rows[0]).toMatchObject({ action: 'signal.events', actor: { type: 'sender', id: IDP } })
       expect(node.logged.join('')).toContain('names no user or session')
     })
 
     test('a logout with sid only where no session_claim is set, with an alarm', async () => {
-      await rejects('logout', { claims: { sid: 's-1', sub: undefined } }, 'signal_subject_unmapped')
+      await rejects(
+        'backchannel_logout',
+        { claims: { sid: 's-1', sub: undefined } },
+        'signal_subject_unmapped',
+      )
       expect(await audit()).toContainEqual(
-        expect.objectContaining({ action: 'signal.logout', outcome: AUDIT_REJECTED }),
+        expect.objectContaining({ action: 'signal.backchannel_logout', outcome: AUDIT_REJECTED }),
       )
     })
 
     test('nothing of a sender that is not verified reaches the audit', async () => {
       const before = (await audit()).length
-      await rejects('event', { claims: { sub_id: undefined } }, 'signal_invalid', outsider)
+      await rejects('events', { claims: { sub_id: undefined } }, 'signal_invalid', outsider)
       expect((await audit()).length).toBe(before)
     })
 
     test.each(TYPES)('a %s whose keys cannot be had: the provider tries again', async (type) => {
-      senders = TYPES.map((each) => sender(each, { keys: { jwksUri: 'https://idp.example/keys' } }))
+      await register({ jwks_uri: 'https://idp.example/keys' })
       const { headers, status } = await rejects(type, {}, 'signal_keys_unavailable')
       expect([status, headers['retry-after']]).toEqual([503, '10'])
     })
@@ -295,7 +291,9 @@ forEachSharedStore('signals', (open) => {
     })
 
     test('a signal to a site that does not exist', async () => {
-      expect((await send(node, 'logout', newSiteId(), await sign('logout'))).code).toBe('not_found')
+      expect(
+        (await send(node, 'backchannel_logout', newSiteId(), await sign('backchannel_logout'))).code,
+      ).toBe('not_found')
     })
 
     test('as RFC 8935 says, with err and description', async () => {
@@ -306,12 +304,12 @@ forEachSharedStore('signals', (open) => {
         [{ claims: { sub_id: undefined } }, 'invalid_request'],
       ]
       for (const [changes, err] of errors) {
-        const { body, status } = await receive('event', changes)
+        const { body, status } = await receive('events', changes)
         expect(body).toMatchObject({ err, description: body.detail })
         expect(status).toBe(400)
       }
-      expect((await receive('event', {}, outsider)).body.err).toBe('invalid_key')
-      expect((await receive('logout', {}, outsider)).body).not.toHaveProperty('err')
+      expect((await receive('events', {}, outsider)).body.err).toBe('invalid_key')
+      expect((await receive('backchannel_logout', {}, outsider)).body).not.toHaveProperty('err')
     })
   })
 
@@ -326,20 +324,22 @@ forEachSharedStore('signals', (open) => {
     })
 
     test('does not revoke a user who was reinstated in between', async () => {
-      const token = await sign('event', { claims: { events: { [ACCOUNT_DISABLED]: {} } } })
-      await send(node, 'event', A, token)
+      const token = await sign('events', { claims: { events: { [ACCOUNT_DISABLED]: {} } } })
+      await send(node, 'events', A, token)
       await node.reinstate(await alice())
       node.clock.pass(1000)
-      expect((await send(node, 'event', A, token)).status).toBe(202)
+      expect((await send(node, 'events', A, token)).status).toBe(202)
       expect(isRevoked(await alice(), NOW + 60_000)).toBe(false)
     })
 
     test('another body under a used jti is rejected (A291)', async () => {
       const jti = 'used'
-      expect((await receive('logout', { claims: { jti } })).status).toBe(200)
+      expect((await receive('backchannel_logout', { claims: { jti } })).status).toBe(200)
       const { seq } = view().head
-      expect((await receive('logout', { claims: { jti, sub: 'bob' } })).code).toBe('signal_invalid')
-      expect((await receive('event', { claims: { jti } })).code).toBe('signal_invalid')
+      expect((await receive('backchannel_logout', { claims: { jti, sub: 'bob' } })).code).toBe(
+        'signal_invalid',
+      )
+      expect((await receive('events', { claims: { jti } })).code).toBe('signal_invalid')
       const token = await sign('token_revocation', { claims: { jti: 'other' } })
       expect((await send(node, 'token_revocation', A, token)).status).toBe(204)
       const bob = { format: 'iss_sub', iss: IDP, sub: 'bob' }
@@ -349,32 +349,32 @@ forEachSharedStore('signals', (open) => {
 
     test('two nodes with the same jti at the same time append one entry', async () => {
       const second = await openAdminNode(node.deps.store, A)
-      Object.assign(second.deps, { signals: node.deps.signals, keys: node.deps.keys })
+      connectSignals(second)
       await second.deps.views.waitFor(await node.deps.store.logPosition())
       const { seq } = view().head
-      const token = await sign('event')
-      const all = [node, second, node, second].map((each) => send(each, 'event', A, token))
+      const token = await sign('events')
+      const all = [node, second, node, second].map((each) => send(each, 'events', A, token))
       for (const { status } of await Promise.all(all)) expect(status).toBe(202)
       await node.deps.views.waitFor(await node.deps.store.logPosition())
       expect(view().head.seq).toBe(seq + 1)
     })
 
     test('a signal that was not mapped can be sent again', async () => {
-      const token = await sign('logout', { claims: { sid: 's-1', sub: undefined } })
-      expect((await send(node, 'logout', A, token)).code).toBe('signal_subject_unmapped')
-      await trustIdp(node, A, [signer], { session_claim: 'sid' })
-      expect((await send(node, 'logout', A, token)).status).toBe(200)
+      const token = await sign('backchannel_logout', { claims: { sid: 's-1', sub: undefined } })
+      expect((await send(node, 'backchannel_logout', A, token)).code).toBe('signal_subject_unmapped')
+      await trustIdp(node, A, { session_claim: 'sid' })
+      expect((await send(node, 'backchannel_logout', A, token)).status).toBe(200)
     })
 
     test('is kept for four weeks, longer than a signal may be old', async () => {
-      await receive('logout', { claims: { jti: 'kept' } })
+      await receive('backchannel_logout', { claims: { jti: 'kept' } })
       const week = 7 * 86_400_000
       const find = async (atMs: number) => {
         while (await node.deps.store.purgeExpired(atMs));
         const { state } = await node.deps.store.receiveSignal(
           {
             siteId: A,
-            type: 'logout',
+            type: 'backchannel_logout',
             issuer: IDP,
             jti: 'kept',
             bodySha256: 'other',
