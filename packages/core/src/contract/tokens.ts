@@ -163,12 +163,10 @@ export const activeTokenSchema = z.strictObject({
     description:
       'When the oldest credential of the chain was signed. A user reinstated later needs a new credential.',
   }),
-  token: oauthTokenSchema
-    .optional()
-    .meta({
-      description:
-        'Only for an access token of an OAuth issuer. The other members have the names that the service uses.',
-    }),
+  token: oauthTokenSchema.optional().meta({
+    description:
+      'Only for an access token of an OAuth issuer. The other members have the names that the service uses.',
+  }),
   cnf: z
     .strictObject({ jkt: thumbprint })
     .optional()

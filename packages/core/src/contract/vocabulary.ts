@@ -79,7 +79,6 @@ export const bearerModes = ['on', 'off'] as const
 export const holderProofModes = ['optional', 'required'] as const
 export const delegationModes = ['on', 'off'] as const
 export const presentations = ['credential', 'bearer', 'jwt'] as const
-export const presentations = ['credential', 'bearer'] as const
 
 /** The error codes of RFC 8935 §2.4 that this service returns. */
 export const securityEventErrors = [
@@ -87,6 +86,5 @@ export const securityEventErrors = [
   'invalid_key',
   'invalid_issuer',
   'invalid_audience',
-  'access_denied',
 ] as const
 export type SecurityEventError = (typeof securityEventErrors)[number]

@@ -13,6 +13,7 @@ import {
 import type { SecurityEventError, SignalSender, SignalType } from '@countersign/core/contract'
 import { requireFreshView } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
+import { loadCurrentView } from '../log/load-current-view.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
 import { readSignal, SIGNAL_AGE_MS_MAX } from '../signals/read-signal.ts'
@@ -217,8 +218,7 @@ async function receive(
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const received = await deps.store.receiveSignal(signal, context, known)
     if (received.state !== 'known') return received
-    await deps.views.waitFor(await deps.store.logPosition())
-    const view = await requireFreshView(deps, signal.siteId)
+    const view = await loadCurrentView(deps, signal.siteId)
     known = received.revoked.map((each) => ({ ...each, isInLog: isInLog(view, each.id, signal) }))
   }
   throw new RowForged('signals', `${signal.siteId} ${signal.issuer} ${signal.jti}`)

@@ -1,10 +1,10 @@
-import { type CredentialId, formatTime, type Ppid, type SiteId } from '@countersign/core'
+import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import type { SignalType } from '@countersign/core/contract'
 import { number, text } from '../columns.ts'
 import type { Logged } from '../logged.ts'
 import { lock, row, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
-import { cutOff } from './cut-offs.ts'
+import { signOutUsers } from './cut-offs.ts'
 import { revokeCredential, revokeUser } from './revocations.ts'
 import { credentialLock, userLock } from './shared/chain-locks.ts'
 import { insertRow, requireIntact } from './shared/mac-rows.ts'
@@ -126,8 +126,8 @@ function* apply(
   const reason = event
   if (effect.kind === 'signed_out') {
     const { ppid, beforeMs } = effect
-    const body = { ppid, before: formatTime(beforeMs) }
-    return yield* cutOff({ siteId, kind: 'user.signed_out', body, target: ppid, reason }, context)
+    const { users, position } = yield* signOutUsers({ siteId, ppids: [ppid], beforeMs, reason }, context)
+    return { position, seq: Math.max(...users.map(({ seq }) => seq)) }
   }
   const unconfirmed = known.find(({ id, isInLog }) => id === toId(effect) && !isInLog)
   return effect.kind === 'disabled'
