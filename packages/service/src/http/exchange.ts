@@ -4,6 +4,7 @@ import {
   findPresentation,
   type HolderRequest,
   isDenial,
+  isJwtForm,
   type Presentation,
 } from '@countersign/core'
 import {
@@ -150,6 +151,10 @@ export function validateBody(exchange: Exchange): Pick<Exchange, 'body' | 'crede
   if (exchange.bodyForm === 'secevent')
     return { body: validatePart(request.securityEvent, decodeText(bytes), 'body'), credentialBody: undefined }
   const json = parseJsonBody(bytes)
+  const { credential } = json.members
+  // The schema would say only that the credential must be an object.
+  if (typeof credential === 'string' && isJwtForm(credential) && json.credential && isDenial(json.credential))
+    throw new Problem(json.credential.code, json.credential.detail)
   const body = validatePart(request.body, json.members, 'body')
   return { body, credentialBody: auth === 'credential_in_body' || auth === 'page' ? json : undefined }
 }
