@@ -32,6 +32,10 @@ export interface Config {
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   /** The maximum age of the revocation data that a verification may use. */
   readonly viewAgeMsMax: number
+  /**
+   * Keys of issuers that could not be fetched again for longer are removed until they can be.
+   */
+  readonly issuerKeysAgeMsMax: number
   readonly rateLimits: RateLimits
   /** How many sign-ins of one site may be open at the same time, on all nodes together. */
   readonly openSignInsMax: number
@@ -76,6 +80,7 @@ export const settingNames = [
   'workers',
   'log_level',
   'view_age_ms_max',
+  'issuer_keys_hours_max',
   'overload_event_loop_delay_ms_max',
   'overload_accept_delay_ms_max',
   'overload_in_flight_max',
@@ -197,6 +202,7 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
       LOG_LEVELS.join(', '),
     ),
     viewAgeMsMax: count('view_age_ms_max', 2000, 500, 60_000),
+    issuerKeysAgeMsMax: count('issuer_keys_hours_max', 24, 1, 8760) * 3_600_000,
     rateLimits: Object.fromEntries(
       RATE_LIMIT_NAMES.map((name) => [
         name,

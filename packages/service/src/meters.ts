@@ -37,6 +37,10 @@ export interface Meters {
   watchFeeds(ask: () => { readonly streams: number; readonly lag: number; readonly silent: number }): void
   /** Faults of this node or its store; called when metrics are read. */
   watchAlarms(ask: () => Alarms): void
+  /** An attempt to fetch the keys of an issuer. */
+  issuerRefresh(outcome: 'refreshed' | 'failed' | 'held_back'): void
+  /** The age of the oldest keys of issuers that are fetched; called when metrics are read. */
+  watchIssuerKeys(askAgeMs: () => number): void
   /** Everything in the text format of Prometheus. */
   text(): Promise<string>
   readonly contentType: string
@@ -98,6 +102,9 @@ export function createMeters(): Meters {
   const forgedHelp =
     'Rows of the store that were found with a missing or wrong MAC, or that contradict the log, by table. Anything but 0 is an alarm.'
   const forged = counter('countersign_store_rows_forged_total', forgedHelp, ['table'])
+  const refreshHelp =
+    'Attempts to fetch the keys of issuers, by outcome. held_back: the keys change too often, which is an alarm.'
+  const refreshes = counter('countersign_issuer_refreshes_total', refreshHelp, ['outcome'])
   /** Metrics that are loaded before they are shown. */
   const refreshing: (() => Promise<void>)[] = []
   const gauge = (name: string, help: string, ask: () => number) =>
@@ -130,6 +137,11 @@ export function createMeters(): Meters {
     },
     signal: (type, outcome) => signals.inc({ type, outcome }),
     cursorAhead: () => cursorsAhead.inc(),
+    issuerRefresh: (outcome) => refreshes.inc({ outcome }),
+    watchIssuerKeys(askAgeMs) {
+      const ageHelp = 'Age of the oldest keys of issuers that this service fetches; 0 when there are none.'
+      gauge('countersign_issuer_keys_age_seconds', ageHelp, () => askAgeMs() / 1000)
+    },
     rowForged: (table) => forged.inc({ table }),
     streamEnded: (why) => streamEnds.inc({ reason: why }),
     watchFeeds(ask) {

@@ -8,6 +8,7 @@ import { type App, createApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { createDidWebFetcher } from './did-web/fetch-document.ts'
+import { createKeySetFetcher } from './did-web/fetch-key-set.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
 import { FeedServer } from './feed/feed-server.ts'
 import { createHeadAges } from './feed/head-ages.ts'
@@ -22,6 +23,7 @@ import { openCommitTimes } from './log/commit-times.ts'
 import { HeadWatch } from './log/head-watch.ts'
 import { LiveViews } from './log/live-views.ts'
 import { createMeters } from './meters.ts'
+import { createJsonFetcher } from './net/fetch-json.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { createSenderKeys } from './signals/sender-keys.ts'
 import { createFindSenders } from './signals/senders.ts'
@@ -127,6 +129,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     if (views.readiness().ready) await views.waitFor(await store.logPosition())
     verifiers.applied(views.position)
     const rateLimiter = createRateLimiter(config.rateLimits)
+    const fetchRules = { allowLoopback: config.mode === 'development' }
+    const documents = createJsonFetcher(fetchRules)
     const deps: Deps = {
       config,
       store,
@@ -139,7 +143,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       nonces: createStoreNonces(store),
       tokens: createTokenFinder(store),
       seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
-      didWeb: createDidWebFetcher({ allowLoopback: config.mode === 'development' }),
+      didWeb: createDidWebFetcher(fetchRules, documents),
+      keySets: createKeySetFetcher(documents),
       snapshots: createSnapshots({ store, views, clock, keys, ages, verifiers }),
       feeds: keep(new FeedServer({ store, views, clock, keys, ages, verifiers, log })),
       verifiers,
@@ -163,7 +168,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(await openKeyUpkeep(deps))
     keep(startIssuerRefresh(deps))
     keep(startPurging(deps))
-    keep(startWebhookSender(deps, { allowLoopback: config.mode === 'development' }))
+    keep(startWebhookSender(deps, fetchRules))
     const admin =
       config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, rateLimiter))
     const app = keep(createApp(deps, { sharesPort, rateLimiter }))

@@ -17,7 +17,7 @@ export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched' | '
   readonly oauth?: OAuthMembers
 }
 
-type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keys' | 'config' | 'log'>
+type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keySets' | 'keys' | 'config' | 'log'>
 
 /**
  * Changes the given members. Trusting a `did:web` again fetches its document first.
@@ -39,7 +39,7 @@ export async function changeIssuer(
   const all = {
     ...changes,
     ...(isOAuth(before)
-      ? await resolveOAuthChanges(deps, before, oauth ?? {})
+      ? await resolveOAuthChanges(deps, before, oauth ?? {}, change.status)
       : await resolveKeys(deps, before, change)),
   }
   const changed = await deps.store.changeIssuer(

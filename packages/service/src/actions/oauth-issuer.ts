@@ -28,7 +28,7 @@ export interface OAuthIssuerOrder {
   readonly members: OAuthMembers
 }
 
-type OAuthDeps = Pick<Deps, 'store' | 'views' | 'config' | 'log'>
+type OAuthDeps = Pick<Deps, 'store' | 'views' | 'keySets' | 'config' | 'log'>
 
 const DEFAULTS: Omit<OAuthSettings, 'audience'> = {
   client_ids: null,
@@ -60,7 +60,7 @@ export async function addOAuthIssuer(
   if ((await deps.store.site(siteId)) === undefined) throw new Problem('not_found')
   if ((await deps.store.issuer(siteId, issuer)) !== undefined) throw existsAlready()
   const oauth = await toSettings(deps, { ...DEFAULTS, audience: [] }, members)
-  const keys = await loadOAuthKeys(members)
+  const keys = await loadOAuthKeys(deps, { siteId, issuer, oauth }, members.jwks)
   const added = await deps.store.addIssuer(
     {
       siteId,
@@ -82,17 +82,24 @@ export async function addOAuthIssuer(
   return added
 }
 
-/** The changes of an OAuth issuer, validated together with what stays as it is. */
+/**
+ * The changes of an OAuth issuer, validated together with what stays as it is. Trusting it again
+ * fetches its keys first.
+ */
 export async function resolveOAuthChanges(
   deps: OAuthDeps,
   before: Issuer & { readonly oauth: OAuthSettings },
   members: OAuthMembers,
+  status: Issuer['status'] | undefined,
 ): Promise<Pick<IssuerChanges, 'keys' | 'fetched' | 'oauth'>> {
-  if (Object.keys(members).length === 0) return {}
+  const isTrustedAgain = before.fetched && before.status === 'distrusted' && status === 'trusted'
+  if (Object.keys(members).length === 0 && !isTrustedAgain) return {}
   const oauth = await toSettings(deps, before.oauth, members)
   const fetched = oauth.key_source !== 'jwks'
-  if (members.jwks === undefined && members.jwks_uri === undefined) return { oauth, fetched }
-  return { oauth, fetched, keys: nextOAuthKeys(before.keys, await loadOAuthKeys(members)) }
+  const hasNewKeys = members.jwks !== undefined || members.jwks_uri !== undefined || isTrustedAgain
+  if (!hasNewKeys) return { oauth, fetched }
+  const keys = await loadOAuthKeys(deps, { ...before, oauth }, members.jwks)
+  return { oauth, fetched, keys: nextOAuthKeys(before.keys, keys) }
 }
 
 /** Throws `validation_failed` for members that are invalid together. */
@@ -135,8 +142,31 @@ function toPublicJwk(kid: string | null, { algorithm, jwk }: JwtKey): Record<str
   return { ...(kid !== null && { kid }), alg: algorithm, ...jwk }
 }
 
-async function loadOAuthKeys({ jwks }: OAuthMembers): Promise<readonly OAuthKey[]> {
-  return requireKeys(jwks, 'jwks')
+async function loadOAuthKeys(
+  { keySets, log }: Pick<Deps, 'keySets' | 'log'>,
+  { siteId, issuer, oauth }: Pick<Issuer, 'siteId' | 'issuer'> & { readonly oauth: OAuthSettings },
+  jwks: OAuthMembers['jwks'],
+): Promise<readonly OAuthKey[]> {
+  if (jwks !== undefined) return requireKeys(jwks, 'jwks')
+  const fetched = await keySets.fetch({ issuer, jwksUri: oauth.jwks_uri }, siteId)
+  const path = oauth.jwks_uri === null ? 'issuer' : 'jwks_uri'
+  const fault =
+    'fault' in fetched
+      ? fetched.fault
+      : fetched.keys.length === 0
+        ? (fetched.leftOut[0]?.why ?? 'the key set has no key for signatures')
+        : undefined
+  if (!('fault' in fetched) && fault === undefined) return fetched.keys
+  const cause = 'fault' in fetched ? fetched.cause : undefined
+  log.info({ issuer, err: cause, fault }, 'a key set was not accepted')
+  throw new Problem(
+    'key_rejected',
+    `The keys of the issuer cannot be loaded: ${fault}. Nothing was stored.`,
+    {
+      cause,
+      errors: [{ path, message: fault ?? '' }],
+    },
+  )
 }
 
 /** Throws `key_rejected` with the index of the first key that is not accepted. */

@@ -1,15 +1,18 @@
-import type { DidKey, SiteId } from '@countersign/core'
+import type { SiteId } from '@countersign/core'
 import { allRows } from '../all-rows.ts'
 import type { Deps } from '../deps.ts'
 import { everyMs } from '../every-ms.ts'
-import { nextKeyStates, sameKeyStates } from '../keys/issuer-keys.ts'
-import { RowForged } from '../store/errors.ts'
-import type { AuditContext } from '../store/operations/audit.ts'
+import { toKeySource } from '../store/key-source.ts'
 import type { Issuer } from '../store/operations/issuers.ts'
+import type { KeySource } from '../store/operations/key-sources.ts'
+import { type RefreshDeps, refreshSource, type Source } from './refresh-source.ts'
 
-type RefreshDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'clock' | 'log'>
-
-const EVERY_MS = 10 * 60_000
+const EVERY_MS = 5 * 60_000
+const JITTER = 0.25
+/** All nodes together fetch a document about every five minutes. */
+const PAUSE_MS = EVERY_MS * (1 - JITTER) - 5_000
+/** Of one issuer, when verifiers report unknown keys. */
+const HINT_PAUSE_MS = 10_000
 
 /**
  * Hosts that do not answer must not delay the other sites: several at a time, with a time limit.
@@ -17,99 +20,109 @@ const EVERY_MS = 10 * 60_000
 const SITES_AT_ONCE = 8
 const SITE_MS_MAX = 120_000
 
+interface RefreshOptions {
+  readonly signal?: AbortSignal
+  readonly siteMsMax?: number
+  /** A document that a node has begun to fetch within this time is skipped. */
+  readonly pauseMs?: number
+}
+
+/** The state after a refresh. */
+export interface Refreshed {
+  /** When the oldest keys were fetched. Undefined if no issuer has keys that are fetched. */
+  readonly oldestAtMs: number | undefined
+}
+
 /**
- * Fetches the documents of all trusted `did:web` issuers once, and updates the keys of the issuers
- * at the sites that trust them. When the issuers of a site take longer than `siteMsMax` together,
- * the rest waits for the next run; each run has another order.
- *
- * - A new key is valid from now on. A key that the site has retired or marked as compromised stays
- *   so.
- * - A key that is no longer in the document is no longer valid, also for what it signed before: its
- *   owner may have removed it because it leaked, and a thief can backdate a signature. A site that
- *   still trusts the key can pin it.
- * - A document that cannot be fetched or read changes nothing, and is logged. A document without
- *   keys removes all keys.
- *
+ * Fetches the documents of all trusted `did:web` and OAuth issuers once, and updates the keys of
+ * the issuers at the sites that trust them; see `refreshSource`. When the documents of a site take
+ * longer than `siteMsMax` together, the rest waits for the next run; each run has another order.
  * Rejects when the store is unavailable.
  */
 export async function refreshIssuers(
   deps: RefreshDeps,
-  signal?: AbortSignal,
-  siteMsMax: number = SITE_MS_MAX,
-): Promise<void> {
-  const sites = [...(await fetchedBySite(deps))]
-  const fetched: Fetched = new Map()
+  { signal, siteMsMax = SITE_MS_MAX, pauseMs = 0 }: RefreshOptions = {},
+): Promise<Refreshed> {
+  const { sites, sources } = await loadSources(deps)
+  const waiting = [...sites]
+  const running = new Map<string, Promise<void>>()
+  const refreshOnce = (source: Source) => {
+    const known = running.get(source.name) ?? refreshSource(deps, source, pauseMs)
+    running.set(source.name, known)
+    return known
+  }
   const lane = async () => {
-    for (let next = sites.pop(); next !== undefined; next = sites.pop())
-      await refreshSite(deps, next, fetched, siteMsMax, signal)
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const [siteId, own] = next
+      const endMs = performance.now() + siteMsMax
+      for (const [done, source] of shuffled(own).entries()) {
+        if (signal?.aborted) return
+        if (performance.now() > endMs) {
+          deps.log.warn(
+            { site_id: siteId, left: own.length - done },
+            'the documents of the issuers of a site take too long; the rest is for next time',
+          )
+          break
+        }
+        await refreshOnce(source)
+      }
+    }
   }
   const ended = await Promise.allSettled(Array.from({ length: SITES_AT_ONCE }, lane))
   for (const each of ended) if (each.status === 'rejected') throw each.reason
+  const ages = [...sources.values()].map(({ refreshedAtMs }) => refreshedAtMs)
+  return { oldestAtMs: ages.length === 0 ? undefined : Math.min(...ages) }
 }
 
-/** The keys of each document, fetched once for all sites. */
-type Fetched = Map<string, Promise<readonly DidKey[] | undefined>>
+/**
+ * Fetches the keys of one issuer, because a verifier has met a key that it does not know. Does
+ * nothing for an issuer whose keys are not fetched, and when the document was fetched within the
+ * last ten seconds.
+ */
+export async function refreshIssuer(deps: RefreshDeps, siteId: SiteId, issuer: string): Promise<void> {
+  const asked = await deps.store.issuer(siteId, issuer)
+  if (asked === undefined || !asked.fetched || asked.status !== 'trusted') return
+  const name = toKeySource(asked)
+  const rows = await deps.store.fetchedIssuersNamed(asked.issuer)
+  const sources = collectSources(rows, new Map())
+  const source = sources.get(name)
+  if (source !== undefined) await refreshSource(deps, source, HINT_PAUSE_MS)
+}
 
-async function fetchedBySite({ store }: RefreshDeps): Promise<Map<SiteId, string[]>> {
-  const sites = new Map<SiteId, string[]>()
-  const rows = allRows<Issuer>((last, limit) =>
+async function loadSources({ store }: RefreshDeps) {
+  const known = new Map<string, number | undefined>()
+  const stored = allRows<KeySource>((last, limit) => store.keySources({ after: last?.source, limit }))
+  for await (const { source, refreshedAtMs } of stored) known.set(source, refreshedAtMs)
+  const rows: Issuer[] = []
+  const issuers = allRows<Issuer>((last, limit) =>
     store.fetchedIssuers({ after: last && `${last.siteId} ${last.issuer}`, limit }),
   )
-  for await (const { siteId, issuer, status } of rows) {
+  for await (const issuer of issuers) rows.push(issuer)
+  const sources = collectSources(rows, known)
+  const sites = new Map<SiteId, Source[]>()
+  for (const source of sources.values())
+    for (const siteId of source.siteIds) sites.set(siteId, [...(sites.get(siteId) ?? []), source])
+  return { sites, sources }
+}
+
+function collectSources(
+  issuers: readonly Issuer[],
+  known: ReadonlyMap<string, number | undefined>,
+): Map<string, Source> {
+  const sources = new Map<string, Source>()
+  for (const { siteId, issuer, oauth, status, keysAtMs } of issuers) {
     if (status !== 'trusted') continue
-    const issuers = sites.get(siteId)
-    if (issuers === undefined) sites.set(siteId, [issuer])
-    else issuers.push(issuer)
-  }
-  return sites
-}
-
-async function refreshSite(
-  deps: RefreshDeps,
-  [siteId, issuers]: readonly [SiteId, readonly string[]],
-  fetched: Fetched,
-  siteMsMax: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const { store, log } = deps
-  const endMs = performance.now() + siteMsMax
-  for (const [done, issuer] of shuffled(issuers).entries()) {
-    if (signal?.aborted) return
-    if (performance.now() > endMs) {
-      return log.warn(
-        { site_id: siteId, left: issuers.length - done },
-        'the DID documents of a site take too long; the rest is for next time',
-      )
-    }
-    const asking = fetched.get(issuer) ?? loadKeys(deps, issuer)
-    fetched.set(issuer, asking)
-    const keys = await asking
-    try {
-      // Read after the fetch: changes that the site has made meanwhile take precedence.
-      const now = await store.issuer(siteId, issuer)
-      if (keys !== undefined && now !== undefined) await updateIssuer(deps, now, keys)
-    } catch (err) {
-      // A forged row must not prevent the refresh of other issuers.
-      if (!(err instanceof RowForged)) throw err
-      log.error(
-        { err, site_id: siteId, issuer },
-        'the row of an issuer is not as this service wrote it; its keys were not refreshed',
-      )
+    const name = toKeySource({ issuer, oauth })
+    const atMs = Math.max(known.get(name) ?? 0, keysAtMs)
+    const source = sources.get(name)
+    if (source === undefined) {
+      sources.set(name, { name, issuer, oauth, siteIds: [siteId], refreshedAtMs: atMs })
+    } else {
+      source.siteIds.push(siteId)
+      source.refreshedAtMs = Math.min(source.refreshedAtMs, atMs)
     }
   }
-}
-
-async function loadKeys(
-  { didWeb, log }: RefreshDeps,
-  issuer: string,
-): Promise<readonly DidKey[] | undefined> {
-  const answer = await didWeb.fetch(issuer)
-  if (!('fault' in answer)) return answer.keys
-  log.warn(
-    { issuer, fault: answer.fault, err: answer.cause },
-    'a DID document could not be refreshed; its old keys stay',
-  )
-  return undefined
+  return sources
 }
 
 function shuffled<T>(list: readonly T[]): readonly T[] {
@@ -119,40 +132,21 @@ function shuffled<T>(list: readonly T[]): readonly T[] {
     .map(([, each]) => each)
 }
 
-async function updateIssuer(
-  { store, views, clock, log }: RefreshDeps,
-  issuer: Issuer,
-  keys: readonly DidKey[],
-): Promise<void> {
-  if (issuer.status !== 'trusted' || !issuer.fetched) return
-  const next = nextKeyStates(issuer.keys, keys)
-  const about = { site_id: issuer.siteId, issuer: issuer.issuer }
-  if (next === undefined)
-    return log.warn(about, 'a DID document has too many keys, with the compromised ones; its old keys stay')
-  if (sameKeyStates(issuer.keys, next)) return
-  const context: AuditContext = { actor: 'system', atMs: clock.nowMs() }
-  const knownSeq = views.lastEntryAbout(issuer.siteId, issuer.issuer)
-  await store.changeIssuer(
-    issuer.siteId,
-    issuer.issuer,
-    { keys: next, whileFetched: true },
-    context,
-    knownSeq,
-  )
-  log.info(
-    { ...about, keys: next.map(({ id, status }) => `${id} ${status}`) },
-    'the keys of a did:web have changed',
-  )
-}
-
-/** Refreshes all issuers about every ten minutes. Failures are logged and tried again. */
-export function startIssuerRefresh(deps: RefreshDeps, ms: number = EVERY_MS): { close(): Promise<void> } {
+/** Refreshes all issuers about every five minutes. Failures are logged and tried again. */
+export function startIssuerRefresh(
+  deps: RefreshDeps & Pick<Deps, 'meters'>,
+  ms: number = EVERY_MS,
+): { close(): Promise<void> } {
   const stop = new AbortController()
+  let oldestAtMs: number | undefined
+  deps.meters.watchIssuerKeys(() => (oldestAtMs === undefined ? 0 : deps.clock.nowMs() - oldestAtMs))
   const refreshing = everyMs(
     ms,
-    () => refreshIssuers(deps, stop.signal),
+    async () => {
+      ;({ oldestAtMs } = await refreshIssuers(deps, { signal: stop.signal, pauseMs: PAUSE_MS }))
+    },
     (err) => deps.log.warn({ err }, 'the issuers could not be refreshed'),
-    0.25,
+    JITTER,
   )
   return {
     close() {

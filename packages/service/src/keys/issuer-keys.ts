@@ -1,5 +1,6 @@
 import { type DidKey, findDidKeys, findKeyFault, type KeyState, parseMultikey } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
+import type { IssuerKey } from '../store/operations/issuers.ts'
 
 /**
  * Why keys are not accepted, in words for the administrator of the site; `at` is the index in the
@@ -64,10 +65,12 @@ export function nextKeyStates(
 }
 
 /** Whether two lists have the same keys with the same status, in any order. */
-export function sameKeyStates(some: readonly KeyState[], others: readonly KeyState[]): boolean {
-  const text = (states: readonly KeyState[]) =>
+export function sameKeyStates(some: readonly IssuerKey[], others: readonly IssuerKey[]): boolean {
+  const text = (states: readonly IssuerKey[]) =>
     JSON.stringify(
-      states.map(({ id, key, status, retired_at }) => [id, key, status, retired_at ?? null]).sort(),
+      states
+        .map(({ id, key, kid, status, retired_at }) => [id, key, kid ?? null, status, retired_at ?? null])
+        .sort(),
     )
   return text(some) === text(others)
 }

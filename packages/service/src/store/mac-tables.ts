@@ -67,11 +67,17 @@ export const macTables = {
       'label',
       'fetched',
       'oauth',
+      'keys_at',
       'distrusted_at',
       'created_at',
       'entry_seq',
     ],
     uncovered: {},
+  },
+  key_sources: {
+    key: ['source'],
+    columns: ['source', 'refreshed_at', 'keys_sha256', 'changes'],
+    uncovered: { claimed_at: 'delays the next fetch, or allows an additional one, and nothing else' },
   },
   api_keys: {
     key: ['key_id'],

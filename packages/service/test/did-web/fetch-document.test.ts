@@ -337,7 +337,7 @@ describe('where it will not knock', () => {
     expect(
       await createDidWebFetcher({ allowLoopback: false, resolve }).fetch(`did:web:issuer.test%3A${port}`),
     ).toMatchObject({
-      fault: 'a DID document is fetched from port 443 or 8443 only',
+      fault: 'a DID document is fetched over https, from port 443 or 8443 only',
     })
     expect(asked).toBe(false)
   })

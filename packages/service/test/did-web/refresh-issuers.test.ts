@@ -21,7 +21,7 @@ class IssuersDouble {
       credentialTtlSecondsMax: undefined,
       label: undefined,
     }
-    this.rows.push({ ...made, fetched: true, status: 'trusted', createdAtMs: 0 })
+    this.rows.push({ ...made, fetched: true, status: 'trusted', keysAtMs: 0, createdAtMs: 0 })
   }
   async fetchedIssuers({ after = '', limit }: Page) {
     const names = this.rows
@@ -31,6 +31,15 @@ class IssuersDouble {
   }
   async issuer(siteId: string, issuer: string) {
     return this.rows.find((row) => row.siteId === siteId && row.issuer === issuer)
+  }
+  async keySources() {
+    return []
+  }
+  async claimKeySource(source: string) {
+    return { source, refreshedAtMs: undefined }
+  }
+  async admitKeySet() {
+    return 'same'
   }
   async changeIssuer(siteId: string, issuer: string, _changes: IssuerChanges) {
     this.changed.push(`${siteId} ${issuer}`)
@@ -51,6 +60,8 @@ async function open(fetch: (did: string, keys: readonly DidKey[]) => Promise<rea
     },
     views: { lastEntryAbout: () => 0 },
     clock: { nowMs: () => 0 },
+    config: { issuerKeysAgeMsMax: 86_400_000 },
+    meters: { issuerRefresh: () => {} },
     log: createLogger('silent'),
   } as unknown as Parameters<typeof refreshIssuers>[0]
   return { store, deps, asked }
@@ -85,9 +96,9 @@ describe('the refresh of issuers', () => {
       return keys
     })
     for (let i = 0; i < 50; i++) store.add('aaa.example', `did:web:d${i}.example`)
-    await refreshIssuers(deps, undefined, 10)
+    await refreshIssuers(deps, { siteMsMax: 10 })
     expect(asked.length).toBeLessThan(50)
-    for (let i = 0; i < 1000 && new Set(asked).size < 50; i++) await refreshIssuers(deps, undefined, 10)
+    for (let i = 0; i < 1000 && new Set(asked).size < 50; i++) await refreshIssuers(deps, { siteMsMax: 10 })
     expect(new Set(asked).size).toBe(50)
   })
   it('rejects when the store cannot be asked, after all have ended', async () => {

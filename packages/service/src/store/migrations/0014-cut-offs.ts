@@ -15,6 +15,17 @@ export const cutOffs: Migration = {
     `ALTER TABLE issuers ADD COLUMN issuer_id TEXT NOT NULL DEFAULT ''`,
     // Null for an issuer of credentials.
     `ALTER TABLE issuers ADD COLUMN oauth TEXT`,
+    // When an administrator has set or ordered the keys.
+    `ALTER TABLE issuers ADD COLUMN keys_at BIGINT`,
+    // The documents that keys are fetched from, for all sites together.
+    `CREATE TABLE key_sources (
+      source TEXT PRIMARY KEY,
+      claimed_at BIGINT NOT NULL,
+      refreshed_at BIGINT,
+      keys_sha256 TEXT,
+      changes TEXT NOT NULL,
+      mac TEXT
+    )`,
     `CREATE INDEX issuers_by_id ON issuers (site_id, issuer_id)`,
     'DROP INDEX entries_that_state',
     `CREATE INDEX entries_that_state ON entries (epoch, site_id, seq) WHERE ${KIND_STATES_ROW}`,

@@ -10,6 +10,7 @@ import * as feedStreams from './feed-streams.ts'
 import * as idempotency from './idempotency.ts'
 import * as intactRows from './intact-rows.ts'
 import * as issuers from './issuers.ts'
+import * as keySources from './key-sources.ts'
 import * as leases from './leases.ts'
 import * as log from './log.ts'
 import * as logTimes from './log-times.ts'
@@ -43,6 +44,7 @@ const portOperations = {
   ...idempotency,
   ...intactRows,
   ...issuers,
+  ...keySources,
   ...leases,
   ...log,
   ...logTimes,

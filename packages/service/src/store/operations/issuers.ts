@@ -2,6 +2,7 @@ import { formatTime, type KeyState, type Scope, type SiteId } from '@countersign
 import type { SignalSender } from '@countersign/core/contract'
 import { number } from '../columns.ts'
 import { isIssuerId } from '../issuer-id.ts'
+import { toKeySource } from '../key-source.ts'
 import type { Logged, SiteEntryPosition } from '../logged.ts'
 import type { Page } from '../page.ts'
 import { type Appended, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
@@ -38,6 +39,8 @@ export interface IssuerChanges {
   readonly keys?: readonly IssuerKey[]
   /** For keys from a document: changes nothing once an administrator has pinned the keys. */
   readonly whileFetched?: true
+  /** Changes nothing once an administrator has named another source of the keys. */
+  readonly fromSource?: string
   /** False once an administrator has pinned the keys. */
   readonly fetched?: boolean
   readonly scope?: readonly Scope[] | null
@@ -94,9 +97,10 @@ export function* changeIssuer(
   if (found === undefined) return undefined
   yield* requireCurrentIssuer(found, knownSeq)
   const before = toIssuer(found)
-  const { whileFetched = false, ...named } = changes
+  const { whileFetched = false, fromSource, ...named } = changes
   const unchanged = { ...before, position: 0, entry: undefined }
   if (whileFetched && !before.fetched) return unchanged
+  if (fromSource !== undefined && fromSource !== toKeySource(before)) return unchanged
   const {
     status = before.status,
     keys = before.keys,
@@ -121,6 +125,7 @@ export function* changeIssuer(
   yield* updateRow('issuers', found, {
     ...toSettings(wanted),
     ...(isDistrustedNow && { distrusted_at: context.atMs }),
+    ...(named.keys !== undefined && !whileFetched && { keys_at: context.atMs }),
   })
   const after = yield* appendState(before, context, (state) => appendChange(before, state, context))
   const isChanged = JSON.stringify(after) !== JSON.stringify(unchanged)
@@ -250,22 +255,6 @@ export const issuers = read(function* (
     'SELECT * FROM issuers WHERE site_id = $1 AND issuer > $2 ORDER BY issuer LIMIT $3',
     siteId,
     after ?? '',
-    limit,
-  )
-  for (const each of found) yield* requireIntact('issuers', each)
-  return found.map(toIssuer)
-})
-
-/**
- * Issuers of all sites whose documents are fetched again, by site and name; `after` is both, with a
- * space between.
- */
-export const fetchedIssuers = read(function* ({ after = ' ', limit }: Page): Transaction<readonly Issuer[]> {
-  const space = after.indexOf(' ')
-  const found = yield* rows(
-    `SELECT * FROM issuers WHERE fetched = 1 AND (site_id, issuer) > ($1, $2) ORDER BY site_id, issuer LIMIT $3`,
-    after.slice(0, space),
-    after.slice(space + 1),
     limit,
   )
   for (const each of found) yield* requireIntact('issuers', each)

@@ -41,6 +41,8 @@ interface OAuthUpkeep {
 export interface Issuer extends NewIssuer {
   readonly issuerId: string
   readonly status: 'trusted' | 'distrusted'
+  /** When an administrator has set its keys or ordered to fetch them. */
+  readonly keysAtMs: number
   readonly createdAtMs: number
 }
 
@@ -70,6 +72,7 @@ export function toIssuer(row: Row): Issuer {
     fetched: number(row, 'fetched') === 1,
     oauth: row.oauth === null ? undefined : json(row, 'oauth'),
     status: text(row, 'status') as Issuer['status'],
+    keysAtMs: optionalNumber(row, 'keys_at') ?? number(row, 'created_at'),
     createdAtMs: number(row, 'created_at'),
   }
 }
