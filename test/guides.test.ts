@@ -3,6 +3,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../packages/service/test/store/postgres-server.ts'
 import { type DevProcess, startDevProcess } from '../scripts/dev-process.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -39,14 +40,17 @@ test.each([
   ['agents.md', ''],
   ['bring-your-own-tokens.md', ''],
   ['bring-your-own-tokens.md', ' testing'],
+  ['mcp-servers.md', ''],
   ['protect-a-route.md', ''],
   ['protect-a-route.md', ' testing'],
 ])(
   'the program of %s prints what it says (%s)',
   async (guide, kind) => {
-    const program = blocks(guide, `js${kind}`).join('\n')
+    const port = String(await freePort())
+    const here = (texts: string[], between: string) => texts.join(between).replaceAll('3004', port)
+    const program = here(blocks(guide, `js${kind}`), '\n')
     expect(program).not.toBe('')
-    expect(await run(program)).toBe(blocks(guide, `text${kind}`).join(''))
+    expect(await run(program)).toBe(here(blocks(guide, `text${kind}`), ''))
   },
   60_000,
 )
