@@ -8,6 +8,7 @@ import {
   verifyJwtSignature,
 } from '@countersign/core'
 import type { SignalSender } from '@countersign/core/contract'
+import type { Logger } from 'pino'
 import { BoundedMap } from '../bounded-map.ts'
 
 export interface SenderKey {
@@ -51,16 +52,26 @@ const RETRY_MS = 10_000
 /** As for the key sets of OAuth issuers: then a set that cannot be refreshed is not used. */
 const STALE_MS_MAX = 24 * 3_600_000
 
-/** `monotonicMs` is a clock that never runs back. */
-export function createSenderKeys(fetchKeySet: FetchKeySet, monotonicMs: () => number): SenderKeys {
+export interface SenderKeysOptions {
+  /** A clock that never runs back. */
+  readonly monotonicMs: () => number
+  readonly log: Pick<Logger, 'warn'>
+}
+
+export function createSenderKeys(
+  fetchKeySet: FetchKeySet,
+  { monotonicMs, log }: SenderKeysOptions,
+): SenderKeys {
   const sets = new BoundedMap<string, KeptSet>(SETS_MAX)
 
   const refresh = (kept: KeptSet, jwksUri: string, siteId: SiteId): Promise<void> => {
     kept.fetching ??= (async () => {
       const startedMs = monotonicMs()
       kept.triedMs = startedMs
-      const fetched = await fetchKeySet(jwksUri, siteId).catch(() => ({ fault: 'it could not be fetched' }))
+      const fetched = await fetchKeySet(jwksUri, siteId).catch((fault: unknown) => ({ fault }))
       if ('keys' in fetched) Object.assign(kept, { keys: fetched.keys, fetchedMs: startedMs })
+      else
+        log.warn({ siteId, jwksUri, err: fetched.fault }, 'could not fetch the keys of a sender of signals')
       kept.fetching = undefined
     })()
     return kept.fetching

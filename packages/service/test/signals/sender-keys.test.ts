@@ -2,6 +2,7 @@ import { type OAuthIssuer, readJwt, type SiteId, type UnverifiedJwt } from '@cou
 import type { SignalSender } from '@countersign/core/contract'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createSenderKeys, parseKeySet, type SenderKeys } from '../../src/signals/sender-keys.ts'
+import { quiet } from '../log/log-double.ts'
 import { CLIENT, goodToken, IDP, newSigner, type TestSigner } from './test-sender.ts'
 
 const SITE = 'shop.example' as SiteId
@@ -30,7 +31,7 @@ describe('keys of a sender with jwks_uri', () => {
         if (published === undefined) throw new Error('the host does not answer')
         return { keys: parseKeySet(published.map(({ jwk }) => jwk)) }
       },
-      () => nowMs,
+      { monotonicMs: () => nowMs, log: quiet },
     )
   })
   const sender: SignalSender = {
@@ -110,10 +111,10 @@ describe('keys of a sender with jwks_uri', () => {
 })
 
 describe('keys of a sender', () => {
-  const keys = createSenderKeys(
-    () => Promise.reject(new Error('nothing is fetched')),
-    () => 0,
-  )
+  const keys = createSenderKeys(() => Promise.reject(new Error('nothing is fetched')), {
+    monotonicMs: () => 0,
+    log: quiet,
+  })
   const fixed = (...signers: TestSigner[]): SignalSender => ({
     type: 'backchannel_logout',
     issuer: IDP,

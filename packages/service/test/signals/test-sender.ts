@@ -6,6 +6,7 @@ import type { Deps } from '../../src/deps.ts'
 import { createSenderKeys, type FetchKeySet } from '../../src/signals/sender-keys.ts'
 import { createFindSenders } from '../../src/signals/senders.ts'
 import type { AdminNode } from '../admin-node.ts'
+import { quiet } from '../log/log-double.ts'
 import { NOW } from '../party.ts'
 
 export const IDP = 'https://idp.example/realms/acme'
@@ -147,7 +148,7 @@ export function connectSignals(
   let readings = 0
   const signals: Deps['signals'] = {
     findSenders: createFindSenders(node.deps.store, () => (readings += 10_000)),
-    keys: createSenderKeys(fetchKeySet, () => 0),
+    keys: createSenderKeys(fetchKeySet, { monotonicMs: () => 0, log: quiet }),
   }
   Object.assign(node.deps, { signals })
 }
