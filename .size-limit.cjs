@@ -1,4 +1,8 @@
-/** What an integrator's users download: minified and gzipped, from the sources. */
+/**
+ * What an integrator's users download: minified and gzipped, from the sources. JWT access tokens,
+ * DPoP proofs and cut-offs added 5.3 kB to `verify` and 10 kB to a guard: `decide` takes all kinds
+ * of presentations, so that service and guard run one list of checks (decision 66).
+ */
 const fromSources = (config) => ({ ...config, conditions: ['countersign-source', 'module'] })
 
 module.exports = [
@@ -7,7 +11,7 @@ module.exports = [
     path: 'packages/core/src/index.ts',
     import: '{ verify }',
     gzip: true,
-    limit: '15.75 kB',
+    limit: '21.5 kB',
   },
   {
     name: 'a whole verifier: verify, view, memory, nonces',
@@ -15,7 +19,7 @@ module.exports = [
     import:
       '{ verify, explain, SiteView, parseEntry, checkEntry, parseSnapshotLine, checkSnapshot, parseHeartbeat, checkHeartbeat, SignatureCache, createMemoryNonces, createMonotonicClock, holderRequestFrom, parseScope, parseSiteId }',
     gzip: true,
-    limit: '25.5 kB',
+    limit: '34 kB',
   },
   {
     name: 'a guard with one adapter, the core included',
@@ -24,7 +28,7 @@ module.exports = [
       'packages/sdk/src/adapters/express.ts': '{ requireCredential }',
     },
     gzip: true,
-    limit: '43.5 kB',
+    limit: '54.5 kB',
     modifyEsbuildConfig: fromSources,
   },
   {
@@ -34,7 +38,7 @@ module.exports = [
       'packages/sdk/src/adapters/express.ts': '{ requireCredential }',
     },
     gzip: true,
-    limit: '16.8 kB',
+    limit: '18.8 kB',
     ignore: ['@countersign/core'],
     modifyEsbuildConfig: fromSources,
   },

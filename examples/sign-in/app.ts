@@ -87,6 +87,10 @@ export async function openExample({
         credentialId: result.credential_id,
         verifiedAt: result.verified_at,
         expiresAt: result.expires_at,
+        issuer: result.issuer,
+        oldestCreatedAt: result.oldest_created_at,
+        credentialChain: result.credential_chain,
+        holderThumbprints: result.holder_thumbprints,
         scope: result.scope,
       }
       // A new id at every sign-in, so that an attacker cannot have planted it.

@@ -30,9 +30,18 @@ export { createGuard, type Guard } from './guard/guard.ts'
 export { GuardNotReady, type ReadyOptions } from './guard/not-ready.ts'
 export { FAIL_OPEN, type GuardOptions } from './guard/options.ts'
 export type { GuardBody, GuardRequest } from './guard/request.ts'
+export type { ProtectedResourceOptions, ResourceMetadata } from './guard/resource-metadata.ts'
 export type { SessionEnd, SessionVerdict, SignedInSession } from './guard/session.ts'
 export type { GuardState } from './guard/state.ts'
-export type { FailingOpen, GuardAllow, GuardDenial, GuardProblem, GuardVerdict } from './guard/verdict.ts'
+export type {
+  AccessToken,
+  FailingOpen,
+  GuardAllow,
+  GuardAllowJwt,
+  GuardDenial,
+  GuardProblem,
+  GuardVerdict,
+} from './guard/verdict.ts'
 export { PLAIN_HTTP } from './shared/base-url.ts'
 export type { Need } from './shared/needs.ts'
 export {

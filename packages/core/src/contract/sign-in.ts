@@ -11,6 +11,7 @@ import {
   scopeList,
   siteId,
   someScopes,
+  thumbprint,
   time,
 } from './fields.ts'
 import { limits } from './limits.ts'
@@ -118,6 +119,19 @@ export const signInResultSchema = z
     credential_id: credentialId,
     verified_at: time,
     expires_at: time,
+    issuer: z.string().meta({ description: 'The DID that signed the root of the credential.' }),
+    oldest_created_at: time.meta({
+      description: 'When the oldest credential of the chain was signed. A cut-off compares this time.',
+    }),
+    credential_chain: z
+      .array(credentialId)
+      .min(1)
+      .max(limits.delegation_depth_max + 1)
+      .meta({ description: 'The credential and the credentials it was delegated from, the root last.' }),
+    holder_thumbprints: z
+      .array(thumbprint)
+      .max(limits.delegation_depth_max + 1)
+      .meta({ description: 'The holder keys that these credentials are bound to.' }),
   })
   .meta({ id: 'SignInResult' })
 export type SignInResult = z.input<typeof signInResultSchema>

@@ -43,8 +43,8 @@ export interface Guard {
   verify(request: GuardRequest, demand?: GuardDemand): Promise<GuardVerdict>
   /**
    * Whether a session that began with a hosted sign-in is still active. Detects the revocation of
-   * its credential and of its user; not of an issuer or a parent credential, which a sign-in does
-   * not name. Throws a TypeError for a session without the facts of its sign-in.
+   * its credential and its parents, of its user and holder keys, and cut-offs; not that an issuer
+   * is no longer trusted. Throws a TypeError for a session without the facts of its sign-in.
    */
   isActive(session: SignedInSession): SessionVerdict
   /**

@@ -1,4 +1,11 @@
-import { findRevocation, parseCredentialId, parsePpid, parseTime, type ViewStamp } from '@countersign/core'
+import {
+  findRevocation,
+  isThumbprint,
+  parseCredentialId,
+  parsePpid,
+  parseTime,
+  type ViewStamp,
+} from '@countersign/core'
 import type { GuardData } from './guard-data.ts'
 
 /**
@@ -10,6 +17,17 @@ export interface SignedInSession {
   readonly credentialId: string
   readonly verifiedAt: string | number
   readonly expiresAt?: string | number
+  /**
+   * The members below are newer than the others. Without `issuer`, its cut-off does not end the
+   * session.
+   */
+  readonly issuer?: string
+  /** Without it, `verifiedAt` is compared with cut-offs. */
+  readonly oldestCreatedAt?: string | number
+  /** Without it, the revocation of a parent credential does not end the session. */
+  readonly credentialChain?: readonly string[]
+  /** Without them, the revocation of a holder key does not end the session. */
+  readonly holderThumbprints?: readonly string[]
 }
 
 /**
@@ -42,9 +60,16 @@ export function checkSession(session: SignedInSession, data: GuardData): Session
   const credentialId = parseCredentialId(session.credentialId)
   const verifiedMs = toMs(session.verifiedAt)
   const expiresMs = session.expiresAt === undefined ? Infinity : toMs(session.expiresAt)
+  const oldestMs = session.oldestCreatedAt === undefined ? verifiedMs : toMs(session.oldestCreatedAt)
+  const chain = (session.credentialChain ?? []).map(parseCredentialId)
   if (ppid === undefined || credentialId === undefined || verifiedMs === undefined || expiresMs === undefined)
     throw new TypeError(
       'a session needs ppid, credentialId, verifiedAt and, if it has one, expiresAt, as /auth/sdk-result gave them',
+    )
+  const holders = session.holderThumbprints ?? []
+  if (oldestMs === undefined || !isWhole(chain) || !holders.every(isThumbprint))
+    throw new TypeError(
+      'oldestCreatedAt, credentialChain and holderThumbprints of a session must be as /auth/sdk-result gave them',
     )
   const { site, stamp: view } = data
   const nowMs = data.nowMs()
@@ -61,10 +86,20 @@ export function checkSession(session: SignedInSession, data: GuardData): Session
   // A user who signed in after a reinstatement used a credential signed after it: an older one
   // would have been rejected.
   const revoked = findRevocation(
-    { credentialIds: [credentialId], holders: [], ppid, issuer: '', oldestSignedAtMs: verifiedMs },
+    {
+      credentialIds: [credentialId, ...chain],
+      holders,
+      ppid,
+      issuer: session.issuer ?? '',
+      oldestSignedAtMs: Math.min(oldestMs, verifiedMs),
+    },
     site,
   )
   return revoked === undefined ? { active: true, ...common } : ended('credential_revoked')
+}
+
+function isWhole<Item>(list: readonly (Item | undefined)[]): list is readonly Item[] {
+  return !list.includes(undefined)
 }
 
 function toMs(time: string | number): number | undefined {

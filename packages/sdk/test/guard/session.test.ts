@@ -90,3 +90,35 @@ test.each([
 ])('a session with %j is a mistake, not an active session', (wrong) => {
   expect(() => guard.isActive(session(wrong))).toThrow(TypeError)
 })
+
+test('it ends with a parent credential, a holder key, and a cut-off of its issuer or the site', async () => {
+  const [{ issuer = '' } = {}] = site.issuers
+  const thumbprint = 'x'.repeat(43)
+  const whole = session({
+    issuer,
+    oldestCreatedAt: '2026-11-14T11:00:00Z',
+    credentialChain: [credential.credentialId, 'cred_parent00001'],
+    holderThumbprints: [thumbprint],
+  })
+  expect(guard.isActive(whole)).toMatchObject({ active: true })
+  for (const end of [
+    () => site.revoke('cred_parent00001'),
+    () => site.revokeHolder(thumbprint),
+    () => site.cutOffIssuer(),
+  ]) {
+    await end()
+    expect(guard.isActive(whole)).toMatchObject({ active: false, code: 'credential_revoked' })
+    expect(guard.isActive(session())).toMatchObject({ active: true })
+  }
+  await site.cutOffSite()
+  expect(guard.isActive(session())).toMatchObject({ active: false, code: 'credential_revoked' })
+})
+
+test('a cut-off compares the time at which the credential was signed', async () => {
+  const [{ issuer = '' } = {}] = site.issuers
+  await site.append('issuer.cut_off', { issuer, before: '2026-11-14T11:30:00Z' })
+  expect(guard.isActive(session({ issuer }))).toMatchObject({ active: true })
+  expect(guard.isActive(session({ issuer, oldestCreatedAt: '2026-11-14T11:30:00Z' }))).toMatchObject({
+    active: false,
+  })
+})

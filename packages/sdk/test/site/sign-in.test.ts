@@ -60,6 +60,10 @@ function signInService({ site = SITE, scope = ['orders:read', 'orders:write'] } 
         credential_id: 'cred_01k9x3v0h2e8y6q4b7d5m1n8ra',
         verified_at: '2026-11-14T12:00:00Z',
         expires_at: '2026-12-14T12:00:00Z',
+        issuer: 'did:web:issuer.example',
+        oldest_created_at: '2026-11-14T11:00:00Z',
+        credential_chain: ['cred_01k9x3v0h2e8y6q4b7d5m1n8ra'],
+        holder_thumbprints: [],
       }),
     )
   }

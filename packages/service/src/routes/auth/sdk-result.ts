@@ -1,4 +1,4 @@
-import { formatTime } from '@countersign/core'
+import { formatTime, toChainGrounds } from '@countersign/core'
 import type { SignInResult } from '@countersign/core/contract'
 import { redeemSignIn } from '../../actions/redeem-sign-in.ts'
 import type { Route } from '../../route.ts'
@@ -7,6 +7,7 @@ export const signInResult: Route<'sign_in_result'> = async ({ body: { code, code
   const signedIn = await redeemSignIn(deps, code, code_verifier)
   const [leaf] = signedIn.chain
   if (leaf === undefined) throw new TypeError('a sign-in needs a credential')
+  const { credentialIds, holders, oldestSignedAtMs } = toChainGrounds(signedIn.chain)
   const answer: SignInResult = {
     ppid: signedIn.ppid,
     site_id: signedIn.siteId,
@@ -15,6 +16,10 @@ export const signInResult: Route<'sign_in_result'> = async ({ body: { code, code
     credential_id: leaf.credentialId,
     verified_at: formatTime(signedIn.verifiedAtMs),
     expires_at: formatTime(signedIn.credentialEndsAtMs),
+    issuer: signedIn.issuer,
+    oldest_created_at: formatTime(oldestSignedAtMs),
+    credential_chain: [...credentialIds],
+    holder_thumbprints: holders.filter((holder) => holder !== undefined),
   }
   return { status: 200, body: answer }
 }

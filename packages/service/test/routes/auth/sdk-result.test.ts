@@ -22,6 +22,10 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
           credential_id: id,
           verified_at: formatTime(NOW),
           expires_at: formatTime(NOW + 3_600_000),
+          issuer: expect.stringMatching(/^did:/),
+          oldest_created_at: expect.stringMatching(/Z$/),
+          credential_chain: [id],
+          holder_thumbprints: [],
         },
       ])
       expect((await redeem(code)).json.code).toBe('code_invalid')
