@@ -2,13 +2,15 @@ import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DevProcess, startDevProcess } from '../../scripts/dev-process.ts'
-import { type Asking, type Issued, seenFetch, toAsking } from './seen-fetch.ts'
+import { type Asking, type Issued, type SiteKey, seenFetch, toAsking } from './seen-fetch.ts'
 
 let service: DevProcess
 let asking: Asking
+let key: SiteKey
 beforeAll(async () => {
   service = await startDevProcess()
   asking = toAsking(service.dev)
+  key = await asking.keyFor('tokens:introspect', 'tokens:revoke')
 })
 afterAll(() => service?.stop())
 
@@ -29,23 +31,31 @@ const server = () => {
   }
 }
 const action = () => new URL('/api/protected/action', service.dev.base_url)
-const CLIENT_ID = 'outside-client'
 
-/** The key goes in with the hook for client authentication. */
-function oauth4webapi(key: string): OAuthClient {
-  const client = { client_id: CLIENT_ID }
-  const withKey: oauth.ClientAuth = (_server, _client, _body, headers) => headers.set('X-API-Key', key)
+/** How a client authenticates. The id of the key is its client_id, and the key its secret. */
+type Method = 'X-API-Key' | 'HTTP Basic' | 'client_secret_post'
+const METHODS: readonly Method[] = ['X-API-Key', 'HTTP Basic', 'client_secret_post']
+
+function oauth4webapi(method: Method, { key_id, api_key }: SiteKey): OAuthClient {
+  const client = { client_id: key_id }
+  const authentications: Record<Method, oauth.ClientAuth> = {
+    // The key goes in with the hook for client authentication.
+    'X-API-Key': (_server, _client, _body, headers) => headers.set('X-API-Key', api_key),
+    'HTTP Basic': oauth.ClientSecretBasic(api_key),
+    client_secret_post: oauth.ClientSecretPost(api_key),
+  }
+  const authentication = authentications[method]
   const options = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: seenFetch }
   return {
     introspect: async (token) => {
-      const answer = await oauth.introspectionRequest(server(), client, withKey, token, options)
+      const answer = await oauth.introspectionRequest(server(), client, authentication, token, options)
       return { ...(await oauth.processIntrospectionResponse(server(), client, answer)) }
     },
     revoke: async (token) => {
       // The hint is what a client may send, and servers may ignore.
-      const additionalParameters = { token_type_hint: 'access_token' }
+      const more = { ...options, additionalParameters: { token_type_hint: 'access_token' } }
       await oauth.processRevocationResponse(
-        await oauth.revocationRequest(server(), client, withKey, token, { ...options, additionalParameters }),
+        await oauth.revocationRequest(server(), client, authentication, token, more),
       )
     },
     act: async (token) =>
@@ -53,13 +63,18 @@ function oauth4webapi(key: string): OAuthClient {
   }
 }
 
-/** The key goes in with the hook for fetch, beside the client_id that a public client sends. */
-function openidClient(key: string): OAuthClient {
-  const configuration = new openid.Configuration(server(), CLIENT_ID, undefined, openid.None())
+function openidClient(method: Method, { key_id, api_key }: SiteKey): OAuthClient {
+  const authentications: Record<Method, openid.ClientAuth> = {
+    'X-API-Key': openid.None(),
+    'HTTP Basic': openid.ClientSecretBasic(api_key),
+    client_secret_post: openid.ClientSecretPost(api_key),
+  }
+  const configuration = new openid.Configuration(server(), key_id, undefined, authentications[method])
   openid.allowInsecureRequests(configuration)
   configuration[openid.customFetch] = (url, { headers, ...init }) => {
-    const isOurs = !url.endsWith('/api/protected/action')
-    return seenFetch(url, { ...init, headers: { ...headers, ...(isOurs ? { 'X-API-Key': key } : {}) } })
+    // The key goes in with the hook for fetch, beside the client_id that a public client sends.
+    const isOurs = method === 'X-API-Key' && !url.endsWith('/api/protected/action')
+    return seenFetch(url, { ...init, headers: { ...headers, ...(isOurs ? { 'X-API-Key': api_key } : {}) } })
   }
   return {
     introspect: async (token) => ({ ...(await openid.tokenIntrospection(configuration, token)) }),
@@ -69,15 +84,18 @@ function openidClient(key: string): OAuthClient {
   }
 }
 
-describe.each([
-  ['oauth4webapi', oauth4webapi],
-  ['openid-client', openidClient],
-] as const)('%s', (_name, clientWith) => {
+const clients = METHODS.flatMap((method) => [
+  { name: 'oauth4webapi', method, create: oauth4webapi },
+  { name: 'openid-client', method, create: openidClient },
+])
+
+describe.each(clients)('$name with $method', ({ method, create }) => {
+  const clientWith = (key: SiteKey) => create(method, key)
   const begin = async (): Promise<Issued & { client: OAuthClient; token: string }> => {
     const issued = await asking.issue({ scope: ['orders:read', 'orders:write'] })
     return {
       ...issued,
-      client: clientWith(service.dev.site_key),
+      client: clientWith(key),
       token: await asking.tokenFor(issued.credential),
     }
   }
@@ -127,7 +145,7 @@ describe.each([
 
   test('understands that its key is missing, wrong or not enough', async () => {
     const { token } = await begin()
-    const wrong = clientWith('svc_sk_nothing')
+    const wrong = clientWith({ ...key, api_key: 'svc_sk_nothing' })
     for (const call of [wrong.introspect(token), wrong.revoke(token)]) {
       // oauth4webapi reads WWW-Authenticate itself, and throws this only when it can.
       const error = await call.then(

@@ -36,7 +36,12 @@ export interface Asking {
   tokenFor(credential: JsonObject): Promise<string>
   revoke(credentialId: string): Promise<void>
   /** An API key of the demo site that may do only this. */
-  keyFor(...permissions: readonly string[]): Promise<string>
+  keyFor(...permissions: readonly string[]): Promise<SiteKey>
+}
+
+export interface SiteKey {
+  readonly key_id: string
+  readonly api_key: string
 }
 
 let users = 0
@@ -56,7 +61,6 @@ export function toAsking({ base_url, site_id, site_key }: DevFile): Asking {
     tokenFor: async (credential) =>
       (await post<{ access_token: string }>('/api/auth/exchange-proof', { credential }, 200)).access_token,
     revoke: (credential_id) => post('/api/wallet/revoke', { credential_id, site_id }, 200),
-    keyFor: async (...permissions) =>
-      (await post<{ api_key: string }>(`/api/sites/${site_id}/keys`, { permissions }, 201)).api_key,
+    keyFor: (...permissions) => post(`/api/sites/${site_id}/keys`, { permissions }, 201),
   }
 }
