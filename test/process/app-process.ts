@@ -3,10 +3,12 @@ import type { DevFile } from '../../packages/service/src/development/demo.ts'
 
 /** An application behind a guard, in a process of its own. */
 export interface AppProcess {
+  readonly url: string
+  ask(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
   /** The status of its route for this credential. */
   orders(header: string): Promise<number>
   /** Opens its stream, and resolves once it has begun. `all` is what came until its end. */
-  stream(header: string): Promise<{ readonly all: Promise<string> }>
+  stream(headers: string | Readonly<Record<string, string>>): Promise<{ readonly all: Promise<string> }>
   state(): Promise<{ readonly ready: boolean; readonly seq: number; readonly ageMs: number | null }>
   stop(): Promise<void>
 }
@@ -51,19 +53,19 @@ export async function startApp({
     child.once('message', (message) => resolve((message as { port: number }).port))
     child.once('exit', (code) => reject(new Error(`the application ended with ${code}`)))
   })
-  const ask = (path: string, header?: string) =>
-    fetch(
-      `http://127.0.0.1:${port}${path}`,
-      header === undefined ? {} : { headers: { 'X-Service-Credential': header } },
-    )
+  const url = `http://127.0.0.1:${port}`
+  const ask: AppProcess['ask'] = (path, headers = {}) => fetch(url + path, { headers })
+  const showing = (header: string) => ({ 'X-Service-Credential': header })
   return {
+    url,
+    ask,
     async orders(header) {
-      const answer = await ask('/orders', header)
+      const answer = await ask('/orders', showing(header))
       await answer.body?.cancel()
       return answer.status
     },
-    async stream(header) {
-      const answer = await ask('/stream', header)
+    async stream(headers) {
+      const answer = await ask('/stream', typeof headers === 'string' ? showing(headers) : headers)
       if (answer.status !== 200) throw new Error(`the stream was refused with ${answer.status}`)
       return { all: answer.text().catch(() => 'cut') }
     },

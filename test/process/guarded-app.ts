@@ -31,8 +31,10 @@ app.get('/state', (_request, response) => {
 })
 app.use(requireCredential(guard, { scope: 'orders:read' }) as unknown as RequestHandler)
 app.get('/orders', (request, response) => {
-  const { subject, view } = getCredential(request)
-  response.json({ ppid: subject.ppid, seq: view.seq })
+  const credential = getCredential(request)
+  const { subject, view } = credential
+  const token = credential.presented === 'jwt' ? credential.token : undefined
+  response.json({ ppid: subject.ppid, seq: view.seq, token })
 })
 app.get('/stream', (request, response) => {
   response.writeHead(200, { 'content-type': 'text/plain' })
