@@ -45,6 +45,7 @@ const runs: readonly {
     by: 'test/guides.test.ts',
     picks: 'all',
   },
+  { file: 'docs/guides/signals.md', kinds: ['js'], by: 'test/guides.test.ts', picks: 'all' },
   { file: 'docs/guides/mcp-servers.md', kinds: ['js'], by: 'test/guides.test.ts', picks: 'all' },
   {
     file: 'docs/guides/protect-a-route.md',

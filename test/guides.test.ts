@@ -41,6 +41,7 @@ test.each([
   ['bring-your-own-tokens.md', ''],
   ['bring-your-own-tokens.md', ' testing'],
   ['mcp-servers.md', ''],
+  ['signals.md', ''],
   ['protect-a-route.md', ''],
   ['protect-a-route.md', ' testing'],
 ])(

@@ -26,6 +26,7 @@ export const sections: readonly Section[] = [
     paths: guides(
       'protect-a-route',
       'bring-your-own-tokens',
+      'signals',
       'mcp-servers',
       'frameworks',
       'forward-auth',
