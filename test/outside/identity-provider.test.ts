@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type AppProcess, startApp } from '../process/app-process.ts'
 import { addOutcomes, type GuardCrowd, startGuardCrowd } from '../process/guard-crowd-process.ts'
 import { type BrowserUser, createBrowserUser } from './browser-user.ts'
+import { SESSION_CLIENT_ID } from './provider-process.ts'
 import { discoverProvider, type ProviderWorld, startProviderWorld } from './provider-world.ts'
 
 // Tokens of `oidc-provider`, which clients that others wrote present to applications behind guards.
@@ -25,6 +26,15 @@ let users = 0
 const newUser = () => createBrowserUser(`user-${++users}`)
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
 const orders = (token: string) => app.ask('/orders', bearer(token)).then(({ status }) => status)
+
+/** Signs in until the provider's clock shows a later second than that of the logout. */
+const signInAgain = async (user: BrowserUser, more: { clientId?: string } = {}) => {
+  let token = ''
+  await expect
+    .poll(async () => orders((token = await world.signIn(user, { resource, ...more }))), { interval: 300 })
+    .toBe(200)
+  return token
+}
 
 test('a token is accepted, and the application knows its user by the name of the provider', async () => {
   const user = newUser()
@@ -56,6 +66,41 @@ test('a user who is revoked by issuer and subject is denied, also after signing 
   expect(await all).toMatch(/^(?:tick\n)+ended\n$/)
   expect(await orders(await world.signIn(user, { resource }))).toBe(401)
   expect(await orders(others)).toBe(200)
+})
+
+describe('a logout at the provider', () => {
+  test('ends the tokens that the user has, and a stream; signing in again works', async () => {
+    const [user, other] = [newUser(), newUser()]
+    const token = await world.signIn(user, { resource })
+    const others = await world.signIn(other, { resource })
+    const { all } = await app.stream(bearer(token))
+    await user.signOut(world.provider.issuer)
+    await expect.poll(() => orders(token)).toBe(401)
+    expect(await all).toMatch(/^(?:tick\n)+ended\n$/)
+    const again = await signInAgain(user)
+    expect([await orders(again), await orders(token), await orders(others)]).toEqual([200, 401, 200])
+  })
+
+  test('of one session ends the tokens of that session only', async () => {
+    const name = newUser().name
+    const [phone, laptop] = [createBrowserUser(name), createBrowserUser(name)]
+    const clientId = SESSION_CLIENT_ID
+    const ofPhone = await world.signIn(phone, { resource, clientId })
+    const ofLaptop = await world.signIn(laptop, { resource, clientId })
+    await phone.signOut(world.provider.issuer)
+    await expect.poll(() => orders(ofPhone)).toBe(401)
+    expect(await orders(ofLaptop)).toBe(200)
+    expect(await orders(await world.signIn(phone, { resource, clientId }))).toBe(200)
+  })
+
+  test('does not reinstate a revoked user', async () => {
+    const user = newUser()
+    const token = await world.signIn(user, { resource })
+    await world.revokeUser(user)
+    await user.signOut(world.provider.issuer)
+    expect(await orders(token)).toBe(401)
+    expect(await orders(await world.signIn(user, { resource }))).toBe(401)
+  })
 })
 
 describe('DPoP with openid-client', () => {
@@ -152,5 +197,15 @@ describe('a hundred guards in two processes', () => {
     expect(body.propagation).toMatchObject({ connected: 101, acknowledged: 101, laggards: [] })
     expect(await all((crowd) => crowd.show(token))).toEqual({ token_invalid: 100 })
     expect(await all((crowd) => crowd.signals())).toEqual({ aborted: 100 })
+  })
+
+  test('all reject a user who has logged out at the provider', async () => {
+    const user = newUser()
+    const token = await world.signIn(user, { resource })
+    expect(await all((crowd) => crowd.show(token))).toEqual({ accepted: 100 })
+    await user.signOut(world.provider.issuer)
+    await expect.poll(() => all((crowd) => crowd.show(token))).toEqual({ token_invalid: 100 })
+    const again = await signInAgain(user)
+    expect(await all((crowd) => crowd.show(again))).toEqual({ accepted: 100 })
   })
 })

@@ -9,7 +9,7 @@ export interface ProviderWorld {
   readonly service: DevProcess
   readonly client: Client
   readonly provider: ProviderProcess
-  /** Has the site trust the provider for these audiences, with the keys that it publishes. */
+  /** Has the site trust the provider for these audiences. Discovery finds its keys. */
   trustProvider(audience: readonly string[]): Promise<void>
   /** What an ordinary OAuth client gets after the user has signed in: an access token. */
   signIn(user: BrowserUser, options: SignInOptions): Promise<string>
@@ -40,15 +40,13 @@ export async function startProviderWorld(): Promise<ProviderWorld> {
     provider,
     async trustProvider(audience) {
       const { issuer } = provider
-      const jwks = await (await fetch(`${issuer}/jwks`)).json()
-      const sender = { type: 'backchannel_logout', issuer, jwks, subject: 'sub' }
+      const sender = { type: 'backchannel_logout', issuer, subject: 'sub' }
       const { status, body } = await client.ask('POST', `/api/sites/${site_id}/issuers`, {
         key: operator_key,
         body: {
           type: 'oauth',
           issuer,
           audience,
-          jwks,
           session_claim: 'sid',
           signals: [{ ...sender, audience: [CLIENT_ID, SESSION_CLIENT_ID] }],
         },
