@@ -73,7 +73,7 @@ const runs: readonly {
  */
 const notRun: Readonly<Record<string, readonly string[]>> = {
   'docs/guides/webhooks.md': ['WEBHOOK_SECRETS=$(node -p'],
-  'docs/guides/frameworks.md': ['createGuard({ baseUrl'],
+  'docs/guides/frameworks.md': ['const resource = protectedResource(', 'createGuard({ baseUrl'],
   'docs/guides/deployment.md': ['# systemd: as any user'],
   'docs/guides/trust-and-keys.md': ['createGuard({'],
   'docs/operating.md': ['createuser --pwprompt', 'pg_dump --format'],
