@@ -239,7 +239,12 @@ export { type ExplainedCheck, type Explanation, explain } from './verify/explain
 export { checkGrounds, findRevocation, type Grounds, toChainGrounds, toGrounds } from './verify/grounds.ts'
 export { findActiveJwt, findSignedJwt } from './verify/held-jwt.ts'
 export { type Holders, listHolders, toHolderThumbprint } from './verify/holders.ts'
-export { decideJwt, JwtContext, jwtChecks } from './verify/jwt.ts'
+export {
+  decideJwt,
+  findIssuerOfUnknownKey,
+  JwtContext,
+  jwtChecks,
+} from './verify/jwt.ts'
 export { JwtCache, type VerifiedJwt } from './verify/jwt-cache.ts'
 export { recheckAccess } from './verify/recheck.ts'
 export type { RevocationData } from './verify/revocation-data.ts'

@@ -5,6 +5,7 @@ import type { TokenFinder } from './access/token-finder.ts'
 import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
 import type { KeySetFetcher } from './did-web/fetch-key-set.ts'
+import type { RefreshHints } from './did-web/refresh-hints.ts'
 import type { FeedServer } from './feed/feed-server.ts'
 import type { Snapshots } from './feed/snapshots.ts'
 import type { VerifierClocks } from './feed/verifier-clocks.ts'
@@ -36,6 +37,7 @@ export interface Deps {
   readonly seen: SeenCredentials
   readonly didWeb: DidWebFetcher
   readonly keySets: KeySetFetcher
+  readonly refreshHints: RefreshHints
   readonly snapshots: Snapshots
   /** Code that deletes a key calls `feeds.dropKey`. */
   readonly feeds: FeedServer

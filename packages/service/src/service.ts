@@ -9,6 +9,7 @@ import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { createDidWebFetcher } from './did-web/fetch-document.ts'
 import { createKeySetFetcher } from './did-web/fetch-key-set.ts'
+import { createRefreshHints } from './did-web/refresh-hints.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
 import { FeedServer } from './feed/feed-server.ts'
 import { createHeadAges } from './feed/head-ages.ts'
@@ -146,6 +147,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
       didWeb: createDidWebFetcher(fetchRules, documents),
       keySets: createKeySetFetcher(documents),
+      refreshHints: { hint: (siteId, issuer) => hints.hint(siteId, issuer) },
       snapshots: createSnapshots({ store, views, clock, keys, ages, verifiers }),
       feeds: keep(new FeedServer({ store, views, clock, keys, ages, verifiers, log })),
       verifiers,
@@ -161,6 +163,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       meters,
       log,
     }
+    const hints = createRefreshHints(deps)
     meters.watchFeeds(() => ({
       streams: deps.feeds.size,
       lag: verifiers.lag((siteId) => views.view(siteId)?.head.seq ?? 0),

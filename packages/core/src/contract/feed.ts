@@ -9,6 +9,7 @@ import {
   verifierHeadHeaders,
   verifierPromiseHeaders,
 } from './headers.ts'
+import { oauthIssuerUrl } from './oauth-issuer-state.ts'
 import { propagationSchema } from './revocation.ts'
 
 const params = z.strictObject({ site_id: siteId })
@@ -37,6 +38,10 @@ export const feedAckRequestSchema = z.strictObject({
     .literal(true)
     .optional()
     .meta({ description: 'The instance rejects everything from now on, so its lease ends.' }),
+  refresh_issuer: oauthIssuerUrl.optional().meta({
+    description:
+      'An OAuth issuer of this site: the verifier has met a key that it does not know. The service fetches its keys, at most once in ten seconds.',
+  }),
 })
 export type FeedAckRequest = z.input<typeof feedAckRequestSchema>
 

@@ -13,7 +13,13 @@ import {
 } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
 import { limits } from './limits.ts'
-import { addOAuthIssuerRequestSchema, issuerId, oauthChanges, oauthIssuerSchema } from './oauth-issuers.ts'
+import {
+  addOAuthIssuerRequestSchema,
+  issuerId,
+  keysRefreshedAt,
+  oauthChanges,
+  oauthIssuerSchema,
+} from './oauth-issuers.ts'
 import { page, pageParameters } from './paging.ts'
 import { propagationSchema } from './revocation.ts'
 import { issuerKeyStatuses, issuerStatuses } from './vocabulary.ts'
@@ -74,6 +80,7 @@ export const credentialIssuerSchema = z
     type: z.literal('credential'),
     issuer_id: issuerId,
     ...entryBodySchemas['issuer.trusted'].shape,
+    keys_refreshed_at: keysRefreshedAt,
     status: z.enum(issuerStatuses),
     label: label.nullable(),
     created_at: time,

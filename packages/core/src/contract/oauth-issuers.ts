@@ -23,6 +23,10 @@ export const issuerId = z
     examples: ['iss_3f8a1c5e7b9d2046f1a3c5e7b9'],
   })
 
+export const keysRefreshedAt = time.nullable().meta({
+  description: 'When the keys were last fetched. Null: they are not fetched.',
+})
+
 const keySetUrl = z
   .string()
   .max(limits.did_chars_max)
@@ -108,6 +112,7 @@ export const oauthIssuerSchema = z
     signals: oauthMembers.signals,
     key_source: z.enum(keySources).meta({ description: 'Where the keys come from.' }),
     jwks_uri: keySetUrl.nullable().meta({ description: 'Null unless the key set is fetched from there.' }),
+    keys_refreshed_at: keysRefreshedAt,
     status: z.enum(issuerStatuses),
     label: label.nullable(),
     created_at: time,

@@ -202,6 +202,22 @@ function selectKey(
   return others.length === 0 ? key : undefined
 }
 
+/**
+ * The trusted issuer of a token that names a key which the site does not know. Such a key may be
+ * new, so its issuer's keys should be fetched again. The token is not verified.
+ */
+export function findIssuerOfUnknownKey(
+  jwt: string,
+  site: Pick<RevocationData['site'], 'oauthIssuer'>,
+): string | undefined {
+  const read = readJwt(jwt)
+  const { iss } = read?.claims ?? {}
+  const { kid } = read?.header ?? {}
+  const issuer = typeof iss === 'string' ? site.oauthIssuer(iss) : undefined
+  if (issuer === undefined || typeof kid !== 'string') return undefined
+  return [...issuer.keys.values()].some((key) => key.kid === kid) ? undefined : issuer.issuer
+}
+
 function checkSignature(context: JwtContext): Denial | undefined | Promise<Denial | undefined> {
   const { cached, key, read } = context
   if (cached?.key.key === key.key) return undefined

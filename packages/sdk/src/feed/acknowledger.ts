@@ -18,6 +18,12 @@ export interface Acknowledger {
    */
   renew(): void
   /**
+   * Asks the service to fetch the keys of an OAuth issuer, because a token names a key that this
+   * verifier does not know. The hint travels with the next acknowledgement. At most one is sent in
+   * ten seconds; others are dropped.
+   */
+  requestIssuerRefresh(issuer: string): void
+  /**
    * Ends the acknowledgements. If a head was reported, it reports to the service that this verifier
    * denies everything from now on, and waits at most a second for that.
    */
@@ -29,10 +35,11 @@ const INTERVAL_MS = 250
 const REPEAT_MS = 4_000
 const AFTER_FAILURE_MS = 2_000
 const CLOSE_MS_MAX = 1_000
+const HINT_PAUSE_MS = 10_000
 
 /** A failed call is repeated with the next report. Only receipts depend on it. */
 export function createAcknowledger(
-  send: (head: LogPosition, isClosing: boolean) => Promise<void>,
+  send: (head: LogPosition, isClosing: boolean, refreshIssuer?: string) => Promise<void>,
   clock: GuardClock,
 ): Acknowledger {
   let wanted: LogPosition | undefined
@@ -40,6 +47,8 @@ export function createAcknowledger(
   let sentAtMs = -Infinity
   /** During a call and the pause after it. */
   let busy = false
+  let hint: string | undefined
+  let hintedAtMs = -Infinity
   let cancel = () => {}
   let closed = false
 
@@ -52,14 +61,19 @@ export function createAcknowledger(
   }
 
   const isDue = (head: LogPosition) =>
-    head.seq !== sent?.seq || head.epoch !== sent.epoch || clock.read().monotonicMs - sentAtMs >= REPEAT_MS
+    hint !== undefined ||
+    head.seq !== sent?.seq ||
+    head.epoch !== sent.epoch ||
+    clock.read().monotonicMs - sentAtMs >= REPEAT_MS
 
   const go = () => {
     const head = wanted
     if (busy || closed || head === undefined || !isDue(head)) return
     busy = true
     sentAtMs = clock.read().monotonicMs
-    send(head, false).then(
+    const refreshIssuer = hint
+    hint = undefined
+    send(head, false, ...(refreshIssuer === undefined ? [] : [refreshIssuer])).then(
       () => {
         sent = head
         pause(INTERVAL_MS, go)
@@ -76,6 +90,13 @@ export function createAcknowledger(
     },
     renew() {
       sent = undefined
+    },
+    requestIssuerRefresh(issuer) {
+      const nowMs = clock.read().monotonicMs
+      if (nowMs - hintedAtMs < HINT_PAUSE_MS) return
+      hintedAtMs = nowMs
+      hint = issuer
+      go()
     },
     async close() {
       if (closed) return

@@ -97,7 +97,8 @@ export class LogFollower {
     const { signal } = this.#closing
     const untilAnswered = new AbortController().signal
     this.#acks = createAcknowledger(
-      (head, isClosing) => api.acknowledge(head, isClosing ? untilAnswered : signal, isClosing),
+      (head, isClosing, refreshIssuer) =>
+        api.acknowledge(head, isClosing ? untilAnswered : signal, isClosing, refreshIssuer),
       clock,
     )
   }
@@ -124,6 +125,14 @@ export class LogFollower {
    */
   nowMs(): number | undefined {
     return this.#mark.now(this.#clock.read()).ms
+  }
+
+  /**
+   * Asks the service to fetch the keys of an OAuth issuer again, at most once in ten seconds. Call
+   * it when a token of a trusted issuer names an unknown key.
+   */
+  requestIssuerRefresh(issuer: string): void {
+    this.#acks.requestIssuerRefresh(issuer)
   }
 
   start(): void {

@@ -14,11 +14,15 @@ export interface VerifierApi {
    * with it a service can detect that its store has lost entries.
    */
   feed(cursor: string, signal: AbortSignal, proven?: Heartbeat): Promise<AsyncIterable<Uint8Array>>
-  /** `isClosing`: this verifier rejects everything from now on. */
+  /**
+   * `isClosing`: this verifier rejects everything from now on. `refreshIssuer`: an OAuth issuer
+   * with a key that this verifier does not know.
+   */
   acknowledge(
     head: { readonly epoch: string; readonly seq: number },
     signal: AbortSignal,
     isClosing?: boolean,
+    refreshIssuer?: string,
   ): Promise<void>
   /** `nonce` makes the service sign its response. */
   introspect(token: string, nonce: string, signal: AbortSignal): Promise<unknown>
@@ -166,12 +170,13 @@ export function createVerifierApi({
         signal,
       )
     },
-    async acknowledge({ epoch, seq }, signal, isClosing = false) {
+    async acknowledge({ epoch, seq }, signal, isClosing = false, refreshIssuer?: string) {
       const body = {
         epoch,
         seq,
         sent_at: formatTime(clock.read().wallMs),
         ...(isClosing && { closed: true }),
+        ...(refreshIssuer !== undefined && { refresh_issuer: refreshIssuer }),
       }
       await ask(`${site}/feed/ack`, post(body, named), signal)
     },

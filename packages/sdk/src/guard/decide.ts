@@ -24,6 +24,7 @@ import type { BearerTokens } from './bearer-tokens.ts'
 import type { ReadDemand } from './demand.ts'
 import type { Reason } from './denial.ts'
 import type { HolderRequests } from './holder-request.ts'
+import type { KeyHints } from './key-hints.ts'
 import { type GuardRequest, readLines } from './request.ts'
 
 /**
@@ -38,6 +39,7 @@ export interface DecisionData {
   readonly tokens: Pick<BearerTokens, 'find'>
   readonly holderRequests: HolderRequests
   readonly nonces: NonceStore
+  readonly keyHints?: KeyHints
 }
 
 /** Why a request is denied. */
@@ -89,6 +91,7 @@ async function decideProven(
   // What was verified before is decided at once. Awaiting a value would let other requests run in
   // between, and the guard's clock is frozen only until the first wait.
   const verdict = decided instanceof Promise ? await decided : decided
+  if (isJwt && !verdict.ok && verdict.code === 'token_invalid') data.keyHints?.reject(presentation.jwt)
   const isProofMissing =
     !verdict.ok &&
     verdict.code === 'proof_required' &&

@@ -11,6 +11,7 @@ import { addDemands, type GuardDemand, type ReadDemand, readDemand } from './dem
 import { type DenialContext, type Reason, toGuardDenial } from './denial.ts'
 import { GuardData } from './guard-data.ts'
 import { createHolderRequests } from './holder-request.ts'
+import { createKeyHints } from './key-hints.ts'
 import { type ReadyOptions, readReadyOptions } from './not-ready.ts'
 import { type GuardOptions, readGuardOptions } from './options.ts'
 import { Readiness } from './readiness.ts'
@@ -140,6 +141,7 @@ export function createGuard(options: GuardOptions): Guard {
       nonces:
         rest.nonceStore ??
         createMemoryNonces({ startedAtMs: clock.read().wallMs, aheadMsMax: NONCE_AHEAD_MS_MAX }),
+      keyHints: createKeyHints(data.site, clock, (issuer) => follower.requestIssuerRefresh(issuer)),
     }
     if (!closing.signal.aborted) {
       follower.start()

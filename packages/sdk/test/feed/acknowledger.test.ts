@@ -96,3 +96,25 @@ test('the end is told once, by a verifier that has proven a head', async () => {
   await unheard.acks.close()
   expect(unheard.closed).toEqual([])
 })
+
+test('a hint about an unknown key travels with an acknowledgement, at most one in ten seconds', async () => {
+  const clock = createTestClock(0)
+  const hints: (string | undefined)[] = []
+  const acks = createAcknowledger(async (_head, _isClosing, refreshIssuer) => {
+    hints.push(refreshIssuer)
+  }, clock)
+  acks.requestIssuerRefresh('https://idp.example')
+  // Without a proven head there is nothing to acknowledge yet.
+  expect(hints).toEqual([])
+  acks.report({ epoch, seq: 1 })
+  expect(hints).toEqual(['https://idp.example'])
+  await clock.advance(9_999)
+  acks.requestIssuerRefresh('https://idp.example')
+  acks.report({ epoch, seq: 1 })
+  expect(hints).toEqual(['https://idp.example', undefined])
+  await clock.advance(1)
+  acks.requestIssuerRefresh('https://other.example')
+  await clock.advance(250)
+  expect(hints.at(-1)).toBe('https://other.example')
+  await acks.close()
+})

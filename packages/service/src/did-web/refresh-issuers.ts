@@ -12,7 +12,7 @@ const JITTER = 0.25
 /** All nodes together fetch a document about every five minutes. */
 const PAUSE_MS = EVERY_MS * (1 - JITTER) - 5_000
 /** Of one issuer, when verifiers report unknown keys. */
-const HINT_PAUSE_MS = 10_000
+export const HINT_PAUSE_MS = 10_000
 
 /**
  * Hosts that do not answer must not delay the other sites: several at a time, with a time limit.

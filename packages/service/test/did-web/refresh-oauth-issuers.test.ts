@@ -245,13 +245,19 @@ forEachSharedStore('the refresh of OAuth issuers', (open) => {
     })
   })
 
-  it('records when a document was accepted', async () => {
+  it('records when a document was accepted, and shows it', async () => {
     const node = await begin()
-    await add(node)
+    const { issuer_id } = await add(node)
+    node.at(MINUTE_MS)
     await refreshIssuers(node.deps)
+    const shown = await node.admin('get_issuer', {
+      params: { site_id: A, issuer: issuer_id },
+      caller: keyOf(A),
+    })
+    expect(shown.body.keys_refreshed_at).toBe('2026-11-14T12:01:00Z')
     expect(await node.deps.store.keySources({ after: undefined, limit: 200 })).toContainEqual({
       source: `${server.issuer} ${server.url}/keys`,
-      refreshedAtMs: NOW,
+      refreshedAtMs: NOW + MINUTE_MS,
     })
   })
 

@@ -81,7 +81,7 @@ const DEFAULTS: Config = {
   workers: 1,
   logLevel: 'info',
   viewAgeMsMax: 2000,
-      issuerKeysAgeMsMax: 86_400_000,
+  issuerKeysAgeMsMax: 86_400_000,
   rateLimits,
   openSignInsMax: 10_000,
   overload: { eventLoopDelayMsMax: 100, acceptDelayMsMax: 250, inFlightMax: 1000 },

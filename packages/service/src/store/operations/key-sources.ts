@@ -62,7 +62,9 @@ export function* admitKeySet(
   return isSame ? 'same' : 'changed'
 }
 
-/** By name. Rows that the service did not write are left out: their keys are as if never fetched. */
+/**
+ * By name. Rows that the service did not write are left out: their keys are as if never fetched.
+ */
 export const keySources = read(function* (page: Page): Transaction<readonly KeySource[]> {
   const found = yield* intactPage(
     'key_sources',
@@ -75,6 +77,21 @@ export const keySources = read(function* (page: Page): Transaction<readonly KeyS
     source: text(each, 'source'),
     refreshedAtMs: optionalNumber(each, 'refreshed_at'),
   }))
+})
+
+/** When the documents with these names were last accepted. At most 200 names. */
+export const keySourceTimes = read(function* (
+  sources: readonly string[],
+): Transaction<ReadonlyMap<string, number>> {
+  const times = new Map<string, number>()
+  if (sources.length === 0) return times
+  const marks = sources.map((_, i) => `$${i + 1}`).join(', ')
+  for (const found of yield* rows(`SELECT * FROM key_sources WHERE source IN (${marks})`, ...sources)) {
+    const written = yield* intact('key_sources', found)
+    const atMs = written && optionalNumber(written, 'refreshed_at')
+    if (atMs !== undefined) times.set(text(found, 'source'), atMs)
+  }
+  return times
 })
 
 /**

@@ -11,6 +11,7 @@ import { addOAuthIssuer } from '../../../actions/oauth-issuer.ts'
 import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
+import { toKeySource } from '../../../store/key-source.ts'
 import type { Issuer, OAuthSettings } from '../../../store/operations/issuers.ts'
 import type { Page } from '../../../store/page.ts'
 import { auditContext } from '../../shared/audit-context.ts'
@@ -50,10 +51,13 @@ export const listIssuers: Route<'list_issuers'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
   const { limit, cursor } = request.query
   const read = async (page: Page) =>
-    deps.store.issuers(siteId, {
-      ...page,
-      after: page.after && (await requireIssuerByName(deps, siteId, page.after)),
-    })
+    withKeyTimes(
+      deps,
+      await deps.store.issuers(siteId, {
+        ...page,
+        after: page.after && (await requireIssuerByName(deps, siteId, page.after)),
+      }),
+    )
   const body: IssuerPage = await loadPage(
     deps.keys,
     { list: `issuers ${siteId}`, limit, cursor },
@@ -68,7 +72,7 @@ export const getIssuer: Route<'get_issuer'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
   const issuer = await deps.store.issuer(siteId, request.params.issuer)
   if (issuer === undefined) throw new Problem('not_found')
-  return { status: 200, body: toIssuerBody(issuer) }
+  return { status: 200, body: toIssuerBody(await withKeyTime(deps, issuer)) }
 }
 
 export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
@@ -86,7 +90,13 @@ export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
     oauth,
   }
   const changed = await change(deps, params.site_id, params.issuer, changes, auditContext(request, deps))
-  return withPropagation(request, deps, params.site_id, changed.entry, toIssuerBody(changed))
+  return withPropagation(
+    request,
+    deps,
+    params.site_id,
+    changed.entry,
+    toIssuerBody(await withKeyTime(deps, changed)),
+  )
 }
 
 export const changeIssuerKey: Route<'change_issuer_key'> = async (request, deps) => {
@@ -94,7 +104,32 @@ export const changeIssuerKey: Route<'change_issuer_key'> = async (request, deps)
   requireOwnPath(caller, params.site_id)
   const key = { siteId: params.site_id, issuer: params.issuer, keyId: params.key }
   const changed = await changeKey(deps, key, body.status, auditContext(request, deps))
-  return withPropagation(request, deps, params.site_id, changed.entry, toIssuerBody(changed))
+  return withPropagation(
+    request,
+    deps,
+    params.site_id,
+    changed.entry,
+    toIssuerBody(await withKeyTime(deps, changed)),
+  )
+}
+
+/** The issuers with the time when their keys were last fetched. */
+async function withKeyTimes(
+  { store }: Pick<Deps, 'store'>,
+  issuers: readonly Issuer[],
+): Promise<readonly Issuer[]> {
+  const times = await store.keySourceTimes([
+    ...new Set(issuers.filter(({ fetched }) => fetched).map(toKeySource)),
+  ])
+  return issuers.map((issuer) => ({
+    ...issuer,
+    keysAtMs: Math.max(issuer.keysAtMs, times.get(toKeySource(issuer)) ?? 0),
+  }))
+}
+
+async function withKeyTime(deps: Pick<Deps, 'store'>, issuer: Issuer): Promise<Issuer> {
+  const [timed = issuer] = await withKeyTimes(deps, [issuer])
+  return timed
 }
 
 function toIssuerBody(issuer: Issuer): IssuerBody {
@@ -103,6 +138,7 @@ function toIssuerBody(issuer: Issuer): IssuerBody {
     issuer: issuer.issuer,
     issuer_id: issuer.issuerId,
     scope: issuer.scope === undefined ? null : [...issuer.scope],
+    keys_refreshed_at: issuer.fetched ? formatTime(issuer.keysAtMs) : null,
     status: issuer.status,
     label: issuer.label ?? null,
     created_at: formatTime(issuer.createdAtMs),

@@ -102,6 +102,7 @@ forEachSharedStore('issuers', (open) => {
         scope: ['orders:read'],
         credential_ttl_seconds_max: 7200,
         label: 'ours',
+        keys_refreshed_at: null,
         status: 'trusted',
         created_at: '2026-11-14T12:00:00Z',
       })

@@ -80,6 +80,7 @@ forEachSharedStore('OAuth issuers', (open) => {
         key_source: 'jwks',
         jwks_uri: null,
         signals,
+        keys_refreshed_at: null,
         status: 'trusted',
         label: 'Acme',
         created_at: '2026-11-14T12:00:00Z',

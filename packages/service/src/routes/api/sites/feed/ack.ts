@@ -16,5 +16,6 @@ export const acknowledge: Route<'acknowledge'> = async ({ caller, params, body, 
     sentAtMs: parseTime(body.sent_at),
     isClosing: body.closed === true,
   })
+  if (body.refresh_issuer !== undefined) deps.refreshHints.hint(params.site_id, body.refresh_issuer)
   return { status: 204 }
 }
