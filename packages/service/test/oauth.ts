@@ -3,7 +3,7 @@ import type { SiteId } from '@countersign/core'
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
 import type { Store } from '../src/store/store.ts'
 import { type AdminNode, newSiteId, openAdminNode } from './admin-node.ts'
-import { type Ask, keyOf, type Told } from './node.ts'
+import { type Ask, keyOf } from './node.ts'
 import { NOW } from './party.ts'
 
 export const ISSUER = 'https://idp.example/realms/acme'
@@ -70,15 +70,17 @@ export function signProof(key: OAuthKey, changes: ProofChanges): Promise<string>
     .sign(key.privateKey)
 }
 
+type Answer = Awaited<ReturnType<AdminNode['ask']>>
+
 export interface OAuthSite {
   readonly node: AdminNode
   readonly A: SiteId
   readonly issuerId: string
   /** `POST /api/protected/action` with this Authorization header. */
-  call(authorization: string, fields?: Readonly<Record<string, string>>): Promise<Told>
-  bearer(token: string): Promise<Told>
+  call(authorization: string, fields?: Readonly<Record<string, string>>): Promise<Answer>
+  bearer(token: string): Promise<Answer>
   /** Calls an endpoint with a key of the site. */
-  ask(id: Parameters<AdminNode['ask']>[0], ask?: Ask): Promise<Told>
+  ask(id: Parameters<AdminNode['ask']>[0], ask?: Ask): Promise<Answer>
 }
 
 /** A site that trusts an OAuth issuer with these keys. */

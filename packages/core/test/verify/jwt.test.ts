@@ -7,6 +7,7 @@ import { holderRequestFrom } from '../../src/holder/request.ts'
 import { deriveSessionId, deriveSubjectPpid, deriveTokenId } from '../../src/jwt/derived-ids.ts'
 import { parseJwtKey } from '../../src/jwt/jwk.ts'
 import { toJwtPolicy } from '../../src/log/oauth-issuer.ts'
+import { explain } from '../../src/verify/explain.ts'
 import { recheckAccess } from '../../src/verify/recheck.ts'
 import type { RevocationData } from '../../src/verify/revocation-data.ts'
 import { SignatureCache } from '../../src/verify/signature-cache.ts'
@@ -255,5 +256,57 @@ describe('a token that is bound to a key', () => {
 
   test('an unbound token is no DPoP token', async () => {
     expect(await decide(await sign(), createDemand(), 'DPoP')).toMatchObject({ code: 'token_invalid' })
+  })
+})
+
+describe('explain', () => {
+  const results = async (jwt: string, scheme: 'Bearer' | 'DPoP' = 'Bearer') => {
+    const { checks, allowed } = await explain({ jwt, scheme }, createDemand(), data)
+    return {
+      allowed,
+      denied: checks.filter(({ result }) => result === 'denied').map(({ check }) => check),
+      skipped: checks.filter(({ result }) => result === 'skipped').map(({ check }) => check),
+      detail: checks.find(({ denial }) => denial !== undefined)?.denial?.detail,
+      untrustworthy: checks.filter(({ trustworthy }) => !trustworthy).length,
+    }
+  }
+
+  test('runs every check of an access token, and caches nothing', async () => {
+    expect(await results(await sign())).toEqual({
+      allowed: true,
+      denied: [],
+      skipped: [],
+      detail: undefined,
+      untrustworthy: 0,
+    })
+    expect(cache.jwts.size).toBe(0)
+  })
+
+  test('names the check that fails, and says what it has found', async () => {
+    const [header, payload] = (await sign()).split('.')
+    expect(await results('e30.e30.')).toMatchObject({ denied: ['reading'], untrustworthy: 9 })
+    expect(await results(await sign({ iss: 'https://other.example' }))).toMatchObject({
+      denied: ['issuer'],
+      detail: 'The site does not trust the issuer that the claim iss names.',
+      skipped: ['key', 'signature', 'claims', 'time', 'revocation', 'scope', 'holder'],
+    })
+    expect((await results(await sign({}, { kid: 'two' }))).denied).toEqual(['key'])
+    expect((await results(`${header}.${payload}.${'A'.repeat(86)}`)).denied).toEqual(['signature'])
+    expect(await results(await sign({ aud: 'https://other.example' }))).toMatchObject({
+      denied: ['claims'],
+      detail: 'The site does not accept such tokens of this issuer: aud does not name this site.',
+      untrustworthy: 0,
+    })
+    expect((await results(await sign({ iat: NOW / 1000 - 600, exp: NOW / 1000 }))).denied).toEqual(['time'])
+    expect((await results(await sign({ scope: 'other' }))).denied).toEqual(['scope'])
+    expect((await results(await sign(), 'DPoP')).denied).toEqual(['holder'])
+  })
+
+  test('a caller of verify does not learn any of that', async () => {
+    for (const jwt of ['e30.e30.', await sign({ aud: 'x' }), await sign({ iss: 'https://other.example' })])
+      expect(await decide(jwt)).toMatchObject({
+        code: 'token_invalid',
+        detail: 'This access token is not valid here. Get a new one from its issuer.',
+      })
   })
 })

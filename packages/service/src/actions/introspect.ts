@@ -27,7 +27,7 @@ export type ActiveToken =
 
 /**
  * The token, if its site would accept it now; otherwise undefined. With `siteId`, tokens of other
- * sites are not active. An access token of an OAuth issuer needs a site to be active at. Throws when
+ * sites are not active; an access token of an OAuth issuer is active only with one. Throws when
  * this node's revocation data is stale: then it must not answer "not active".
  */
 export async function introspect(

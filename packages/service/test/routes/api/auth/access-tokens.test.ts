@@ -227,7 +227,7 @@ forEachSharedStore('access tokens at the endpoints of tokens', (open) => {
       await expect.poll(async () => (await second.bearer(jwt)).code).toBe('token_invalid')
       expect((await site.bearer(other)).status).toBe(200)
       const rows = await site.node.deps.store.auditRows(site.A, { after: undefined, limit: 5 })
-      expect(rows[0]).toMatchObject({ action: 'credential.revoke', outcome: 'done' })
+      expect(rows[0]).toMatchObject({ action: 'credential.revoke' })
     })
 
     it('a second time there is nothing to revoke', async () => {
