@@ -114,7 +114,14 @@ describe('revoke-user', () => {
   test('needs to know whom, and only once', async () => {
     expect((await home.run(['revoke-user', '--yes'])).code).toBe(2)
     expect((await home.run(['revoke-user', home.dev.ppid, '--self', '--yes'])).code).toBe(2)
-    const { code, err } = await home.run(['revoke-user', 'bob', '--yes'])
+    for (const more of [
+      ['--issuer', 'https://idp.example'],
+      ['--subject', 'bob'],
+    ]) {
+      expect((await home.run(['revoke-user', ...more, '--yes'])).code).toBe(2)
+      expect((await home.run(['revoke-user', 'bob', ...more, '--yes'])).code).toBe(2)
+    }
+    const { code, err } = await home.run(['revoke-user', 'did:service:bob', '--yes'])
     expect(code).toBe(1)
     expect(err).toContain('ppid')
   })
@@ -143,6 +150,66 @@ describe('revoke-user', () => {
       ppid: home.dev.ppid,
       site_id: 'demo.localhost',
     })
+  })
+})
+
+describe('users by what people know', () => {
+  const IDP = ['--issuer', 'https://idp.example', '--subject', '248289761001']
+
+  test('a plain word is your own id of the user', async () => {
+    const { ppid, credential_id } = await issued('carol')
+    const found = await home.run(['users', 'resolve', 'carol', '--json'])
+    expectAnswer('resolve_user', found.json())
+    expect(found.json().users[0]).toEqual({ ppid, status: 'active' })
+    const plan = await home.run(['revoke-user', 'carol', '--dry-run', '--json'])
+    expect(plan.json()).toMatchObject({ user_ref: 'carol', credential_ids: [credential_id] })
+    const { code, json } = await home.run(['revoke-user', 'carol', '--yes', '--json'])
+    expect(code).toBe(0)
+    expectAnswer('revoke_user', json())
+    expect(json().entries).toHaveLength(2)
+    const { out } = await home.run(['users', 'resolve', 'carol'])
+    expect(out).toMatch(new RegExp(`^${ppid} +revoked`, 'm'))
+    const back = await home.run(['reinstate', 'carol'])
+    expect(back.out).toMatch(/^reinstated +carol$/m)
+    expect(back.out).toContain(ppid)
+  })
+
+  test('a user of an OAuth issuer is named by issuer and subject', async () => {
+    const { code, out } = await home.run(['revoke-user', ...IDP, '--yes'])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^revoked +248289761001 of https:\/\/idp\.example$/m)
+    const { json } = await home.run(['users', 'resolve', ...IDP, '--json'])
+    expect(json().users).toEqual([expect.objectContaining({ status: 'revoked' })])
+    expect((await home.run(['reinstate', ...IDP])).code).toBe(0)
+  })
+
+  test('sign-out-user ends what was issued, asks first, and waits for the receipt', async () => {
+    const { credential_id } = await issued('dave')
+    expect((await home.run(['sign-out-user', 'dave'])).code).toBe(2)
+    const rehearsed = await home.run(['sign-out-user', 'dave', '--dry-run'])
+    expect(rehearsed.out).toContain('Would end all current access of dave at demo.localhost.')
+    const { code, json } = await home.run(['sign-out-user', 'dave', '--yes', '--wait', '3', '--json'])
+    expect(code).toBe(0)
+    expectAnswer('sign_out_user', json())
+    expect(json()).toMatchObject({ kind: 'user.signed_out', propagation: { connected: 0 } })
+    expect((await home.run(['status', credential_id])).code).toBe(3)
+    expect((await home.run(['sign-out-user', '--yes'])).code).toBe(2)
+  })
+
+  test('revoke takes the jti or session of an access token', async () => {
+    const idp = ['--issuer', 'https://idp.example']
+    const { code, out } = await home.run(['revoke', ...idp, '--jti', 't1', '--yes'])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^revoked +token t1 of https:\/\/idp\.example$/m)
+    const session = await home.run(['revoke', ...idp, '--session', 's1', '--yes', '--json'])
+    expect(session.json().credential_id).toMatch(/^cred_js_/)
+    for (const wrong of [
+      idp,
+      ['--jti', 't1'],
+      [...idp, '--jti', 'a', '--session', 'b'],
+      ['cred_aaaaaaaa', ...idp],
+    ])
+      expect((await home.run(['revoke', ...wrong, '--yes'])).code).toBe(2)
   })
 })
 
@@ -181,5 +248,45 @@ describe('revoke', () => {
     )
     expect((await home.run([...present, '--bound'])).code).toBe(0)
     expect((await home.run(['revoke', '--yes'])).code).toBe(2)
+  })
+})
+
+describe('cut-offs', () => {
+  test('revoke-holder takes a file, a did:key or a thumbprint', async () => {
+    await home.run(['keygen', 'stolen.jwk'])
+    const { credential_id } = await issued('erin', '--holder-key', 'stolen.jwk')
+    expect((await home.run(['revoke-holder', 'stolen.jwk'])).code).toBe(2)
+    const { code, json } = await home.run(['revoke-holder', 'stolen.jwk', '--yes', '--json'])
+    expect(code).toBe(0)
+    expectAnswer('revoke_holder', json())
+    expect((await home.run(['status', credential_id])).code).toBe(3)
+    const again = await home.run(['revoke-holder', json().target, '--yes', '--wait', '1'])
+    expect(again.out).toMatch(/^revoked before/)
+    expect(again.out).toMatch(/^applied by +no verifier is connected$/m)
+    expect((await home.run(['revoke-holder', 'did:key:zBad', '--yes'])).code).toBe(1)
+  })
+
+  test('of an issuer and a site ask first, and end everything issued so far', async () => {
+    const { credential_id, credential } = await issued('frank')
+    const { issuer } = credential as { issuer: string }
+    expect((await home.run(['cut-off', 'issuer', issuer])).code).toBe(2)
+    const cut = await home.run(['cut-off', 'issuer', issuer, '--yes', '--reason', 'breach'])
+    expect(cut).toMatchObject({ code: 0, out: expect.stringMatching(/^cut off +did:/) })
+    expect((await home.run(['status', credential_id])).code).toBe(3)
+    expect(await loadAudit('issuer.cut_off', issuer)).toContainEqual(
+      expect.objectContaining({ reason: 'breach' }),
+    )
+    expect((await home.run(['cut-off', 'issuer', 'did:web:else.example', '--yes'])).code).toBe(1)
+
+    const later = await issued('frank')
+    expect((await home.run(['cut-off', 'site'])).code).toBe(2)
+    expect((await home.run(['cut-off', 'site', 'demo.localhost'])).code).toBe(2)
+    const rehearsed = await home.run(['cut-off', 'site', 'demo.localhost', '--dry-run', '--json'])
+    expect(rehearsed.json()).toEqual({ dry_run: true, action: 'cut-off site', site_id: 'demo.localhost' })
+    expect((await home.run(['status', later.credential_id])).code).toBe(0)
+    const panic = await home.run(['cut-off', 'site', 'demo.localhost', '--yes', '--wait', '1', '--json'])
+    expect(panic.code).toBe(0)
+    expectAnswer('cut_off_site', panic.json())
+    expect((await home.run(['status', later.credential_id])).code).toBe(3)
   })
 })

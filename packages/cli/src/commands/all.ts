@@ -99,8 +99,23 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
     'Revoke and reinstate',
     [
       command('revoke-user', 'revoke the access of a user at a site', () => import('./revoke-user.ts')),
-      command('revoke', 'revoke one credential', () => import('./revoke.ts')),
+      command(
+        'sign-out-user',
+        'end all current access of a user, who may sign in again',
+        () => import('./sign-out-user.ts'),
+      ),
+      command('revoke', 'revoke one credential, access token or session', () => import('./revoke.ts')),
       command('revoke-token', 'revoke a bearer token', () => import('./revoke-token.ts')),
+      command(
+        'revoke-holder',
+        'revoke everything that is bound to a stolen key',
+        () => import('./revoke-holder.ts'),
+      ),
+      command(
+        'cut-off',
+        'end everything issued so far by an issuer or for a site',
+        () => import('./cut-off.ts'),
+      ),
       command('reinstate', 'accept new credentials of a revoked user again', () => import('./reinstate.ts')),
     ],
   ],
@@ -111,6 +126,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       command('issuers', 'list, show, add and change issuers and their keys', () => import('./issuers.ts')),
       command('keys', 'list, show, create and delete API keys of a site', () => import('./keys.ts')),
       command('webhooks', 'manage webhooks and list what was sent', () => import('./webhooks.ts')),
+      command('users', 'show the ids of a user', () => import('./users.ts')),
       command('credentials', 'list the credentials that a site knows', () => import('./credentials.ts')),
       command('tokens', 'list the bearer tokens of a site', () => import('./tokens.ts')),
       command('audit', 'list what was done at a site, and which caller did it', () => import('./audit.ts')),

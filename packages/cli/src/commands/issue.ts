@@ -1,4 +1,5 @@
 import { type Given, UsageError, type Verb } from '../command.ts'
+import { loadHolderDid } from '../credential/holder-did.ts'
 import { omitUndefined } from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connectSite, rejectUsage, requireSite, resolveTarget } from '../service/connection.ts'
@@ -97,7 +98,7 @@ async function issueRemotely(given: Given, at: Terminal, scope: string[]): Promi
     scope,
     permission_id: given.text('permission-id'),
     ttl_seconds: requireLifetime(given),
-    holder_key: await loadHolderDid(given),
+    holder_key: await loadHolderDid(given.text('holder-key')),
     delegable: given.has('delegable') || undefined,
   })
 }
@@ -121,7 +122,10 @@ async function issueLocally(given: Given, at: Terminal, scope: string[]): Promis
     ppid,
     siteId: requireSite({ siteId }),
     scope,
-    ...omitUndefined({ permissionId: given.text('permission-id'), holderKey: await loadHolderDid(given) }),
+    ...omitUndefined({
+      permissionId: given.text('permission-id'),
+      holderKey: await loadHolderDid(given.text('holder-key')),
+    }),
     delegable: given.has('delegable'),
     validFromMs: nowMs,
     validUntilMs,
@@ -138,13 +142,4 @@ async function issueLocally(given: Given, at: Terminal, scope: string[]): Promis
 
 function requireLifetime(given: Given): number | undefined {
   return given.integer('ttl-seconds', { min: 1, max: LIFETIME_SECONDS_MAX })
-}
-
-/** The did:key that was given, or that of the key in a file. */
-async function loadHolderDid(given: Given): Promise<string | undefined> {
-  const text = given.text('holder-key')
-  if (text === undefined || text.startsWith('did:')) return text
-  const { didKey } = await import('@countersign/core')
-  const { readPrivateKey } = await import('../credential/read-credential.ts')
-  return didKey((await readPrivateKey(text)).publicKey)
 }

@@ -17,6 +17,7 @@ const MEMBERS: readonly Option[] = [
   ],
   ['--bearer <mode>', 'on or off: whether bearer tokens are accepted'],
   ['--holder-proof <mode>', 'optional or required: whether every request needs a holder proof'],
+  ['--delegation <mode>', 'on or off: whether delegated credentials are accepted'],
   ['--credential-ttl-seconds-max <n>', 'the longest lifetime of a credential at this site'],
   [
     '--max-staleness-seconds-max <n>',
@@ -97,7 +98,7 @@ export const sites: Group = {
         ['countersign sites change shop.example --clear name', 'remove the name'],
       ],
       about: [
-        'Switching bearer tokens off and requiring holder proofs revoke access, so they need a confirmation.',
+        'Switching bearer tokens or delegation off and requiring holder proofs revoke access, so they need a confirmation.',
       ],
       async run(given, at) {
         const members = {
@@ -109,6 +110,7 @@ export const sites: Group = {
         const { client, site_id } = await connectSite(given, at, given.words[0])
         const takes = [
           members.bearer === 'off' && 'end all bearer tokens',
+          members.delegation === 'off' && 'reject delegated credentials',
           members.holder_proof === 'required' && 'reject bearer tokens and credentials without a holder key',
         ].filter((words) => words !== false)
         if (takes.length > 0 || given.has('dry-run')) {
@@ -138,6 +140,7 @@ function toMembers(given: Given) {
     hosts: hosts.length === 0 ? undefined : [...hosts],
     bearer: parseOneOf(given, 'bearer', ['on', 'off']),
     holder_proof: parseOneOf(given, 'holder-proof', ['optional', 'required']),
+    delegation: parseOneOf(given, 'delegation', ['on', 'off']),
     credential_ttl_seconds_max: given.integer('credential-ttl-seconds-max', { min: 1, max: TTL_MAX }),
     max_staleness_seconds_max: given.integer('max-staleness-seconds-max', { min: 5, max: 3600 }),
   })

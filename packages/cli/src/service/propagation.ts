@@ -3,11 +3,14 @@ import { type ExitCode, type Given, type Option, UsageError } from '../command.t
 import { omitUndefined } from '../input/option-values.ts'
 import { describeError } from '../terminal/describe-error.ts'
 import { facts, type Terminal, visible } from '../terminal/output.ts'
-import { connect, requireSite } from './connection.ts'
+import { connect, connectSite, requireSite } from './connection.ts'
 import { type Holder, loadHolder } from './holder.ts'
 
 /** The response to a revocation. */
 type Revoked = Awaited<ReturnType<Client['revokeUser' | 'revokeCredential']>>
+
+/** The response to a cut-off. */
+type CutOff = Awaited<ReturnType<Client['cutOffSite']>>
 
 /** Which verifiers of the site have applied a log entry. */
 type Propagation = NonNullable<Revoked['propagation']>
@@ -16,7 +19,7 @@ type Verifier = Propagation['verifiers'][number]
 const WAIT_SECONDS_MAX = 30
 const LOOK_MS = 50
 
-/** The options of both revocations. */
+/** The options of revocations and cut-offs. */
 export const REVOCATION_OPTIONS: readonly Option[] = [
   ['--reason <text>', 'why, for the audit; never sent to verifiers'],
   [
@@ -45,6 +48,13 @@ export async function connectRevoker(given: Given, at: Terminal): Promise<Revoke
   return { client: target.client, site_id: own?.siteId ?? requireSite(target), own, options, waitSeconds }
 }
 
+/** The same for what needs an API key. `named` is the site if it is an argument of the command. */
+export async function connectCutOff(given: Given, at: Terminal, named?: string): Promise<Revoker> {
+  const waitSeconds = parseWaitSeconds(given)
+  const { client, site_id } = await connectSite(given, at, named)
+  return { client, site_id, own: undefined, options: {}, waitSeconds }
+}
+
 /** `--wait` without a number waits for the longest time that the service allows. */
 function parseWaitSeconds(given: Given): number | undefined {
   const text = given.text('wait') as string | true | undefined
@@ -54,20 +64,65 @@ function parseWaitSeconds(given: Given): number | undefined {
   throw new UsageError(`--wait must be seconds from 0 to ${WAIT_SECONDS_MAX}`)
 }
 
-/**
- * Prints a revocation, with its receipt if the caller wants to wait. The exit code is 3 if the
- * caller waited and a connected verifier has not acknowledged. The revocation is in force in any
- * case.
- */
-export async function printRevocation(
+/** Prints a revocation. See `printWithReceipt`. */
+export function printRevocation(
   revoker: Revoker,
   at: Terminal,
   what: string,
   done: Revoked,
 ): Promise<ExitCode> {
+  const { already_revoked, credential_ids, tokens_revoked, revoked_at, entries = [] } = done
+  return printWithReceipt(revoker, at, done, [
+    [already_revoked ? 'revoked before' : 'revoked', what],
+    ['ids', entries.length > 1 ? entries.map(({ ppid }) => ppid) : undefined],
+    ['at', revoked_at],
+    [
+      'credentials',
+      credential_ids.length === 0 ? 'none known; unknown ones are rejected too' : credential_ids,
+    ],
+    ['tokens', tokens_revoked],
+  ])
+}
+
+/** Prints a cut-off. See `printWithReceipt`. */
+export function printCutOff(revoker: Revoker, at: Terminal, what: string, done: CutOff): Promise<ExitCode> {
+  const { kind, already_revoked, before, entries = [] } = done
+  const isKey = kind === 'holder.revoked'
+  const heading = isKey ? (already_revoked ? 'revoked before' : 'revoked') : CUT_OFF_HEADINGS[kind]
+  return printWithReceipt(revoker, at, done, [
+    [heading, what],
+    ['ids', entries.length > 1 ? entries.map(({ ppid }) => ppid) : undefined],
+    [isKey ? 'at' : 'issued until', before],
+  ])
+}
+
+const CUT_OFF_HEADINGS = {
+  'user.signed_out': 'signed out',
+  'issuer.cut_off': 'cut off',
+  'site.cut_off': 'cut off',
+} as const
+
+/**
+ * Prints what was done, with its receipt if the caller wants to wait. The exit code is 3 if the
+ * caller waited and a connected verifier has not acknowledged. The revocation is in force in any
+ * case.
+ */
+async function printWithReceipt<Done extends Pick<Revoked, 'epoch' | 'seq' | 'propagation'>>(
+  revoker: Revoker,
+  at: Terminal,
+  done: Done,
+  rows: Parameters<typeof facts>[0],
+): Promise<ExitCode> {
   const propagation = done.propagation ?? (await loadReceipt(revoker, at, done.seq))
-  const revoked = { ...done, ...omitUndefined({ propagation }) }
-  at.result(revoked, () => revokedText(what, revoked))
+  at.result({ ...done, ...omitUndefined({ propagation }) }, () =>
+    facts([
+      ...rows,
+      ['log', `${done.epoch}.${done.seq}`],
+      ['applied by', propagation && receiptText(propagation)],
+      ...(propagation === undefined ? [] : missingFacts(propagation)),
+      ['denied everywhere', propagation && deniedText(propagation)],
+    ]),
+  )
   if (revoker.waitSeconds === undefined) return 0
   return propagation !== undefined && propagation.acknowledged >= propagation.connected ? 0 : 3
 }
@@ -114,24 +169,6 @@ async function watchPropagation(
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
-}
-
-/** Describes what was revoked, with the receipt if there is one. */
-function revokedText(what: string, revoked: Revoked): string {
-  const { already_revoked, credential_ids, tokens_revoked, revoked_at, epoch, seq, propagation } = revoked
-  return facts([
-    [already_revoked ? 'revoked before' : 'revoked', what],
-    ['at', revoked_at],
-    [
-      'credentials',
-      credential_ids.length === 0 ? 'none known; unknown ones are rejected too' : credential_ids,
-    ],
-    ['tokens', tokens_revoked],
-    ['log', `${epoch}.${seq}`],
-    ['applied by', propagation && receiptText(propagation)],
-    ...(propagation === undefined ? [] : missingFacts(propagation)),
-    ['denied everywhere', propagation && deniedText(propagation)],
-  ])
 }
 
 function receiptText({ connected, acknowledged, elapsed_ms }: Propagation): string {

@@ -1,4 +1,5 @@
 import type { Client } from '@countersign/sdk'
+import type { NamedUser } from '../input/user.ts'
 
 interface Known {
   /** For people. */
@@ -11,11 +12,17 @@ const SHOWN_MAX = 200
 
 /** What a revocation would end. Empty if the API key may revoke but not list. */
 export async function previewRevocation(
-  client: Pick<Client, 'listCredentials' | 'listTokens'>,
+  client: Pick<Client, 'listCredentials' | 'listTokens' | 'resolveUser'>,
   site_id: string,
-  ppid: string,
+  user: NamedUser,
 ): Promise<Known> {
   try {
+    const { users } =
+      user.ppid === undefined
+        ? await client.resolveUser({ site_id, ...user })
+        : { users: [{ ppid: user.ppid }] }
+    // Only the first has credentials; the others are ids of access tokens, which are not recorded.
+    const ppid = users[0]?.ppid
     const [credentials, tokens] = await Promise.all([
       client.listCredentials({ site_id, ppid, status: 'active', limit: SHOWN_MAX }),
       client.listTokens({ site_id, ppid, limit: SHOWN_MAX }),
