@@ -22,7 +22,9 @@ const log = createLogger(config.logLevel)
 const service = await openService(config, { log, onFatal: () => process.exit(70) })
 const { store, views } = service.deps
 const site = config.protectedSite as SiteId
-const before: Pick<Store, 'revokeUsers' | 'revokeCredential' | 'revokeToken'> = { ...store }
+const before: Pick<Store, 'revokeUsers' | 'revokeCredential' | 'revokeToken' | 'receiveSignal'> = {
+  ...store,
+}
 
 const answered = new Map<string, object>()
 let added = 0
@@ -72,6 +74,12 @@ Object.assign(store, {
       `token ${token.sha256}`,
       () => before.revokeToken(token, act),
       () => ({}),
+    ),
+  receiveSignal: async (...[signal, act]: Parameters<Store['receiveSignal']>) =>
+    acknowledge(
+      `signal ${signal.jti}`,
+      () => before.receiveSignal(signal, act),
+      () => ({ state: 'received', outcome: signal.outcome }),
     ),
 })
 Object.assign(views, { waitFor: async () => {} })
