@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type DevProcess, startDevProcess } from '../scripts/dev-process.ts'
+
+const root = join(import.meta.dirname, '..')
+const directory = mkdtempSync(join(tmpdir(), 'countersign-switches-'))
+const MAIN = join(root, 'packages/cli/src/main.ts')
+
+/** The commands in the text and in the tables of the guides, once each. */
+const commands = new Set(
+  ['revocation.md', 'bring-your-own-tokens.md'].flatMap((guide) =>
+    [...readFileSync(join(root, 'docs/guides', guide), 'utf8').matchAll(/`countersign ([^`…<]+)`/g)].map(
+      ([, command = '']) => command,
+    ),
+  ),
+)
+/** These have no preview: they are covered by the tests of the command line. */
+const elsewhere = /^(?:accept-rollback|reinstate|users|verify|audit|watch)\b/
+
+let service: DevProcess
+beforeAll(async () => {
+  service = await startDevProcess({ dataDir: join(directory, 'data') })
+  const { bound } = JSON.parse(readFileSync(join(directory, 'data/dev.json'), 'utf8'))
+  writeFileSync(join(directory, 'bot.jwk'), JSON.stringify(bound.holder_private_jwk), { mode: 0o600 })
+  writeFileSync(join(directory, 'leaked.txt'), `svc_at_${'a'.repeat(49)}`)
+})
+afterAll(async () => {
+  await service?.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+test.each([...commands].filter((command) => !elsewhere.test(command)))(
+  'countersign %s is a command, and its preview changes nothing',
+  async (command) => {
+    const words = command.replaceAll('shop.example', service.dev.site_id).split(' ')
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--conditions=countersign-source', '--no-warnings', MAIN, ...words, '--dry-run', '--json'],
+      { cwd: directory },
+    )
+    expect(JSON.parse(stdout)).toMatchObject({ dry_run: true })
+  },
+)
+
+test('the guides name a command for every switch', () => {
+  for (const begin of [
+    'revoke-token',
+    'revoke cred_',
+    'revoke --issuer',
+    'sign-out-user',
+    'revoke-user',
+    'revoke-holder',
+    'cut-off issuer',
+    'cut-off site',
+    'issuers change ',
+    'issuers change-key',
+    'sites change',
+  ])
+    expect(
+      [...commands].some((command) => command.startsWith(begin)),
+      begin,
+    ).toBe(true)
+})
