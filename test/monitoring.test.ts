@@ -28,6 +28,8 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
   meters.streamEnded('slow')
   meters.webhookAttempt('delivered')
   meters.rowForged('tokens')
+  meters.issuerRefresh('held_back')
+  meters.watchIssuerKeys(() => 0)
   meters.signal('backchannel_logout', 'signed_out')
   const found = new Map<string, Set<string>>()
   for (const [, name = '', labels = ''] of (await meters.text()).matchAll(
@@ -53,7 +55,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   endpoint: endpointList.map(({ id }) => id),
   code: problemCodes,
   presented: ['credential', 'bearer'],
-  outcome: ['delivered', 'again', 'failed', 'unmapped'],
+  outcome: ['delivered', 'again', 'failed', 'unmapped', 'held_back'],
   reason: ['gone', 'slow', 'key', 'stale', 'log', 'shutdown'],
 }
 

@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newJwk } from '../../service/test/jwks.ts'
+import { openKeySetServer } from '../../service/test/key-set-server.ts'
 import { expectAnswer, type Home, openHome } from './home.ts'
 
 let home: Home
@@ -140,7 +142,9 @@ describe('issuers', () => {
       err: expect.stringContaining('already_exists'),
     })
     const listed = await home.run(['issuers', 'list'])
-    expect(listed.out).toMatch(new RegExp(`^${issuer} +trusted +1 +orders:read +test$`, 'm'))
+    expect(listed.out).toMatch(
+      new RegExp(`^${issuer} +trusted +1 +orders:read +test +credential +iss_[0-9a-f]+$`, 'm'),
+    )
     expectAnswer('list_issuers', (await home.run(['issuers', 'list', '--json'])).json())
     const shown = await home.run(['issuers', 'show', issuer])
     expect(shown.out).toMatch(/^KEY +STATUS +RETIRED +MULTIKEY$/m)
@@ -165,6 +169,58 @@ describe('issuers', () => {
     const changed = await home.run(['issuers', 'change', issuer, '--status', 'distrusted', '--yes', '--json'])
     expectAnswer('change_issuer', changed.json())
     expect(changed.json()).toMatchObject({ status: 'distrusted' })
+  })
+  test('of access tokens are added, shown, changed and distrusted by their URL', async () => {
+    const server = await openKeySetServer('', [newJwk('EC', { kid: 'k1' })])
+    const body = { issuer: server.issuer, jwks_uri: `${server.url}/keys` }
+    server.answers.set('/.well-known/openid-configuration', { body })
+    try {
+      const added = await home.run([
+        ...['issuers', 'add', '--oauth', server.issuer, '--audience', 'api', '--scope', 'orders:read'],
+        ...['--scope-map', 'read=orders:read', '--required-claim', 'typ=Bearer', '--any-token-type'],
+        ...['--session-claim', 'sid', '--user-ref-from-subject', '--json'],
+      ])
+      expect(added.code).toBe(0)
+      expectAnswer('add_issuer', added.json())
+      expect(added.json()).toMatchObject({
+        type: 'oauth',
+        key_source: 'discovery',
+        keys: [{ kid: 'k1' }],
+        scope_map: { read: ['orders:read'] },
+        required_claims: { typ: 'Bearer' },
+        require_at_jwt: false,
+        session_claim: 'sid',
+        user_ref_from_subject: true,
+      })
+      const shown = await home.run(['issuers', 'show', server.issuer])
+      expect(shown.out).toMatch(/^KEY +KID +STATUS +RETIRED$/m)
+      expect(shown.out).toContain('k1')
+      const changed = await home.run(['issuers', 'change', server.issuer, '--label', 'idp', '--json'])
+      expect(changed.json()).toMatchObject({ label: 'idp' })
+      const [{ id }] = (added.json() as { keys: [{ id: string }] }).keys
+      const retire = ['issuers', 'change-key', server.issuer, id, '--status', 'retired', '--yes', '--json']
+      expect((await home.run(retire)).json()).toMatchObject({ keys: [{ status: 'retired' }] })
+      const end = ['issuers', 'change', server.issuer, '--status', 'distrusted', '--yes', '--json']
+      expect((await home.run(end)).json()).toMatchObject({ status: 'distrusted' })
+    } finally {
+      await server.close()
+    }
+  })
+  test.each([
+    [['https://idp.example', '--audience', 'api'], '--oauth goes with'],
+    [['--oauth', 'did:web:idp.example'], '--oauth goes with'],
+    [['did:web:idp.example', '--audience', 'api'], 'only OAuth issuers'],
+    [['--oauth', 'https://idp.example'], 'needs --audience'],
+    [
+      ['--oauth', 'https://idp.example', '--audience', 'api', '--keys', 'z6Mk'],
+      'only issuers of credentials',
+    ],
+    [['--oauth', 'https://idp.example', '--audience', 'api', '--scope-map', 'read'], 'name=value'],
+    [['--oauth', 'https://idp.example', '--audience', 'api', '--jwks', '/nowhere'], 'cannot be read'],
+  ])('a wrong command is a usage error: issuers add %j', async (argv, words) => {
+    const { code, err } = await home.run(['issuers', 'add', ...argv])
+    expect(code).toBe(2)
+    expect(err).toContain(words)
   })
   test('their keys are retired, reactivated and marked as compromised', async () => {
     const { out: did } = await home.run(['keygen', 'keyed.jwk'])

@@ -1,6 +1,6 @@
 import type { Client } from '@countersign/sdk'
 import { expect, test } from 'vitest'
-import { checkVerifierClocks, checkVerifiers } from '../src/doctor/site-checks.ts'
+import { checkIssuerKeys, checkVerifierClocks, checkVerifiers } from '../src/doctor/site-checks.ts'
 
 const look = (...differences: (number | undefined)[]) => {
   const items = differences.map((ms) => (ms === undefined ? {} : { clock_difference_ms: ms }))
@@ -39,4 +39,18 @@ test('doctor names a verifier that fails open and is gone, and how to dismiss it
     fix: expect.stringContaining('countersign verifiers --dismiss bb22'),
   })
   expect(await see(items.slice(0, 1))).toMatchObject({ level: 'ok' })
+})
+
+test('doctor warns of issuers whose keys could not be fetched for an hour', async () => {
+  const nowMs = Date.parse('2026-11-14T12:00:00Z')
+  const see = (keys_refreshed_at: string | null, status = 'trusted') => {
+    const items = [{ issuer: 'https://idp.example', status, keys_refreshed_at }]
+    const client = { listIssuers: async () => ({ items }) } as unknown as Client
+    return checkIssuerKeys(client, 'shop.example', nowMs)
+  }
+  expect(await see('2026-11-14T10:59:59Z')).toMatchObject([
+    { level: 'warning', detail: expect.stringContaining('https://idp.example') },
+  ])
+  for (const fine of [see('2026-11-14T11:00:00Z'), see(null), see('2026-11-01T00:00:00Z', 'distrusted')])
+    expect(await fine).toMatchObject([{ level: 'ok' }])
 })

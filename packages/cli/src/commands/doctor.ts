@@ -135,9 +135,8 @@ async function checkRemote(
       })
     }
   }
-  const { checkHolderProof, checkKey, checkVerifierClocks, checkVerifiers, checkWebhooks } = await import(
-    '../doctor/site-checks.ts'
-  )
+  const { checkHolderProof, checkIssuerKeys, checkKey, checkVerifierClocks, checkVerifiers, checkWebhooks } =
+    await import('../doctor/site-checks.ts')
   const { checkFeed } = await import('../doctor/feed-check.ts')
   const { checkPins } = await import('../doctor/pin-check.ts')
   await add('ready', () => checkReady(target))
@@ -157,6 +156,7 @@ async function checkRemote(
   await add('feed', () => checkFeed(target))
   if (findings.some(({ check, level }) => check === 'key' && level === 'ok')) {
     await add('webhooks', () => checkWebhooks(client, siteId))
+    await add('issuers', () => checkIssuerKeys(client, siteId))
     await add('verifiers', () => checkVerifiers(client, siteId))
     await add('clocks', () => checkVerifierClocks(client, siteId))
   }

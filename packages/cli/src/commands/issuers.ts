@@ -1,5 +1,6 @@
 import type { Client } from '@countersign/sdk'
 import { type Given, type Group, type Option, UsageError } from '../command.ts'
+import { OAUTH_OPTIONS, readOAuthMembers } from '../input/oauth-members.ts'
 import { omitUndefined, parseOneOf, requireOneOf, toClearedMembers } from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connectSite } from '../service/connection.ts'
@@ -18,10 +19,30 @@ const MEMBERS: readonly Option[] = [
   ['--label <text>', 'a label for people'],
 ]
 
-function issuerText({ keys, ...issuer }: Awaited<ReturnType<Client['addIssuer']>>): string {
-  const rows = keys.map(({ id, status, retired_at, key }) => [id, status, retired_at, key])
-  return `${facts(Object.entries(issuer))}\n\n${table(['key', 'status', 'retired', 'multikey'], rows)}`
+function issuerText(issuer: Awaited<ReturnType<Client['addIssuer']>>): string {
+  const { keys, ...rest } = issuer
+  const signals = 'signals' in rest ? { signals: JSON.stringify(rest.signals) } : {}
+  const shown = facts(Object.entries({ ...rest, ...signals }))
+  if (issuer.type === 'oauth') {
+    const rows = issuer.keys.map(({ id, kid, status, retired_at }) => [id, kid, status, retired_at])
+    return `${shown}\n\n${table(['key', 'kid', 'status', 'retired'], rows)}`
+  }
+  const rows = issuer.keys.map(({ id, status, retired_at, key }) => [id, status, retired_at, key])
+  return `${shown}\n\n${table(['key', 'status', 'retired', 'multikey'], rows)}`
 }
+
+/** The URL of an OAuth issuer cannot be part of a path, so its id is looked up. */
+async function findIssuerForPath(client: Client, site_id: string, word: string): Promise<string> {
+  if (!/^https?:/.test(word)) return word
+  const found = await requireListed(
+    (part) => client.listIssuers({ site_id, ...part }),
+    'issuer',
+    ({ issuer }) => issuer === word,
+  )
+  return found.issuer_id
+}
+
+const ISSUER_WORD = ['<issuer>', 'its DID, its URL or its issuer_id'] as const
 
 export const issuers: Group = {
   verbs: {
@@ -43,12 +64,14 @@ export const issuers: Group = {
           keys: ({ keys }) => keys.length,
           scope: 'scope',
           label: 'label',
+          type: 'type',
+          issuer_id: 'issuer_id',
         })
       },
     },
     show: {
       summary: 'show an issuer with its keys',
-      words: [['<issuer>', 'its DID']],
+      words: [ISSUER_WORD],
       shares: ['site', 'service'],
       examples: [
         ['countersign issuers show did:web:issuer.example', 'show its keys, its limits and its status'],
@@ -58,7 +81,7 @@ export const issuers: Group = {
         const issuer = await requireListed(
           (part) => client.listIssuers({ site_id, ...part }),
           'issuer',
-          (each) => each.issuer === given.word(0),
+          (each) => each.issuer === given.word(0) || each.issuer_id === given.word(0),
         )
         at.result(issuer, () => issuerText(issuer))
         return 0
@@ -66,8 +89,12 @@ export const issuers: Group = {
     },
     add: {
       summary: 'trust an issuer',
-      words: [['<issuer>', 'its DID: did:web, did:key or did:jwk']],
-      options: MEMBERS,
+      words: [['<issuer>', 'its DID: did:web, did:key or did:jwk; with --oauth its URL']],
+      options: [
+        ...MEMBERS,
+        ['--oauth', 'it signs access tokens (JWT), not credentials; the next options belong to it'],
+        ...OAUTH_OPTIONS,
+      ],
       shares: ['site', 'service'],
       examples: [
         [
@@ -75,26 +102,45 @@ export const issuers: Group = {
           'trust it up to orders:read; the service fetches and refreshes its keys',
         ],
         ['countersign issuers add did:key:z6Mk… --label "our signer"', 'trust one key, without a limit'],
+        [
+          'countersign issuers add --oauth https://idp.example --audience https://api.shop.example',
+          'trust its access tokens for this API; the service finds and refreshes its keys',
+        ],
       ],
       async run(given, at) {
         const members = toMembers(given)
+        const oauth = await readOAuthMembers(given)
+        const issuer = given.word(0)
+        const isOAuth = given.has('oauth')
+        if (isOAuth !== /^https?:/.test(issuer))
+          throw new UsageError('--oauth goes with the URL of an issuer, a DID without it')
+        if (!isOAuth && Object.keys(oauth).length > 0)
+          throw new UsageError(`${Object.keys(oauth).join(', ')}: only OAuth issuers have this; give --oauth`)
+        if (isOAuth && oauth.audience === undefined)
+          throw new UsageError('An OAuth issuer needs --audience: what aud of its tokens says')
         const { client, site_id } = await connectSite(given, at)
-        const issuer = await client.addIssuer({
-          site_id,
-          issuer: given.word(0),
-          ...members,
-        })
-        at.result(issuer, () => issuerText(issuer))
+        const { audience = [] } = oauth
+        const added = await client.addIssuer(
+          isOAuth
+            ? { site_id, type: 'oauth', issuer, ...toOAuthCommon(members), ...oauth, audience }
+            : { site_id, issuer, ...members },
+        )
+        at.result(added, () => issuerText(added))
         return 0
       },
     },
     change: {
       summary: 'change or distrust an issuer; the rest stays as it is',
-      words: [['<issuer>', 'its DID']],
+      words: [ISSUER_WORD],
       options: [
         ['--status <status>', 'trusted or distrusted'],
         ...MEMBERS,
-        ['--clear <member>', 'clear scope, credential_ttl_seconds_max or label; repeatable', 'list'],
+        ...OAUTH_OPTIONS,
+        [
+          '--clear <member>',
+          'clear scope, credential_ttl_seconds_max, label, client_ids or session_claim; repeatable',
+          'list',
+        ],
       ],
       shares: ['site', 'service', 'removal'],
       examples: [
@@ -109,7 +155,14 @@ export const issuers: Group = {
         const members = {
           ...omitUndefined({ status: parseOneOf(given, 'status', ['trusted', 'distrusted']) }),
           ...toMembers(given),
-          ...toClearedMembers(given, ['scope', 'credential_ttl_seconds_max', 'label']),
+          ...(await readOAuthMembers(given)),
+          ...toClearedMembers(given, [
+            'scope',
+            'credential_ttl_seconds_max',
+            'label',
+            'client_ids',
+            'session_claim',
+          ]),
         }
         if (Object.keys(members).length === 0)
           throw new UsageError('Nothing to change. Give an option; see countersign issuers change --help')
@@ -132,7 +185,8 @@ export const issuers: Group = {
           })
           if (answer !== undefined) return answer
         }
-        const issuer = await client.changeIssuer({ ...target, ...members })
+        const path = await findIssuerForPath(client, site_id, target.issuer)
+        const issuer = await client.changeIssuer({ ...target, issuer: path, ...members })
         at.result(issuer, () => issuerText(issuer))
         return 0
       },
@@ -140,8 +194,8 @@ export const issuers: Group = {
     'change-key': {
       summary: 'retire or reactivate a key of an issuer, or mark it as compromised',
       words: [
-        ['<issuer>', 'its DID'],
-        ['<key>', 'the fragment of the verificationMethod'],
+        ISSUER_WORD,
+        ['<key>', 'the fragment of the verificationMethod, or the thumbprint of an OAuth key'],
       ],
       options: [['--status <status>', 'active, retired, or compromised, which is permanent']],
       shares: ['site', 'service', 'removal'],
@@ -171,12 +225,20 @@ export const issuers: Group = {
           })
           if (answer !== undefined) return answer
         }
-        const issuer = await client.changeIssuerKey({ ...target, status })
+        const path = await findIssuerForPath(client, site_id, target.issuer)
+        const issuer = await client.changeIssuerKey({ ...target, issuer: path, status })
         at.result(issuer, () => issuerText(issuer))
         return 0
       },
     },
   },
+}
+
+/** Throws a `UsageError` for what only issuers of credentials have. */
+function toOAuthCommon({ scope, label, ...others }: ReturnType<typeof toMembers>) {
+  const [other] = Object.keys(others)
+  if (other !== undefined) throw new UsageError(`${other}: only issuers of credentials have this`)
+  return omitUndefined({ scope, label })
 }
 
 function toMembers(given: Given) {

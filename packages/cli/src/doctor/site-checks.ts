@@ -74,6 +74,33 @@ export async function checkWebhooks(client: Client, site_id: string): Promise<re
   ]
 }
 
+/** Keys are fetched every five minutes, and removed after 24 hours by default. */
+const KEYS_AGE_MS_MAX = 3_600_000
+
+/** Finds trusted issuers whose keys could not be fetched for more than an hour. */
+export async function checkIssuerKeys(
+  client: Pick<Client, 'listIssuers'>,
+  site_id: string,
+  nowMs: number = Date.now(),
+): Promise<readonly Finding[]> {
+  const { items } = await client.listIssuers({ site_id, limit: PAGE })
+  const fetched = items.filter(
+    ({ status, keys_refreshed_at }) => status === 'trusted' && keys_refreshed_at !== null,
+  )
+  const stale = fetched.filter(
+    ({ keys_refreshed_at }) => nowMs - Date.parse(keys_refreshed_at ?? '') > KEYS_AGE_MS_MAX,
+  )
+  if (stale.length === 0)
+    return [ok('issuers', `Issuers whose keys are fetched: ${fetched.length}. All of them are up to date.`)]
+  return stale.map(({ issuer, keys_refreshed_at }) =>
+    warning(
+      'issuers',
+      `The keys of ${issuer} were last fetched at ${keys_refreshed_at}. They are removed when they are too old (issuer_keys_hours_max).`,
+      'Read the log of the service, which gives the reason. Repair the host of the issuer, or pin its keys: countersign issuers change',
+    ),
+  )
+}
+
 /** Verifiers reject heads from more than 5 s ahead of their own clock. */
 const CLOCK_DIFFERENCE_MS_MAX = 2000
 

@@ -1,6 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKeySetFetcher } from '../../src/did-web/fetch-key-set.ts'
+import { createRefreshHints } from '../../src/did-web/refresh-hints.ts'
 import { refreshIssuer, refreshIssuers } from '../../src/did-web/refresh-issuers.ts'
 import { createJsonFetcher } from '../../src/net/fetch-json.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../admin-node.ts'
@@ -281,6 +282,18 @@ forEachSharedStore('the refresh of OAuth issuers', (open) => {
       node.at(MINUTE_MS + 10_000)
       await refreshIssuer(node.deps, A, server.issuer)
       expect(fetches()).toBe(before + 2)
+    })
+
+    it('does not keep the acknowledgement waiting, and fetches once for many hints', async () => {
+      const node = await begin()
+      await add(node)
+      const before = fetches()
+      node.at(MINUTE_MS)
+      const hints = createRefreshHints(node.deps)
+      for (let i = 0; i < 100; i++) hints.hint(A, server.issuer)
+      expect(fetches()).toBe(before)
+      await expect.poll(fetches).toBe(before + 1)
+      await expect.poll(() => node.outcomes).toEqual(['refreshed'])
     })
 
     it('does nothing for an issuer that the site does not have', async () => {
