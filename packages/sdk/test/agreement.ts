@@ -23,6 +23,7 @@ import { ANY_CREDENTIAL } from '../src/guard/demand.ts'
 import type { Guard } from '../src/guard/guard.ts'
 import { testRequest } from '../src/testing/test-request.ts'
 import { createTestSite, type TestSite } from '../src/testing/test-site.ts'
+import { createJwtWorld } from './agreement-jwts.ts'
 
 /** One presentation about which the two do not agree. */
 interface Disagreement {
@@ -63,8 +64,8 @@ const REFUSED_MS = 5_000
 
 /**
  * Shows the same random things to a guard that follows a log over the feed, and to the core with
- * what the service itself knows, while the log goes on. Credentials must get the same answer, code
- * for code. Of tokens the guard has only what introspection said: it may never accept what the
+ * what the service itself knows, while the log goes on. Credentials and access tokens of OAuth
+ * issuers must get the same answer, code for code. Of tokens the guard has only what introspection said: it may never accept what the
  * service would not, and may refuse more only while it has just been told otherwise.
  */
 export async function agree({
@@ -128,6 +129,7 @@ async function createWorld(random: Random) {
 
   /** Of late: users who have been here for long have been revoked by now. */
   const someUser = () => `user-${Math.floor(made / 20) + random.int(USERS)}`
+  const jwts = await createJwtWorld(site, random, ROUTE, someUser)
   const pickScope = () => SCOPES.filter((_, i) => i === 0 || random.oneIn(2))
   const grant = () => ({
     user: someUser(),
@@ -167,6 +169,7 @@ async function createWorld(random: Random) {
     const bound = await site.issue({ ...grant(), delegable: true })
     const holding = hold('bound', bound.credential, bound.holderKey)
     if (random.oneIn(2)) await handOn(holding, site, made)
+    await jwts.issue()
     if (random.oneIn(3)) hold('of another issuer', (await abroad.issue(grant())).credential)
     if (random.oneIn(6)) hold('of another site', (await elsewhere.issue(grant())).credential)
   }
@@ -183,6 +186,7 @@ async function createWorld(random: Random) {
   }
   /** What may happen to a log between two presentations. */
   const changes: (() => Promise<unknown>)[] = [
+    ...jwts.changes,
     issue,
     issue,
     issue,
@@ -243,7 +247,12 @@ async function createWorld(random: Random) {
   /** Anything that a caller may send. */
   const something = async (): Promise<{ what: string; headers: Lines; isToken?: boolean }> => {
     const holding = random.pick(holdings)
-    switch (random.int(14)) {
+    switch (random.int(18)) {
+      case 14:
+      case 15:
+      case 16:
+      case 17:
+        return jwts.something()
       case 0: {
         const at = random.int(holding.header.length)
         const changed =

@@ -136,7 +136,14 @@ export function recheckJwt(
   if (issuer === undefined) return invalidToken
   const now = issuer.policy === policy ? facts : readJwtFacts(read, issuer.policy)
   if (isJwtFault(now)) return invalidToken
-  return toTokenDenial(checkGrounds(grounds, data.site, demand.nowMs)) ?? checkScopeGranted(now.scope, demand)
+  const denial =
+    toTokenDenial(checkGrounds(grounds, data.site, demand.nowMs)) ?? checkScopeGranted(now.scope, demand)
+  return denial ?? (now.holderThumbprint === undefined ? checkProofOptional(data) : undefined)
+}
+
+/** A token that is not bound to a key is accepted only where the site requires no proofs. */
+function checkProofOptional({ site }: RevocationData): Denial | undefined {
+  return site.settings.holderProof === 'required' ? proofRequired : undefined
 }
 
 /** Finds the token in the cache, or reads it. Only verified tokens are memoized. */
@@ -275,7 +282,7 @@ function checkHolder(context: JwtContext): Denial | undefined | Promise<Denial |
   const { holderThumbprint } = verified.facts
   if (holderThumbprint !== undefined) return checkPossession(context, holderThumbprint)
   if (presented.scheme === 'DPoP') return invalidToken
-  return data.site.settings.holderProof === 'required' ? proofRequired : undefined
+  return checkProofOptional(data)
 }
 
 async function checkPossession(

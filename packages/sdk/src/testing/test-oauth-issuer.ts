@@ -7,6 +7,7 @@ import {
   type EntryKind,
   formatTime,
   type JsonObject,
+  OAUTH_KEYS_MAX,
   type OAuthIssuerState,
   type Ppid,
   type SubjectKey,
@@ -130,7 +131,11 @@ export async function createTestOAuthIssuer(
   const trust = async (changes: TestOAuthConditions = {}) => {
     const others = state.keys.filter(({ id }) => id !== key.state.id)
     const own = state.keys.find(({ id }) => id === key.state.id) ?? key.state
-    state = { ...state, ...changes, keys: [...others, own] } as unknown as OAuthIssuerState
+    state = {
+      ...state,
+      ...changes,
+      keys: [...others, own].slice(-OAUTH_KEYS_MAX),
+    } as unknown as OAuthIssuerState
     await append('oauth_issuer.trusted', state)
   }
   const nowText = () => formatTime(clock.nowMs)

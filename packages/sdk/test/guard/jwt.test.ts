@@ -453,6 +453,18 @@ test('where the site requires holder proofs, a token without one is 401 proof_re
   expect(await code(await idp.sign({ bound: true }))).toBe('allowed')
 })
 
+test('when the site begins to require holder proofs, running requests without one end', async () => {
+  const plain = await show(await idp.sign())
+  const bound = await show(await idp.sign({ bound: true }))
+  if (!plain.ok || !bound.ok) throw new Error('both are accepted')
+  const signals = [guard.signal(plain), guard.signal(bound)]
+  await site.changeSite({ holder_proof: 'required' })
+  expect(signals[0]?.reason).toMatchObject({
+    denial: { code: 'proof_required', headers: { 'www-authenticate': expect.stringMatching(/^DPoP /) } },
+  })
+  expect(signals[1]?.aborted).toBe(false)
+})
+
 describe('recheck', () => {
   test('adds a demand to an accepted request, and to its signals', async () => {
     const { header } = await site.issue({ scope: ['orders:read', 'orders:write'] })
