@@ -81,6 +81,30 @@ onEachStore('receipts', (home) => {
     for (const stream of streams) stream.close()
   })
 
+  it('covers all entries of a user_ref, and cut-offs', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const { siteId, key } = site
+    const stream = await listen(node, site, 'one')
+    stopping.add(acknowledging(node, site, stream, 'one'))
+    const headers = { prefer: 'wait=30' }
+    const body = { user_ref: 'alice', site_id: siteId }
+    for (const call of ['revoke-user', 'sign-out-user']) {
+      const { json } = await node.call('POST', `/api/wallet/${call}`, { key, headers, body })
+      expect(json.entries).toHaveLength(2)
+      expect(json.seq).toBe(json.entries[1].seq)
+      expect(json.propagation).toMatchObject({ connected: 1, acknowledged: 1, laggards: [] })
+      expect(stream.entries.at(-1)?.seq).toBe(json.seq)
+    }
+    const order = { key, headers, body: { confirm: siteId } }
+    const cut = await node.call('POST', path(siteId, 'cut-off'), order)
+    expect(cut.json.propagation).toMatchObject({ connected: 1, acknowledged: 1, laggards: [] })
+    const later = await receipt(node, site, cut.json.seq)
+    expect(later.json).toMatchObject({ seq: cut.json.seq, acknowledged: 1 })
+    stopAll()
+    stream.close()
+  })
+
   it('say who lags behind when the time is up', async () => {
     const node = await home().node()
     const site = await node.newSite()

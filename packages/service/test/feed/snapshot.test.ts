@@ -12,6 +12,7 @@ import {
   type SnapshotEnd,
   type SnapshotHead,
 } from '@countersign/core'
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createSnapshot } from '../../src/feed/snapshot.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -123,6 +124,66 @@ onEachStore('the snapshot', (home) => {
     expect(answers(view)).toEqual(answers(own))
     expect(view.settings.bearerOffMs).toBeDefined()
     expect(told.text).not.toContain('because')
+  })
+
+  it('agrees with this node and with a plain model about random cut-offs', async () => {
+    const node = await home().node()
+    const { store, views } = node.service.deps
+    const base = Date.now() - 100_000
+    const times = Array.from({ length: 12 }, (_, i) => base + i * 1000)
+    const users = [newPpid(), newPpid()]
+    const holders = ['a'.repeat(43), 'b'.repeat(43)]
+    const issuers = ['did:web:one.example', 'https://idp.example']
+    const history = fc.array(
+      fc.record({
+        kind: fc.constantFrom('user', 'holder', 'issuer', 'site'),
+        which: fc.nat(1),
+        second: fc.nat(9),
+      }),
+      { maxLength: 12, size: 'max' },
+    )
+    await fc.assert(
+      fc.asyncProperty(history, async (steps) => {
+        const site = await node.newSite()
+        const { siteId } = site
+        for (const { kind, which, second } of steps) {
+          const at = { ...context(), atMs: base + second * 1000 }
+          const before = formatTime(at.atMs)
+          const order = { siteId, target: siteId, reason: undefined }
+          const [ppid, thumbprint, issuer] = [users[which], holders[which], issuers[which]]
+          if (ppid === undefined || thumbprint === undefined || issuer === undefined)
+            throw new Error('no name')
+          if (kind === 'user')
+            await store.signOutUsers({ siteId, ppids: [ppid], beforeMs: at.atMs, reason: undefined }, at)
+          if (kind === 'holder')
+            await store.cutOff(
+              { ...order, kind: 'holder.revoked', body: { thumbprint, revoked_at: before } },
+              at,
+            )
+          if (kind === 'issuer')
+            await store.cutOff({ ...order, kind: 'issuer.cut_off', body: { issuer, before } }, at)
+          if (kind === 'site') await store.cutOff({ ...order, kind: 'site.cut_off', body: { before } }, at)
+        }
+        await views.waitFor(await store.logPosition())
+        const told = await node.call('GET', path(siteId), { key: site.key })
+        const answers = (one: SiteView) => ({
+          users: users.map((ppid) => times.map((ms) => one.userRevocation(ppid, ms) !== undefined)),
+          holders: holders.map((thumbprint) => one.holderRevocation(thumbprint) !== undefined),
+          issuers: issuers.map((issuer) => times.map((ms) => one.cutOff(issuer, ms) !== undefined)),
+        })
+        const isCut = (kind: string, which: number, ms: number) =>
+          steps.some((step) => step.kind === kind && step.which === which && ms <= base + step.second * 1000)
+        const isSiteCut = (ms: number) => isCut('site', 0, ms) || isCut('site', 1, ms)
+        const model = {
+          users: users.map((_, which) => times.map((ms) => isCut('user', which, ms))),
+          holders: holders.map((_, which) => isCut('holder', which, 0)),
+          issuers: issuers.map((_, which) => times.map((ms) => isSiteCut(ms) || isCut('issuer', which, ms))),
+        }
+        expect(answers(viewOf(node, siteId))).toEqual(model)
+        expect(answers(await load(node, siteId, told.text))).toEqual(model)
+      }),
+      { numRuns: 20 },
+    )
   })
 
   it('is as of a moment before the store was asked, and of the last entry that was there', async () => {

@@ -54,7 +54,15 @@ describe('the admin listener (B2)', () => {
       headers: { 'Content-Type': 'application/json', 'X-API-Key': key },
       body: '{}',
     }
-    expect(await statusOf(admin, '/api/wallet/revoke-user', revoking)).toBe(422)
+    for (const path of [
+      '/api/wallet/revoke-user',
+      '/api/wallet/sign-out-user',
+      '/api/sites/shop.example/revoke-holder',
+      '/api/sites/shop.example/cut-off-issuer',
+      '/api/sites/shop.example/cut-off',
+      '/api/sites/shop.example/users/resolve',
+    ])
+      expect([path, await statusOf(admin, path, revoking)]).toEqual([path, 422])
     const answer = await fetch(`${admin}/metrics`)
     expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
     expect(await answer.text()).toContain('# TYPE countersign_requests_total counter')

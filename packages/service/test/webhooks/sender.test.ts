@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { formatTime, type Ppid } from '@countersign/core'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createSealer } from '../../src/sealing/sealer.ts'
@@ -87,6 +88,31 @@ forEachSharedStore('the sender of webhooks', (open) => {
       expect(receiver.seqs()).toEqual(numbers(2, 40))
       expect(receiver.most()).toBe(1)
       await until(async () => new Set(await sending.statuses(webhookId))).toEqual(new Set(['delivered']))
+    })
+
+    it('is made of every cut-off', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      await sending.webhook(receiver.url)
+      sending.send()
+      const { siteId, store } = sending
+      const at = { actor: 'operator', atMs: sending.clock.wallMs, requestId: undefined }
+      const before = formatTime(at.atMs)
+      const order = { siteId, target: siteId, reason: 'secret reason' }
+      const ppids = ['did:service:ppid_aaaaaaaa' as Ppid]
+      await store.signOutUsers({ siteId, ppids, beforeMs: at.atMs, reason: 'secret reason' }, at)
+      const thumbprint = 'a'.repeat(43)
+      await store.cutOff({ ...order, kind: 'holder.revoked', body: { thumbprint, revoked_at: before } }, at)
+      const issuer = 'https://idp.example'
+      await store.cutOff({ ...order, kind: 'issuer.cut_off', body: { issuer, before } }, at)
+      await store.cutOff({ ...order, kind: 'site.cut_off', body: { before } }, at)
+      await until(() => receiver.got.map(({ body }) => JSON.parse(body).type)).toEqual([
+        'user.signed_out',
+        'holder.revoked',
+        'issuer.cut_off',
+        'site.cut_off',
+      ])
+      expect(receiver.got.some(({ body }) => body.includes('secret reason'))).toBe(false)
     })
 
     it('comes as soon as the log has it, though the next look would be long after', async () => {
