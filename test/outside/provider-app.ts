@@ -7,9 +7,10 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair } from 'jose'
 // @ts-expect-error: it comes without types.
 import Provider from 'oidc-provider'
-import { CLIENT_ID, SESSION_CLIENT_ID } from './provider-process.ts'
+import { readForkOptions } from '../process/forked.ts'
+import { CLIENT_ID, type ProviderOptions, SESSION_CLIENT_ID } from './provider-process.ts'
 
-const { LOGOUT_URL = '' } = process.env
+const { logoutUrl } = readForkOptions<ProviderOptions>()
 const SCOPES = ['orders:read', 'orders:write']
 /** The path does not matter: no server answers there, and the tests read the code from the URL. */
 const REDIRECT_URIS = ['http://127.0.0.1/callback']
@@ -20,7 +21,7 @@ const client = {
   redirect_uris: REDIRECT_URIS,
   grant_types: ['authorization_code'],
   response_types: ['code'],
-  backchannel_logout_uri: LOGOUT_URL,
+  backchannel_logout_uri: logoutUrl,
 }
 
 const server = createServer()
@@ -69,4 +70,3 @@ provider.on('backchannel.error', (_context: unknown, error: Error) => console.er
 provider.on('server_error', (_context: unknown, error: Error) => console.error(error))
 server.on('request', provider.callback())
 process.send?.({ issuer })
-process.once('disconnect', () => process.exit(0))

@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
+import { startForked } from './forked.ts'
 
 export interface CrowdOptions {
   readonly baseUrl: string
@@ -35,30 +34,11 @@ export interface GuardCrowd {
   stop(): Promise<void>
 }
 
-const running = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 /** Starts them, and waits until all of them are ready. */
 export async function startGuardCrowd(options: CrowdOptions): Promise<GuardCrowd> {
-  const child = fork(new URL('./guard-crowd.ts', import.meta.url), {
-    execArgv: ['--conditions=countersign-source', '--no-warnings'],
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: {
-      PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      CROWD: JSON.stringify(options),
-    },
-  })
-  running.add(child)
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`the guards ended with ${code}`)
-  })
-  ended.catch(() => {})
+  const { child, ended, stop } = await startForked(new URL('./guard-crowd.ts', import.meta.url), options)
   const waiting = new Map<number, (outcomes: readonly string[]) => void>()
   let asked = 0
-  await Promise.race([once(child, 'message'), ended])
   child.on('message', ({ id, outcomes }: CrowdAnswer) => waiting.get(id)?.(outcomes))
   const ask = async (question: CrowdQuestion['ask'], token: string): Promise<Outcomes> => {
     const id = ++asked
@@ -70,12 +50,7 @@ export async function startGuardCrowd(options: CrowdOptions): Promise<GuardCrowd
     show: (token) => ask('show', token),
     watch: (token) => ask('watch', token),
     signals: () => ask('signals', ''),
-    async stop() {
-      const gone = once(child, 'exit')
-      running.delete(child)
-      child.kill('SIGKILL')
-      await gone
-    },
+    stop,
   }
 }
 

@@ -3,9 +3,10 @@
  * would have them. It shows a token to all of them, and says how each has decided.
  */
 import { createGuard, type GuardRequest } from '@countersign/sdk'
+import { readForkOptions } from './forked.ts'
 import type { CrowdAnswer, CrowdOptions, CrowdQuestion } from './guard-crowd-process.ts'
 
-const { baseUrl, siteId, apiKey, name, count } = JSON.parse(process.env.CROWD ?? '{}') as CrowdOptions
+const { baseUrl, siteId, apiKey, name, count } = readForkOptions<CrowdOptions>()
 const guards = Array.from({ length: count }, (_, n) =>
   createGuard({ baseUrl, siteId, apiKey, verifierId: `${name}-${n}`, onStateChange: () => {} }),
 )
@@ -42,4 +43,3 @@ process.on('message', async ({ id, ask, token }: CrowdQuestion) => {
 })
 await Promise.all(guards.map((guard) => guard.ready()))
 process.send?.('ready')
-process.once('disconnect', () => process.exit(0))
