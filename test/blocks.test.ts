@@ -45,6 +45,12 @@ const runs: readonly {
     by: 'test/guides.test.ts',
     picks: 'all',
   },
+  {
+    file: 'docs/guides/bring-your-own-tokens.md',
+    kinds: ['sh'],
+    by: 'test/switches.test.ts',
+    picks: 'all',
+  },
   { file: 'docs/guides/signals.md', kinds: ['js'], by: 'test/guides.test.ts', picks: 'all' },
   { file: 'docs/guides/mcp-servers.md', kinds: ['js'], by: 'test/guides.test.ts', picks: 'all' },
   {

@@ -1,14 +1,17 @@
 import { execFile } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type DevProcess, startDevProcess } from '../scripts/dev-process.ts'
+import { guideSteps } from './guide-steps.ts'
 
 const root = join(import.meta.dirname, '..')
 const directory = mkdtempSync(join(tmpdir(), 'countersign-switches-'))
 const MAIN = join(root, 'packages/cli/src/main.ts')
+const COUNTERSIGN = `'${process.execPath}' --conditions=countersign-source --no-warnings '${MAIN}'`
 
 /** The commands in the text and in the tables of the guides, once each. */
 const commands = new Set(
@@ -45,6 +48,21 @@ test.each([...commands].filter((command) => !elsewhere.test(command)))(
     expect(JSON.parse(stdout)).toMatchObject({ dry_run: true })
   },
 )
+
+const [register = '', keycloak = '', ...more] = guideSteps('docs/guides/bring-your-own-tokens.md').map(
+  ({ command }) => command,
+)
+
+test.each([register, keycloak])('an issuer is registered by %s', async (command) => {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  // No provider can be reached here, so its key set is sent.
+  const keySet = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'key-1' }] }
+  writeFileSync(join(directory, 'jwks.json'), JSON.stringify(keySet))
+  const script = `${command.trimEnd()} --jwks jwks.json --json`.replace('countersign', COUNTERSIGN)
+  const { stdout } = await promisify(execFile)('sh', ['-ec', script], { cwd: directory })
+  expect(JSON.parse(stdout)).toMatchObject({ type: 'oauth', status: 'trusted', key_source: 'jwks' })
+  expect(more).toEqual([])
+})
 
 test('the guides name a command for every switch', () => {
   for (const begin of [
