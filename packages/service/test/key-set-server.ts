@@ -6,6 +6,8 @@ interface Answer {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
+  /** Never ends its response. */
+  readonly isSlow?: boolean
 }
 
 /** An OAuth issuer on this machine, whose documents the test decides on. */
@@ -27,7 +29,11 @@ export async function openKeySetServer(path = '', keys: readonly Jwk[] = []): Pr
     opened.requested.push(asked)
     const found = opened.answers.get(asked)
     const standard: Answer = asked === '/keys' ? { body: { keys: opened.keys } } : { status: 404, body: {} }
-    const { status = 200, headers = {}, body = '' } = found ?? standard
+    const { status = 200, headers = {}, body = '', isSlow = false } = found ?? standard
+    if (isSlow) {
+      response.writeHead(200, { 'content-type': 'application/json' }).write('{')
+      return
+    }
     response
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(typeof body === 'string' ? body : JSON.stringify(body))

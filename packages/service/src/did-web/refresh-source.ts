@@ -169,7 +169,7 @@ async function reportHeldBack({ store, clock, log }: RefreshDeps, { siteId, issu
     siteId,
     action: 'issuer.keys_held_back',
     target: issuer,
-    detail: { outcome: 'refused', changes_per_hour_max: CHANGES_PER_HOUR_MAX },
+    detail: { changes_per_hour_max: CHANGES_PER_HOUR_MAX },
     context: toContext(clock.nowMs()),
   })
 }

@@ -72,7 +72,7 @@ describe('the keys of an OAuth issuer', () => {
     expect(await fetcher().fetch(location)).toMatchObject({ fault: expect.stringContaining('no jwks_uri') })
   })
 
-  it('are not fetched through redirects, of the metadata or of the key set', async () => {
+  it('are not fetched through redirects (A289)', async () => {
     const server = await open()
     const headers = { location: `${server.url}/keys` }
     server.answers.set('/moved', { status: 302, headers })
@@ -90,6 +90,11 @@ describe('the keys of an OAuth issuer', () => {
     ['a member twice', { body: '{"keys":[],"keys":[]}' }, 'not strict JSON'],
     ['no list of keys', { body: { keys: {} } }, 'no list of keys'],
     ['a key that is no object', { body: { keys: ['k'] } }, 'not a JSON object'],
+    [
+      '10,000 keys',
+      { body: { keys: Array.from({ length: 10_000 }, () => ({ kty: 'EC' })) } },
+      'larger than 64 KiB',
+    ],
     ['65 keys', { body: { keys: Array.from({ length: 65 }, () => ({ kty: 'X' })) } }, 'more than 64'],
     ['17 usable keys', { body: { keys: Array.from({ length: 17 }, () => newJwk('OKP')) } }, 'more than 16'],
     ['a private key', { body: { keys: [newJwk('RSA', {}, 'private')] } }, 'private key'],
@@ -99,14 +104,23 @@ describe('the keys of an OAuth issuer', () => {
       'same kid',
     ],
     ['a server error', { status: 500 }, 'not with a key set'],
-  ])('are rejected from a set with %s', async (_what, answer, words) => {
+  ])('are rejected from a set with %s (A289)', async (_what, answer, words) => {
     const server = await open()
     server.answers.set('/bad', answer)
     const location = { issuer: server.issuer, jwksUri: `${server.url}/bad` }
     expect(await fetcher().fetch(location)).toMatchObject({ fault: expect.stringContaining(words) })
   })
 
-  it('are never fetched from this machine or a private network in production', async () => {
+  it('are given up when the host answers too slowly (A289)', async () => {
+    const server = await open()
+    const location = { issuer: server.issuer, jwksUri: `${server.url}/slow` }
+    server.answers.set('/slow', { isSlow: true })
+    expect(await fetcher({ timeoutMs: 100 }).fetch(location)).toMatchObject({
+      fault: 'the key set could not be fetched',
+    })
+  })
+
+  it('are never fetched from this machine or a private network in production (A289)', async () => {
     const server = await open()
     const production = fetcher({ allowLoopback: false })
     for (const jwksUri of [
@@ -125,7 +139,7 @@ describe('the keys of an OAuth issuer', () => {
     expect(server.requested).toEqual([])
   })
 
-  it('are not fetched from a private address that the metadata or a public name leads to', async () => {
+  it('are not fetched from a private address that the metadata or a public name leads to (A289)', async () => {
     const server = await open()
     const resolve = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) =>
       callback(null, [{ address: '127.0.0.1', family: 4 }])) as unknown as FetchOptions['resolve'] & {}

@@ -78,6 +78,17 @@ forEachSharedStore('the refresh of OAuth issuers', (open) => {
     expect([...(trusted?.keys.values() ?? [])].map(({ kid }) => kid)).toEqual(['k2'])
   })
 
+  it('records a key that changes under the same kid, and accepts only the new one (A289)', async () => {
+    const node = await begin()
+    const { keys } = await add(node)
+    server.keys = [newJwk('EC', { kid: 'k1' })]
+    await refreshIssuers(node.deps)
+    const now = (await node.deps.store.issuer(A, server.issuer))?.keys ?? []
+    expect(now).toMatchObject([{ kid: 'k1', status: 'active' }])
+    expect(now[0]?.id).not.toBe(keys[0]?.id)
+    expect(await auditActions(node)).toContain('issuer.change')
+  })
+
   it('keeps what the site has said of a key', async () => {
     const node = await begin()
     const { issuer_id, keys } = await add(node)
@@ -148,7 +159,7 @@ forEachSharedStore('the refresh of OAuth issuers', (open) => {
     expect(fetches()).toBe(before + 2)
   })
 
-  it('writes at most 12 changes per hour to the log, then raises an alarm', async () => {
+  it('writes at most 12 changes per hour to the log, then raises an alarm (A289)', async () => {
     const node = await begin()
     await add(node)
     await refreshIssuers(node.deps)
