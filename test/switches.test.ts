@@ -15,7 +15,7 @@ const COUNTERSIGN = `'${process.execPath}' --conditions=countersign-source --no-
 
 /** The commands in the text and in the tables of the guides, once each. */
 const commands = new Set(
-  ['revocation.md', 'bring-your-own-tokens.md'].flatMap((guide) =>
+  ['revocation.md', 'bring-your-own-tokens.md', 'mcp-servers.md'].flatMap((guide) =>
     [...readFileSync(join(root, 'docs/guides', guide), 'utf8').matchAll(/`countersign ([^`…<]+)`/g)].map(
       ([, command = '']) => command,
     ),
