@@ -65,8 +65,9 @@ const REFUSED_MS = 5_000
 /**
  * Shows the same random things to a guard that follows a log over the feed, and to the core with
  * what the service itself knows, while the log goes on. Credentials and access tokens of OAuth
- * issuers must get the same answer, code for code. Of tokens the guard has only what introspection said: it may never accept what the
- * service would not, and may refuse more only while it has just been told otherwise.
+ * issuers must get the same answer, code for code. Of tokens of the service the guard has only what
+ * introspection said: it may never accept what the service would not, and may refuse more only
+ * while it has just been told otherwise.
  */
 export async function agree({
   count,

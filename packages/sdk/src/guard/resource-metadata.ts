@@ -1,6 +1,5 @@
 import { DPOP_ALGORITHMS, type OAuthHints, type Scope, type SiteData } from '@countersign/core'
 import { requireOptions } from '../shared/require-options.ts'
-import type { ReadDemand } from './demand.ts'
 
 /** What OAuth clients learn about a protected resource (RFC 9728). */
 export interface ProtectedResourceOptions {
@@ -31,6 +30,13 @@ export interface ResourceMetadata {
     readonly resource_name?: string
     readonly resource_documentation?: string
   }
+}
+
+/** The part of a demand that challenges depend on. */
+interface ResourceDemand {
+  readonly resource?: ResourceMetadata | undefined
+  readonly scope: readonly Scope[]
+  readonly anyScope?: readonly Scope[]
 }
 
 export const METADATA_PATH = '/.well-known/oauth-protected-resource'
@@ -80,7 +86,7 @@ export function readResourceMetadata(options: ProtectedResourceOptions): Resourc
  * that asks for more must not lose what it has.
  */
 export function toHints(
-  { resource, scope, anyScope = [] }: Pick<ReadDemand, 'resource' | 'scope' | 'anyScope'>,
+  { resource, scope, anyScope = [] }: ResourceDemand,
   site: Pick<SiteData, 'oauthIssuer'>,
   granted: readonly Scope[] = [],
 ): OAuthHints | undefined {

@@ -4,8 +4,8 @@ import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite, type TestOAuthIssuer, type TestSite } from '../../src/testing/index.ts'
 import type { Listening } from '../listening.ts'
 import { deniedCode } from './denied-code.ts'
+import type { Framework } from './framework.ts'
 import { type RawAsk, rawRequest, rawStream } from './raw-request.ts'
-import type { Framework } from './suite.ts'
 
 /**
  * Every application of the suite serves the metadata of this resource, and passes it to the guard

@@ -15,16 +15,19 @@ import { outcome, ROUTE } from '../protected.ts'
 let site: TestSite
 let guard: Guard
 let idp: TestOAuthIssuer
-/** How often the service was called, except for acknowledgements. */
+/** Which calls of the service there were, except for acknowledgements. */
 let calls: string[]
+let acknowledgements: string[]
 
 beforeEach(async () => {
   site = await createTestSite()
   calls = []
+  acknowledgements = []
   idp = await site.trustOAuthIssuer()
   guard = await site.guard({
     fetch: (url, init) => {
-      if (!url.endsWith('/ack')) calls.push(url)
+      if (url.endsWith('/ack')) acknowledgements.push(String(init.body))
+      else calls.push(url)
       return site.service.fetch(url, init)
     },
   })
@@ -260,6 +263,10 @@ describe('RFC 8725: a token is rejected', () => {
     await idp.rotateKey()
     const token = await idp.sign()
     await invalid(token.jwt)
+    await site.advance(5_000)
+    // The guard fetches nothing itself.
+    expect(acknowledgements.some((body) => JSON.parse(body).refresh_issuer === idp.issuer)).toBe(true)
+    expect(calls.every((url) => !url.includes('idp.example'))).toBe(true)
     await idp.trust()
     expect(await code(token)).toBe('allowed')
   })
