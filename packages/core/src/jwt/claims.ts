@@ -57,7 +57,10 @@ const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/
  * The facts of a token, or why this site does not accept such tokens. Does not look at the clock,
  * the signature or the log, so the answer can be cached with the signature.
  */
-export function readJwtFacts(jwt: UnverifiedJwt, policy: JwtPolicy): JwtFacts | JwtFault {
+export function readJwtFacts(
+  jwt: Pick<UnverifiedJwt, 'header' | 'claims'>,
+  policy: JwtPolicy,
+): JwtFacts | JwtFault {
   const { header, claims } = jwt
   return (
     checkType(header, claims, policy) ??

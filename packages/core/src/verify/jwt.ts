@@ -20,7 +20,7 @@ import { CheckOrderError } from './context.ts'
 import { type AllowJwt, toViewStamp, type Verdict } from './decision.ts'
 import type { Demand } from './demand.ts'
 import { checkExpiry, checkGrounds, checkNotRevoked, checkRetirement, type Grounds } from './grounds.ts'
-import type { VerifiedJwt } from './jwt-cache.ts'
+import { toVerifiedJwt, type VerifiedJwt } from './jwt-cache.ts'
 import type { RevocationData } from './revocation-data.ts'
 import { type Check, runChecks } from './run-checks.ts'
 import { checkScopeGranted } from './scope.ts'
@@ -45,7 +45,9 @@ export class JwtContext {
     this.data = data
   }
 
+  /** A token that was found in the cache is read only if it is needed. */
   get read(): UnverifiedJwt {
+    this.#read ??= readJwt(this.presented.jwt)
     return this.#read ?? throwMissing('token')
   }
   set read(read: UnverifiedJwt) {
@@ -126,7 +128,7 @@ function toVerdict(context: JwtContext, denial: Denial | undefined): Verdict {
  * entry or the clock can change is checked again. Never waits.
  */
 export function recheckJwt(
-  { read, facts, grounds, issuer: { policy } }: VerifiedJwt,
+  { read, facts, grounds, issuer: before }: VerifiedJwt,
   demand: Pick<Demand, 'scope' | 'anyScope' | 'nowMs'>,
   data: RevocationData,
 ): Denial | undefined {
@@ -134,8 +136,14 @@ export function recheckJwt(
   if (stale !== undefined) return stale
   const issuer = data.site.oauthIssuer(facts.issuer)
   if (issuer === undefined) return invalidToken
-  const now = issuer.policy === policy ? facts : readJwtFacts(read, issuer.policy)
+  const now = issuer.policy === before.policy ? facts : readJwtFacts(read, issuer.policy)
   if (isJwtFault(now)) return invalidToken
+  // The grounds have the ids of before; a revocation would name others now.
+  const hasSameIds =
+    now.subject === facts.subject &&
+    now.session === facts.session &&
+    issuer.userRefFromSubject === before.userRefFromSubject
+  if (!hasSameIds) return invalidToken
   const denial =
     toTokenDenial(checkGrounds(grounds, data.site, demand.nowMs)) ?? checkScopeGranted(now.scope, demand)
   return denial ?? (now.holderThumbprint === undefined ? checkProofOptional(data) : undefined)
@@ -166,9 +174,7 @@ function checkReading(context: JwtContext): Denial | undefined | Promise<Denial 
 function checkCached(context: JwtContext, digest: string): Denial | undefined {
   context.digest = digest
   context.cached = context.data.signatures?.jwts.find(digest)
-  if (context.cached === undefined) return checkUncached(context)
-  context.read = context.cached.read
-  return undefined
+  return context.cached === undefined ? checkUncached(context) : undefined
 }
 
 function checkUncached(context: JwtContext): Denial | undefined {
@@ -179,7 +185,7 @@ function checkUncached(context: JwtContext): Denial | undefined {
 }
 
 function checkIssuer(context: JwtContext): Denial | undefined {
-  const { iss } = context.read.claims
+  const iss = context.cached?.facts.issuer ?? context.read.claims.iss
   const issuer = typeof iss === 'string' ? context.data.site.oauthIssuer(iss) : undefined
   if (issuer === undefined) return invalidToken
   context.issuer = issuer
@@ -255,7 +261,7 @@ async function readClaims(context: JwtContext): Promise<Denial | undefined> {
   const facts = readJwtFacts(read, issuer.policy)
   if (isJwtFault(facts) || subjectKey === undefined) return invalidToken
   const grounds = await toJwtGrounds(facts, read, issuer, key, subjectKey)
-  keep(context, { issuer, key, read, facts, grounds })
+  keep(context, toVerifiedJwt(context.presented.jwt, { issuer, key, read, facts, grounds }))
   return checkRetired(context)
 }
 

@@ -28,7 +28,7 @@ const CLAIMS: JsonObject = {
   scope: 'Orders.Read orders:write Ignored',
 }
 const read = (claims: JsonObject, header: JsonObject = { typ: 'at+jwt' }, changed: Partial<JwtPolicy> = {}) =>
-  readJwtFacts({ header, claims, signingInput: '', signature: new Uint8Array() }, { ...policy, ...changed })
+  readJwtFacts({ header, claims }, { ...policy, ...changed })
 const faultOf = (...given: Parameters<typeof read>) => {
   const facts = read(...given)
   return isJwtFault(facts) ? facts.fault : undefined

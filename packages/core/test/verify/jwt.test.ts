@@ -81,6 +81,17 @@ test('an access token is accepted, with ids derived from its claims', async () =
   expect(cache.jwts.size).toBe(1)
 })
 
+test('no caller can change a verdict for the next one, and the signature is not kept', async () => {
+  const jwt = await sign({ groups: ['staff'] })
+  const verdict = await decide(jwt)
+  if (!verdict.ok || verdict.presented !== 'jwt') throw new Error('it must be accepted')
+  expect(() => (verdict.subject.scope as unknown as string[]).push('orders:write')).toThrow(TypeError)
+  expect(() => (verdict.jwt.read.claims.groups as string[]).push('admin')).toThrow(TypeError)
+  expect(() => Object.assign(verdict.jwt.facts, { subject: 'bob' })).toThrow(TypeError)
+  expect(() => Object.assign(verdict.jwt.grounds, { ppid: 'bob' })).toThrow(TypeError)
+  expect(Object.keys(verdict.jwt.read)).toEqual(['header', 'claims'])
+})
+
 describe('token_invalid', () => {
   test.each<[string, object, object]>([
     ['an unknown issuer', { iss: 'https://evil.example' }, {}],
@@ -182,6 +193,21 @@ describe('a token that was accepted before is rejected', () => {
     const running = await recheck()
     site.oauthIssuers.set(ISSUER, { ...issuer, policy: { ...issuer.policy, audience: ['else'] } })
     expect([await codeOf(jwt), running()]).toEqual(['token_invalid', 'token_invalid'])
+  })
+
+  test('when the site changes how it names the user or the session, while the request runs', async () => {
+    const { policy } = issuer
+    for (const changes of [
+      { userRefFromSubject: true },
+      { policy: { ...policy, subjectClaim: 'jti' } },
+      { policy: { ...policy, sessionClaim: 'jti' } },
+    ]) {
+      site.oauthIssuers.set(ISSUER, issuer)
+      const running = await recheck()
+      expect(running()).toBeUndefined()
+      site.oauthIssuers.set(ISSUER, { ...issuer, ...changes, policy: { ...policy, ...changes.policy } })
+      expect([await codeOf(jwt), running()]).toEqual(['allowed', 'token_invalid'])
+    }
   })
 
   test('when it expires, and while the data is stale', async () => {
