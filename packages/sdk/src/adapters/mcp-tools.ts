@@ -24,6 +24,8 @@ export interface McpBodyFault {
 }
 
 const MESSAGES_MAX = 64
+/** No other parameter: a quoted one could end like this, behind a charset that the server uses. */
+const ONLY_UTF8 = /^[^;"]*;\s*charset\s*=\s*(?:utf-8|"utf-8")\s*$/i
 /** Which parameter the header `Mcp-Name` repeats, by method. */
 const NAMED: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
@@ -109,7 +111,7 @@ function parseBody(
   bytes: Uint8Array | undefined,
 ): JsonValue | undefined {
   const type = request.header('content-type').join()
-  if (/charset/i.test(type) && !/;\s*charset\s*=\s*"?utf-8"?\s*$/i.test(type)) return undefined
+  if (/charset/i.test(type) && !ONLY_UTF8.test(type)) return undefined
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
   } catch {

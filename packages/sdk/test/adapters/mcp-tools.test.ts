@@ -209,7 +209,9 @@ describe.each(kinds)('the scopes of tools on $name', ({ name: kind, serve }) => 
     if (kind.includes('parser')) return
     // In UTF-7 this names the tool `write`.
     const body = JSON.stringify(call('+AHc-rite'))
-    for (const charset of ['utf-7', 'UTF-16', 'utf-8; charset=utf-7', '"utf-7"'])
+    const charsets = ['utf-7', 'UTF-16', 'utf-8; charset=utf-7', 'utf-7; charset=utf-8', '"utf-7"']
+    // The second charset is inside of a quoted text.
+    for (const charset of [...charsets, 'utf-7; x="; charset=utf-8"'])
       expect(
         deniedCode(await post(body, { headers: { 'content-type': `application/json; charset=${charset}` } })),
         charset,
