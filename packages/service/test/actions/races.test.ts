@@ -109,8 +109,7 @@ forEachSharedStore('races', (open) => {
     const answers = await Promise.all([...Array(40)].map((_, i) => (i % 2 ? node : other).revokeUser(ppid)))
     expect(await store.logPosition()).toBe(position + 1)
     expect(answers.filter(({ body }) => body.already_revoked === false)).toHaveLength(1)
-    expect(
-      new Set(answers.map(({ body }) => JSON.stringify({ ...body, already_revoked: undefined }))).size,
-    ).toBe(1)
+    const texts = answers.map(({ body }) => JSON.stringify(body).replaceAll(/"already_revoked":\w+/g, ''))
+    expect(new Set(texts).size).toBe(1)
   })
 })

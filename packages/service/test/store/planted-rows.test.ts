@@ -1,15 +1,19 @@
+import type { SiteId } from '@countersign/core'
 import { expect, it } from 'vitest'
 import { revokeCredential } from '../../src/actions/revoke-credential.ts'
 import { revokeToken } from '../../src/actions/revoke-token.ts'
 import { revokeUser } from '../../src/actions/revoke-user.ts'
+import { createPairwiseSecret } from '../../src/keys/ids.ts'
 import { secretSha256 } from '../../src/keys/secret-text.ts'
+import { pairwisePurpose } from '../../src/sealing/purposes.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
 import { RowForged } from '../../src/store/errors.ts'
 import { context, credentialId, MASTER_KEY, NOW, newSite, newToken, ppid, seen } from './fixtures.ts'
 import { kindsOf, lastEntryOf } from './log-reading.ts'
 import { audit, forEachStoreWriter, type StoreWriter, withNode } from './store-writer.ts'
 
-const SEALED = createSealer(MASTER_KEY).seal('test', 'x')
+const sealSecret = (siteId: SiteId) =>
+  createSealer(MASTER_KEY).seal(pairwisePurpose(siteId), createPairwiseSecret())
 const FAR = 9_000_000_000_000_000
 
 /** A user who is revoked according to the table only. */
@@ -40,7 +44,7 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const credential = seen(siteId)
     const token = newToken(credential, { sha256: secretSha256(secret) })
     await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
       await store.createToken(token, 20, NOW, credential)
       expect(await audit(writer)).toMatchObject({ code: 0 })
 
@@ -95,7 +99,7 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const token = newToken(credential, { sha256: secretSha256(secret) })
     const withUser = newToken(other, { sha256: secretSha256('svc_at_with_user') })
     await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
       await store.createToken(token, 20, NOW, credential)
       await store.createToken(withUser, 20, NOW, other)
       for (const alreadyRevoked of [false, true]) {
@@ -123,7 +127,7 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const { siteId } = newSite()
     const user = { siteId, ppid: ppid(), reason: undefined }
     await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
       await revokeUser(deps, user, context())
       await store.reinstateUser(user, context())
       await writer.sql('UPDATE users SET revoked = 1')
@@ -138,7 +142,7 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const ahead = seen(siteId, { createdMs: NOW + 30_000 })
     const user = { siteId, ppid: ahead.ppid, reason: undefined }
     await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
       await store.recordCredentials([ahead], NOW)
       await revokeUser(deps, user, context())
       await plantCredential(writer, siteId, ahead.credentialId)
@@ -159,7 +163,7 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const credential = seen(siteId)
     await withNode(writer, async (store, { deps }) => {
       for (const each of [siteId, elsewhere])
-        await store.createSite(newSite({ siteId: each, pairwiseSecretSealed: SEALED }), context())
+        await store.createSite(newSite({ siteId: each, pairwiseSecretSealed: sealSecret(each) }), context())
       await store.createToken(newToken(credential, { sha256: secretSha256(secret) }), 20, NOW, credential)
       await writer.sql('UPDATE tokens SET site_id = $1', elsewhere)
       await expect(
