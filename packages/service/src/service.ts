@@ -26,7 +26,6 @@ import { LiveViews } from './log/live-views.ts'
 import { createMeters } from './meters.ts'
 import { createJsonFetcher } from './net/fetch-json.ts'
 import { adminRoutes } from './routes/admin.ts'
-import { createFetchKeySet } from './signals/fetch-key-set.ts'
 import { createSenderKeys } from './signals/sender-keys.ts'
 import { createFindSenders } from './signals/senders.ts'
 import { openStore } from './store/open.ts'
@@ -155,7 +154,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       rateLimiter,
       signals: {
         findSenders: createFindSenders(store, () => clock.clocks().monotonicMs),
-        keys: createSenderKeys(createFetchKeySet({ allowLoopback: config.mode === 'development' }), {
+        keys: createSenderKeys(createKeySetFetcher(documents), {
           monotonicMs: () => clock.clocks().monotonicMs,
           log,
         }),

@@ -10,17 +10,12 @@ import {
 import type { SignalSender } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import { BoundedMap } from '../bounded-map.ts'
+import type { KeySetFetcher } from '../did-web/fetch-key-set.ts'
 
-export interface SenderKey {
-  readonly kid: string | undefined
+interface SenderKey {
+  readonly kid?: string | null | undefined
   readonly key: JwtKey
 }
-
-/** Fetches a key set with bounds on size, time and address. `fault` says why there is none. */
-export type FetchKeySet = (
-  jwksUri: string,
-  siteId: SiteId,
-) => Promise<{ readonly keys: readonly SenderKey[] } | { readonly fault: string }>
 
 /** `unavailable`: whether the signature is valid cannot be said now. */
 export type SignatureCheck = 'valid' | 'invalid' | 'unavailable'
@@ -33,6 +28,12 @@ export interface SenderKeys {
     issuer: OAuthIssuer,
     siteId: SiteId,
   ): Promise<SignatureCheck>
+}
+
+interface Location {
+  readonly issuer: string
+  readonly jwksUri: string
+  readonly siteId: SiteId
 }
 
 interface KeptSet {
@@ -59,19 +60,18 @@ export interface SenderKeysOptions {
 }
 
 export function createSenderKeys(
-  fetchKeySet: FetchKeySet,
+  keySets: KeySetFetcher,
   { monotonicMs, log }: SenderKeysOptions,
 ): SenderKeys {
   const sets = new BoundedMap<string, KeptSet>(SETS_MAX)
 
-  const refresh = (kept: KeptSet, jwksUri: string, siteId: SiteId): Promise<void> => {
+  const refresh = (kept: KeptSet, { siteId, ...at }: Location): Promise<void> => {
     kept.fetching ??= (async () => {
       const startedMs = monotonicMs()
       kept.triedMs = startedMs
-      const fetched = await fetchKeySet(jwksUri, siteId).catch((fault: unknown) => ({ fault }))
+      const fetched = await keySets.fetch(at, siteId).catch((cause: unknown) => ({ cause }))
       if ('keys' in fetched) Object.assign(kept, { keys: fetched.keys, fetchedMs: startedMs })
-      else
-        log.warn({ siteId, jwksUri, err: fetched.fault }, 'could not fetch the keys of a sender of signals')
+      else log.warn({ siteId, ...at, ...fetched }, 'could not fetch the keys of a sender of signals')
       kept.fetching = undefined
     })()
     return kept.fetching
@@ -84,19 +84,19 @@ export function createSenderKeys(
     return kept
   }
 
-  const loadKeys = async (kept: KeptSet, jwksUri: string, siteId: SiteId, isUnknown: boolean) => {
+  const loadKeys = async (kept: KeptSet, location: Location, isUnknown: boolean) => {
     const isOld = isUnknown || monotonicMs() - kept.fetchedMs >= REFRESH_MS
     const mayTry = kept.fetching !== undefined || monotonicMs() - kept.triedMs >= RETRY_MS
-    if (isOld && mayTry) await refresh(kept, jwksUri, siteId)
+    if (isOld && mayTry) await refresh(kept, location)
     return monotonicMs() - kept.fetchedMs < STALE_MS_MAX ? (kept.keys ?? []) : []
   }
 
-  const checkFetched = async (jwt: UnverifiedJwt, jwksUri: string, siteId: SiteId) => {
+  const checkFetched = async (jwt: UnverifiedJwt, location: Location) => {
     const askedMs = monotonicMs()
-    const kept = findKept(`${siteId} ${jwksUri}`)
+    const kept = findKept(`${location.siteId} ${location.jwksUri}`)
     // A key that is known decides. For an unknown one the set is fetched again.
     for (const isUnknown of [false, true]) {
-      const key = findFitting(jwt, await loadKeys(kept, jwksUri, siteId, isUnknown))
+      const key = findFitting(jwt, await loadKeys(kept, location, isUnknown))
       if (key !== undefined) return (await verifyJwtSignature(jwt, key)) ? 'valid' : 'invalid'
     }
     // Only a set that was fetched after the token had arrived proves that there is no such key.
@@ -104,9 +104,9 @@ export function createSenderKeys(
   }
 
   return {
-    async check(jwt, { jwks, jwks_uri: jwksUri }, issuer, siteId) {
+    async check(jwt, { jwks, jwks_uri: jwksUri, issuer: sender }, issuer, siteId) {
       if (!ALGORITHMS.has(jwt.header.alg)) return 'invalid'
-      if (jwksUri !== undefined) return checkFetched(jwt, jwksUri, siteId)
+      if (jwksUri !== undefined) return checkFetched(jwt, { issuer: sender, jwksUri, siteId })
       const known = jwks === undefined ? findUsableKeys(jwt, issuer) : parseKeySet(jwks.keys)
       const key = findFitting(jwt, known)
       return key !== undefined && (await verifyJwtSignature(jwt, key)) ? 'valid' : 'invalid'
@@ -115,7 +115,7 @@ export function createSenderKeys(
 }
 
 /** The keys of a key set that can verify signatures. Others are left out. */
-export function parseKeySet(jwks: readonly Readonly<Record<string, unknown>>[]): readonly SenderKey[] {
+function parseKeySet(jwks: readonly Readonly<Record<string, unknown>>[]): readonly SenderKey[] {
   return jwks.flatMap((jwk) => {
     const key = parseJwtKey(jwk)
     const { kid } = jwk

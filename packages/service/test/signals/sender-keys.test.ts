@@ -1,7 +1,8 @@
 import { type OAuthIssuer, readJwt, type SiteId, type UnverifiedJwt } from '@countersign/core'
 import type { SignalSender } from '@countersign/core/contract'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createSenderKeys, parseKeySet, type SenderKeys } from '../../src/signals/sender-keys.ts'
+import { readKeySet } from '../../src/keys/oauth-keys.ts'
+import { createSenderKeys, type SenderKeys } from '../../src/signals/sender-keys.ts'
 import { quiet } from '../log/log-double.ts'
 import { CLIENT, goodToken, IDP, newSigner, type TestSigner } from './test-sender.ts'
 
@@ -25,11 +26,13 @@ describe('keys of a sender with jwks_uri', () => {
     signer = await newSigner()
     published = [signer]
     keys = createSenderKeys(
-      async () => {
-        fetches++
-        await Promise.resolve()
-        if (published === undefined) throw new Error('the host does not answer')
-        return { keys: parseKeySet(published.map(({ jwk }) => jwk)) }
+      {
+        async fetch() {
+          fetches++
+          await Promise.resolve()
+          if (published === undefined) return { fault: 'the host does not answer' }
+          return readKeySet({ keys: published.map(({ jwk }) => jwk) })
+        },
       },
       { monotonicMs: () => nowMs, log: quiet },
     )
@@ -111,7 +114,8 @@ describe('keys of a sender with jwks_uri', () => {
 })
 
 describe('keys of a sender', () => {
-  const keys = createSenderKeys(() => Promise.reject(new Error('nothing is fetched')), {
+  const keySets = { fetch: () => Promise.reject(new Error('nothing is fetched')) }
+  const keys = createSenderKeys(keySets, {
     monotonicMs: () => 0,
     log: quiet,
   })

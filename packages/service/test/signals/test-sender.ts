@@ -3,7 +3,7 @@ import type { JsonObject, SiteId } from '@countersign/core'
 import type { SignalSender, SignalType } from '@countersign/core/contract'
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
 import type { Deps } from '../../src/deps.ts'
-import { createSenderKeys, type FetchKeySet } from '../../src/signals/sender-keys.ts'
+import { createSenderKeys } from '../../src/signals/sender-keys.ts'
 import { createFindSenders } from '../../src/signals/senders.ts'
 import type { AdminNode } from '../admin-node.ts'
 import { quiet } from '../log/log-double.ts'
@@ -140,15 +140,13 @@ export async function trustIdp(
   if (status !== 200 || answer.status >= 300) throw new Error(JSON.stringify(answer.body))
 }
 
-/** Gives a node what it needs for signals; senders are read from the store every time. */
-export function connectSignals(
-  node: Pick<AdminNode, 'deps'>,
-  fetchKeySet: FetchKeySet = async () => ({ fault: 'the host does not answer' }),
-): void {
+/** Gives a node what it needs for signals. Reads senders every time, and fetches no key set. */
+export function connectSignals(node: Pick<AdminNode, 'deps'>): void {
+  const keySets = { fetch: async () => ({ fault: 'the host does not answer' }) }
   let readings = 0
   const signals: Deps['signals'] = {
     findSenders: createFindSenders(node.deps.store, () => (readings += 10_000)),
-    keys: createSenderKeys(fetchKeySet, { monotonicMs: () => 0, log: quiet }),
+    keys: createSenderKeys(keySets, { monotonicMs: () => 0, log: quiet }),
   }
   Object.assign(node.deps, { signals })
 }

@@ -9,7 +9,7 @@ import { appendEntry } from './shared/append-entry.ts'
 import { isRevoked, lockChain, toLinkIds } from './shared/chain-locks.ts'
 import { type GrantedAccess, toAccess, toAccessColumns } from './shared/granted-access.ts'
 import { insertRow, intact, intactPage, requireIntact } from './shared/mac-rows.ts'
-import { recordAudit } from './shared/record-audit.ts'
+import { AUDIT_REJECTED, recordAudit } from './shared/record-audit.ts'
 
 export interface NewToken extends GrantedAccess {
   readonly sha256: string
@@ -129,7 +129,7 @@ export function* revokeToken(
       siteId: siteId ?? null,
       action: 'token.revoke',
       target: sha256,
-      outcome: 'refused',
+      outcome: AUDIT_REJECTED,
       reason,
       context,
     })
