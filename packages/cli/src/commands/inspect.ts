@@ -10,7 +10,7 @@ export const inspect: Verb = {
   words: [
     [
       '[file]',
-      'the credential: signed JSON, a response that contains it, or the header; - for standard input; default: that of data/dev.json',
+      'the credential: signed JSON, a response that contains it, or the header; or a JWT access token; - for standard input; default: that of data/dev.json',
     ],
   ],
   options: [
@@ -36,6 +36,7 @@ export const inspect: Verb = {
   ],
   about: [
     'Works offline. It checks the signature with the key in the issuer’s own DID. A valid signature shows who signed, not that a site trusts the issuer, and revocations are unknown. To decide with the data of a service: countersign verify. The exit code is 3 when a check fails.',
+    'Of a JWT access token it prints the header and the claims, and checks the expiry. Only a site knows the keys of the issuer.',
   ],
   async run(given, at) {
     const { explain, findRoot, isDenial, readCredentialHeader } = await import('@countersign/core')
@@ -44,11 +45,15 @@ export const inspect: Verb = {
     const { checksText, claimsFacts, claimsText, toCheckReport } = await import(
       '../credential/check-report.ts'
     )
-    const header = toCredentialHeader(await loadText(given, at))
+    const { findJwt, inspectJwt } = await import('../credential/access-token.ts')
+    const text = await loadText(given, at)
+    const nowMs = parseTimeOption(given.text('at'), '--at') ?? Date.now()
+    const jwt = findJwt(text)
+    if (jwt !== undefined) return inspectJwt(jwt, nowMs, at)
+    const header = toCredentialHeader(text)
     const read = readCredentialHeader(header)
     const credential = isDenial(read) ? undefined : read.credential
     const site = createOfflineSite(credential, given.text('site'), await parseDocument(given))
-    const nowMs = parseTimeOption(given.text('at'), '--at') ?? Date.now()
     const { parseScopeList } = await import('@countersign/core')
     const scope = parseScopeList(parseScopes(given) ?? [])
     if (scope === undefined) throw new UsageError('--scope must be lower-case scopes such as orders:read')

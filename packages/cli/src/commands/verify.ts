@@ -1,7 +1,10 @@
-import { UsageError, type Verb } from '../command.ts'
+import type { Demand, PresentedJwt, RevocationData } from '@countersign/core'
+import { type Given, UsageError, type Verb } from '../command.ts'
+import type { CheckResult } from '../credential/check-report.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { parseTimeOption } from '../input/times.ts'
-import { requireSite, resolveTarget } from '../service/connection.ts'
+import { type DevFile, requireSite, resolveTarget } from '../service/connection.ts'
+import type { Terminal } from '../terminal/output.ts'
 
 /** The default of the SDK's guard. */
 const STALENESS_MS_MAX = 30_000
@@ -28,34 +31,26 @@ export const verify: Verb = {
   ],
   about: [
     'Loads a signed snapshot of the trust and the revocations of the site, and decides on this machine, as the service and the SDK do. --at changes only the time: trust and revocations are current. For a bound credential, --holder-key signs a request to prove possession; without it that check is left out. The exit code is 3 when the credential is rejected.',
+    'The file of --credential may also contain a JWT access token of an OAuth issuer that the site trusts.',
   ],
   async run(given, at) {
     const target = await resolveTarget(given, at, 'site')
     const siteId = requireSite(target)
     const nowMs = parseTimeOption(given.text('at'), '--at') ?? Date.now()
-    const { createMemoryNonces, explain, parseScopeList } = await import('@countersign/core')
-    const { chooseCredential } = await import('../credential/read-credential.ts')
-    const { checksText, claimsFacts, claimsText, toCheckReport } = await import(
-      '../credential/check-report.ts'
-    )
+    const { parseScopeList } = await import('@countersign/core')
+    const { readGivenText } = await import('../credential/read-credential.ts')
+    const { checksText } = await import('../credential/check-report.ts')
+    const { findJwt } = await import('../credential/access-token.ts')
     const { loadSite } = await import('../feed/load-site.ts')
     const scope = parseScopeList(parseScopes(given) ?? [])
     if (scope === undefined) throw new UsageError('--scope must be lower-case scopes such as orders:read')
-    const { header, signed, holderKey } = await chooseCredential(given, target.dev)
+    const text = await readGivenText(given)
+    const jwt = text === undefined ? undefined : findJwt(text)
+    const check =
+      jwt === undefined ? await prepareCredential(given, target.dev, text, at) : await prepareJwt(jwt)
     const view = await loadSite(target)
     const ageMs = view.ageMs({ wallMs: Date.now(), monotonicMs: performance.now() })
-    const request =
-      holderKey === undefined
-        ? undefined
-        : await (await import('../credential/own-request.ts')).signOwnRequest(header, holderKey, nowMs)
-    const nonces = createMemoryNonces({ startedAtMs: Number.NEGATIVE_INFINITY })
-    const demand = { scope, nowMs, ...(request === undefined ? {} : { request, nonces }) }
-    const explanation = await explain({ header }, demand, { site: view, ageMs, ageMsMax: STALENESS_MS_MAX })
-    const isUnproven = signed.credential.holderKey !== undefined && holderKey === undefined
-    const checks = toCheckReport(
-      explanation,
-      isUnproven ? { holder: 'The holder must sign every request with the key of the credential.' } : {},
-    )
+    const checks = await check.run({ scope, nowMs }, { site: view, ageMs, ageMsMax: STALENESS_MS_MAX })
     const rejected = checks.find(({ result }) => result === 'denied' || result === 'skipped')
     const { epoch, seq } = view.head
     at.result(
@@ -65,27 +60,74 @@ export const verify: Verb = {
         site_id: siteId,
         scope,
         at: new Date(nowMs).toISOString(),
-        claims: claimsFacts(signed.credential),
+        claims: check.claims,
         checks,
         view: { epoch, seq, age_ms: Math.round(ageMs) },
       },
       () =>
         [
           rejected === undefined
-            ? at.paint(
-                'green',
-                `Accepted at ${siteId}${isUnproven ? ', if the request is signed by the holder' : ''}.`,
-              )
+            ? at.paint('green', `Accepted at ${siteId}${check.condition}.`)
             : at.paint(
                 'red',
                 `Rejected at ${siteId}: ${rejected.detail ?? rejected.check} (${rejected.code ?? rejected.result})`,
               ),
           '',
-          claimsText(signed.credential, at),
+          check.claimsText,
           '',
           checksText(checks),
         ].join('\n'),
     )
     return rejected === undefined ? 0 : 3
   },
+}
+
+/** What is verified: a credential or an access token. */
+interface PreparedCheck {
+  readonly claims: unknown
+  readonly claimsText: string
+  /** What the sender of a request must do besides, after "Accepted at …". */
+  readonly condition: string
+  run(demand: Pick<Demand, 'scope' | 'nowMs'>, data: RevocationData): Promise<readonly CheckResult[]>
+}
+
+async function prepareCredential(
+  given: Given,
+  dev: DevFile | undefined,
+  text: string | undefined,
+  at: Terminal,
+): Promise<PreparedCheck> {
+  const { createMemoryNonces, explain } = await import('@countersign/core')
+  const { chooseCredential } = await import('../credential/read-credential.ts')
+  const { claimsFacts, claimsText, toCheckReport } = await import('../credential/check-report.ts')
+  const { header, signed, holderKey } = await chooseCredential(given, dev, text)
+  const isUnproven = signed.credential.holderKey !== undefined && holderKey === undefined
+  return {
+    claims: claimsFacts(signed.credential),
+    claimsText: claimsText(signed.credential, at),
+    condition: isUnproven ? ', if the request is signed by the holder' : '',
+    async run({ scope, nowMs }, data) {
+      const request =
+        holderKey === undefined
+          ? undefined
+          : await (await import('../credential/own-request.ts')).signOwnRequest(header, holderKey, nowMs)
+      const nonces = createMemoryNonces({ startedAtMs: Number.NEGATIVE_INFINITY })
+      const demand = { scope, nowMs, ...(request === undefined ? {} : { request, nonces }) }
+      return toCheckReport(
+        await explain({ header }, demand, data),
+        isUnproven ? { holder: 'The holder must sign every request with the key of the credential.' } : {},
+      )
+    },
+  }
+}
+
+async function prepareJwt(jwt: PresentedJwt): Promise<PreparedCheck> {
+  const { explain } = await import('@countersign/core')
+  const { isBound, jwtClaims, jwtClaimsText, toJwtReport } = await import('../credential/access-token.ts')
+  return {
+    claims: jwtClaims(jwt),
+    claimsText: jwtClaimsText(jwt),
+    condition: isBound(jwt) ? ', if the request has a DPoP proof of the holder' : '',
+    run: async (demand, data) => toJwtReport(await explain(jwt, demand, data), jwt),
+  }
 }

@@ -65,13 +65,20 @@ export function parseHeaderObject(header: string): JsonObject | undefined {
   return 'fault' in parsed || !isJsonObject(parsed.value) ? undefined : parsed.value
 }
 
+/** The text of `--credential`; undefined without that option. */
+export async function readGivenText(given: Given): Promise<string | undefined> {
+  const file = given.text('credential')
+  return file === undefined ? undefined : readTextFrom(file, 'the credential')
+}
+
 /**
  * Loads the credential to present, and its key if it is bound: from `--credential`, or else from
- * `data/dev.json`.
+ * `data/dev.json`. `text` is that of `--credential`, if it has been read already.
  */
 export async function chooseCredential(
   given: Given,
   dev: DevFile | undefined,
+  text?: string,
 ): Promise<GivenCredential & { readonly holderKey: PrivateKey | undefined }> {
   const file = given.text('credential')
   const keyFile = given.text('holder-key')
@@ -86,7 +93,7 @@ export async function chooseCredential(
   const chosen =
     file === undefined
       ? toDevHeader(dev, given.has('bound'))
-      : toCredentialHeader(await readTextFrom(file, 'the credential'))
+      : toCredentialHeader(text ?? (await readTextFrom(file, 'the credential')))
   const credential = readGiven(chosen)
   return {
     ...credential,
