@@ -31,8 +31,8 @@ export interface AccessRequest {
 /**
  * Checks a credential, a bearer token or an access token of an OAuth issuer; every endpoint that
  * takes one calls it. Throws a Problem with the code of the denial, and whatever the store throws
- * when it cannot be asked for a token or a nonce. The core checks revocations again after everything
- * it had to wait for.
+ * when it cannot be asked for a token or a nonce. The core checks revocations again after each
+ * wait.
  */
 export async function guard(deps: GuardDeps, access: AccessRequest): Promise<Allow> {
   const { presentation } = access
