@@ -9,7 +9,7 @@ import type { SignalType } from '@countersign/core/contract'
 import { isName, NO_SUBJECT, readSubject } from './read-subject.ts'
 import { type Signal, type SignalFault, toFault } from './signal.ts'
 
-export const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
+const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 const EVENTS = 'https://schemas.openid.net/secevent'
 
 /** The events that have an effect. All others are recorded only. */

@@ -18,7 +18,7 @@ interface SenderKey {
 }
 
 /** `unavailable`: whether the signature is valid cannot be said now. */
-export type SignatureCheck = 'valid' | 'invalid' | 'unavailable'
+type SignatureCheck = 'valid' | 'invalid' | 'unavailable'
 
 /** Verifies tokens of senders. One for each node; it keeps fetched key sets. */
 export interface SenderKeys {

@@ -4,7 +4,7 @@ import { BoundedMap } from '../bounded-map.ts'
 import type { Store } from '../store/store.ts'
 
 /** A sender of signals, and the OAuth issuer that it is registered with. */
-export interface RegisteredSender {
+interface RegisteredSender {
   readonly sender: SignalSender
   readonly tokenIssuer: string
 }

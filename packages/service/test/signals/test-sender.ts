@@ -78,7 +78,7 @@ export function goodToken(type: SignalType, siteId: SiteId, { header = {}, claim
   }
 }
 
-export function revocationUrl(siteId: SiteId): string {
+function revocationUrl(siteId: SiteId): string {
   return `https://service.example/api/sites/${siteId}/signals/token-revocation`
 }
 
