@@ -4,6 +4,7 @@ import {
   type OAuthIssuer,
   parseJwtKey,
   type SiteId,
+  toThumbprint,
   type UnverifiedJwt,
   verifyJwtSignature,
 } from '@countersign/core'
@@ -91,13 +92,13 @@ export function createSenderKeys(
     return monotonicMs() - kept.fetchedMs < STALE_MS_MAX ? (kept.keys ?? []) : []
   }
 
-  const checkFetched = async (jwt: UnverifiedJwt, location: Location) => {
+  const checkFetched = async (jwt: UnverifiedJwt, location: Location, issuer: OAuthIssuer) => {
     const askedMs = monotonicMs()
     const kept = findKept(`${location.siteId} ${location.jwksUri}`)
     // A key that is known decides. For an unknown one the set is fetched again.
     for (const isUnknown of [false, true]) {
       const key = findFitting(jwt, await loadKeys(kept, location, isUnknown))
-      if (key !== undefined) return (await verifyJwtSignature(jwt, key)) ? 'valid' : 'invalid'
+      if (key !== undefined) return checkKey(jwt, key, issuer)
     }
     // Only a set that was fetched after the token had arrived proves that there is no such key.
     return kept.fetchedMs >= askedMs ? 'invalid' : 'unavailable'
@@ -106,12 +107,18 @@ export function createSenderKeys(
   return {
     async check(jwt, { jwks, jwks_uri: jwksUri, issuer: sender }, issuer, siteId) {
       if (!ALGORITHMS.has(jwt.header.alg)) return 'invalid'
-      if (jwksUri !== undefined) return checkFetched(jwt, { issuer: sender, jwksUri, siteId })
+      if (jwksUri !== undefined) return checkFetched(jwt, { issuer: sender, jwksUri, siteId }, issuer)
       const known = jwks === undefined ? findUsableKeys(jwt, issuer) : parseKeySet(jwks.keys)
       const key = findFitting(jwt, known)
-      return key !== undefined && (await verifyJwtSignature(jwt, key)) ? 'valid' : 'invalid'
+      return key === undefined ? 'invalid' : checkKey(jwt, key, issuer)
     },
   }
+}
+
+/** A key that the site has marked as compromised verifies nothing, wherever it comes from. */
+async function checkKey(jwt: UnverifiedJwt, key: JwtKey, issuer: OAuthIssuer): Promise<SignatureCheck> {
+  const known = issuer.keys.get(`${issuer.issuer}#${await toThumbprint(key.jwk)}`)
+  return known?.status !== 'compromised' && (await verifyJwtSignature(jwt, key)) ? 'valid' : 'invalid'
 }
 
 /** The keys of a key set that can verify signatures. Others are left out. */

@@ -1,4 +1,11 @@
-import { type OAuthIssuer, readJwt, type SiteId, type UnverifiedJwt } from '@countersign/core'
+import {
+  type OAuthIssuer,
+  parseJwtKey,
+  readJwt,
+  type SiteId,
+  toThumbprint,
+  type UnverifiedJwt,
+} from '@countersign/core'
 import type { SignalSender } from '@countersign/core/contract'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readKeySet } from '../../src/keys/oauth-keys.ts'
@@ -55,6 +62,21 @@ describe('keys of a sender with jwks_uri', () => {
     nowMs += 1
     expect(await check(jwt)).toBe('valid')
     expect(fetches).toBe(2)
+  })
+
+  test('a key that the site has marked as compromised verifies nothing, fetched or given', async () => {
+    const jwt = await signedBy(signer)
+    const key = parseJwtKey(signer.jwk)
+    if (key === undefined) throw new Error('the key is not read')
+    const id = await toThumbprint(key.jwk)
+    const compromised = new Map([[`${IDP}#${id}`, { id, key, status: 'compromised' }]])
+    const issuer = { issuer: IDP, keys: compromised } as unknown as OAuthIssuer
+    const { jwks_uri: _, ...others } = sender
+    const given: SignalSender = { ...others, jwks: { keys: [signer.jwk as Record<string, unknown>] } }
+    for (const one of [sender, given]) {
+      expect(await keys.check(jwt, one, NO_ISSUER, SITE)).toBe('valid')
+      expect(await keys.check(jwt, one, issuer, SITE)).toBe('invalid')
+    }
   })
 
   test('are fetched again for an unknown key, at most every ten seconds', async () => {
