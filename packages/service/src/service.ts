@@ -88,7 +88,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       await LiveViews.open(store, clock, log, {
         viewAgeMsMax: config.viewAgeMsMax,
         examine: heads.compare.bind(heads),
-        findSubjectKey: (siteId) => findSubjectKey({ store, keys }, siteId),
+        findSubjectKey: (siteId) => findSubjectKey({ store, keys, log }, siteId),
       }),
     )
     keep(heads).follow(views)
