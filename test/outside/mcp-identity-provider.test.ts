@@ -4,7 +4,7 @@ import { createMcpAgent, type McpAgent, type McpAgentOptions } from './mcp-agent
 import { type McpApp, startMcpApp } from './mcp-app-process.ts'
 import { type ProviderWorld, startProviderWorld } from './provider-world.ts'
 
-// The client and the server of the MCP SDK, unmodified, with `oidc-provider` as the identity provider.
+// The client and the server of the MCP SDK, unmodified, with `oidc-provider` behind them.
 
 let world: ProviderWorld
 let app: McpApp
