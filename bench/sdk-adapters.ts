@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { SignJWT } from 'jose'
-import { startLoad } from './processes.ts'
-import { ISSUER, READ, required, type Sample, SITE } from './sample.ts'
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { type ServerProcess, startLoad } from './processes.ts'
+import { READ, required, type Sample, SITE } from './sample.ts'
 import type { FrameworkName } from './servers/server.ts'
 import { post, toIssuer } from './service-http.ts'
 import { type HttpRow, Stage, type StageOptions } from './stage.ts'
@@ -9,6 +9,8 @@ import { atLeast, type Verdict } from './verdict.ts'
 
 const FRAMEWORKS: readonly FrameworkName[] = ['express', 'fastify', 'hono']
 const ROUTE = '/orders'
+const NAMES = { issuer: 'https://idp.example', audience: 'https://api.example' }
+const SECRET = 'a secret of the benchmark, 32 bytes or more'
 
 export interface BenchAdaptersOptions extends StageOptions {
   readonly directory: string
@@ -42,24 +44,36 @@ export async function benchAdapters(
     const shown = `X-Service-Credential: ${await sample.header(0)}\r\n`
     const rows: HttpRow[] = []
     for (const framework of FRAMEWORKS) {
-      const bare = await stage.start('framework', { framework, body, neighbour })
-      const behindGuard = await stage.start('framework', { framework, body, neighbour, guarded })
-      await requireRejection(behindGuard.ready.port)
+      const same = { framework, body, neighbour }
+      const bare = await stage.start('framework', same)
+      const guard = await stage.start('framework', { ...same, guarded })
+      await requireRejection(guard.ready.port)
       const subjects = [
-        await stage.subject(`${framework} + guard`, behindGuard, [post(behindGuard, ROUTE, shown)], 'warm'),
+        await stage.subject(`${framework} + guard`, guard, [post(guard, ROUTE, shown)], 'warm'),
       ]
       if (framework === 'express') {
-        const secret = 'a secret of the benchmark, 32 bytes or more'
-        const jwt = { issuer: `https://${SITE}/`, audience: ISSUER, secret }
-        const peer = await stage.start('framework', { framework, body, neighbour, jwt })
-        await requireRejection(peer.ready.port)
-        const bearer = `Authorization: Bearer ${await token(jwt)}\r\n`
+        const tokens = await createTokens()
+        await trust(ours, tokens.jwk)
+        const keySet = await stage.start('http', { body: { keys: [tokens.jwk] } })
+        const jwksUri = `http://127.0.0.1:${keySet.ready.port}/`
+        const rs256 = await stage.start('framework', { ...same, jwt: { ...NAMES, jwksUri } })
+        const hs256 = await stage.start('framework', { ...same, jwt: { ...NAMES, secret: SECRET } })
+        for (const { ready } of [rs256, hs256]) await requireRejection(ready.port)
+        const { bearer } = tokens
+        const peer = 'express + express-oauth2-jwt-bearer'
         subjects.push(
+          await stage.subject('express + guard, RS256', guard, [post(guard, ROUTE, bearer)], 'warm'),
           await stage.subject(
-            'express + express-oauth2-jwt-bearer',
-            peer,
-            [post(peer, ROUTE, bearer)],
-            'HS256, no revocation',
+            `${peer}, RS256`,
+            rs256,
+            [post(rs256, ROUTE, bearer)],
+            'the same token, no revocation',
+          ),
+          await stage.subject(
+            `${peer}, HS256`,
+            hs256,
+            [post(hs256, ROUTE, tokens.hmacBearer)],
+            'no revocation',
           ),
         )
       }
@@ -86,23 +100,35 @@ function verdictOn(framework: FrameworkName, rows: readonly HttpRow[]): Verdict 
   )
 }
 
-function token({
-  issuer,
-  audience,
-  secret,
-}: {
-  issuer: string
-  audience: string
-  secret: string
-}): Promise<string> {
-  return new SignJWT({ scope: READ })
-    .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
-    .setIssuer(issuer)
-    .setAudience(audience)
-    .setSubject('user-1')
-    .setIssuedAt()
-    .setExpirationTime('1h')
-    .sign(new TextEncoder().encode(secret))
+/** One access token with two signatures, and the key of the first. */
+async function createTokens(): Promise<{ jwk: JWK; bearer: string; hmacBearer: string }> {
+  const { publicKey, privateKey } = await generateKeyPair('RS256')
+  const toBearer = async (alg: string, key: Parameters<SignJWT['sign']>[0]) => {
+    const token = await new SignJWT({ scope: READ, client_id: 'bench', jti: 'bench' })
+      .setProtectedHeader({ alg, typ: 'at+jwt', kid: 'bench' })
+      .setIssuer(NAMES.issuer)
+      .setAudience(NAMES.audience)
+      .setSubject('user-1')
+      .setIssuedAt()
+      .setExpirationTime('1h')
+      .sign(key)
+    return `Authorization: Bearer ${token}\r\n`
+  }
+  return {
+    jwk: { ...(await exportJWK(publicKey)), alg: 'RS256', kid: 'bench', use: 'sig' },
+    bearer: await toBearer('RS256', privateKey),
+    hmacBearer: await toBearer('HS256', new TextEncoder().encode(SECRET)),
+  }
+}
+
+async function trust({ ready }: ServerProcess<'ours'>, jwk: JWK): Promise<void> {
+  const { issuer, audience } = NAMES
+  const { status } = await fetch(`http://127.0.0.1:${ready.port}/api/sites/${SITE}/issuers`, {
+    method: 'POST',
+    headers: { 'x-api-key': ready.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ type: 'oauth', issuer, audience: [audience], jwks: { keys: [jwk] } }),
+  })
+  if (status !== 201) throw new Error(`the issuer was answered with ${status}`)
 }
 
 async function requireRejection(port: number): Promise<void> {

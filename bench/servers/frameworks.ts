@@ -20,9 +20,10 @@ export async function serveFramework({
   jwt,
 }: ServerOptions['framework']): Promise<Running> {
   await (await fetch(neighbour)).text()
-  const guard = guarded && createGuard(guarded)
+  const { scope = '', ...options } = guarded ?? {}
+  const guard = guarded && createGuard(options as Omit<typeof guarded, 'scope'>)
   await guard?.ready()
-  const { port, close } = await servers[framework](body, guard, guarded?.scope ?? '', jwt)
+  const { port, close } = await servers[framework](body, guard, scope, jwt)
   return {
     ready: { port },
     async close() {
@@ -43,8 +44,7 @@ const servers: Readonly<Record<FrameworkName, Serve>> = {
   async express(body, guard, scope, jwt) {
     const app = express()
     if (guard !== undefined) app.use(forExpress(guard, { scope }) as unknown as RequestHandler)
-    // A secret that both know: no look-up of keys, and the quickest signature there is.
-    if (jwt !== undefined) app.use(auth({ ...jwt, tokenSigningAlg: 'HS256' }))
+    if (jwt !== undefined) app.use(auth('secret' in jwt ? { ...jwt, tokenSigningAlg: 'HS256' } : jwt))
     app.post('/{*path}', (_request, response) => {
       response.json(body)
     })

@@ -34,8 +34,23 @@ interface FrameworkOptions {
     readonly scope: string
   }
   /** A peer in place of the guard, on Express. */
-  readonly jwt?: { readonly issuer: string; readonly audience: string; readonly secret: string }
+  readonly jwt?: JwtPeer
 }
+
+/** With a secret that both know: no look-up of keys, and the quickest signature there is. */
+interface HmacPeer {
+  readonly issuer: string
+  readonly audience: string
+  readonly secret: string
+}
+
+/** With the published keys of an issuer, fetched once. */
+interface KeySetPeer {
+  readonly issuer: string
+  readonly audience: string
+  readonly jwksUri: string
+}
+export type JwtPeer = HmacPeer | KeySetPeer
 export type ServerName = keyof ServerOptions
 
 /** A running server. `close` ends it in good order. */
