@@ -50,7 +50,7 @@ interface KeySetPeer {
   readonly audience: string
   readonly jwksUri: string
 }
-export type JwtPeer = HmacPeer | KeySetPeer
+type JwtPeer = HmacPeer | KeySetPeer
 export type ServerName = keyof ServerOptions
 
 /** A running server. `close` ends it in good order. */

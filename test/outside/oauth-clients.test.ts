@@ -163,7 +163,7 @@ describe.each(clients)('$name with $method', ({ method, create }) => {
   })
 })
 
-test('a refused token is told to OAuth clients in the words of RFC 6750', async () => {
+test('a rejection speaks to OAuth clients in the words of RFC 6750', async () => {
   const options = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: seenFetch }
   const call = oauth.protectedResourceRequest(
     'svc_at_nothing',

@@ -1,6 +1,6 @@
 /**
  * An application, alone in its process: a route and a stream behind the SDK's guard. Takes what it
- * needs from the environment, says on which port it listens, and ends when it is told to.
+ * needs from the environment, says on which port it listens, and ends with its parent.
  */
 import { createGuard, FAIL_OPEN } from '@countersign/sdk'
 import { getAccessSignal, getCredential, requireCredential } from '@countersign/sdk/express'
