@@ -219,6 +219,14 @@ describe('a token that was accepted before is rejected', () => {
   })
 })
 
+test('a token of a clock that is ahead outlives a cut-off, and ends with the next one after 10 s', async () => {
+  const jwt = await sign({ iat: NOW / 1000 + 10 })
+  site.cutOffMs = NOW
+  expect(await codeOf(jwt)).toBe('allowed')
+  site.cutOffMs = NOW + 10_000
+  expect(await codeOf(jwt, createDemand({ nowMs: NOW + 10_000 }))).toBe('token_invalid')
+})
+
 test('a scope that the token lacks is scope_insufficient', async () => {
   expect(await codeOf(await sign({ scope: 'other' }))).toBe('scope_insufficient')
   expect(await codeOf(await sign({ scope: '' }))).toBe('scope_insufficient')
