@@ -7,6 +7,9 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
+import { UnauthorizedError as OldUnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { BrowserUser } from './browser-user.ts'
 import { CLIENT_ID } from './provider-process.ts'
 
@@ -27,12 +30,14 @@ export interface McpAgent {
 export interface McpAgentOptions {
   /** Ask for tokens that are bound to a key. */
   readonly dpop?: boolean
+  /** The version of the MCP SDK. Default 2. */
+  readonly sdk?: 1 | 2
 }
 
 export async function createMcpAgent(
   url: string,
   user: BrowserUser,
-  { dpop = false }: McpAgentOptions = {},
+  { dpop = false, sdk = 2 }: McpAgentOptions = {},
 ): Promise<McpAgent> {
   const redirectUrl = 'http://127.0.0.1/callback'
   const session = dpop ? await DpopSession.create() : undefined
@@ -62,14 +67,24 @@ export async function createMcpAgent(
     },
     ...(session && { dpop: () => session }),
   }
-  let client: Client | undefined
-  const newTransport = () => new StreamableHTTPClientTransport(new URL(url), { authProvider })
-  const callWithoutUser = async (name: string): Promise<string> => {
-    if (client === undefined) {
-      const connecting = new Client({ name: 'agent', version: '1.0.0' })
-      await connecting.connect(newTransport())
-      client = connecting
+  let client: Pick<Client, 'callTool' | 'close'> | undefined
+  const about = { name: 'agent', version: '1.0.0' }
+  const connect = async (): Promise<Pick<Client, 'callTool' | 'close'>> => {
+    if (sdk === 1) {
+      const connecting = new OldClient(about)
+      await connecting.connect(new OldTransport(new URL(url), { authProvider } as never) as never)
+      return connecting as never
     }
+    const connecting = new Client(about)
+    await connecting.connect(new StreamableHTTPClientTransport(new URL(url), { authProvider }))
+    return connecting
+  }
+  const finish = (parameters: URLSearchParams) =>
+    sdk === 1
+      ? new OldTransport(new URL(url), { authProvider } as never).finishAuth(parameters.get('code') ?? '')
+      : new StreamableHTTPClientTransport(new URL(url), { authProvider }).finishAuth(parameters)
+  const callWithoutUser = async (name: string): Promise<string> => {
+    client ??= await connect()
     const { content } = await client.callTool({ name, arguments: {} })
     return (content as readonly { readonly text: string }[])[0]?.text ?? ''
   }
@@ -81,11 +96,12 @@ export async function createMcpAgent(
       try {
         return await callWithoutUser(name)
       } catch (error) {
-        if (!(error instanceof UnauthorizedError) || authorizationUrl === undefined) throw error
+        const isUnauthorized = error instanceof UnauthorizedError || error instanceof OldUnauthorizedError
+        if (!isUnauthorized || authorizationUrl === undefined) throw error
       }
       const { searchParams } = await user.authorize(authorizationUrl)
       signIns++
-      await newTransport().finishAuth(searchParams)
+      await finish(searchParams)
       return callWithoutUser(name)
     },
     callWithoutUser,

@@ -29,13 +29,16 @@ const begin = async (options?: McpAgentOptions) => {
   return { user, agent }
 }
 
-test('a client finds the provider by itself, and the tool knows the user by the name of the provider', async () => {
-  const { user, agent } = await begin()
-  await expect(agent.callWithoutUser('who')).rejects.toThrow()
-  expect(await agent.call('who')).toBe(user.name)
-  expect(await agent.callWithoutUser('who')).toBe(user.name)
-  expect(agent.signIns).toBe(1)
-})
+test.each([1, 2] as const)(
+  'a client of SDK %i.x finds the provider by itself, and the tool knows the user by the name of the provider',
+  async (sdk) => {
+    const { user, agent } = await begin({ sdk })
+    await expect(agent.callWithoutUser('who')).rejects.toThrow()
+    expect(await agent.call('who')).toBe(user.name)
+    expect(await agent.callWithoutUser('who')).toBe(user.name)
+    expect(agent.signIns).toBe(1)
+  },
+)
 
 test('a client asks for the scope of a tool when it needs it, and keeps what it has', async () => {
   const { user, agent } = await begin()
@@ -46,18 +49,21 @@ test('a client asks for the scope of a tool when it needs it, and keeps what it 
   expect(agent.signIns).toBe(2)
 })
 
-test('a revoked user is denied, a running call ends, and signing in again does not help', async () => {
-  const { user, agent } = await begin()
-  expect(await agent.call('who')).toBe(user.name)
-  const watching = agent.callWithoutUser('watch')
-  await app.watchBegun()
-  const { body } = await world.revokeUser(user)
-  expect(body.propagation).toMatchObject({ connected: 1, acknowledged: 1 })
-  expect(await watching).toBe('ended: token_invalid')
-  await expect(agent.callWithoutUser('who')).rejects.toThrow()
-  await expect(agent.call('who')).rejects.toThrow()
-  expect(agent.signIns).toBe(2)
-})
+test.each([1, 2] as const)(
+  'with SDK %i.x a revoked user is denied, a running call ends, and signing in again does not help',
+  async (sdk) => {
+    const { user, agent } = await begin({ sdk })
+    expect(await agent.call('who')).toBe(user.name)
+    const watching = agent.callWithoutUser('watch')
+    await app.watchBegun()
+    const { body } = await world.revokeUser(user)
+    expect(body.propagation).toMatchObject({ connected: 1, acknowledged: 1 })
+    expect(await watching).toBe('ended: token_invalid')
+    await expect(agent.callWithoutUser('who')).rejects.toThrow()
+    await expect(agent.call('who')).rejects.toThrow()
+    expect(agent.signIns).toBe(2)
+  },
+)
 
 test('a user who logs out at the provider is denied, a running call ends, and signing in again works', async () => {
   const { user, agent } = await begin()
