@@ -150,7 +150,7 @@ describe('issuers', () => {
     expect(shown.out).toMatch(/^KEY +STATUS +RETIRED +MULTIKEY$/m)
     expect(await home.run(['issuers', 'show', 'did:web:unknown.example'])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('no such issuer'),
+      err: expect.stringContaining('(not_found)'),
     })
 
     expect(

@@ -1,11 +1,10 @@
-import type { NonceStore, SignatureCache } from '@countersign/core'
+import type { NonceStore, SignatureCache, SiteId } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { SeenCredentials } from './access/seen-credentials.ts'
 import type { TokenFinder } from './access/token-finder.ts'
 import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
 import type { KeySetFetcher } from './did-web/fetch-key-set.ts'
-import type { RefreshHints } from './did-web/refresh-hints.ts'
 import type { FeedServer } from './feed/feed-server.ts'
 import type { Snapshots } from './feed/snapshots.ts'
 import type { VerifierClocks } from './feed/verifier-clocks.ts'
@@ -37,7 +36,11 @@ export interface Deps {
   readonly seen: SeenCredentials
   readonly didWeb: DidWebFetcher
   readonly keySets: KeySetFetcher
-  readonly refreshHints: RefreshHints
+  /** What verifiers report about keys that they do not know. */
+  readonly refreshHints: {
+    /** Fetches the keys of the issuer soon. Returns immediately; failures are logged. */
+    hint(siteId: SiteId, issuer: string): void
+  }
   readonly snapshots: Snapshots
   /** Code that deletes a key calls `feeds.dropKey`. */
   readonly feeds: FeedServer

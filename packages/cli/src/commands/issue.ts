@@ -1,5 +1,5 @@
 import { type Given, UsageError, type Verb } from '../command.ts'
-import { loadHolderDid } from '../credential/holder-did.ts'
+import { loadHolderDid } from '../input/holder-did.ts'
 import { omitUndefined } from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connectSite, rejectUsage, requireSite, resolveTarget } from '../service/connection.ts'

@@ -78,11 +78,8 @@ export const issuers: Group = {
       ],
       async run(given, at) {
         const { client, site_id } = await connectSite(given, at)
-        const issuer = await requireListed(
-          (part) => client.listIssuers({ site_id, ...part }),
-          'issuer',
-          (each) => each.issuer === given.word(0) || each.issuer_id === given.word(0),
-        )
+        const name = await findIssuerForPath(client, site_id, given.word(0))
+        const issuer = await client.getIssuer({ site_id, issuer: name })
         at.result(issuer, () => issuerText(issuer))
         return 0
       },

@@ -1,5 +1,5 @@
 import type { Verb } from '../command.ts'
-import { loadHolderDid } from '../credential/holder-did.ts'
+import { loadHolderDid } from '../input/holder-did.ts'
 import { connectCutOff, printCutOff, REVOCATION_OPTIONS } from '../service/propagation.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 

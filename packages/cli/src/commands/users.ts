@@ -11,7 +11,7 @@ export const users: Group = {
       options: USER_OPTIONS,
       shares: ['site', 'service'],
       examples: [
-        ['countersign users resolve alice', 'show the ids of the user whom you call alice'],
+        ['countersign users resolve alice', 'show the ids of the user that you call alice'],
         [
           'countersign users resolve --issuer https://idp.example --subject 248289761001',
           'show the id of a user of an OAuth issuer',

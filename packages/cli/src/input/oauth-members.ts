@@ -1,4 +1,4 @@
-import type { AddOAuthIssuerRequest } from '@countersign/core/contract'
+import type { Client } from '@countersign/sdk'
 import { type Given, type Option, UsageError } from '../command.ts'
 import { omitUndefined } from './option-values.ts'
 import { readTextFrom } from './secrets.ts'
@@ -27,7 +27,8 @@ export const OAUTH_OPTIONS: readonly Option[] = [
   ['--signals <file>', 'the senders of signals, as a JSON list; - for standard input'],
 ]
 
-type OAuthMembers = Partial<Omit<AddOAuthIssuerRequest, 'type' | 'issuer' | 'scope' | 'label'>>
+type OAuthIssuer = Extract<Parameters<Client['addIssuer']>[0], { type: 'oauth' }>
+type OAuthMembers = Partial<Omit<OAuthIssuer, 'site_id' | 'type' | 'issuer' | 'scope' | 'label'>>
 
 /** Reads these options. Throws a `UsageError` for values that cannot be read. */
 export async function readOAuthMembers(given: Given): Promise<OAuthMembers> {

@@ -9,8 +9,7 @@ import { propagationSchema, revokeUserRequestSchema } from './revocation.ts'
 const headers = z.object({ ...idempotencyHeaders, ...preferHeaders })
 const params = z.strictObject(siteParams)
 
-export const signOutUserRequestSchema = revokeUserRequestSchema
-export type SignOutUserRequest = z.input<typeof signOutUserRequestSchema>
+export type SignOutUserRequest = z.input<typeof revokeUserRequestSchema>
 
 export const revokeHolderRequestSchema = z
   .strictObject({
@@ -83,7 +82,7 @@ export const cutOffEndpoints = {
     description:
       'Everything that was issued to the user until now is invalid. Credentials and tokens issued later are valid, so the user can sign in again. Name the user as in revoke-user.',
     tag: 'wallet',
-    request: { body: signOutUserRequestSchema, headers },
+    request: { body: revokeUserRequestSchema, headers },
     problems: ['revocation_forbidden', 'site_unknown', 'revocation_view_stale', 'store_unavailable'],
   }),
   revoke_holder: endpoint({

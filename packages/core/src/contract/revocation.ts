@@ -130,8 +130,7 @@ export const revocationSchema = z
   .meta({ id: 'Revocation' })
 export type Revocation = z.input<typeof revocationSchema>
 
-export const reinstateUserRequestSchema = revokeUserRequestSchema
-export type ReinstateUserRequest = z.input<typeof reinstateUserRequestSchema>
+export type ReinstateUserRequest = z.input<typeof revokeUserRequestSchema>
 
 export const reinstatementSchema = z
   .strictObject({
@@ -258,7 +257,7 @@ export const revocationEndpoints = {
     permissions: ['credentials:reinstate'],
     rateLimit: 'caller',
     idempotency: 'replayed',
-    request: { body: reinstateUserRequestSchema, headers: z.object(idempotencyHeaders) },
+    request: { body: revokeUserRequestSchema, headers: z.object(idempotencyHeaders) },
     answers: { 200: { description: 'Reinstated.', body: reinstatementSchema } },
     problems: ['revocation_forbidden', 'site_unknown', 'revocation_view_stale', 'store_unavailable'],
     noStore: true,

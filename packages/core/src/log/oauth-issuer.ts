@@ -37,7 +37,7 @@ export interface OAuthKeyState {
 /** Every state has exactly these members. */
 export const OAUTH_ISSUER_MEMBERS = 14
 export const OAUTH_KEYS_MAX = 16
-export const OAUTH_LIST_MAX = 64
+const OAUTH_LIST_MAX = 64
 const ISSUER_CHARS_MAX = 1024
 const TEXT_CHARS_MAX = 512
 const OAUTH_ISSUER = /^https?:\/\/[a-z0-9.-]+(?::\d{1,5})?(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?$/

@@ -111,14 +111,14 @@ export interface UserLine {
 }
 
 /** Access that was issued to the user at or before `before` has ended. */
-export interface SignedOutLine {
+interface SignedOutLine {
   readonly type: 'signed_out'
   readonly ppid: Ppid
   readonly before: string
 }
 
 /** A stolen holder key. */
-export interface HolderLine {
+interface HolderLine {
   readonly type: 'holder'
   readonly thumbprint: string
   readonly revoked_at: string

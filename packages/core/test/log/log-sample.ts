@@ -53,7 +53,7 @@ export function issuerState(
 export const oauthIssuer = (n: number) => `https://idp${n}.example`
 
 /** A P-256 key of its own for each number, as the log writes it. */
-export function oauthKey(n: number): OAuthKeyState {
+function oauthKey(n: number): OAuthKeyState {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = parseJwtKey(publicKey.export({ format: 'jwk' }))
   if (key === undefined) throw new Error('the sample key is not a good one')

@@ -24,6 +24,8 @@ describe('the table of calls', () => {
       'sign_in_callback_by_form',
     ],
     ...['snapshot', 'feed', 'acknowledge'],
+    // Identity providers call these.
+    ...['receive_event', 'receive_logout', 'receive_token_revocation'],
     ...['did_document', 'jwks', 'context', 'openapi', 'alive', 'ready', 'metrics'],
   ]
   const isPage = ({ auth, answers }: Endpoint) => auth === 'page' || answers[200]?.mediaType === 'text/html'

@@ -3,7 +3,7 @@ import { type KeySet, readKeySet } from '../keys/oauth-keys.ts'
 import type { FetchFault, JsonFetcher } from '../net/fetch-json.ts'
 
 /** Where the key set of an OAuth issuer is. Without a URL its metadata says it. */
-export interface KeySetLocation {
+interface KeySetLocation {
   readonly issuer: string
   readonly jwksUri: string | null
 }

@@ -1,20 +1,14 @@
-import type { SiteId } from '@countersign/core'
 import { BoundedMap } from '../bounded-map.ts'
+import type { Deps } from '../deps.ts'
 import { HINT_PAUSE_MS, refreshIssuer } from './refresh-issuers.ts'
 import type { RefreshDeps } from './refresh-source.ts'
 
-/** What verifiers report about keys that they do not know. */
-export interface RefreshHints {
-  /**
-   * Fetches the keys of the issuer soon. Returns immediately; failures are logged. Each node passes
-   * on one hint per issuer in ten seconds, and all nodes together make one fetch.
-   */
-  hint(siteId: SiteId, issuer: string): void
-}
-
 const ISSUERS_MAX = 10_000
 
-export function createRefreshHints(deps: RefreshDeps): RefreshHints {
+/**
+ * Each node passes on one hint per issuer in ten seconds, and all nodes together make one fetch.
+ */
+export function createRefreshHints(deps: RefreshDeps): Deps['refreshHints'] {
   const hintedMs = new BoundedMap<string, number>(ISSUERS_MAX)
   return {
     hint(siteId, issuer) {

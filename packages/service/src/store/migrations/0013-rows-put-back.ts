@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 /** Entries that state a row of `sites` or `issuers`. */
-export const KIND_STATES_ROW = `kind IN ('site.changed', 'issuer.trusted', 'issuer.distrusted', 'key.compromised', 'key.retired')`
+const KIND_STATES_ROW = `kind IN ('site.changed', 'issuer.trusted', 'issuer.distrusted', 'key.compromised', 'key.retired')`
 
 /**
  * What MACs cover so that a row which is put back has a wrong one. Earlier MACs do not cover it, so
