@@ -34,7 +34,7 @@ export const revokeCredentialRequestSchema = z
   )
   .meta({
     oneOf: [
-      { required: ['credential_id'], not: { required: ['issuer'] } },
+      { required: ['credential_id'], properties: { issuer: false } },
       { required: ['issuer', 'jti'] },
       { required: ['issuer', 'session'] },
     ],
