@@ -2,6 +2,7 @@ import type { NonceStore, SignatureCache, SiteId } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { SeenCredentials } from './access/seen-credentials.ts'
 import type { TokenFinder } from './access/token-finder.ts'
+import type { BoundedMap } from './bounded-map.ts'
 import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
 import type { KeySetFetcher } from './did-web/fetch-key-set.ts'
@@ -47,7 +48,12 @@ export interface Deps {
   readonly verifiers: VerifierRegistry
   readonly verifierClocks: VerifierClocks
   readonly rateLimiter: RateLimiter
-  readonly signals: { readonly findSenders: FindSenders; readonly keys: SenderKeys }
+  readonly signals: {
+    readonly findSenders: FindSenders
+    readonly keys: SenderKeys
+    /** Recent signals that name no user: their repetitions are not recorded again. */
+    readonly unmapped: BoundedMap<string, true>
+  }
   readonly meters: Meters
   readonly log: Logger
 }

@@ -5,6 +5,7 @@ import { createStoreNonces } from './access/store-nonces.ts'
 import { createTokenFinder } from './access/token-finder.ts'
 import { openKeyUpkeep } from './actions/key-upkeep.ts'
 import { type App, createApp } from './app.ts'
+import { BoundedMap } from './bounded-map.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { createDidWebFetcher } from './did-web/fetch-document.ts'
@@ -153,6 +154,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       verifierClocks,
       rateLimiter,
       signals: {
+        unmapped: new BoundedMap(10_000),
         findSenders: createFindSenders(store, () => clock.clocks().monotonicMs),
         keys: createSenderKeys(createKeySetFetcher(documents), {
           monotonicMs: () => clock.clocks().monotonicMs,

@@ -93,8 +93,7 @@ async function act(deps: SignalDeps, arrived: ArrivedSignal, view: SiteView) {
   const effects = await findEffects(deps, signal, senders, view)
   const facts = { siteId, type, issuer: signal.issuer, jti: signal.jti, event: signal.event }
   if (effects.length === 0 && signal.request !== 'none') {
-    await deps.store.recordUnmappedSignal(facts, context)
-    deps.log.warn(facts, 'a signal names no user or session of the site')
+    await recordUnmapped(deps, facts, context)
     throw new Problem('signal_subject_unmapped', undefined, { err: 'invalid_request' })
   }
   const kinds = effects.map(({ kind }) => kind)
@@ -113,6 +112,19 @@ async function act(deps: SignalDeps, arrived: ArrivedSignal, view: SiteView) {
     throw new Problem('signal_invalid', 'Its jti was used for another signal. Use a new jti for each signal.')
   await waitForLocalView(deps, received)
   return received
+}
+
+/** Recorded once: a copy of one such signal could otherwise fill the audit. */
+async function recordUnmapped(
+  { store, log, signals: { unmapped } }: SignalDeps,
+  facts: Pick<NewSignal, 'siteId' | 'type' | 'issuer' | 'jti' | 'event'>,
+  context: AuditContext,
+): Promise<void> {
+  const name = `${facts.siteId} ${facts.issuer} ${facts.jti}`
+  if (unmapped.get(name)) return
+  await store.recordUnmappedSignal(facts, context)
+  unmapped.set(name, true)
+  log.warn(facts, 'a signal names no user or session of the site')
 }
 
 /** The senders that have signed the token. Throws a Problem if there is none. */

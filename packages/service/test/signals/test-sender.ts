@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { JsonObject, SiteId } from '@countersign/core'
 import type { SignalSender, SignalType } from '@countersign/core/contract'
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
+import { BoundedMap } from '../../src/bounded-map.ts'
 import type { Deps } from '../../src/deps.ts'
 import { createSenderKeys } from '../../src/signals/sender-keys.ts'
 import { createFindSenders } from '../../src/signals/senders.ts'
@@ -145,6 +146,7 @@ export function connectSignals(node: Pick<AdminNode, 'deps'>): void {
   const keySets = { fetch: async () => ({ fault: 'the host does not answer' }) }
   let readings = 0
   const signals: Deps['signals'] = {
+    unmapped: new BoundedMap(10),
     findSenders: createFindSenders(node.deps.store, () => (readings += 10_000)),
     keys: createSenderKeys(keySets, { monotonicMs: () => 0, log: quiet }),
   }

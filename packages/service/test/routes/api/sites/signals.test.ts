@@ -250,6 +250,14 @@ forEachSharedStore('signals', (open) => {
       expect(node.logged.join('')).toContain('names no user or session')
     })
 
+    test('a subject that cannot be mapped, again and again, leaves one row in the audit', async () => {
+      const token = await sign('events', { claims: { sub_id: { format: 'opaque', id: 'alice' } } })
+      for (let times = 0; times < 5; times++)
+        expect((await send(node, 'events', A, token)).code).toBe('signal_subject_unmapped')
+      const rows = (await audit()).filter(({ outcome }: { outcome: string }) => outcome === AUDIT_REJECTED)
+      expect(rows).toHaveLength(1)
+    })
+
     test('a logout with sid only where no session_claim is set, with an alarm', async () => {
       await rejects(
         'backchannel_logout',
