@@ -41,7 +41,8 @@ const CHANGES_PER_HOUR_MAX = 12
  * - A document that cannot be fetched or read changes nothing until its keys are older than
  *   `issuer_keys_hours_max`. Then they are removed until it can be fetched again. A document
  *   without keys removes all keys.
- * - When the keys change more than 12 times an hour, further changes are held back, with an alarm.
+ * - When the keys change more than 12 times an hour, new keys are held back, with an alarm. Keys
+ *   that are gone are removed all the same.
  */
 export async function refreshSource(deps: RefreshDeps, source: Source, pauseMs: number): Promise<void> {
   const { store, clock, log, meters } = deps
@@ -61,7 +62,8 @@ export async function refreshSource(deps: RefreshDeps, source: Source, pauseMs: 
       if (keys !== undefined && admitted === true) await updateKeys(deps, source, now, keys)
       else {
         if (keys !== undefined) await reportHeldBack(deps, now)
-        await removeStaleKeys(deps, source, now, claimed.refreshedAtMs)
+        if (isStale(deps, now, claimed.refreshedAtMs)) await removeStaleKeys(deps, source, now)
+        else if (keys !== undefined) await updateKeys(deps, source, now, keys, 'no new keys')
       }
     } catch (err) {
       // A forged row must not prevent the refresh of other issuers.
@@ -110,11 +112,20 @@ async function loadKeys(deps: RefreshDeps, { issuer, oauth }: Source): Promise<K
   return { type: 'oauth', list: answer.keys }
 }
 
-async function updateKeys(deps: RefreshDeps, source: Source, issuer: Issuer, keys: Keys): Promise<void> {
+async function updateKeys(
+  deps: RefreshDeps,
+  source: Source,
+  issuer: Issuer,
+  keys: Keys,
+  admitted: 'all' | 'no new keys' = 'all',
+): Promise<void> {
   const { log } = deps
   const about = { site_id: issuer.siteId, issuer: issuer.issuer }
-  const next =
+  const published =
     keys.type === 'oauth' ? nextOAuthKeys(issuer.keys, keys.list) : nextKeyStates(issuer.keys, keys.list)
+  const isKnown = ({ id, key }: IssuerKey) =>
+    issuer.keys.some((known) => known.id === id && known.key === key)
+  const next = admitted === 'all' ? published : published?.filter(isKnown)
   if (next === undefined)
     return log.warn(about, 'a DID document has too many keys, with the compromised ones; its old keys stay')
   if (!(await replaceKeys(deps, source, issuer, next))) return
@@ -125,15 +136,13 @@ async function updateKeys(deps: RefreshDeps, source: Source, issuer: Issuer, key
 }
 
 /** Keys that could not be refreshed for too long may have been removed by their owner meanwhile. */
-async function removeStaleKeys(
-  deps: RefreshDeps,
-  source: Source,
-  issuer: Issuer,
-  refreshedAtMs = 0,
-): Promise<void> {
-  const { clock, config, log } = deps
+function isStale({ clock, config }: RefreshDeps, issuer: Issuer, refreshedAtMs = 0): boolean {
   const fetchedAtMs = Math.max(refreshedAtMs, issuer.keysAtMs)
-  if (clock.nowMs() - fetchedAtMs <= config.issuerKeysAgeMsMax) return
+  return clock.nowMs() - fetchedAtMs > config.issuerKeysAgeMsMax
+}
+
+async function removeStaleKeys(deps: RefreshDeps, source: Source, issuer: Issuer): Promise<void> {
+  const { log } = deps
   const next = issuer.keys.filter(({ status }) => status === 'compromised')
   if (await replaceKeys(deps, source, issuer, next))
     log.error(
@@ -163,7 +172,7 @@ async function replaceKeys(
 async function reportHeldBack({ store, clock, log }: RefreshDeps, { siteId, issuer }: Issuer): Promise<void> {
   log.error(
     { site_id: siteId, issuer },
-    'the keys of an issuer change too often; further changes are held back for up to an hour',
+    'the keys of an issuer change too often; new ones are held back for up to an hour',
   )
   await store.audit({
     siteId,
