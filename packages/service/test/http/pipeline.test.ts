@@ -343,7 +343,8 @@ describe('who calls', () => {
       reinstated_at: '2030-01-01T00:00:00Z',
       already_active: false,
     }
-    const answer = { status: 200, body: { ...reinstated, epoch: 'm3x9q2k7v5t1', seq: 1 } }
+    const entries = [{ ppid: subject.ppid, seq: 1, already_active: false }]
+    const answer = { status: 200, body: { ...reinstated, entries, epoch: 'm3x9q2k7v5t1', seq: 1 } }
     open({ routes: { ...routes, reinstate_user: async () => answer } as Routes })
     const reinstate = (...permissions: Permission[]) =>
       double.call('POST', '/api/wallet/reinstate-user', {
