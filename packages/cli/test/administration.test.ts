@@ -92,6 +92,12 @@ describe('sites', () => {
     expect((await home.run(['sites', 'change', '--holder-proof', 'optional'])).code).toBe(0)
     expect((await home.run(['exchange'])).err).toContain('bearer_disabled')
     expect((await home.run(['sites', 'change', '--bearer', 'on'])).code).toBe(0)
+    const off = ['sites', 'change', '--delegation', 'off', '--reason', 'breach', '--wait', '5', '--yes']
+    const switched = await home.run(off)
+    expect(switched.code).toBe(0)
+    expect(switched.out).toMatch(/^delegation +off$/m)
+    expect(switched.out).toMatch(/^applied by +no verifier is connected$/m)
+    expect((await home.run(['sites', 'change', '--delegation', 'on'])).code).toBe(0)
   })
   test.each([
     [['sites'], 'Missing command.'],

@@ -2,6 +2,7 @@ import { type Given, type Group, type Option, UsageError } from '../command.ts'
 import { omitUndefined, parseOneOf, toClearedMembers } from '../input/option-values.ts'
 import { connect, connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList } from '../service/paging.ts'
+import { isAcknowledged, parseWaitSeconds, REVOCATION_OPTIONS, receiptFacts } from '../service/propagation.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts } from '../terminal/output.ts'
 
@@ -84,6 +85,7 @@ export const sites: Group = {
       options: [
         ...MEMBERS,
         ['--clear <member>', 'clear name, hosts or credential_ttl_seconds_max; repeatable', 'list'],
+        ...REVOCATION_OPTIONS,
       ],
       shares: ['site', 'service', 'removal'],
       examples: [
@@ -94,6 +96,10 @@ export const sites: Group = {
         [
           'countersign sites change shop.example --hosts shop.example --hosts api.shop.example',
           'use both names behind forward-auth',
+        ],
+        [
+          'countersign sites change shop.example --delegation off --reason breach --wait',
+          'reject delegated credentials, and wait for the verifiers',
         ],
         ['countersign sites change shop.example --clear name', 'remove the name'],
       ],
@@ -107,6 +113,7 @@ export const sites: Group = {
         }
         if (Object.keys(members).length === 0)
           throw new UsageError('Nothing to change. Give an option; see countersign sites change --help')
+        const waitSeconds = parseWaitSeconds(given)
         const { client, site_id } = await connectSite(given, at, given.words[0])
         const takes = [
           members.bearer === 'off' && 'end all bearer tokens',
@@ -124,9 +131,11 @@ export const sites: Group = {
           })
           if (answer !== undefined) return answer
         }
-        const site = await client.changeSite({ site_id, ...members })
-        at.result(site, () => siteText(site))
-        return 0
+        const order = { site_id, ...members, ...omitUndefined({ reason: given.text('reason') }) }
+        const site = await client.changeSite(order, omitUndefined({ waitSeconds }))
+        const { propagation, ...changed } = site
+        at.result(site, () => `${siteText(changed)}${receiptFacts(propagation)}`)
+        return waitSeconds === undefined || isAcknowledged(propagation) ? 0 : 3
       },
     },
   },

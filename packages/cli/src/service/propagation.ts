@@ -56,7 +56,7 @@ export async function connectCutOff(given: Given, at: Terminal, named?: string):
 }
 
 /** `--wait` without a number waits for the longest time that the service allows. */
-function parseWaitSeconds(given: Given): number | undefined {
+export function parseWaitSeconds(given: Given): number | undefined {
   const text = given.text('wait') as string | true | undefined
   if (text === undefined) return undefined
   if (text === true) return WAIT_SECONDS_MAX
@@ -115,16 +115,29 @@ async function printWithReceipt<Done extends Pick<Revoked, 'epoch' | 'seq' | 'pr
 ): Promise<ExitCode> {
   const propagation = done.propagation ?? (await loadReceipt(revoker, at, done.seq))
   at.result({ ...done, ...omitUndefined({ propagation }) }, () =>
-    facts([
-      ...rows,
-      ['log', `${done.epoch}.${done.seq}`],
-      ['applied by', propagation && receiptText(propagation)],
-      ...(propagation === undefined ? [] : missingFacts(propagation)),
-      ['denied everywhere', propagation && deniedText(propagation)],
-    ]),
+    facts([...rows, ['log', `${done.epoch}.${done.seq}`], ...listReceiptFacts(propagation)]),
   )
   if (revoker.waitSeconds === undefined) return 0
-  return propagation !== undefined && propagation.acknowledged >= propagation.connected ? 0 : 3
+  return propagation !== undefined && isAcknowledged(propagation) ? 0 : 3
+}
+
+/** Whether every connected verifier has the entry; also if nothing was appended. */
+export function isAcknowledged(propagation: Propagation | undefined): boolean {
+  return propagation === undefined || propagation.acknowledged >= propagation.connected
+}
+
+/** The receipt as text below other facts; empty without one. */
+export function receiptFacts(propagation: Propagation | undefined): string {
+  return propagation === undefined ? '' : `\n${facts(listReceiptFacts(propagation))}`
+}
+
+function listReceiptFacts(propagation: Propagation | undefined): [string, string][] {
+  if (propagation === undefined) return []
+  return [
+    ['applied by', receiptText(propagation)],
+    ...missingFacts(propagation),
+    ['denied everywhere', deniedText(propagation)],
+  ]
 }
 
 /**

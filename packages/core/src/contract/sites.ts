@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { administration, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
-import { credentialTtlSecondsMax, siteHost, siteId, siteName, time } from './fields.ts'
-import { idempotencyHeaders } from './headers.ts'
+import { credentialTtlSecondsMax, reason, siteHost, siteId, siteName, time } from './fields.ts'
+import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
 import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
+import { propagationSchema } from './revocation.ts'
 import { returnUrlSchema } from './sign-in.ts'
 import { bearerModes, delegationModes, holderProofModes } from './vocabulary.ts'
 
@@ -69,6 +70,7 @@ export const changeSiteRequestSchema = z.strictObject({
     .optional()
     .meta({ description: 'Null removes the limit of this site.' }),
   max_staleness_seconds_max: maxStalenessSecondsMax.optional(),
+  reason: reason.optional(),
 })
 export type ChangeSiteRequest = z.input<typeof changeSiteRequestSchema>
 
@@ -89,6 +91,16 @@ export const siteSchema = z
   })
   .meta({ id: 'Site' })
 export type Site = z.input<typeof siteSchema>
+
+/** The response to a change, which may revoke access. */
+export const changedSiteSchema = siteSchema
+  .extend({
+    propagation: propagationSchema
+      .optional()
+      .meta({ description: 'Only with Prefer: wait, if an entry was appended.' }),
+  })
+  .meta({ id: 'ChangedSite' })
+export type ChangedSite = z.input<typeof changedSiteSchema>
 
 export const sitePageSchema = page(siteSchema).meta({ id: 'SitePage' })
 export type SitePage = z.input<typeof sitePageSchema>
@@ -136,10 +148,12 @@ export const siteEndpoints = {
     request: {
       params: z.strictObject(siteParams),
       body: changeSiteRequestSchema,
-      headers: z.object(idempotencyHeaders),
+      headers: z.object({ ...idempotencyHeaders, ...preferHeaders }),
     },
     bodyBytesMax: limits.request_body_bytes_max,
-    answers: { 200: { description: 'The site as it is now.', body: siteSchema } },
+    answers: {
+      200: { description: 'The site as it is now.', body: changedSiteSchema, headers: preferenceHeaders },
+    },
     problems: ['redirect_not_allowed', 'store_unavailable'],
   }),
 }

@@ -224,6 +224,7 @@ const spoiled: Spoiled[] = [
   ['change_site', 'bearer', ['maybe', null]],
   ['change_site', 'holder_proof', ['maybe', null]],
   ['change_site', 'delegation', ['maybe', null]],
+  ['change_site', 'reason', bad.reason],
   ['change_site', 'credential_ttl_seconds_max', [0, 1.5, '60']],
   ['create_site', 'max_staleness_seconds_max', [4, 3601, 5.5, '60', null]],
   ['change_site', 'max_staleness_seconds_max', [4, 3601, 5.5, '60', null]],

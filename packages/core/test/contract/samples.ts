@@ -107,6 +107,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     delegation: 'on',
     credential_ttl_seconds_max: null,
     max_staleness_seconds_max: 5,
+    reason: 'breach',
   },
   add_issuer: {
     issuer: 'did:web:issuer.example',
@@ -437,7 +438,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   create_site: [site],
   list_sites: [paged(site), { items: [], next_cursor: 'abc' }],
   read_site: [{ ...site, name: null, credential_ttl_seconds_max: null }],
-  change_site: [site],
+  change_site: [site, { ...site, propagation }],
   add_issuer: [issuer, oauthIssuer],
   get_issuer: [issuer, oauthIssuer],
   list_issuers: [paged(issuer)],

@@ -126,7 +126,7 @@ export const calls = {
   createSite: row('POST', '/api/sites'),
   listSites: row('GET', '/api/sites'),
   readSite: row('GET', '/api/sites/{site_id}'),
-  changeSite: row('PATCH', '/api/sites/{site_id}'),
+  changeSite: row('PATCH', '/api/sites/{site_id}', { wait: true }),
   addIssuer: row('POST', '/api/sites/{site_id}/issuers'),
   listIssuers: row('GET', '/api/sites/{site_id}/issuers'),
   getIssuer: row('GET', '/api/sites/{site_id}/issuers/{issuer}'),

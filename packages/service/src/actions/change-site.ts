@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
-import type { Site, SiteChanges } from '../store/operations/sites.ts'
+import type { ChangedSite, SiteChanges } from '../store/operations/sites.ts'
 
 /**
  * Changes the given members. When this returns, this node decides by the new settings. Throws
@@ -14,8 +14,10 @@ export async function changeSite(
   siteId: SiteId,
   changes: SiteChanges,
   context: AuditContext,
-): Promise<Site> {
-  const changed = await deps.store.changeSite(siteId, changes, context, deps.views.lastEntryAbout(siteId))
+  reason?: string,
+): Promise<ChangedSite> {
+  const knownSeq = deps.views.lastEntryAbout(siteId)
+  const changed = await deps.store.changeSite(siteId, changes, context, knownSeq, reason)
   if (changed === undefined) throw new Problem('not_found')
   await waitForLocalView(deps, changed)
   return changed

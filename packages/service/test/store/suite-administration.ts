@@ -91,6 +91,7 @@ export function administrationSuite(store: TheStore): void {
         bearer: 'off',
         bearerOffMs: expect.any(Number),
         holderProof: 'optional',
+        delegation: 'on',
         credentialTtlSecondsMax: 3600,
       })
       expect(await store().changeSite(site, { bearer: 'off' }, context())).toMatchObject({ position: 0 })
@@ -125,8 +126,11 @@ export function administrationSuite(store: TheStore): void {
       expect(await store().addIssuer(issuer, context())).toMatchObject({ ...issuer, status: 'trusted' })
       expect(await store().issuer(site, issuer.issuer)).toEqual({
         ...issuer,
+        issuerId: expect.stringMatching(/^iss_[0-9a-f]{26}$/),
+        oauth: undefined,
         status: 'trusted',
         createdAtMs: NOW,
+        keysAtMs: NOW,
       })
       expect(await lastEntryOf(store(), site)).toMatchObject({
         kind: 'issuer.trusted',

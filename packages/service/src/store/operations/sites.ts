@@ -1,6 +1,6 @@
 import { GENESIS_HASH, type SettingsState, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import type { Logged } from '../logged.ts'
+import type { EntryPosition, Logged } from '../logged.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
@@ -31,6 +31,12 @@ export interface Site extends NewSite {
   /** How long heads before that entry were valid; undefined when the setting was never lowered. */
   readonly stalenessBefore: { readonly seconds: number; readonly seq: number } | undefined
   readonly createdAtMs: number
+}
+
+/** A site after a change. */
+export interface ChangedSite extends Site {
+  /** The entry of the change; undefined when it does not concern verifiers. */
+  readonly entry: EntryPosition | undefined
 }
 
 export type SiteChanges = Partial<
@@ -73,7 +79,8 @@ export function* changeSite(
   changes: SiteChanges,
   context: AuditContext,
   knownSeq = 0,
-): Transaction<Logged<Site> | undefined> {
+  reason?: string,
+): Transaction<Logged<ChangedSite> | undefined> {
   yield* lock(`site ${siteId}`)
   const found = yield* findSiteRow(siteId)
   if (found === undefined) return undefined
@@ -109,9 +116,11 @@ export function* changeSite(
     outcome: JSON.stringify(after) === JSON.stringify(before) ? 'unchanged' : 'done',
     seq: appended?.seq,
     detail: { changed: Object.keys(changes) },
+    ...(reason !== undefined && { reason }),
     context,
   })
-  return { ...after, stalenessBefore, position: appended?.position ?? 0 }
+  const entry = appended && { epoch: appended.epoch, seq: appended.seq, atMs: context.atMs }
+  return { ...after, stalenessBefore, position: appended?.position ?? 0, entry }
 }
 
 /**

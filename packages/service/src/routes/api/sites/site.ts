@@ -3,6 +3,7 @@ import type { Route } from '../../../route.ts'
 import type { SiteChanges } from '../../../store/operations/sites.ts'
 import { auditContext } from '../../shared/audit-context.ts'
 import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
+import { withPropagation } from '../../shared/with-propagation.ts'
 import { toSiteBody } from '../sites.ts'
 
 export const readSite: Route<'read_site'> = async (request, deps) => {
@@ -26,8 +27,7 @@ export const changeSite: Route<'change_site'> = async (request, deps) => {
       ? {}
       : { maxStalenessSecondsMax: body.max_staleness_seconds_max }),
   }
-  return {
-    status: 200,
-    body: toSiteBody(await change(deps, params.site_id, changes, auditContext(request, deps))),
-  }
+  const { site_id: siteId } = params
+  const changed = await change(deps, siteId, changes, auditContext(request, deps), body.reason)
+  return withPropagation(request, deps, siteId, changed.entry, toSiteBody(changed))
 }

@@ -135,6 +135,18 @@ forEachSharedStore('cut-offs', (open) => {
     expect(body.delegation).toBe('off')
   })
 
+  test('delegation off has an audit row with its reason, and a receipt with Prefer: wait', async () => {
+    const order = { params: { site_id: A }, body: { delegation: 'off', reason: 'breach' } }
+    const { body, headers } = await node.admin('change_site', { ...order, preferWaitSeconds: 5 })
+    expect(body.propagation).toMatchObject({ connected: 0, acknowledged: 0 })
+    expect(headers['preference-applied']).toBe('wait=5')
+    const { body: page } = await node.admin('list_audit', { params: { site_id: A } })
+    expect(page.items[0]).toMatchObject({ action: 'site.change', reason: 'breach' })
+    // Nothing is appended, so there is nothing to wait for.
+    const again = await node.admin('change_site', { ...order, preferWaitSeconds: 5 })
+    expect(again.body.propagation).toBeUndefined()
+  })
+
   describe('every cut-off', () => {
     const THUMBPRINT = 'a'.repeat(43)
     const params = () => ({ site_id: A })
