@@ -2,7 +2,12 @@ import { type Given, type Group, type Option, UsageError } from '../command.ts'
 import { omitUndefined, parseOneOf, toClearedMembers } from '../input/option-values.ts'
 import { connect, connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList } from '../service/paging.ts'
-import { isAcknowledged, parseWaitSeconds, REVOCATION_OPTIONS, receiptFacts } from '../service/propagation.ts'
+import {
+  isAcknowledged,
+  listReceiptFacts,
+  parseWaitSeconds,
+  REVOCATION_OPTIONS,
+} from '../service/propagation.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts } from '../terminal/output.ts'
 
@@ -134,7 +139,7 @@ export const sites: Group = {
         const order = { site_id, ...members, ...omitUndefined({ reason: given.text('reason') }) }
         const site = await client.changeSite(order, omitUndefined({ waitSeconds }))
         const { propagation, ...changed } = site
-        at.result(site, () => `${siteText(changed)}${receiptFacts(propagation)}`)
+        at.result(site, () => facts([...Object.entries(changed), ...listReceiptFacts(propagation)]))
         return waitSeconds === undefined || isAcknowledged(propagation) ? 0 : 3
       },
     },

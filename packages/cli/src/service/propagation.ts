@@ -126,12 +126,8 @@ export function isAcknowledged(propagation: Propagation | undefined): boolean {
   return propagation === undefined || propagation.acknowledged >= propagation.connected
 }
 
-/** The receipt as text below other facts; empty without one. */
-export function receiptFacts(propagation: Propagation | undefined): string {
-  return propagation === undefined ? '' : `\n${facts(listReceiptFacts(propagation))}`
-}
-
-function listReceiptFacts(propagation: Propagation | undefined): [string, string][] {
+/** The rows of a receipt; none without one. */
+export function listReceiptFacts(propagation: Propagation | undefined): [string, string][] {
   if (propagation === undefined) return []
   return [
     ['applied by', receiptText(propagation)],
