@@ -66,7 +66,12 @@ describe('after a restart', () => {
     ])
     expect([(await client.bearer(kept)).status, (await client.bearer(dead)).status]).toEqual([200, 401])
     expect((await prove()).body.code).toBe('proof_replayed')
-    expect((await client.revokeUser(user.ppid)).body).toEqual({ ...first.body, already_revoked: true })
+    const [entry] = first.body.entries
+    expect((await client.revokeUser(user.ppid)).body).toEqual({
+      ...first.body,
+      already_revoked: true,
+      entries: [{ ...entry, already_revoked: true }],
+    })
     expect((await readOutside(home)).faults).toEqual([])
   })
 })
