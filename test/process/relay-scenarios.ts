@@ -131,6 +131,7 @@ function introspectionScenario(options: RelayScenarioOptions): FaultScenario {
         permission_id: 'perm_admin',
         credential_id: 'cred_madeup01',
         credential_chain: ['cred_madeup01'],
+        holder_thumbprints: [],
         issuer: dev.issuer,
         issuer_key: dev.issuer.slice('did:key:'.length),
         root_created_at: formatTime(Date.now() - 1000),
