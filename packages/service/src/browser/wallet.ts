@@ -45,8 +45,19 @@ const STATUS_WORDS: Readonly<Record<Status, string>> = {
   unreachable: page.statusUnreachable,
 }
 
-/** Asks the user to confirm something that cannot be undone. */
+let lastAnswer: Promise<unknown> = Promise.resolve()
+
+/**
+ * Asks the user to confirm something that cannot be undone. The browser reports the end of a dialog
+ * a moment after it, so the next dialog waits for that: the report must not count as its answer.
+ */
 function confirmAction(title: string, warning: string, yes: string): Promise<boolean> {
+  const answer = lastAnswer.then(() => showDialog(title, warning, yes))
+  lastAnswer = answer
+  return answer
+}
+
+function showDialog(title: string, warning: string, yes: string): Promise<boolean> {
   requireElement('confirm-title', HTMLHeadingElement).textContent = title
   requireElement('confirm-warning', HTMLParagraphElement).textContent = warning
   requireElement('confirm-yes', HTMLButtonElement).textContent = yes
