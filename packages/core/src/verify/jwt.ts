@@ -232,10 +232,10 @@ export function findIssuerOfUnknownKey(
 }
 
 function checkSignature(context: JwtContext): Denial | undefined | Promise<Denial | undefined> {
-  const { cached, key, read } = context
+  const { cached, key } = context
   if (cached?.key.key === key.key) return undefined
   context.cached = undefined
-  const isValid = verifyJwtSignature(read, key.key)
+  const isValid = verifyJwtSignature(context.read, key.key)
   return typeof isValid === 'boolean' ? toSignatureDenial(isValid) : isValid.then(toSignatureDenial)
 }
 
