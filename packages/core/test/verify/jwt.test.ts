@@ -8,6 +8,7 @@ import { deriveSessionId, deriveSubjectPpid, deriveTokenId } from '../../src/jwt
 import { parseJwtKey } from '../../src/jwt/jwk.ts'
 import { toJwtPolicy } from '../../src/log/oauth-issuer.ts'
 import { explain } from '../../src/verify/explain.ts'
+import { JwtContext, jwtChecks } from '../../src/verify/jwt.ts'
 import { recheckAccess } from '../../src/verify/recheck.ts'
 import type { RevocationData } from '../../src/verify/revocation-data.ts'
 import { SignatureCache } from '../../src/verify/signature-cache.ts'
@@ -90,6 +91,21 @@ test('no caller can change a verdict for the next one, and the signature is not 
   expect(() => Object.assign(verdict.jwt.facts, { subject: 'bob' })).toThrow(TypeError)
   expect(() => Object.assign(verdict.jwt.grounds, { ppid: 'bob' })).toThrow(TypeError)
   expect(Object.keys(verdict.jwt.read)).toEqual(['header', 'claims'])
+})
+
+test('a token that was found in the cache is not read again', async () => {
+  const jwt = await sign()
+  const countReads = async () => {
+    const context = new JwtContext({ jwt, scheme: 'Bearer' }, createDemand(), data)
+    let reads = 0
+    const { get } = Object.getOwnPropertyDescriptor(JwtContext.prototype, 'read') ?? {}
+    Object.defineProperty(context, 'read', { get: () => (reads++, get?.call(context)), set: () => {} })
+    for (const [, check] of jwtChecks) expect(await check(context)).toBeUndefined()
+    return reads
+  }
+  // Control: the first time it must be read.
+  expect(await countReads()).toBeGreaterThan(0)
+  expect(await countReads()).toBe(0)
 })
 
 describe('token_invalid', () => {
