@@ -203,6 +203,14 @@ describe('issuers', () => {
       expect(shown.out).toContain('k1')
       const changed = await home.run(['issuers', 'change', server.issuer, '--label', 'idp', '--json'])
       expect(changed.json()).toMatchObject({ label: 'idp' })
+      const claim = ['issuers', 'change', server.issuer, '--subject-claim', 'oid', '--json']
+      expect(await home.run(claim)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('confirm_new_ids'),
+      })
+      expect((await home.run([...claim, '--confirm-new-ids'])).json()).toMatchObject({ subject_claim: 'oid' })
+      const nothing = await home.run(['issuers', 'change', server.issuer, '--confirm-new-ids'])
+      expect(nothing).toMatchObject({ code: 2, err: expect.stringContaining('Nothing to change') })
       const [{ id }] = (added.json() as { keys: [{ id: string }] }).keys
       const retire = ['issuers', 'change-key', server.issuer, id, '--status', 'retired', '--yes', '--json']
       expect((await home.run(retire)).json()).toMatchObject({ keys: [{ status: 'retired' }] })

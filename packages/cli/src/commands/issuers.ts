@@ -134,6 +134,10 @@ export const issuers: Group = {
         ...MEMBERS,
         ...OAUTH_OPTIONS,
         [
+          '--confirm-new-ids',
+          'change the ids of users or sessions, so that revoked ones have access again until you revoke them again',
+        ],
+        [
           '--clear <member>',
           'clear scope, credential_ttl_seconds_max, label, client_ids or session_claim; repeatable',
           'list',
@@ -165,6 +169,7 @@ export const issuers: Group = {
           throw new UsageError('Nothing to change. Give an option; see countersign issuers change --help')
         const { client, site_id } = await connectSite(given, at)
         const target = { site_id, issuer: given.word(0) }
+        const confirmed = given.has('confirm-new-ids') ? { confirm_new_ids: true as const } : {}
         const takes = [
           members.status === 'distrusted' &&
             `distrust ${target.issuer} at ${target.site_id} and reject all that it signed`,
@@ -178,12 +183,12 @@ export const issuers: Group = {
               : `change ${Object.keys(members).join(', ')} of ${target.issuer}`
           const answer = await confirmRemoval(given, at, {
             act,
-            plan: { action: 'issuers change', ...target, ...members },
+            plan: { action: 'issuers change', ...target, ...members, ...confirmed },
           })
           if (answer !== undefined) return answer
         }
         const path = await findIssuerForPath(client, site_id, target.issuer)
-        const issuer = await client.changeIssuer({ ...target, issuer: path, ...members })
+        const issuer = await client.changeIssuer({ ...target, issuer: path, ...members, ...confirmed })
         at.result(issuer, () => issuerText(issuer))
         return 0
       },

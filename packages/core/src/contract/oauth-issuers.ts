@@ -102,7 +102,13 @@ export const addOAuthIssuerRequestSchema = z
 export type AddOAuthIssuerRequest = z.input<typeof addOAuthIssuerRequestSchema>
 
 /** The members of a change that only OAuth issuers have. */
-export const oauthChanges = changes
+export const oauthChanges = {
+  ...changes,
+  confirm_new_ids: z.literal(true).optional().meta({
+    description:
+      'Required to change subject_claim, user_ref_from_subject or a session_claim that is not null: users or sessions then get other ids, and those that were revoked have access again.',
+  }),
+}
 
 export const oauthIssuerSchema = z
   .strictObject({

@@ -253,6 +253,8 @@ const spoiled: Spoiled[] = [
   ['change_issuer', 'scope', [[], ['*'], 'orders:read']],
   ['change_issuer', 'credential_ttl_seconds_max', [0, '60']],
   ['change_issuer', 'label', ['x'.repeat(65), 7]],
+  ['change_issuer', 'subject_claim', ['', 'a b', ...not.string]],
+  ['change_issuer', 'confirm_new_ids', [false, 'true', 1, null]],
   ['change_issuer_key', 'status', ['trusted', '', null]],
   ['create_key', 'permissions', [[], ['everything'], ['feed:read', 'feed:read'], 'feed:read', null, [7]]],
   ['create_key', 'label', ['x'.repeat(65), ...not.line, ...not.string]],

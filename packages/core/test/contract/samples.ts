@@ -122,6 +122,8 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     scope: null,
     credential_ttl_seconds_max: 60,
     label: 'old',
+    subject_claim: 'oid',
+    confirm_new_ids: true,
   },
   change_issuer_key: { status: 'retired' },
   receive_token_revocation: { sub_id: { format: 'iss_sub', iss: 'https://idp.example', sub: 'alice' } },

@@ -8,13 +8,13 @@ import { isIssuerId } from '../store/issuer-id.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
 import type { ChangedIssuer, Issuer, IssuerChanges, OAuthSettings } from '../store/operations/issuers.ts'
 import { fetchKeys, isDidWeb, requirePinnedKeys } from './add-issuer.ts'
-import { type OAuthMembers, resolveOAuthChanges } from './oauth-issuer.ts'
+import { type OAuthChanges, resolveOAuthChanges } from './oauth-issuer.ts'
 
 export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched' | 'oauth'> {
   /** The only keys from now on; none are fetched any more. */
   readonly pinned?: readonly string[]
   /** What only OAuth issuers have. */
-  readonly oauth?: OAuthMembers
+  readonly oauth?: OAuthChanges
 }
 
 type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keySets' | 'keys' | 'config' | 'log'>

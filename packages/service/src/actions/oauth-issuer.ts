@@ -20,6 +20,9 @@ export type OAuthMembers = Omit<AddOAuthIssuerRequest, 'type' | 'issuer' | 'audi
   readonly audience?: string[] | undefined
 }
 
+/** The members of a change. */
+export type OAuthChanges = OAuthMembers & { readonly confirm_new_ids?: true | undefined }
+
 export interface OAuthIssuerOrder {
   readonly siteId: SiteId
   readonly issuer: string
@@ -89,9 +92,10 @@ export async function addOAuthIssuer(
 export async function resolveOAuthChanges(
   deps: OAuthDeps,
   before: Issuer & { readonly oauth: OAuthSettings },
-  members: OAuthMembers,
+  { confirm_new_ids: isConfirmed, ...members }: OAuthChanges,
   status: Issuer['status'] | undefined,
 ): Promise<Pick<IssuerChanges, 'keys' | 'fetched' | 'oauth'>> {
+  if (!isConfirmed) requireSameIds(before.oauth, members)
   const isTrustedAgain = before.fetched && before.status === 'distrusted' && status === 'trusted'
   if (Object.keys(members).length === 0 && !isTrustedAgain) return {}
   const oauth = await toSettings(deps, before.oauth, members)
@@ -100,6 +104,24 @@ export async function resolveOAuthChanges(
   if (!hasNewKeys) return { oauth, fetched }
   const keys = await loadOAuthKeys(deps, { ...before, oauth }, members.jwks)
   return { oauth, fetched, keys: nextOAuthKeys(before.keys, keys) }
+}
+
+const ID_MEMBERS = ['subject_claim', 'user_ref_from_subject', 'session_claim'] as const
+
+/**
+ * The ids of users and sessions depend on these members, and revocations name ids. So after a
+ * change, revoked users would have access again. A first `session_claim` changes no id.
+ */
+function requireSameIds(before: OAuthSettings, members: OAuthMembers): void {
+  const changed = ID_MEMBERS.filter(
+    (name) => members[name] !== undefined && before[name] !== null && members[name] !== before[name],
+  )
+  if (changed.length === 0) return
+  throw new Problem(
+    'validation_failed',
+    `A change of ${changed.join(', ')} gives other ids, so revoked users or sessions would have access again. Send confirm_new_ids: true, and then revoke them again.`,
+    { errors: changed.map((path) => ({ path, message: 'needs confirm_new_ids: true' })) },
+  )
 }
 
 /** Throws `validation_failed` for members that are invalid together. */

@@ -42,9 +42,16 @@ export async function resolveUser(
   if (user_ref !== undefined) return findUserRefIds(deps, view, user_ref)
   if (issuer === undefined || subject === undefined) throw new TypeError('the request names no user')
   const own = await deriveSubjectPpid(requireSubjectKey(view), issuer, subject)
-  // Also of an issuer that the site distrusts now, and may trust again.
-  const isUserRef = view.oauthIssuers.rows.get(issuer)?.state.user_ref_from_subject === true
+  const row = view.oauthIssuers.rows.get(issuer)
+  const isUserRef =
+    row?.state.user_ref_from_subject === true ||
+    (row?.distrustedMs !== undefined && (await usesUserRefsLater(deps, siteId, issuer)))
   return isUserRef ? [...(await findUserRefIds(deps, view, subject)), own] : [own]
+}
+
+/** The log does not state changes of an issuer that the site distrusts now, and may trust again. */
+async function usesUserRefsLater({ store }: Pick<Deps, 'store'>, siteId: SiteId, issuer: string) {
+  return (await store.issuer(siteId, issuer))?.oauth?.user_ref_from_subject === true
 }
 
 /** The id under which the log revokes it. Throws as `resolveUser` does. */

@@ -296,6 +296,7 @@ forEachSharedStore('OAuth issuers', (open) => {
         [body.issuer_id, { credential_ttl_seconds_max: 60 }],
         [did, { audience: ['a'] }],
         [did, { signals: [] }],
+        [did, { label: 'x', confirm_new_ids: true }],
       ] as const)
         expect(await change(node, issuer, members)).toMatchObject({ status: 422, code: 'validation_failed' })
     })
