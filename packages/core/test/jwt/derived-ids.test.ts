@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isDerivedId } from '../../src/credential/ids.ts'
@@ -47,13 +47,33 @@ test('each kind of id has its own form, and stays the same', async () => {
   expect(await deriveSubjectPpid(KEY, 'https://idp.example', 'alice')).toBe(ids[0])
 })
 
-test('no two pairs of issuer and subject share an id, however they are cut', async () => {
-  expect(await deriveSubjectPpid(KEY, 'https://idp.example/a', 'b')).not.toBe(
-    await deriveSubjectPpid(KEY, 'https://idp.example/', 'ab'),
+test('A287 no two pairs of issuer and subject share an id, however they are cut', async () => {
+  const cut = (text: string, at: number) => [text.slice(0, at), text.slice(at)] as const
+  const texts = fc.oneof(fc.string({ minLength: 1 }), fc.constantFrom('subject', '\0\0\0\x01a', 'a#b|c:d e'))
+  await fc.assert(
+    fc.asyncProperty(texts, fc.nat(), fc.nat(), async (text, one, two) => {
+      const cuts = [one, two].map((n) => n % (text.length + 1))
+      const ids = await Promise.all(cuts.map((at) => deriveSubjectPpid(KEY, ...cut(text, at))))
+      expect(ids[0] === ids[1]).toBe(cuts[0] === cuts[1])
+    }),
   )
-  expect(await deriveSubjectPpid(randomBytes(32), 'https://idp.example', 'a')).not.toBe(
-    await deriveSubjectPpid(randomBytes(32), 'https://idp.example', 'a'),
+})
+
+test('A287 the ids of issuers, sites and kinds of names differ, also for an empty name', async () => {
+  const names = ['', 'alice', 'https://idp.example', 'user_ref', '\0']
+  const issuers = ['https://idp.example', 'https://idp.example/', 'https://other.example']
+  const derived = [KEY, new Uint8Array(32).fill(8)].flatMap((key) =>
+    names.flatMap((name) => [
+      deriveUserRefPpid(key, name),
+      ...issuers.flatMap((issuer) =>
+        [deriveSubjectPpid, deriveTokenId, deriveTextTokenId, deriveSessionId].map((derive) =>
+          derive(key, issuer, name),
+        ),
+      ),
+    ]),
   )
+  const ids = await Promise.all(derived)
+  expect(new Set(ids.map((id) => id.slice(-43))).size).toBe(2 * names.length * (1 + issuers.length * 4))
 })
 
 test('a subject key is 32 bytes in base64url', () => {
