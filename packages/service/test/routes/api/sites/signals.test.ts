@@ -127,7 +127,7 @@ forEachSharedStore('signals', (open) => {
     })
 
     test('a subject that is the user_ref concerns credentials and tokens', async () => {
-      await trustIdp(node, A, { user_ref_from_subject: true })
+      await trustIdp(node, A, { user_ref_from_subject: true, confirm_new_ids: true })
       const { credential, ppid } = await issue('alice')
       expect((await receive('events', { claims: { events: { [ACCOUNT_DISABLED]: {} } } })).status).toBe(202)
       expect(isRevoked(ppid, NOW + 1000)).toBe(true)
