@@ -202,6 +202,20 @@ export const thumbprint = z
   .string()
   .regex(/^[A-Za-z0-9_-]{43}$/, 'must be an RFC 7638 thumbprint (SHA-256, base64url)')
   .meta({ description: 'The RFC 7638 thumbprint of a public key: SHA-256 in base64url.' })
+
+/** What was presented: a credential with those it was delegated from. */
+export const chainMembers = {
+  credential_chain: z
+    .array(credentialId)
+    .min(1)
+    .max(limits.delegation_depth_max + 1)
+    .meta({ description: 'The credential and the credentials it was delegated from, the root last.' }),
+  holder_thumbprints: z
+    .array(thumbprint)
+    .max(limits.delegation_depth_max + 1)
+    .meta({ description: 'The holder keys that these credentials are bound to.' }),
+}
+
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex')
 export const feedKid = z
   .string()

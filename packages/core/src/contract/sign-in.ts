@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { presentedCredentialSchema } from './access-credential.ts'
 import { endpoint, presentationProblems } from './endpoint.ts'
 import {
+  chainMembers,
   credentialId,
   isRandom256,
   line,
@@ -11,7 +12,6 @@ import {
   scopeList,
   siteId,
   someScopes,
-  thumbprint,
   time,
 } from './fields.ts'
 import { limits } from './limits.ts'
@@ -123,15 +123,7 @@ export const signInResultSchema = z
     oldest_created_at: time.meta({
       description: 'When the oldest credential of the chain was signed. A cut-off compares this time.',
     }),
-    credential_chain: z
-      .array(credentialId)
-      .min(1)
-      .max(limits.delegation_depth_max + 1)
-      .meta({ description: 'The credential and the credentials it was delegated from, the root last.' }),
-    holder_thumbprints: z
-      .array(thumbprint)
-      .max(limits.delegation_depth_max + 1)
-      .meta({ description: 'The holder keys that these credentials are bound to.' }),
+    ...chainMembers,
   })
   .meta({ id: 'SignInResult' })
 export type SignInResult = z.input<typeof signInResultSchema>

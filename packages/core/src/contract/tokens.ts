@@ -3,6 +3,7 @@ import { INTROSPECTION_NONCE_PATTERN, isIntrospectionNonce } from '../log/signed
 import { presentedCredentialSchema } from './access-credential.ts'
 import { endpoint } from './endpoint.ts'
 import {
+  chainMembers,
   credentialId,
   epoch,
   feedCursor,
@@ -144,15 +145,7 @@ export const activeTokenSchema = z.strictObject({
   site_id: siteId,
   permission_id: permissionId,
   credential_id: credentialId,
-  credential_chain: z
-    .array(credentialId)
-    .min(1)
-    .max(limits.delegation_depth_max + 1)
-    .meta({ description: 'The credential and the credentials it was delegated from, the root last.' }),
-  holder_thumbprints: z
-    .array(thumbprint)
-    .max(limits.delegation_depth_max + 1)
-    .meta({ description: 'The holder keys that these credentials are bound to.' }),
+  ...chainMembers,
   issuer: z.string().meta({ description: 'The DID that signed the root.' }),
   issuer_key: issuerKeyId,
   root_created_at: time.meta({
