@@ -10,9 +10,9 @@ import {
 import { addOAuthIssuer } from '../../../actions/oauth-issuer.ts'
 import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
-import type { Route } from '../../../route.ts'
+import type { Route, RouteRequest } from '../../../route.ts'
 import { toKeySource } from '../../../store/key-source.ts'
-import type { Issuer, OAuthSettings } from '../../../store/operations/issuers.ts'
+import type { ChangedIssuer, Issuer, OAuthSettings } from '../../../store/operations/issuers.ts'
 import type { Page } from '../../../store/page.ts'
 import { auditContext } from '../../shared/audit-context.ts'
 import { fitsCursor, loadPage } from '../../shared/paging.ts'
@@ -90,13 +90,7 @@ export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
     oauth,
   }
   const changed = await change(deps, params.site_id, params.issuer, changes, auditContext(request, deps))
-  return withPropagation(
-    request,
-    deps,
-    params.site_id,
-    changed.entry,
-    toIssuerBody(await withKeyTime(deps, changed)),
-  )
+  return toChangeAnswer(request, deps, changed)
 }
 
 export const changeIssuerKey: Route<'change_issuer_key'> = async (request, deps) => {
@@ -104,13 +98,16 @@ export const changeIssuerKey: Route<'change_issuer_key'> = async (request, deps)
   requireOwnPath(caller, params.site_id)
   const key = { siteId: params.site_id, issuer: params.issuer, keyId: params.key }
   const changed = await changeKey(deps, key, body.status, auditContext(request, deps))
-  return withPropagation(
-    request,
-    deps,
-    params.site_id,
-    changed.entry,
-    toIssuerBody(await withKeyTime(deps, changed)),
-  )
+  return toChangeAnswer(request, deps, changed)
+}
+
+async function toChangeAnswer(
+  request: RouteRequest<'change_issuer'> | RouteRequest<'change_issuer_key'>,
+  deps: Deps,
+  changed: ChangedIssuer,
+) {
+  const body = toIssuerBody(await withKeyTime(deps, changed))
+  return withPropagation(request, deps, changed.siteId, changed.entry, body)
 }
 
 /** The issuers with the time when their keys were last fetched. */
