@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import {
   type JwtKey,
+  OAUTH_ISSUER_DEFAULTS,
   parseJwtKey,
   SignatureCache,
   type SiteView,
@@ -93,20 +94,10 @@ async function createJwts(sample: Sample, algorithm: Algorithm): Promise<JwtSamp
   const key: JwtKey = required(parseJwtKey(jwk))
   sample.view.oauthIssuers.trust(
     {
-      type: 'oauth',
+      ...OAUTH_ISSUER_DEFAULTS,
       issuer: `${ISSUER}/${algorithm}`,
       keys: [{ id: await toThumbprint(key.jwk), kid: 'key-1', key: toKeyText(key), status: 'active' }],
       audience: [AUDIENCE],
-      client_ids: null,
-      required_claims: {},
-      require_at_jwt: true,
-      scope: null,
-      scope_claim: 'scope',
-      scope_map: {},
-      session_claim: null,
-      subject_claim: 'sub',
-      token_ttl_seconds_max: 86_400,
-      user_ref_from_subject: false,
     },
     Date.now(),
   )

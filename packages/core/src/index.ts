@@ -147,6 +147,7 @@ export {
 } from './log/monotonic-clock.ts'
 export {
   isOAuthIssuer,
+  OAUTH_ISSUER_DEFAULTS,
   OAUTH_KEYS_MAX,
   type OAuthIssuerState,
   type OAuthKeyState,

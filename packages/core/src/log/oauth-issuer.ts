@@ -34,6 +34,21 @@ export interface OAuthKeyState {
   readonly retired_at?: string
 }
 
+/** The settings of an issuer, unless the site chooses others. */
+export const OAUTH_ISSUER_DEFAULTS: Omit<OAuthIssuerState, 'issuer' | 'keys' | 'audience'> = {
+  type: 'oauth',
+  client_ids: null,
+  required_claims: {},
+  require_at_jwt: true,
+  scope: null,
+  scope_claim: 'scope',
+  scope_map: {},
+  session_claim: null,
+  subject_claim: 'sub',
+  token_ttl_seconds_max: 86_400,
+  user_ref_from_subject: false,
+}
+
 /** Every state has exactly these members. */
 export const OAUTH_ISSUER_MEMBERS = 14
 export const OAUTH_KEYS_MAX = 16

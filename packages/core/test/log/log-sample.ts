@@ -4,7 +4,12 @@ import { formatTime, parseTime } from '../../src/encoding/rfc3339.ts'
 import { parseJwtKey } from '../../src/jwt/jwk.ts'
 import { type CheckedEntry, checkEntry, createEntry, GENESIS_HASH } from '../../src/log/chain.ts'
 import type { Entry, EntryBodies, EntryKind, IssuerState, KeyState } from '../../src/log/entry.ts'
-import { type OAuthIssuerState, type OAuthKeyState, toKeyText } from '../../src/log/oauth-issuer.ts'
+import {
+  OAUTH_ISSUER_DEFAULTS,
+  type OAuthIssuerState,
+  type OAuthKeyState,
+  toKeyText,
+} from '../../src/log/oauth-issuer.ts'
 import type { LogHead } from '../../src/log/position.ts'
 import { SiteView } from '../../src/log/view.ts'
 import { publicKeyFromBytes } from '../../src/proof/keys.ts'
@@ -68,20 +73,12 @@ export function oauthState(
   changes: Partial<OAuthIssuerState> = {},
 ): OAuthIssuerState {
   return {
-    type: 'oauth',
+    ...OAUTH_ISSUER_DEFAULTS,
     issuer: oauthIssuer(n),
     keys,
     audience: ['https://api.shop.example'],
-    client_ids: null,
-    required_claims: {},
-    require_at_jwt: true,
-    scope: null,
-    scope_claim: 'scope',
-    scope_map: {},
     session_claim: 'sid',
-    subject_claim: 'sub',
     token_ttl_seconds_max: 3600,
-    user_ref_from_subject: false,
     ...changes,
   }
 }

@@ -7,6 +7,7 @@ import {
   type EntryKind,
   formatTime,
   type JsonObject,
+  OAUTH_ISSUER_DEFAULTS,
   OAUTH_KEYS_MAX,
   type OAuthIssuerState,
   type Ppid,
@@ -112,20 +113,10 @@ export async function createTestOAuthIssuer(
   const { issuer = 'https://idp.example', algorithm = 'ES256', ...conditions } = options
   let key = await createSigningKey(algorithm)
   let state = {
-    type: 'oauth',
+    ...OAUTH_ISSUER_DEFAULTS,
     issuer,
     keys: [key.state],
     audience: [`https://${siteId}`],
-    client_ids: null,
-    required_claims: {},
-    require_at_jwt: true,
-    scope: null,
-    scope_claim: 'scope',
-    scope_map: {},
-    session_claim: null,
-    subject_claim: 'sub',
-    token_ttl_seconds_max: 86_400,
-    user_ref_from_subject: false,
     ...conditions,
   } as unknown as OAuthIssuerState
   const trust = async (changes: TestOAuthConditions = {}) => {

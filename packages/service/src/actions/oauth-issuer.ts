@@ -1,4 +1,4 @@
-import { isOAuthIssuer, type JwtKey, type Scope, type SiteId } from '@countersign/core'
+import { isOAuthIssuer, type JwtKey, OAUTH_ISSUER_DEFAULTS, type Scope, type SiteId } from '@countersign/core'
 import {
   type AddOAuthIssuerRequest,
   isLoopback,
@@ -33,16 +33,9 @@ export interface OAuthIssuerOrder {
 
 type OAuthDeps = Pick<Deps, 'store' | 'views' | 'keySets' | 'config' | 'log'>
 
+const { type: _type, scope: _scope, ...STATE_DEFAULTS } = OAUTH_ISSUER_DEFAULTS
 const DEFAULTS: Omit<OAuthSettings, 'audience'> = {
-  client_ids: null,
-  required_claims: {},
-  require_at_jwt: true,
-  scope_claim: 'scope',
-  scope_map: {},
-  session_claim: null,
-  subject_claim: 'sub',
-  token_ttl_seconds_max: 86_400,
-  user_ref_from_subject: false,
+  ...STATE_DEFAULTS,
   session_ttl_seconds_max: limits.session_ttl_seconds_max,
   key_source: 'discovery',
   jwks_uri: null,
