@@ -213,6 +213,14 @@ function checkLifetime({ root, issuer, data }: VerificationContext): Denial | un
       `The credential is valid for longer than the ${lifeSecondsMax} seconds that the site allows its issuer. Request a shorter one.`,
     )
   }
+  // Without this, a credential that is signed long before it begins could outlive its revocation,
+  // which is removed from the log some time after the longest lifetime.
+  if (root.validUntilMs - root.createdMs > CREDENTIAL_LIFETIME_SECONDS_MAX * 1000) {
+    return deny(
+      'issuer_untrusted',
+      'The credential ends more than 366 days after it was signed. Request a new one.',
+    )
+  }
   return undefined
 }
 

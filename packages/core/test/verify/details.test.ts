@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { DenialCode } from '../../src/credential/denial.ts'
 import type { Scope, SiteId } from '../../src/credential/ids.ts'
+import { issueCredential } from '../../src/credential/issue.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import type { Demand } from '../../src/verify/demand.ts'
 import type { RevocationData } from '../../src/verify/revocation-data.ts'
@@ -11,6 +12,7 @@ import {
   createDemand,
   type Editable,
   edited,
+  grant,
   issue,
   NOW,
   newParty,
@@ -20,6 +22,7 @@ import {
   READ,
   shown,
   signedDemand,
+  toSigner,
   trusted,
 } from '../sample.ts'
 
@@ -91,6 +94,17 @@ describe('the words of a denial', () => {
       'issuer_untrusted',
       'The credential is valid for longer than the 60 seconds that the site allows its issuer. Request a shorter one.',
     ])
+    const days = (n: number) => n * 86_400_000
+    const signedEarly = (lifeMs: number) =>
+      issueCredential(
+        grant({ validFromMs: NOW - days(1), validUntilMs: NOW - days(1) + lifeMs }),
+        toSigner(issuer, NOW - days(300)),
+      )
+    expect(await words(await signedEarly(days(67) + 1000))).toEqual([
+      'issuer_untrusted',
+      'The credential ends more than 366 days after it was signed. Request a new one.',
+    ])
+    expect(await words(await signedEarly(days(67)))).toEqual(['allowed', ''])
     expect(await words(good, knownSite(), createDemand({ nowMs: NOW + 10 ** 8 }))).toEqual([
       'credential_expired',
       'The credential has expired. Request a new one from its issuer.',
