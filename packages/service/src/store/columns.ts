@@ -17,6 +17,12 @@ export function number(row: Row, column: string): number {
   return value
 }
 
+export function bytes(row: Row, column: string): Uint8Array {
+  const value = row[column]
+  if (!(value instanceof Uint8Array)) throw new Error(`the column ${column} has no bytes`)
+  return value
+}
+
 /** Undefined for null. */
 export function optionalText(row: Row, column: string): string | undefined {
   return row[column] === null ? undefined : text(row, column)

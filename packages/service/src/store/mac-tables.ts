@@ -161,6 +161,22 @@ export const macTables = {
     ],
     uncovered: { killed_at: TAKES_AWAY, used_at: TAKES_AWAY },
   },
+  // Says what the log contains up to a position, and from where on its entries must exist.
+  checkpoint: {
+    key: ['one'],
+    columns: [
+      'one',
+      'epoch',
+      'position',
+      'digest',
+      'base_position',
+      'base_digest',
+      'sites',
+      'sites_sha256',
+      'at',
+    ],
+    uncovered: {},
+  },
   // A planted row would make the service acknowledge a signal without acting on it.
   signals: {
     key: ['site_id', 'issuer', 'jti'],
@@ -177,6 +193,10 @@ export type MacTableName = keyof typeof macTables
  */
 export const tablesWithoutMac: Readonly<Record<string, string>> = {
   entries: 'each entry is covered by the digest of the log, and so by the MAC of the log row',
+  checkpoint_sites:
+    'all rows together are covered by sites_sha256 of the checkpoint, and so by its MAC; a row that is added, changed, removed or put back is found',
+  log_pages:
+    'the pages of a site are covered by pages_sha256 of its checkpoint_sites row, and so by the MAC of the checkpoint',
   users: CONFIRMED,
   credential_revocations: CONFIRMED,
   compromised_keys: 'derived from the log, which decides; the audit compares the two',

@@ -39,13 +39,15 @@ export function isLogRead(operation: object): boolean {
   return 'isLogRead' in operation
 }
 
-export type SqlValue = string | number | null
+/** What a MAC can cover. */
+export type MacValue = string | number | null
+export type SqlValue = MacValue | Uint8Array
 export type Row = Readonly<Record<string, SqlValue>>
 
 export type Step =
   /**
-   * SQL that both stores understand: `$1` parameters, text and whole numbers only, `RETURNING`, `ON
-   * CONFLICT`.
+   * SQL that both stores understand: `$1` parameters, text, whole numbers and bytes only,
+   * `RETURNING`, `ON CONFLICT`.
    */
   | { readonly kind: 'sql'; readonly sql: string; readonly values: readonly SqlValue[] }
   /**
@@ -64,7 +66,7 @@ export type Step =
    */
   | { readonly kind: 'append'; readonly entry: NewEntry }
   /** Creates the MAC of a row, without a round trip; the answer is its text. */
-  | { readonly kind: 'mac'; readonly table: string; readonly values: readonly SqlValue[] }
+  | { readonly kind: 'mac'; readonly table: string; readonly values: readonly MacValue[] }
   /** Reports a row whose MAC is missing or wrong, for the log and the metrics. */
   | { readonly kind: 'forged'; readonly row: ForgedRow }
 
@@ -116,7 +118,7 @@ export function* append(entry: NewEntry): Transaction<Appended> {
   return (yield { kind: 'append', entry }) as Appended
 }
 
-export function* createMac(table: string, values: readonly SqlValue[]): Transaction<string> {
+export function* createMac(table: string, values: readonly MacValue[]): Transaction<string> {
   return (yield { kind: 'mac', table, values }) as string
 }
 

@@ -17,7 +17,7 @@ import type { Service } from '../../src/service.ts'
 import { RowForged } from '../../src/store/errors.ts'
 import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
 import { type MacTable, type MacTableName, macTables } from '../../src/store/mac-tables.ts'
-import type { SqlValue } from '../../src/store/transaction.ts'
+import type { MacValue, SqlValue } from '../../src/store/transaction.ts'
 import { inject } from '../inject.ts'
 import {
   context,
@@ -44,7 +44,7 @@ async function writeMacs({ sql }: StoreWriter, tables: readonly MacTableName[]):
   for (const table of tables) {
     const { columns, key }: MacTable = macTables[table]
     for (const row of await sql(`SELECT * FROM ${table}`)) {
-      const values = columns.map((column) => (row[column] ?? log?.[column] ?? null) as SqlValue)
+      const values = columns.map((column) => (row[column] ?? log?.[column] ?? null) as MacValue)
       const isThis = key.map((column, i) => `${column} = $${i + 2}`).join(' AND ')
       await sql(
         `UPDATE ${table} SET mac = $1 WHERE ${isThis}`,

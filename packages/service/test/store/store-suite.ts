@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import { administrationSuite } from './suite-administration.ts'
+import { checkpointSuite } from './suite-checkpoints.ts'
 import { feedStreamSuite } from './suite-feed-streams.ts'
 import { leaseSuite } from './suite-leases.ts'
 import { logSuite } from './suite-log.ts'
@@ -23,6 +24,7 @@ export function storeSuite(name: string, open: () => Promise<Store>): void {
     tokenSuite(() => store)
     revocationSuite(() => store)
     logSuite(() => store)
+    checkpointSuite(() => store)
     feedStreamSuite(() => store)
     leaseSuite(() => store)
     onceSuite(() => store)

@@ -13,6 +13,7 @@ import { leases } from './0012-leases.ts'
 import { rowsPutBack } from './0013-rows-put-back.ts'
 import { cutOffs } from './0014-cut-offs.ts'
 import { signals } from './0015-signals.ts'
+import { checkpoints } from './0016-checkpoints.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   rowsPutBack,
   cutOffs,
   signals,
+  checkpoints,
 ]

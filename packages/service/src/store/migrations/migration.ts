@@ -1,7 +1,10 @@
 /** One step of the schema. Never changed once released: what comes later is a further step. */
 export interface Migration {
   readonly version: number
-  /** For both stores: `TEXT` and `BIGINT` only. Text is compared byte for byte. */
+  /**
+   * For both stores: `TEXT` and `BIGINT` only. Text is compared byte for byte. A table with binary
+   * values is written twice, with `BLOB` and `BYTEA`.
+   */
   readonly common: readonly string[]
   readonly sqlite: readonly string[]
   readonly postgres: readonly string[]

@@ -1,6 +1,7 @@
 import { isLogRead, isRead, type LogRead, type Transaction } from '../transaction.ts'
 import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'
+import * as checkpoints from './checkpoints.ts'
 import * as credentials from './credentials.ts'
 import * as cutOffs from './cut-offs.ts'
 import * as deliveries from './deliveries.ts'
@@ -36,6 +37,7 @@ import * as writeProbe from './write-probe.ts'
 const portOperations = {
   ...apiKeys,
   ...audit,
+  ...checkpoints,
   ...credentials,
   ...cutOffs,
   ...deliveries,

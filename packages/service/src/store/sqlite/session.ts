@@ -3,7 +3,16 @@ import type Database from 'better-sqlite3'
 import { number, text } from '../columns.ts'
 import { extendLog } from '../extend-log.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
-import type { Appended, NewEntry, Row, SqlValue, Step, StepAnswer, Transaction } from '../transaction.ts'
+import type {
+  Appended,
+  MacValue,
+  NewEntry,
+  Row,
+  SqlValue,
+  Step,
+  StepAnswer,
+  Transaction,
+} from '../transaction.ts'
 
 /**
  * A connection with its prepared statements. Runs transactions without waiting; the caller begins
@@ -61,7 +70,7 @@ export class SqliteSession {
     }
   }
 
-  #mac(table: string, values: readonly SqlValue[]): string {
+  #mac(table: string, values: readonly MacValue[]): string {
     if (this.#integrity === undefined) throw new TypeError('the store was opened without its MAC key')
     return this.#integrity.macs.create(table, values)
   }

@@ -20,6 +20,7 @@ export function* createRowMac(name: MacTableName, found: Row): Transaction<strin
     columns.map((column) => {
       const value = found[column]
       if (value === undefined) throw new Error(`the column ${column} of ${name} was not read`)
+      if (value instanceof Uint8Array) throw new TypeError(`no MAC covers the bytes in ${column} of ${name}`)
       return value
     }),
   )

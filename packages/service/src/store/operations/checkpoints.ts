@@ -1,0 +1,293 @@
+import type { SiteId } from '@countersign/core'
+import { digestPages } from '../checkpoint-digests.ts'
+import { bytes, number, text, toSiteId } from '../columns.ts'
+import type { Page } from '../page.ts'
+import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import { insertRow, requireIntact, updateRow } from './shared/mac-rows.ts'
+
+/**
+ * The state of all sites at a position of the log. Entries up to the base may have been removed.
+ * Before the first removal the base is position 0 with the digest of the empty log.
+ */
+export interface Checkpoint {
+  readonly epoch: string
+  readonly position: number
+  /** Of all entries up to `position`, also those that were removed: see `nextDigest`. */
+  readonly digest: string
+  readonly basePosition: number
+  readonly baseDigest: string
+  /** How many sites it has. */
+  readonly sites: number
+  /** See `digestSites`. */
+  readonly sitesSha256: string
+  readonly atMs: number
+}
+
+/** A site of the checkpoint. Its row has no MAC: compare all of them with `sitesSha256`. */
+export interface CheckpointSite {
+  readonly siteId: SiteId
+  /** The head of the site at the position of the checkpoint. */
+  readonly seq: number
+  readonly hash: string
+  /** The head of the site at the base. */
+  readonly baseSeq: number
+  readonly baseHash: string
+  /** Everything but the revocations, as JSON: see `CheckpointState`. */
+  readonly state: string
+  readonly pages: number
+  /** See `digestPages`. */
+  readonly pagesSha256: string
+}
+
+/** A page of a site without its content. */
+export interface SitePageInfo {
+  readonly fromSeq: number
+  readonly toSeq: number
+  /** Lines of the text. One line can have many revocations. */
+  readonly lines: number
+  readonly revocations: number
+  /** The length, CRC-32 and SHA-256 of the text. */
+  readonly bytes: number
+  readonly crc32: number
+  readonly sha256: string
+  /** The time of the newest entry from which the page was made. */
+  readonly newestAtMs: number
+}
+
+/** A page of a site: snapshot lines with the revocations in a range of seqs. */
+export interface SitePage extends SitePageInfo {
+  /** The text in raw DEFLATE blocks, none of them final, that end at a byte boundary. */
+  readonly deflated: Uint8Array
+}
+
+/** Undefined before the first checkpoint. Throws a `RowForged` for one with a wrong MAC. */
+export const checkpoint = read(function* (): Transaction<Checkpoint | undefined> {
+  const found = yield* findCheckpoint()
+  return found && toCheckpoint(found)
+})
+
+function* findCheckpoint(): Transaction<Row | undefined> {
+  const found = yield* row('SELECT * FROM checkpoint WHERE one = 1')
+  return found && (yield* requireIntact('checkpoint', found))
+}
+
+/** The sites of the checkpoint, by id. */
+export const checkpointSites = read(function* ({
+  after,
+  limit,
+}: Page): Transaction<readonly CheckpointSite[]> {
+  const found = yield* rows(
+    'SELECT * FROM checkpoint_sites WHERE site_id > $1 ORDER BY site_id LIMIT $2',
+    after ?? '',
+    limit,
+  )
+  return found.map(toSite)
+})
+
+/** The pages of a site up to `seq` in order; empty if they do not reach from 1 to there. */
+export const sitePages = read(function* (siteId: SiteId, seq: number): Transaction<readonly SitePageInfo[]> {
+  return yield* findPages(siteId, seq)
+})
+
+/** The compressed text of a page; undefined when it has been replaced. */
+export const sitePageBytes = read(function* (
+  siteId: SiteId,
+  { fromSeq, toSeq, sha256 }: SitePageInfo,
+): Transaction<Uint8Array | undefined> {
+  const found = yield* row(
+    'SELECT deflated FROM log_pages WHERE site_id = $1 AND to_seq = $2 AND from_seq = $3 AND sha256 = $4',
+    siteId,
+    toSeq,
+    fromSeq,
+    sha256,
+  )
+  return found && bytes(found, 'deflated')
+})
+
+/**
+ * Writes a page after the last one of the checkpoint. It has no effect until a checkpoint includes
+ * it. False, and nothing is written, when the checkpoint is no longer `current`.
+ */
+export function* putSitePage(
+  current: Checkpoint | undefined,
+  siteId: SiteId,
+  page: SitePage,
+): Transaction<boolean> {
+  yield* lock('checkpoint')
+  if (!isSame(yield* checkpoint(), current)) return false
+  const site = yield* row('SELECT seq FROM checkpoint_sites WHERE site_id = $1', siteId)
+  if (site !== undefined && page.toSeq <= number(site, 'seq'))
+    throw new TypeError(`page ${page.toSeq} of ${siteId} is part of the checkpoint`)
+  yield* writePage(siteId, page)
+  return true
+}
+
+/** What a new checkpoint changes. */
+export interface CheckpointChange {
+  /** The rows that are new or differ. */
+  readonly sites: readonly CheckpointSite[]
+  /** Pages to write in the same transaction, because they replace pages of the checkpoint. */
+  readonly pages?: readonly { readonly siteId: SiteId; readonly page: SitePage }[]
+}
+
+/**
+ * Replaces the checkpoint. False, and nothing is written, when it is no longer `current`, or when
+ * the pages of a changed site are not those that its row states: another node was faster.
+ */
+export function* replaceCheckpoint(
+  current: Checkpoint | undefined,
+  next: Checkpoint,
+  { sites, pages = [] }: CheckpointChange,
+): Transaction<boolean> {
+  yield* lock('checkpoint')
+  const before = yield* findCheckpoint()
+  if (!isSame(before && toCheckpoint(before), current)) return false
+  const log = yield* row('SELECT epoch FROM log WHERE one = 1')
+  if (log?.epoch !== next.epoch) return false
+  for (const { siteId, seq, pages: count, pagesSha256 } of sites) {
+    const stored = yield* findPages(siteId, seq, pages)
+    if (stored.length !== count || digestPages(stored) !== pagesSha256) return false
+  }
+  for (const { siteId, page } of pages) yield* writePage(siteId, page)
+  for (const site of sites) yield* writeSite(site)
+  const changed = {
+    epoch: next.epoch,
+    position: next.position,
+    digest: next.digest,
+    base_position: next.basePosition,
+    base_digest: next.baseDigest,
+    sites: next.sites,
+    sites_sha256: next.sitesSha256,
+    at: next.atMs,
+  }
+  if (before === undefined) yield* insertRow('checkpoint', { one: 1, ...changed })
+  else yield* updateRow('checkpoint', before, changed)
+  return true
+}
+
+/**
+ * Removes pages of the site that other pages of the checkpoint have replaced. Pages after the
+ * checkpoint stay: another node may be about to include them.
+ */
+export function* removeReplacedPages(siteId: SiteId): Transaction<void> {
+  yield* lock('checkpoint')
+  const site = yield* row('SELECT * FROM checkpoint_sites WHERE site_id = $1', siteId)
+  if (site === undefined) return
+  const { seq, pages, pagesSha256 } = toSite(site)
+  const used = yield* findPages(siteId, seq)
+  if (used.length !== pages || digestPages(used) !== pagesSha256) return
+  const ends = new Set(used.map(({ toSeq }) => toSeq))
+  for (const { toSeq } of yield* storedPages(siteId, seq))
+    if (!ends.has(toSeq))
+      yield* exec('DELETE FROM log_pages WHERE site_id = $1 AND to_seq = $2', siteId, toSeq)
+}
+
+function* storedPages(siteId: SiteId, seq: number): Transaction<readonly SitePageInfo[]> {
+  const found = yield* rows(
+    `SELECT from_seq, to_seq, lines, revocations, bytes, crc32, sha256, newest_at FROM log_pages
+     WHERE site_id = $1 AND to_seq <= $2 ORDER BY to_seq DESC`,
+    siteId,
+    seq,
+  )
+  return found.map(toInfo)
+}
+
+/**
+ * Each page ends where the next one begins, so pages that were replaced are not among them.
+ * `added` are pages that are about to be written.
+ */
+function* findPages(
+  siteId: SiteId,
+  seq: number,
+  added: CheckpointChange['pages'] = [],
+): Transaction<readonly SitePageInfo[]> {
+  const byEnd = new Map((yield* storedPages(siteId, seq)).map((info) => [info.toSeq, info]))
+  for (const { siteId: of, page } of added) if (of === siteId) byEnd.set(page.toSeq, page)
+  const pages: SitePageInfo[] = []
+  for (let end = seq; end > 0; ) {
+    const page = byEnd.get(end)
+    // A page that begins after its end would not get closer to the beginning.
+    if (page === undefined || page.fromSeq > end) return []
+    pages.unshift(page)
+    end = page.fromSeq - 1
+  }
+  return pages
+}
+
+function* writePage(siteId: SiteId, page: SitePage): Transaction<void> {
+  const columns = ['from_seq', 'lines', 'revocations', 'bytes', 'crc32', 'sha256', 'newest_at', 'deflated']
+  yield* exec(
+    `INSERT INTO log_pages (site_id, to_seq, ${columns.join(', ')}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     ON CONFLICT (site_id, to_seq) DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+    siteId,
+    page.toSeq,
+    page.fromSeq,
+    page.lines,
+    page.revocations,
+    page.bytes,
+    page.crc32,
+    page.sha256,
+    page.newestAtMs,
+    page.deflated,
+  )
+}
+
+function* writeSite(site: CheckpointSite): Transaction<void> {
+  const columns = ['seq', 'hash', 'base_seq', 'base_hash', 'state', 'pages', 'pages_sha256']
+  yield* exec(
+    `INSERT INTO checkpoint_sites (site_id, ${columns.join(', ')}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (site_id) DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+    site.siteId,
+    site.seq,
+    site.hash,
+    site.baseSeq,
+    site.baseHash,
+    site.state,
+    site.pages,
+    site.pagesSha256,
+  )
+}
+
+function isSame(one: Checkpoint | undefined, other: Checkpoint | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return (Object.keys(one) as (keyof Checkpoint)[]).every((name) => one[name] === other[name])
+}
+
+function toCheckpoint(found: Row): Checkpoint {
+  return {
+    epoch: text(found, 'epoch'),
+    position: number(found, 'position'),
+    digest: text(found, 'digest'),
+    basePosition: number(found, 'base_position'),
+    baseDigest: text(found, 'base_digest'),
+    sites: number(found, 'sites'),
+    sitesSha256: text(found, 'sites_sha256'),
+    atMs: number(found, 'at'),
+  }
+}
+
+function toSite(found: Row): CheckpointSite {
+  return {
+    siteId: toSiteId(found),
+    seq: number(found, 'seq'),
+    hash: text(found, 'hash'),
+    baseSeq: number(found, 'base_seq'),
+    baseHash: text(found, 'base_hash'),
+    state: text(found, 'state'),
+    pages: number(found, 'pages'),
+    pagesSha256: text(found, 'pages_sha256'),
+  }
+}
+
+function toInfo(found: Row): SitePageInfo {
+  return {
+    fromSeq: number(found, 'from_seq'),
+    toSeq: number(found, 'to_seq'),
+    lines: number(found, 'lines'),
+    revocations: number(found, 'revocations'),
+    bytes: number(found, 'bytes'),
+    crc32: number(found, 'crc32'),
+    sha256: text(found, 'sha256'),
+    newestAtMs: number(found, 'newest_at'),
+  }
+}
