@@ -20,6 +20,7 @@ const AS_OF = {
   hash: GENESIS_HASH,
   as_of: AT,
   max_age_seconds: 60,
+  base: { seq: 0, hash: GENESIS_HASH },
 } as const
 const PROBES = 4096
 const ROUNDS = 60

@@ -153,7 +153,19 @@ export {
   type OAuthKeyState,
   toKeyText,
 } from './log/oauth-issuer.ts'
+export {
+  type CredentialsLine,
+  PACK_IDS_MAX,
+  PAGE_REVOCATIONS_MAX,
+  type PackLine,
+  type PageLine,
+  type TokensLine,
+  type UsersLine,
+} from './log/packs.ts'
+export { type PackedPage, PagePacker, readPageLines } from './log/page.ts'
 export type { LogHead, LogPosition, Revocation } from './log/position.ts'
+export { beginRestore, type RestoreOptions, type ViewRestore } from './log/restore-view.ts'
+export { type EntryContent, toRevocationLine } from './log/revocation-line.ts'
 export {
   checkHeartbeat,
   checkSnapshot,
@@ -175,7 +187,9 @@ export {
   type CredentialLine,
   type EpochLine,
   type IssuerLine,
+  type LogBase,
   parseSnapshotLine,
+  type RevocationLine,
   type SiteLine,
   type SnapshotEnd,
   type SnapshotHead,

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { isWritableTime, parseTime } from '../encoding/rfc3339.ts'
 import type { Entry, EntryKind } from '../log/entry.ts'
+import { PACK_IDS_MAX, PAGE_REVOCATIONS_MAX, type PackLine } from '../log/packs.ts'
 import {
   credentialId,
   epoch,
@@ -247,11 +249,64 @@ const userLine = z
     message: 'requires reinstated_at',
   })
 
+function packLine<const Type extends PackLine['type']>(type: Type, id: z.ZodType<string>) {
+  return z
+    .strictObject({
+      type: z.literal(type),
+      since: time,
+      ids: z.array(id).min(1).max(PACK_IDS_MAX),
+      ms: z
+        .array(z.int().min(0))
+        .max(PACK_IDS_MAX)
+        .meta({ description: 'When each of ids was revoked, in milliseconds after since.' }),
+    })
+    .refine(({ ids, ms }) => ids.length === ms.length, { path: ['ms'], message: 'must be as long as ids' })
+    .refine(({ since, ms }) => ms.every((after) => isWritableTime((parseTime(since) ?? 0) + after)), {
+      path: ['ms'],
+      message: 'must not lead beyond the year 9999',
+    })
+}
+
+const headLine = z
+  .strictObject({
+    type: z.literal('head'),
+    ...head,
+    base: z.strictObject({ seq, hash: sha256Hex }).meta({
+      description:
+        'The service may have removed the entries up to this one. Before the first removal: seq 0 and 64 zeros.',
+    }),
+  })
+  .refine((line) => line.base.seq <= line.seq, {
+    path: ['base', 'seq'],
+    message: 'must not be after the head',
+  })
+
+const pageLine = z
+  .strictObject({
+    type: z.literal('page'),
+    from_seq: z.int().min(1),
+    to_seq: z.int().min(1),
+    lines: z.int().min(0).max(PAGE_REVOCATIONS_MAX),
+    sha256: sha256Hex.meta({ description: 'SHA-256 of the bytes of these lines.' }),
+  })
+  .refine(({ from_seq, to_seq }) => from_seq <= to_seq, {
+    path: ['to_seq'],
+    message: 'must not be before from_seq',
+  })
+  .meta({
+    description:
+      'Announces a page: the next lines are the revocations of the entries from_seq to to_seq. The first page begins at 1, each further one after the page before it.',
+  })
+
 /** One line of a snapshot. The first line is `head`, the last one `end`. */
 export const snapshotLineSchema = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('head'), ...head }),
+    headLine,
     epochLine,
+    pageLine,
+    packLine('users', ppid),
+    packLine('credentials', credentialId),
+    packLine('tokens', sha256Hex),
     z.strictObject({
       type: z.literal('site'),
       ...siteState,
@@ -281,8 +336,10 @@ export const snapshotLineSchema = z
     z.strictObject({ type: z.literal('token'), ...tokenRevoked }),
     z.strictObject({
       type: z.literal('end'),
-      lines: z.int().min(0).meta({ description: 'The number of lines before this one.' }),
-      sha256: sha256Hex.meta({ description: 'SHA-256 of all bytes before this line.' }),
+      lines: z.int().min(0).meta({
+        description: 'The number of lines before this one, without the lines of pages.',
+      }),
+      sha256: sha256Hex.meta({ description: 'SHA-256 of the bytes of these lines.' }),
       kid,
       signature: signature.meta({
         description: 'Over "countersign-snapshot\\n" and the canonical JSON of head and digest.',

@@ -56,12 +56,22 @@ export function heartbeatText({
   return `countersign-heartbeat\n${canonicalJson({ site_id, epoch, seq, hash, as_of, max_age_seconds, kid })}`
 }
 
-/** The signed text: the head, and the digest of all bytes before the last line. */
+/** The signed text: the head, and the digest that the last line states. */
 export function snapshotText(
-  { site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead,
+  { site_id, epoch, seq, hash, as_of, max_age_seconds, base }: SnapshotHead,
   sha256: string,
 ): string {
-  const head = { type: 'head', site_id, epoch, seq, hash, as_of, max_age_seconds }
+  const { seq: baseSeq, hash: baseHash } = base
+  const head = {
+    type: 'head',
+    site_id,
+    epoch,
+    seq,
+    hash,
+    as_of,
+    max_age_seconds,
+    base: { seq: baseSeq, hash: baseHash },
+  }
   return `countersign-snapshot\n${canonicalJson({ head, sha256 })}`
 }
 

@@ -1,3 +1,4 @@
+import type { CredentialId, Ppid } from '../credential/ids.ts'
 import { parseSubjectKey, type SubjectKey } from '../jwt/derived-ids.ts'
 import type { SiteSettings } from '../verify/trust.ts'
 import type { CheckedEntry } from './chain.ts'
@@ -5,6 +6,7 @@ import type { SettingsState } from './entry.ts'
 import { IssuerTable } from './issuer-table.ts'
 import { isOAuthIssuer } from './oauth-issuer.ts'
 import { OAuthIssuerTable } from './oauth-issuer-table.ts'
+import type { PackLine } from './packs.ts'
 import { parseEntryTime } from './parse-entry-time.ts'
 import type { LogHead } from './position.ts'
 import { Revocations } from './revocations.ts'
@@ -109,6 +111,11 @@ export class SiteState {
   /** Adds a line of a snapshot that was made at `asOf`. */
   add(line: SnapshotLine, asOf: string): void {
     switch (line.type) {
+      case 'users':
+      case 'credentials':
+      case 'tokens':
+        this.#addPack(line)
+        break
       case 'credential':
         this.revocations.revokeCredential(line.credential_id, toMs(line.revoked_at))
         break
@@ -147,6 +154,17 @@ export class SiteState {
         break
       default:
         throwUnknownKind(line)
+    }
+  }
+
+  #addPack(line: PackLine): void {
+    const sinceMs = toMs(line.since)
+    const { revocations } = this
+    for (let i = 0; i < line.ids.length; i++) {
+      const atMs = sinceMs + (line.ms[i] as number)
+      if (line.type === 'users') revocations.revokeUser(line.ids[i] as Ppid, atMs)
+      else if (line.type === 'credentials') revocations.revokeCredential(line.ids[i] as CredentialId, atMs)
+      else revocations.revokeToken(line.ids[i] as string, atMs)
     }
   }
 

@@ -17,6 +17,7 @@ import {
 import { type EpochStatement, parseEpochStatement } from './epoch-statement.ts'
 import { isThumbprint, isTime, parseFields } from './members.ts'
 import { OAUTH_ISSUER_MEMBERS, type OAuthIssuerState, parseOAuthIssuerState } from './oauth-issuer.ts'
+import { type PackLine, type PageLine, parsePackLine, parsePageLine } from './packs.ts'
 import { isKid, isMaxAgeSeconds, isSignature } from './signed-fields.ts'
 
 /**
@@ -28,12 +29,11 @@ export type SnapshotLine =
   | IssuerLine
   | OAuthIssuerLine
   | OAuthKeyLine
-  | UserLine
-  | SignedOutLine
-  | CredentialLine
-  | TokenLine
-  | HolderLine
   | CutOffLine
+  | RevocationLine
+
+/** A line that a page can contain. */
+export type RevocationLine = UserLine | SignedOutLine | CredentialLine | TokenLine | HolderLine | PackLine
 
 /**
  * The first line: the log position that the snapshot covers. `as_of` is a time before the store was
@@ -47,6 +47,16 @@ export interface SnapshotHead {
   readonly hash: string
   readonly as_of: string
   readonly max_age_seconds: number
+  readonly base: LogBase
+}
+
+/**
+ * The service may have removed the entries up to here. The hash is that of entry `seq`; before the
+ * first removal, `seq` is 0 and the hash has 64 zeros.
+ */
+export interface LogBase {
+  readonly seq: number
+  readonly hash: string
 }
 
 /**
@@ -144,8 +154,9 @@ export interface TokenLine {
 }
 
 /**
- * The last line. `lines` is the number of lines before it, including the head; `sha256` covers all
- * their bytes.
+ * The last line. `lines` is the number of lines before it, including the head and the announcements
+ * of pages, without the lines of the pages; `sha256` covers the bytes of the lines that it counts.
+ * The digest in each announcement covers the lines of that page.
  */
 export interface SnapshotEnd {
   readonly type: 'end'
@@ -167,10 +178,16 @@ export const TOKEN_REVOCATIONS_KEPT_MS = (3600 + 86_400) * 1000
  */
 export function parseSnapshotLine(
   value: unknown,
-): SnapshotHead | EpochLine | SnapshotLine | SnapshotEnd | undefined {
+): SnapshotHead | EpochLine | PageLine | SnapshotLine | SnapshotEnd | undefined {
   const type =
     typeof value === 'object' && value !== null ? (value as { readonly type?: unknown }).type : undefined
   switch (type) {
+    case 'users':
+    case 'credentials':
+    case 'tokens':
+      return parsePackLine(type, value)
+    case 'page':
+      return parsePageLine(value)
     case 'credential': {
       const { credential_id, revoked_at } = parseFields(value, 3) ?? {}
       return isCredentialId(credential_id) && isTime(revoked_at)
@@ -205,13 +222,8 @@ export function parseSnapshotLine(
       return parseIssuerLine(value)
     case 'site':
       return parseSiteLine(value)
-    case 'head': {
-      const { site_id, epoch, seq, hash, as_of, max_age_seconds } = parseFields(value, 7) ?? {}
-      const siteId = parseSiteId(site_id)
-      if (siteId === undefined || !isEpoch(epoch) || !isSeq(seq) || !isSha256Hex(hash)) return undefined
-      if (!isTime(as_of) || !isMaxAgeSeconds(max_age_seconds)) return undefined
-      return { type, site_id: siteId, epoch, seq, hash, as_of, max_age_seconds }
-    }
+    case 'head':
+      return parseHead(value)
     case 'epoch': {
       const { type: _, ...members } = value as EpochLine
       const statement = parseEpochStatement(members)
@@ -224,6 +236,25 @@ export function parseSnapshotLine(
     }
     default:
       return undefined
+  }
+}
+
+function parseHead(value: unknown): SnapshotHead | undefined {
+  const { site_id, epoch, seq, hash, as_of, max_age_seconds, base } = parseFields(value, 8) ?? {}
+  const { seq: baseSeq, hash: baseHash } = parseFields(base, 2) ?? {}
+  const siteId = parseSiteId(site_id)
+  if (siteId === undefined || !isEpoch(epoch) || !isSeq(seq) || !isSha256Hex(hash)) return undefined
+  if (!isTime(as_of) || !isMaxAgeSeconds(max_age_seconds)) return undefined
+  if (!isSeq(baseSeq) || baseSeq > seq || !isSha256Hex(baseHash)) return undefined
+  return {
+    type: 'head',
+    site_id: siteId,
+    epoch,
+    seq,
+    hash,
+    as_of,
+    max_age_seconds,
+    base: { seq: baseSeq, hash: baseHash },
   }
 }
 

@@ -70,6 +70,8 @@ export interface SiteViewOptions {
    * chain. A verifier that receives entries over a network must not set it.
    */
   readonly entriesAreProven?: boolean
+  /** The proven state to begin with, made with the same seed. For `beginRestore`. */
+  readonly state?: SiteState
 }
 
 /**
@@ -110,11 +112,12 @@ export class SiteView implements SiteData {
   #maxAgeMs = Infinity
   #fault: ViewFault | undefined
 
-  constructor({ siteId, seed = createTableSeed(), entriesAreProven = false }: SiteViewOptions) {
+  constructor({ siteId, seed = createTableSeed(), entriesAreProven = false, state }: SiteViewOptions) {
     this.siteId = siteId
     this.#seed = seed
     this.#entriesAreProven = entriesAreProven
-    this.#proven = new SiteState(seed, { epoch: '', seq: 0, hash: GENESIS_HASH })
+    this.#proven = state ?? new SiteState(seed, { epoch: '', seq: 0, hash: GENESIS_HASH })
+    this.#hasProof = state !== undefined
   }
 
   /**

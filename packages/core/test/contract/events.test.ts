@@ -72,7 +72,11 @@ const issuerLine = {
   compromised: [{ key_id: 'key-9', key: null, at: AT }],
 }
 const lines: Json[] = [
-  { type: 'head', ...head },
+  { type: 'head', ...head, seq: 5, base: { seq: 3, hash: HASH } },
+  { type: 'page', from_seq: 1, to_seq: 1, lines: 1, sha256: HASH },
+  { type: 'users', since: AT, ids: [PPID, PPID], ms: [0, 1] },
+  { type: 'credentials', since: AT, ids: [CREDENTIAL_ID], ms: [0] },
+  { type: 'tokens', since: AT, ids: [HASH], ms: [1500] },
   {
     type: 'epoch',
     site_id: SITE,

@@ -434,7 +434,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       holder_thumbprints: [],
     },
   ],
-  snapshot: [{ type: 'head', ...head }],
+  snapshot: [{ type: 'head', ...head, base: { seq: 0, hash: '0'.repeat(64) } }],
   feed: [{ ...head, kid: 'feed-1', signature: 'A'.repeat(86) }],
   propagation_receipt: [{ epoch: EPOCH, seq: 42, ...propagation }],
   create_site: [site],

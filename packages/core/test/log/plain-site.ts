@@ -162,7 +162,16 @@ export class PlainSite {
   }
 
   snapshotHead(seq: number, hash = GENESIS): SnapshotHead {
-    return { type: 'head', site_id: SITE, epoch: EPOCH, seq, hash, as_of: at(1_000_000), max_age_seconds: 60 }
+    return {
+      type: 'head',
+      site_id: SITE,
+      epoch: EPOCH,
+      seq,
+      hash,
+      as_of: at(1_000_000),
+      max_age_seconds: 60,
+      base: { seq: 0, hash: GENESIS },
+    }
   }
 
   snapshotLines(): SnapshotLine[] {

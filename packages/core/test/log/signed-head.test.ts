@@ -30,6 +30,7 @@ const HEAD: SnapshotHead = {
   hash: token(7),
   as_of: at(0),
   max_age_seconds: 60,
+  base: { seq: 2, hash: token(2) },
 }
 const PROOF = { siteId: SITE, epoch: EPOCH, seq: 7, hash: token(7), asOfMs: msAt(0), maxAgeSeconds: 60 }
 const DIGEST = { lines: 3, sha256: token(3) }
@@ -114,7 +115,7 @@ describe('a heartbeat', () => {
 describe('the end of a snapshot', () => {
   test('is signed over its own first line and the canonical JSON of head and digest', () => {
     expect(snapshotText(HEAD, token(3))).toBe(
-      `countersign-snapshot\n{"head":{"as_of":"2026-11-14T12:00:00Z","epoch":"0123456789abcdef","hash":"${token(7)}","max_age_seconds":60,"seq":7,"site_id":"shop.example","type":"head"},"sha256":"${token(3)}"}`,
+      `countersign-snapshot\n{"head":{"as_of":"2026-11-14T12:00:00Z","base":{"hash":"${token(2)}","seq":2},"epoch":"0123456789abcdef","hash":"${token(7)}","max_age_seconds":60,"seq":7,"site_id":"shop.example","type":"head"},"sha256":"${token(3)}"}`,
     )
   })
 
@@ -128,6 +129,11 @@ describe('the end of a snapshot', () => {
     const end = await signSnapshot(HEAD, DIGEST, 'feed-1', key)
     expect(await checkSnapshot({ ...HEAD, seq: 8 }, end, DIGEST, key.publicKey)).toBeUndefined()
     expect(await checkSnapshot({ ...HEAD, max_age_seconds: 61 }, end, DIGEST, key.publicKey)).toBeUndefined()
+    for (const base of [
+      { seq: 1, hash: token(2) },
+      { seq: 2, hash: token(1) },
+    ])
+      expect(await checkSnapshot({ ...HEAD, base }, end, DIGEST, key.publicKey)).toBeUndefined()
     expect(await checkSnapshot({ ...HEAD, as_of: at(1) }, end, DIGEST, key.publicKey)).toBeUndefined()
     expect(await checkSnapshot(HEAD, end, { ...DIGEST, sha256: token(4) }, key.publicKey)).toBeUndefined()
     expect(

@@ -37,6 +37,7 @@ const HEAD: SnapshotHead = {
   hash: token(7),
   as_of: at(0),
   max_age_seconds: 60,
+  base: { seq: 3, hash: token(3) },
 }
 const SITE_LINE = {
   type: 'site',
@@ -75,6 +76,10 @@ const GOOD_LINES = [
   },
   { type: 'credential', credential_id: credential(1), revoked_at: at(1) },
   { type: 'token', token_sha256: token(1), revoked_at: at(1) },
+  { type: 'page', from_seq: 1, to_seq: 7, lines: 0, sha256: token(8) },
+  { type: 'users', since: at(1), ids: [user(1), user(1)], ms: [0, 1] },
+  { type: 'credentials', since: at(1), ids: [credential(1)], ms: [1] },
+  { type: 'tokens', since: at(1), ids: [token(1)], ms: [1] },
   { type: 'end', lines: 9, sha256: token(9), kid: 'feed-1', signature: 'A'.repeat(86) },
 ] as const
 
@@ -140,7 +145,7 @@ describe('parseSnapshotLine', () => {
   })
 
   test('never throws, for any input', () => {
-    const types = fc.constantFrom('head', 'epoch', 'site', 'issuer', 'user', 'credential', 'token', 'end')
+    const types = fc.constantFrom(...GOOD_LINES.map(({ type }) => type))
     fc.assert(
       fc.property(fc.anything(), types, fc.dictionary(fc.string(), fc.anything()), (value, type, members) => {
         parseSnapshotLine(value)

@@ -14,6 +14,7 @@ import {
   createLog,
   createView,
   EPOCH,
+  GENESIS,
   issuer,
   issuerState,
   type Saying,
@@ -34,6 +35,7 @@ function loadedFrom(view: SiteView): SiteView {
     ...view.head,
     as_of: at(100),
     max_age_seconds: 60,
+    base: { seq: 0, hash: GENESIS },
   }
   const loaded = new SiteView({ siteId: SITE, entriesAreProven: true })
   const loading = loaded.beginLoad(head)

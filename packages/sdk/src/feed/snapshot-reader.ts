@@ -71,7 +71,12 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
     if (++lines > limits.lines) throw tooLarge()
     if (text.length > LINE_BYTES_MAX) throw unreadable()
     const line = parseSnapshotLine(JSON.parse(text))
-    if (line === undefined || line.type === 'end' || (line.type === 'head') !== (load === undefined))
+    if (
+      line === undefined ||
+      line.type === 'end' ||
+      line.type === 'page' ||
+      (line.type === 'head') !== (load === undefined)
+    )
       throw unreadable()
     if (line.type === 'head') {
       head = line

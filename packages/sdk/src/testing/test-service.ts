@@ -5,6 +5,7 @@ import {
   type EpochLine,
   type EpochStatement,
   formatTime,
+  GENESIS_HASH,
   type JsonObject,
   type SiteId,
   type SnapshotHead,
@@ -123,6 +124,7 @@ export function createTestService(options: TestServiceOptions): TestService {
       hash,
       as_of,
       max_age_seconds: maxAgeSeconds,
+      base: { seq: keptFromSeq, hash: log.entries[keptFromSeq - 1]?.hash ?? GENESIS_HASH },
     }
     const signed = await Promise.all(
       epochs

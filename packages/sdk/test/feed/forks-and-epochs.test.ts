@@ -4,6 +4,7 @@ import {
   type EpochStatement,
   type EpochStatementFields,
   formatTime,
+  GENESIS_HASH,
   generatePrivateKey,
   type Ppid,
   sha256Hex,
@@ -303,6 +304,7 @@ async function snapshotWith(statement: EpochStatement, { log, clock, feedKey }: 
     ...log.head,
     as_of: formatTime(clock.nowMs),
     max_age_seconds: 60,
+    base: { seq: 0, hash: GENESIS_HASH },
   } as const
   const lines = [head, { type: 'epoch', ...statement }, ...log.lines()]
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('')

@@ -1,5 +1,6 @@
 import {
   formatTime,
+  GENESIS_HASH,
   generatePrivateKey,
   type Heartbeat,
   type HeartbeatFields,
@@ -67,7 +68,7 @@ const changedEntry = (change: (entry: Record<string, unknown>) => unknown) => (t
 /** The first line of a snapshot of the log as it is now. */
 const headLine = () => {
   const as_of = formatTime(site.clock.nowMs)
-  return `${JSON.stringify({ type: 'head', site_id: site.siteId, ...site.log.head, as_of, max_age_seconds: 60 })}\n`
+  return `${JSON.stringify({ type: 'head', site_id: site.siteId, ...site.log.head, as_of, max_age_seconds: 60, base: { seq: 0, hash: GENESIS_HASH } })}\n`
 }
 
 describe('what cannot be the log', () => {

@@ -17,6 +17,7 @@ const HEAD = {
   hash: 'ab'.repeat(32),
   as_of: '2026-11-14T12:00:00Z',
   max_age_seconds: 60,
+  base: { seq: 0, hash: '0'.repeat(64) },
 } as unknown as SnapshotHead
 const LINES = [
   {

@@ -53,6 +53,7 @@ export function createSnapshot(order: SnapshotOrder): AsyncIterable<Uint8Array> 
     hash,
     as_of: formatTime(order.asOfMs),
     max_age_seconds,
+    base: { seq: 0, hash: GENESIS_HASH },
   }
   return pieces(order, first, toStateLines(order.view))
 }

@@ -4,6 +4,7 @@ import {
   checkSnapshot,
   type EpochLine,
   formatTime,
+  GENESIS_HASH,
   generatePrivateKey,
   parseMultikey,
   parseSnapshotLine,
@@ -42,7 +43,7 @@ async function load(node: FeedNode, siteId: SiteId, text: string): Promise<SiteV
   const view = new SiteView({ siteId })
   const loading = view.beginLoad(head)
   for (const line of rest) {
-    if (line === undefined || line.type === 'head' || line.type === 'end')
+    if (line === undefined || line.type === 'head' || line.type === 'page' || line.type === 'end')
       throw new Error('a line cannot be read')
     if (line.type !== 'epoch') loading.add(line)
   }
@@ -196,6 +197,7 @@ onEachStore('the snapshot', (home) => {
     expect(head).toEqual({
       type: 'head',
       max_age_seconds: 60,
+      base: { seq: 0, hash: GENESIS_HASH },
       site_id: site.siteId,
       ...viewOf(node, site.siteId).head,
     })
