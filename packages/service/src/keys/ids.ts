@@ -62,7 +62,7 @@ function parsePairwiseSecret(text: string): Buffer {
  * Five bits at a time from the left. Zeros fill the last character, as in RFC 4648 §6, or precede a
  * UUID, as in ULIDs.
  */
-function base32(bytes: Uint8Array): string {
+export function base32(bytes: Uint8Array): string {
   // 128 bits are 26 characters with two bits left; these come first, so that the text sorts like
   // the number.
   let bits = bytes.length === 16 ? 2 : 0
