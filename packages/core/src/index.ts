@@ -162,7 +162,7 @@ export {
   type TokensLine,
   type UsersLine,
 } from './log/packs.ts'
-export { type PackedPage, PagePacker, readPageLines } from './log/page.ts'
+export { isRevocationLine, type PackedPage, PagePacker, readPageLines } from './log/page.ts'
 export type { LogHead, LogPosition, Revocation } from './log/position.ts'
 export { beginRestore, type RestoreOptions, type ViewRestore } from './log/restore-view.ts'
 export { type EntryContent, toRevocationLine } from './log/revocation-line.ts'

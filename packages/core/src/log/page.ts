@@ -130,7 +130,8 @@ export function readPageLines(text: string, add: (line: RevocationLine) => void)
   return lines
 }
 
-function isRevocationLine(
+/** Whether a page can contain this line. */
+export function isRevocationLine(
   line: Exclude<ReturnType<typeof parseSnapshotLine>, undefined>,
 ): line is RevocationLine {
   switch (line.type) {

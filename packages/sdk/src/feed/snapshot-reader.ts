@@ -1,14 +1,7 @@
-import {
-  createSha256,
-  EPOCH_STATEMENTS_MAX,
-  type EpochStatement,
-  parseSnapshotLine,
-  type SnapshotEnd,
-  type SnapshotHead,
-  type SnapshotLine,
-} from '@countersign/core'
+import type { EpochStatement, SnapshotEnd, SnapshotHead, SnapshotLine } from '@countersign/core'
+import { parseSnapshotLine } from '@countersign/core'
 import { joinBytes } from '../shared/bounded-body.ts'
-import { LogCorrupted } from './log-corrupted.ts'
+import { SNAPSHOT_LIMITS, SnapshotContent, tooLarge, unreadable } from './snapshot-content.ts'
 
 /**
  * A complete snapshot. It must not be used before `checkSnapshot` has compared its signed end with
@@ -22,6 +15,7 @@ export interface ReadSnapshot<Load> {
    */
   readonly epochs: readonly EpochStatement[]
   readonly end: SnapshotEnd
+  /** What the signed end covers. The digest of each page has been compared with its lines. */
   readonly received: { readonly lines: number; readonly sha256: string }
   readonly load: Load
 }
@@ -30,74 +24,22 @@ const NEWLINE = 10
 const LINE_BYTES_MAX = 1_048_576
 /** More chunks of one line than this are joined, because each has an overhead in memory. */
 const PIECES_MAX = 1024
-/**
- * The limits of a snapshot. Only its last line is signed, so a relay may have written everything
- * before it. A guard supports 10 million revocations. An issuer takes more time and memory than a
- * revocation.
- */
-const SNAPSHOT_LIMITS = {
-  lines: 20_000_000,
-  bytes: 4_294_967_296,
-  issuerLines: 100_000,
-  issuerBytes: 67_108_864,
-}
 
 /**
- * Reads a snapshot line by line and passes each line to `load` at once, so that it keeps no more
- * than a line in memory. Throws a SyntaxError for anything but a whole snapshot, and a LogCorrupted
- * for one that is too large: then `load` must be discarded.
+ * Reads a snapshot and passes each line to `load` at once, so that it keeps no more than a few
+ * lines in memory. Throws a SyntaxError for anything but a whole snapshot, and a LogCorrupted for
+ * one that is too large or has a page with another digest: then `load` must be discarded.
  */
 export async function readSnapshot<Load extends { add(line: SnapshotLine): void }>(
   chunks: AsyncIterable<Uint8Array>,
   begin: (head: SnapshotHead) => Load,
   limits = SNAPSHOT_LIMITS,
 ): Promise<ReadSnapshot<Load>> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  const sha256 = createSha256()
-  let lines = 0
-  let head: SnapshotHead | undefined
-  let load: Load | undefined
-  const epochs: EpochStatement[] = []
-  let hasState = false
-  let hasSite = false
+  const content = new SnapshotContent(begin, limits)
   let byteCount = 0
-  let issuerLines = 0
-  let issuerBytes = 0
-  /** The bytes since the last complete line but one: the last line is not part of the digest. */
+  /** The bytes since the last complete line but one: the last line is not part of the content. */
   let tail: Uint8Array[] = []
   let tailBytes = 0
-
-  const take = (text: string) => {
-    if (++lines > limits.lines) throw tooLarge()
-    if (text.length > LINE_BYTES_MAX) throw unreadable()
-    const line = parseSnapshotLine(JSON.parse(text))
-    if (
-      line === undefined ||
-      line.type === 'end' ||
-      line.type === 'page' ||
-      (line.type === 'head') !== (load === undefined)
-    )
-      throw unreadable()
-    if (line.type === 'head') {
-      head = line
-      load = begin(line)
-    } else if (line.type === 'epoch') {
-      if (hasState || epochs.length >= EPOCH_STATEMENTS_MAX) throw unreadable()
-      const { type: _, ...statement } = line
-      epochs.push(statement)
-    } else {
-      if (line.type === 'issuer') {
-        issuerBytes += text.length
-        if (++issuerLines > limits.issuerLines || issuerBytes > limits.issuerBytes) throw tooLarge()
-      }
-      if (line.type === 'site') {
-        if (hasSite) throw unreadable()
-        hasSite = true
-      }
-      hasState = true
-      load?.add(line)
-    }
-  }
 
   for await (const chunk of chunks) {
     byteCount += chunk.length
@@ -111,24 +53,11 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
     if (bytes !== undefined) tail = [bytes.subarray(cut)]
     tailBytes -= cut
     if (tailBytes > LINE_BYTES_MAX) throw unreadable()
-    if (bytes === undefined || cut === 0) continue
-    const whole = bytes.subarray(0, cut)
-    sha256.update(whole)
-    for (const line of decoder.decode(whole.subarray(0, -1)).split('\n')) take(line)
+    if (bytes !== undefined && cut > 0) await content.read(bytes.subarray(0, cut))
   }
 
-  const end = parseSnapshotLine(JSON.parse(decoder.decode(joinBytes(tail, tailBytes))))
-  if (end?.type !== 'end' || head === undefined || load === undefined) throw unreadable()
-  return { head, epochs, end, received: { lines, sha256: await sha256.hex() }, load }
-}
-
-function unreadable(): SyntaxError {
-  return new SyntaxError('The snapshot has a line that cannot be read, or no end.')
-}
-
-function tooLarge(): LogCorrupted {
-  return new LogCorrupted(
-    'snapshot_too_large',
-    'The snapshot is larger than a guard reads. Check what is between the guard and the service.',
-  )
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(joinBytes(tail, tailBytes))
+  const end = parseSnapshotLine(JSON.parse(text))
+  if (end?.type !== 'end') throw unreadable()
+  return { ...(await content.finish()), end }
 }

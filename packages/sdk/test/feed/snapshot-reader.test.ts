@@ -149,17 +149,17 @@ describe('a snapshot that never ends', () => {
     compromised: [],
   }
   const issuerChars = JSON.stringify(issuerLine).length
-  const roomy = { lines: 100, bytes: 100_000, issuerLines: 100, issuerBytes: 100_000 }
+  const roomy = { records: 100, bytes: 100_000, issuerLines: 100, issuerBytes: 100_000 }
   const tooLarge = expect.objectContaining({ code: 'snapshot_too_large', needsOperator: true })
 
   test.each([
-    ['lines', LINES.length + 1, []],
+    ['records', LINES.length + 1, []],
     ['issuerLines', 2, [issuerLine, issuerLine]],
     ['issuerBytes', 2 * issuerChars, [issuerLine, issuerLine]],
   ] as const)(
     'is given up at the limit of %s, and one of just that size is read',
     async (limit, size, more) => {
-      const lines = limit === 'lines' ? LINES : [LINES[0], ...more]
+      const lines = limit === 'records' ? LINES : [LINES[0], ...more]
       const end = new TextDecoder().decode(whole).trimEnd().split('\n').at(-1)
       const { load } = await readWithin({ ...roomy, [limit]: size }, text(HEAD, ...lines, end))
       expect(load.added).toHaveLength(lines.length)
@@ -178,7 +178,7 @@ describe('a snapshot that never ends', () => {
     }
     const load = { add: () => undefined }
     await expect(
-      readSnapshot(endless(), () => load, { ...roomy, lines: 1e9, bytes: 10_000 }),
+      readSnapshot(endless(), () => load, { ...roomy, records: 1e9, bytes: 10_000 }),
     ).rejects.toEqual(tooLarge)
     expect(asked).toBeLessThan(200)
   })
