@@ -16,6 +16,12 @@ export async function loadPropagation(
   seq: number,
 ): Promise<{ readonly entry: EntryPosition; readonly receipt: Receipt }> {
   const [found] = await store.siteEntriesAfter(siteId, seq - 1, 1)
+  const base = found?.seq === seq ? undefined : await store.siteBase(siteId)
+  if (base !== undefined && seq <= base.seq)
+    throw new Problem(
+      'not_found',
+      'The log of this site no longer has this entry: it is older than the time for which entries are kept.',
+    )
   if (found?.seq !== seq)
     throw new Problem(
       'not_found',

@@ -26,7 +26,7 @@ export interface HeadComparison {
 /** How many epochs are searched for the one that a head belongs to. */
 const EPOCHS_MAX = 256
 
-type LogStore = Pick<Store, 'epoch' | 'siteEntriesAfter' | 'epochLinks'>
+type LogStore = Pick<Store, 'epoch' | 'siteEntriesAfter' | 'siteBase' | 'epochLinks'>
 
 /**
  * Compares signed heads, from outside the store, with the log. `findHead` gives the end of the log
@@ -50,16 +50,21 @@ export async function compareHeads(
   return { lost, leftBehind }
 }
 
-/** Whether the log has this very entry. Asks the store unless it is the head that is known here. */
+/**
+ * Whether the log has this very entry. Asks the store unless it is the head that is known here. An
+ * entry before the base is no longer kept, and the log has grown since.
+ */
 export async function hasHead(
-  store: Pick<Store, 'siteEntriesAfter'>,
+  store: Pick<Store, 'siteEntriesAfter' | 'siteBase'>,
   { site_id, seq, hash }: Heartbeat,
   findHead: (siteId: SiteId) => LogHead | undefined,
 ): Promise<boolean> {
   const known = findHead(site_id)
   if (known?.seq === seq) return known.hash === hash
   const [entry] = await store.siteEntriesAfter(site_id, seq - 1, 1)
-  return entry?.seq === seq && entry.hash === hash
+  if (entry?.seq === seq) return entry.hash === hash
+  const base = await store.siteBase(site_id)
+  return base !== undefined && (seq === base.seq ? hash === base.hash : seq < base.seq)
 }
 
 /** Splits heads of earlier epochs: entries that this log did not continue, and unknown epochs. */

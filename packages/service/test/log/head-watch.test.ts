@@ -14,6 +14,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { readHeadFile, toHeadLine, writeHeadFile } from '../../src/log/head-file.ts'
 import { HeadWatch } from '../../src/log/head-watch.ts'
 import { LiveViews } from '../../src/log/live-views.ts'
+import type { SiteBase } from '../../src/store/operations/cut-log.ts'
 import type { EpochLink } from '../../src/store/operations/log.ts'
 import { ClockDouble, EPOCH, LogDouble, quiet } from './log-double.ts'
 
@@ -46,6 +47,10 @@ class Log extends LogDouble {
     return this.entries
       .flatMap(({ entry }) => (entry.site_id === siteId && entry.seq > seq ? [entry] : []))
       .slice(0, limit)
+  }
+  base: SiteBase | undefined
+  async siteBase() {
+    return this.base
   }
   async epochLinks() {
     return this.links

@@ -71,6 +71,7 @@ export class LogDouble {
     if (this.isDown) throw new StoreUnavailable('down')
     return {
       entries: this.entries.slice(Math.max(0, position), Math.max(0, position) + limit),
+      basePosition: 0,
       end: this.end,
     }
   }

@@ -3,6 +3,7 @@ import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'
 import * as checkpoints from './checkpoints.ts'
 import * as credentials from './credentials.ts'
+import * as cutLog from './cut-log.ts'
 import * as cutOffs from './cut-offs.ts'
 import * as deliveries from './deliveries.ts'
 import * as derived from './derived.ts'
@@ -39,6 +40,7 @@ const portOperations = {
   ...audit,
   ...checkpoints,
   ...credentials,
+  ...cutLog,
   ...cutOffs,
   ...deliveries,
   ...derived,

@@ -4,6 +4,8 @@ import { json, number, optionalJson, optionalNumber, optionalText, text, toSiteI
 import type { Page } from '../page.ts'
 import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
+import { siteBase } from './cut-log.ts'
+import { formerEpochs } from './shared/former-epochs.ts'
 import { toEntry } from './shared/log-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 import type { KeptSecret } from './webhooks.ts'
@@ -269,13 +271,7 @@ function* planDeliveries({ webhookId, nowMs }: WebhookTurn, state: WebhookState)
   const { siteId, kinds } = state
   const room = Math.min(WAITING_MAX - state.waiting, PLANNED_MAX)
   if (room <= 0) return
-  const news = yield* rows(
-    `SELECT e.epoch, e.seq, e.kind FROM log JOIN entries e ON e.epoch = log.epoch
-     WHERE log.one = 1 AND e.site_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`,
-    siteId,
-    state.cursorSeq,
-    room,
-  )
+  const news = yield* findNews(webhookId, state, room, nowMs)
   const last = news.at(-1)
   if (last === undefined) return
   state.cursorSeq = number(last, 'seq')
@@ -299,6 +295,69 @@ function* planDeliveries({ webhookId, nowMs }: WebhookTurn, state: WebhookState)
     ...values,
   )
   state.waiting += wanted.length
+}
+
+/**
+ * The next entries of the log for a webhook. Those before the base are in a former epoch, if a new
+ * epoch began since. Entries that are no longer kept cannot be delivered: the cursor moves over
+ * them, and an audit row says so.
+ */
+function* findNews(
+  webhookId: string,
+  state: WebhookState,
+  limit: number,
+  nowMs: number,
+): Transaction<readonly Row[]> {
+  const { siteId } = state
+  const base = yield* siteBase(siteId)
+  if (base !== undefined && state.cursorSeq < base.seq) {
+    const former = yield* findFormer(siteId, state.cursorSeq, base.seq, limit)
+    const next = former[0] === undefined ? base.seq + 1 : number(former[0], 'seq')
+    if (next > state.cursorSeq + 1) {
+      yield* recordAudit({
+        siteId,
+        action: 'webhook.skip',
+        target: webhookId,
+        reason: 'the log no longer has these entries',
+        detail: { from_seq: state.cursorSeq + 1, to_seq: next - 1 },
+        context: { actor: 'system', atMs: nowMs },
+      })
+      state.cursorSeq = next - 1
+    }
+    if (former.length > 0) return former
+  }
+  return yield* rows(
+    `SELECT e.epoch, e.seq, e.kind FROM log JOIN entries e ON e.epoch = log.epoch
+     WHERE log.one = 1 AND e.site_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`,
+    siteId,
+    state.cursorSeq,
+    limit,
+  )
+}
+
+/** Entries of former epochs that the current one continues, each seq once. */
+function* findFormer(
+  siteId: SiteId,
+  cursorSeq: number,
+  baseSeq: number,
+  limit: number,
+): Transaction<readonly Row[]> {
+  const bySeq = new Map<number, Row>()
+  for (const epoch of yield* formerEpochs()) {
+    const found = yield* rows(
+      'SELECT epoch, seq, kind FROM entries WHERE epoch = $1 AND site_id = $2 AND seq > $3 AND seq <= $4 ORDER BY seq LIMIT $5',
+      epoch,
+      siteId,
+      cursorSeq,
+      baseSeq,
+      limit,
+    )
+    for (const each of found) bySeq.set(number(each, 'seq'), each)
+  }
+  // Several epochs may have the same entry. Only those without a gap are sure to be complete.
+  const all = [...bySeq.values()].sort((a, b) => number(a, 'seq') - number(b, 'seq')).slice(0, limit)
+  const first = all[0] === undefined ? 0 : number(all[0], 'seq')
+  return all.filter((each, i) => number(each, 'seq') === first + i)
 }
 
 /**

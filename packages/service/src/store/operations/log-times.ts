@@ -16,17 +16,22 @@ export function* recordLogTime(epoch: string, position: number, atMs: number): T
 }
 
 /**
- * The position of an entry and a recorded time by which it had been committed. Undefined when no
- * time has been recorded since.
+ * The position of an entry and a recorded time by which it had been committed; for an entry that is
+ * no longer kept, the position of the base. Undefined when no time has been recorded since.
  */
 export const committedBy = readLog(function* (
   epoch: string,
   siteId: SiteId,
   seq: number,
 ): Transaction<{ readonly position: number; readonly atMs: number } | undefined> {
+  // An entry that was removed was committed before the base.
   const found = yield* row(
-    `SELECT e.position, t.at FROM entries e JOIN log_times t ON t.epoch = e.epoch AND t.position >= e.position
-     WHERE e.epoch = $1 AND e.site_id = $2 AND e.seq = $3 ORDER BY t.position LIMIT 1`,
+    `SELECT at.position, t.at FROM (
+         SELECT position FROM entries WHERE epoch = $1 AND site_id = $2 AND seq = $3
+         UNION ALL
+         SELECT c.base_position FROM checkpoint c JOIN checkpoint_sites s ON s.site_id = $2 AND s.base_seq >= $3 WHERE c.one = 1 AND c.epoch = $1
+       ) at JOIN log_times t ON t.epoch = $1 AND t.position >= at.position
+     ORDER BY t.position LIMIT 1`,
     epoch,
     siteId,
     seq,

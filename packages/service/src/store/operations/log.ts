@@ -28,6 +28,8 @@ export interface LoggedEntry {
 /** Entries of all sites, and where the log ended when they were read. */
 export interface LogPage {
   readonly entries: readonly LoggedEntry[]
+  /** Entries up to here are ignored, and may have been removed. 0 before the first removal. */
+  readonly basePosition: number
   readonly end: LogEnd
 }
 
@@ -52,7 +54,14 @@ export interface EntryRecord {
 }
 
 /**
- * Entries of all sites after `position`, in order, and the end of the log at the same moment.
+ * The base of the log in the epoch `$1`. Its MAC is not checked here: a wrong base hides entries,
+ * and readers find that entries are missing.
+ */
+const BASE_POSITION = `COALESCE((SELECT base_position FROM checkpoint WHERE one = 1 AND epoch = $1), 0)`
+
+/**
+ * Entries of all sites after `position` and the base, in order, and the end of the log at the same
+ * moment.
  * Throws a `LogCorrupted` for a row that is no entry, and a `RowForged` for an end with a wrong
  * MAC.
  */
@@ -63,8 +72,9 @@ export const entriesAfter = readLog(function* (
 ): Transaction<LogPage> {
   const found = yield* rows(
     `SELECT log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest,
-       log.keys_deleted AS log_keys_deleted, log.mac AS log_mac, e.* FROM log
-       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3) e ON e.epoch = log.epoch
+       log.keys_deleted AS log_keys_deleted, log.mac AS log_mac, ${BASE_POSITION} AS base_position, e.* FROM log
+       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND position > ${laterOf('$2', BASE_POSITION)} ORDER BY position LIMIT $3) e
+         ON e.epoch = log.epoch
      WHERE log.one = 1 ORDER BY e.position`,
     epoch,
     position,
@@ -74,6 +84,7 @@ export const entriesAfter = readLog(function* (
   const end = yield* requireIntact('log', toLogRow(found[0] ?? {}))
   return {
     entries: entries.map((row) => ({ position: number(row, 'position'), entry: toEntry(row) })),
+    basePosition: number(found[0] ?? {}, 'base_position'),
     end: {
       position: number(end, 'position'),
       digest: text(end, 'digest'),
@@ -82,7 +93,7 @@ export const entriesAfter = readLog(function* (
   }
 })
 
-/** Entries of one site after `seq`, in order. */
+/** Entries of one site after `seq` and the base, in order. */
 export const siteEntriesAfter = readLog(function* (
   epoch: string,
   siteId: SiteId,
@@ -108,8 +119,13 @@ export const siteRecordsAfter = readLog(function* (
 
 function siteRowsSql(columns: string): string {
   return `SELECT log.epoch AS log_epoch, ${columns} FROM log
-       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND site_id = $4 AND seq > $2 ORDER BY seq LIMIT $3) e ON e.epoch = log.epoch
+       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND site_id = $4 AND seq > $2 AND position > ${BASE_POSITION} ORDER BY seq LIMIT $3) e
+         ON e.epoch = log.epoch
      WHERE log.one = 1 ORDER BY e.seq`
+}
+
+function laterOf(one: string, other: string): string {
+  return `(SELECT CASE WHEN ${one} > ${other} THEN ${one} ELSE ${other} END)`
 }
 
 export const logPosition = readLog(function* (epoch: string): Transaction<number> {

@@ -1,8 +1,13 @@
 import type { SiteId } from '@countersign/core'
-import { number, optionalNumber, text, toSiteId } from '../../columns.ts'
+import { json, number, optionalNumber, text, toSiteId } from '../../columns.ts'
 import { RowForged } from '../../errors.ts'
 import { KIND_STATES_ROW } from '../../migrations/0014-cut-offs.ts'
 import { type Row, reportForged, row, type Transaction } from '../../transaction.ts'
+
+/** The part of the state of a site in a checkpoint that is read here: see `CheckpointState`. */
+interface LastSeqs {
+  readonly last_seqs: Readonly<Record<string, number>>
+}
 
 /**
  * The seq of the last entry about an issuer, or about the settings of the site itself; 0 when there
@@ -23,7 +28,17 @@ function* lastEntryAbout(siteId: SiteId, issuer?: string): Transaction<number> {
     siteId,
     issuer === undefined ? 'site.changed' : `"issuer":${JSON.stringify(issuer)}`,
   )
-  return (found && optionalNumber(found, 'seq')) ?? 0
+  return Math.max((found && optionalNumber(found, 'seq')) ?? 0, yield* lastSeqInCheckpoint(siteId, issuer))
+}
+
+/** Of entries up to the checkpoint, which may have been removed. */
+function* lastSeqInCheckpoint(siteId: SiteId, issuer = ''): Transaction<number> {
+  const site = yield* row(
+    `SELECT s.state FROM checkpoint_sites s JOIN checkpoint c ON c.one = 1 JOIN log ON log.one = 1 AND log.epoch = c.epoch
+     WHERE s.site_id = $1`,
+    siteId,
+  )
+  return (site && json<LastSeqs>(site, 'state').last_seqs[issuer]) ?? 0
 }
 
 /**

@@ -1,0 +1,154 @@
+import type { SiteId } from '@countersign/core'
+import { number, text } from '../columns.ts'
+import { exec, lock, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { type Checkpoint, type CheckpointSite, checkpoint, replaceCheckpoint } from './checkpoints.ts'
+import { formerEpochs } from './shared/former-epochs.ts'
+import { requireIntact } from './shared/mac-rows.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+/** The base of a site: its entries up to there may have been removed. */
+export interface SiteBase {
+  readonly seq: number
+  readonly hash: string
+}
+
+/**
+ * The base of a site in this epoch; undefined when there is none. Its row has no MAC, so this can
+ * only say that an entry is no longer expected.
+ */
+export const siteBase = read(function* (siteId: SiteId): Transaction<SiteBase | undefined> {
+  const found = yield* row(
+    `SELECT s.base_seq, s.base_hash FROM checkpoint_sites s
+       JOIN checkpoint c ON c.one = 1 JOIN log ON log.one = 1 AND log.epoch = c.epoch
+       JOIN heads h ON h.site_id = s.site_id AND h.seq >= s.base_seq
+     WHERE s.site_id = $1 AND s.base_seq > 0`,
+    siteId,
+  )
+  return found && { seq: number(found, 'base_seq'), hash: text(found, 'base_hash') }
+})
+
+/**
+ * Moves the base of the log forward: `next` is `current` with a later base, and `sites` are the
+ * rows whose base differs. From then on every reader ignores the entries up to the base. False, and
+ * nothing is written, when the checkpoint is no longer `current`.
+ */
+export function* moveBase(
+  current: Checkpoint,
+  next: Checkpoint,
+  sites: readonly CheckpointSite[],
+  context: AuditContext,
+): Transaction<boolean> {
+  yield* lock('checkpoint')
+  const log = yield* row('SELECT * FROM log WHERE one = 1')
+  if (log === undefined) return false
+  yield* requireIntact('log', log)
+  const isForward = next.basePosition > current.basePosition && next.basePosition <= next.position
+  // The last entry always stays: nodes compare it whenever they read the log.
+  if (!isForward || next.basePosition >= number(log, 'position'))
+    throw new TypeError(`the base of the log cannot move to ${next.basePosition}`)
+  if (!(yield* replaceCheckpoint(current, next, { sites }))) return false
+  yield* recordAudit({
+    siteId: null,
+    action: 'log.cut',
+    target: next.epoch,
+    detail: { from: current.basePosition, to: next.basePosition },
+    context,
+  })
+  return true
+}
+
+/**
+ * Removes a batch of entries up to the base, and returns their number. Throws a `RowForged` for a
+ * checkpoint with a wrong MAC, before anything is removed.
+ */
+export function* removeCutEntries(limit: number): Transaction<number> {
+  yield* lock('checkpoint')
+  const current = yield* checkpoint()
+  if (current === undefined || current.basePosition === 0) return 0
+  return yield* removeEntries(current.epoch, current.basePosition, limit)
+}
+
+/** How long the entries of a former epoch are kept: deliveries to webhooks may refer to them. */
+const FORMER_EPOCHS_KEPT_MS = 30 * 86_400_000
+
+/**
+ * Removes a batch of entries of epochs that ended 30 days ago, and returns their number. The
+ * current epoch has their content: in its pages, or as entries of its own.
+ */
+export function* removeFormerEntries(nowMs: number, limit: number): Transaction<number> {
+  yield* lock('checkpoint')
+  const log = yield* row('SELECT * FROM log WHERE one = 1')
+  if (log === undefined) return 0
+  yield* requireIntact('log', log)
+  let removed = 0
+  for (const epoch of yield* formerEpochs()) {
+    if (removed >= limit) break
+    const endedAtMs = yield* findEnd(epoch, text(log, 'epoch'))
+    if (endedAtMs !== undefined && endedAtMs <= nowMs - FORMER_EPOCHS_KEPT_MS)
+      removed += yield* removeEntries(epoch, Number.MAX_SAFE_INTEGER, limit - removed)
+  }
+  return removed
+}
+
+/** When the epoch that followed this one began; if that is not known, when the current one did. */
+function* findEnd(epoch: string, current: string): Transaction<number | undefined> {
+  for (const [column, name] of [
+    ['previous_epoch', epoch],
+    ['epoch', current],
+  ] as const) {
+    const link = yield* row(`SELECT * FROM epochs WHERE ${column} = $1 ORDER BY at DESC LIMIT 1`, name)
+    if (link !== undefined) return number(yield* requireIntact('epochs', link), 'at')
+  }
+  return undefined
+}
+
+function* removeEntries(epoch: string, position: number, limit: number): Transaction<number> {
+  const found = yield* row(
+    `SELECT COUNT(*) AS count, MAX(position) AS last FROM
+       (SELECT position FROM entries WHERE epoch = $1 AND position <= $2 ORDER BY position LIMIT $3) e`,
+    epoch,
+    position,
+    limit,
+  )
+  const count = found === undefined ? 0 : number(found, 'count')
+  if (found === undefined || count === 0) return 0
+  yield* exec('DELETE FROM entries WHERE epoch = $1 AND position <= $2', epoch, number(found, 'last'))
+  return count
+}
+
+/** How many rows are derived from revocations that can no longer matter. */
+export const countOldRevocations = read(function* (beforeMs: number): Transaction<number> {
+  const found = yield* row(
+    `SELECT (SELECT COUNT(*) FROM credential_revocations WHERE ${OLD_CREDENTIAL}) + (SELECT COUNT(*) FROM users WHERE ${OLD_USER}) AS count`,
+    beforeMs,
+  )
+  return found === undefined ? 0 : number(found, 'count')
+})
+
+const BASE_POSITION = `(SELECT base_position FROM checkpoint WHERE one = 1)`
+const OLD_CREDENTIAL = `at < $1 AND position <= ${BASE_POSITION}`
+/** Reinstated, and everything that was signed before has expired. */
+const OLD_USER = `revoked = 0 AND cutoff < $1 AND revoked_at < $1 AND revoked_position <= ${BASE_POSITION} AND reinstated_position <= ${BASE_POSITION}`
+
+/**
+ * Removes a batch of rows that are derived from entries up to the base, of revocations before
+ * `beforeMs`, and returns their number.
+ */
+export function* removeOldRevocations(beforeMs: number, limit: number): Transaction<number> {
+  yield* checkpoint()
+  let removed = 0
+  for (const [table, key, isOld] of [
+    ['credential_revocations', 'credential_id', OLD_CREDENTIAL],
+    ['users', 'ppid', OLD_USER],
+  ] as const) {
+    const gone = yield* rows(
+      // The condition is repeated for a row that another transaction changes at this moment.
+      `DELETE FROM ${table} WHERE (site_id, ${key}) IN (SELECT site_id, ${key} FROM ${table} WHERE ${isOld} LIMIT $2) AND ${isOld} RETURNING 1 AS one`,
+      beforeMs,
+      limit,
+    )
+    removed += gone.length
+  }
+  return removed
+}
