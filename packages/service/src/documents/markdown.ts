@@ -43,7 +43,7 @@ function createRenderer(resolveLink: ResolveLink, headings: Heading[]): Override
       return html`<pre tabindex="0" role="group" aria-label="${language || 'text'}"><code>${text}</code></pre>\n`
         .markup
     },
-    codespan: ({ text }: Tokens.Codespan) => html`<code>${text}</code>`.markup,
+    codespan: ({ text }: Tokens.Codespan) => html`<code>${withLineBreaks(text)}</code>`.markup,
     table(this: Renderer, { header, rows }: Tokens.Table) {
       const cell = ({ tokens }: Tokens.TableCell) => this.parser.parseInline(tokens)
       const titles = header.map((title) =>
@@ -75,6 +75,23 @@ function createRenderer(resolveLink: ResolveLink, headings: Heading[]): Override
         : escapeText(token.text)
     },
   }
+}
+
+const NAME_CHARS_MAX = 14
+const NAME_JOINT = /(?<=[\w>}][/_=?.])(?=[\w<{])/
+const URL_JOINT = /(?<=[\w>}]\/)(?=[\w<{])/
+
+/**
+ * Text of one line. In tables, long names and URLs may break after a separator; options such as
+ * `--site` never break after their hyphens.
+ */
+function withLineBreaks(text: string): readonly Html[] {
+  return text.split(/(?<= )|(?= )/).map((word) => {
+    if (word.startsWith('-')) return html`<span class="option">${word}</span>`
+    const parts =
+      word.length > NAME_CHARS_MAX ? word.split(word.includes('://') ? URL_JOINT : NAME_JOINT) : [word]
+    return html`${parts.map((part, i) => (i === 0 ? html`${part}` : html`<wbr>${part}`))}`
+  })
 }
 
 /** Escapes everything but character references. */

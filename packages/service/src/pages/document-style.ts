@@ -40,7 +40,10 @@ pre code { overflow-wrap: normal; white-space: pre; }
 .scroll { overflow-x: auto; margin-block: .8rem; }
 table { border-collapse: collapse; font-size: .93rem; min-inline-size: 100%; }
 th, td { text-align: start; vertical-align: top; padding: .5rem .75rem .5rem 0; border-block-end: 1px solid var(--line); }
-td:not(:last-child) > code:only-child { overflow-wrap: normal; }
+td code, th code { overflow-wrap: break-word; }
+wbr { display: none; }
+td wbr, th wbr { display: inline; }
+.option { white-space: nowrap; }
 th { color: var(--quiet); font-weight: 600; }
 blockquote { margin: .8rem 0; padding-inline-start: 1rem; border-inline-start: 4px solid var(--line); color: var(--quiet); }
 img { display: block; max-inline-size: 100%; block-size: auto; margin-block: 1rem; border-radius: 10px; }
@@ -62,7 +65,10 @@ dd { margin: 0; min-inline-size: 0; }
 .sections a[aria-current] { background: var(--tint); color: var(--accent); font-weight: 600; }
 .contents { border-inline-start: 4px solid var(--tint); padding-inline-start: 1rem; margin-block: 1rem; }
 .contents ul { columns: 15rem; }
+.contents li { margin-block: 0 .4rem; }
 .contents p { margin: 0; font-weight: 600; font-size: .9rem; color: var(--quiet); }
+.sections + main { padding-block-start: 1.5rem; }
+@media (min-width: 40rem) { td:first-child > code:only-child wbr { display: none; } }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin-block-end: .5rem; } }
 @media (min-width: 62rem) {
   .beside { display: grid; grid-template: auto 1fr / 17rem minmax(0, 1fr); min-block-size: 100vh; }

@@ -18,6 +18,21 @@ describe('a document', () => {
       '<p><strong>a b</strong> and <em>c</em>, but 2 * 3 * 4</p>',
     ],
     ['code with marks in it', '`**a** [b](c) <d>`', '<p><code>**a** [b](c) &#60;d&#62;</code></p>'],
+    [
+      'code with a long name, which may break',
+      '`a_b c user_ref_from_subject`',
+      '<p><code>a_b c user_<wbr>ref_<wbr>from_<wbr>subject</code></p>',
+    ],
+    [
+      'code with a URL, which may break',
+      '`https://a.example/<b>/c`',
+      '<p><code>https://a.example/<wbr>&#60;b&#62;/<wbr>c</code></p>',
+    ],
+    [
+      'code with options, which do not break',
+      '`countersign revoke-user -- --site a`',
+      '<p><code>countersign revoke-user <span class="option">--</span> <span class="option">--site</span> a</code></p>',
+    ],
     ['code around a backtick', '`` a`b ``', '<p><code>a`b</code></p>'],
     ['a link', '[a `b`](c.md#d)', '<p><a href="c.md#d">a <code>b</code></a></p>'],
     [
@@ -70,7 +85,7 @@ describe('a document', () => {
 
 /** The tags and attributes that the renderer itself writes. */
 const OURS =
-  /<\/?(?:p|h[1-6]|ul|ol|li|pre|code|blockquote|strong|em|del|br|hr|a|img|div|table|thead|tbody|tr|th|td)(?: (?:id|start|href|src|alt|class|tabindex|role|aria-label|scope)="[^"<>]*")*>/g
+  /<\/?(?:p|h[1-6]|ul|ol|li|pre|code|blockquote|strong|em|del|br|hr|a|img|div|table|thead|tbody|tr|th|td|span|wbr)(?: (?:id|start|href|src|alt|class|tabindex|role|aria-label|scope)="[^"<>]*")*>/g
 
 describe('A document that wants to run something', () => {
   test.each([

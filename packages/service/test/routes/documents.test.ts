@@ -119,7 +119,7 @@ describe('pages', () => {
     expect((await get('/docs//evil.example/', 'text/html')).status).toBe(404)
   })
   test('A6: /docs/errors shows no tags, and every code is an anchor', async () => {
-    const { text } = await get('/docs/errors', 'text/html')
+    const text = (await get('/docs/errors', 'text/html')).text.replaceAll('<wbr>', '')
     expect(text).not.toMatch(/&#60;(?:!--|a id)/)
     for (const code of problemCodes) expect(text, code).toContain(`<a id="${code}"></a><code>${code}</code>`)
   })
