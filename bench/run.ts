@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- --only verify,jwt,view,service,sdk] [--json file]`: our figures beside those
- * of our peers, all from one run.
+ * `npm run bench [-- --only verify,jwt,view,service,sdk,growth] [--json file]`: our figures beside
+ * those of our peers, all from one run.
  *
  * How to read the tables
  * - The machine does not matter much; ratios do. "× raw" is how many bare Ed25519 verifications
@@ -34,6 +34,11 @@
  *   without HTTP, store or anything to check. "KB each" is what the server's process has grown by.
  * - "guarded routes" are routes of a framework with the SDK's guard in front, for a credential that
  *   was seen before; "× bare" is against the same route without it.
+ * - "growth" fills a store for each of `--sizes`, as ten years of revocations would, and shows what
+ *   it costs: disk, start, snapshots, memory and commands. "first" is the start without a
+ *   checkpoint, "later" what the service did after it was ready, until it had nothing left to do.
+ *   `--postgres-sizes` does the same on PostgreSQL. `--verifiers` says how many verifiers fetch a
+ *   snapshot at once.
  * - "of the promises" says which of our goals held in this run. Nothing here fails: times are
  *   measured, never asserted.
  */
@@ -45,7 +50,7 @@ import type { Measured } from './measure.ts'
 import { formatNumber, formatPercent, formatTable } from './table.ts'
 import { formatVerdict, type Verdict } from './verdict.ts'
 
-const SECTIONS = ['verify', 'jwt', 'view', 'service', 'sdk'] as const
+const SECTIONS = ['verify', 'jwt', 'view', 'service', 'sdk', 'growth'] as const
 type Section = (typeof SECTIONS)[number]
 
 interface Report {
@@ -54,12 +59,13 @@ interface Report {
   readonly json: unknown
 }
 
-const reports: Readonly<Record<Section, () => Promise<Report>>> = {
+const reports: Readonly<Record<Section, (options: Options) => Promise<Report>>> = {
   verify: reportVerify,
   jwt: reportJwt,
   view: reportView,
   service: reportService,
   sdk: reportSdk,
+  growth: reportGrowth,
 }
 
 async function reportVerify(): Promise<Report> {
@@ -126,6 +132,18 @@ async function reportSdk(): Promise<Report> {
   return { text: formatSdk(result), verdicts: result.verdicts, json: result }
 }
 
+async function reportGrowth({ sizes, postgresSizes, verifiers }: Options): Promise<Report> {
+  const { benchGrowth } = await import('./growth/growth.ts')
+  const { formatGrowth } = await import('./growth/tables.ts')
+  const result = await benchGrowth({
+    ...(sizes && { sizes }),
+    ...(postgresSizes && { postgresSizes }),
+    ...(verifiers && { verifiers }),
+    onProgress: showProgress,
+  })
+  return { text: formatGrowth(result), verdicts: result.verdicts, json: result }
+}
+
 /** On a terminal only, and never where the tables go. */
 function showProgress(what: string, done: number, all: number): void {
   if (process.stderr.isTTY)
@@ -148,14 +166,29 @@ function readSections(only: string | undefined): readonly Section[] {
 interface Options {
   readonly sections: readonly Section[]
   readonly json: string | undefined
+  /** Revocations of each store of `growth`. */
+  readonly sizes: readonly number[] | undefined
+  readonly postgresSizes: readonly number[] | undefined
+  readonly verifiers: number | undefined
 }
 
 function readOptions(): Options {
-  const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'string' } } })
-  return { sections: readSections(values.only), json: values.json }
+  const string = { type: 'string' } as const
+  const { values } = parseArgs({
+    options: { only: string, json: string, sizes: string, 'postgres-sizes': string, verifiers: string },
+  })
+  const toNumbers = (list: string | undefined) => list?.split(',').map(Number)
+  return {
+    sections: readSections(values.only),
+    json: values.json,
+    sizes: toNumbers(values.sizes),
+    postgresSizes: toNumbers(values['postgres-sizes']),
+    verifiers: toNumbers(values.verifiers)?.[0],
+  }
 }
 
-async function main({ sections, json }: Options): Promise<void> {
+async function main(options: Options): Promise<void> {
+  const { sections, json } = options
   const startedAt = new Date().toISOString()
   const cores = cpus()
   const machine = {
@@ -171,7 +204,7 @@ async function main({ sections, json }: Options): Promise<void> {
   const results: Partial<Record<Section, unknown>> = {}
   const verdicts: Verdict[] = []
   for (const section of sections) {
-    const report = await reports[section]()
+    const report = await reports[section](options)
     clearProgress()
     console.log(`${report.text}\n`)
     results[section] = report.json

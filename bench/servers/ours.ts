@@ -17,6 +17,7 @@ export async function serveOurs({
   databaseUrl,
   logLevel = 'warn',
   issuer,
+  keys = 1,
 }: OursOptions): Promise<Running<OursReady>> {
   const port = await freePort()
   const env = {
@@ -37,14 +38,18 @@ export async function serveOurs({
       throw fault
     },
   })
-  const apiKey = await prepare(service, issuer)
+  const [apiKey = '', ...others] = await prepare(service, issuer, keys)
   await service.listen()
   const health = await fetch(`http://127.0.0.1:${port}/readyz`)
   if (health.status !== 200) throw new Error(`our own service is not ready: ${await health.text()}`)
-  return { ready: { port, apiKey }, close: () => service.close() }
+  return { ready: { port, apiKey, apiKeys: [apiKey, ...others] }, close: () => service.close() }
 }
 
-async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions['issuer']): Promise<string> {
+async function prepare(
+  { deps }: Service,
+  { did, keyId, multikey }: OursOptions['issuer'],
+  count: number,
+): Promise<string[]> {
   const context = { actor: 'system', atMs: deps.clock.nowMs(), requestId: undefined }
   if (deps.views.view(SITE) === undefined) {
     await createSite(
@@ -65,12 +70,12 @@ async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions[
     const added = await deps.store.addIssuer({ siteId: SITE, issuer: did, keys, ...bounds }, context)
     if (typeof added === 'object') await deps.views.waitFor(added.position)
   }
-  const { secret } = await createApiKey(
-    deps,
-    { siteId: SITE, permissions, label: 'bench', expiresInSeconds: undefined },
-    context,
-  )
-  return secret
+  const secrets: string[] = []
+  for (let i = 0; i < count; i++) {
+    const key = { siteId: SITE, permissions, label: 'bench', expiresInSeconds: undefined }
+    secrets.push((await createApiKey(deps, key, context)).secret)
+  }
+  return secrets
 }
 
 /** The address is part of the configuration, so it has to be known before anything listens. */

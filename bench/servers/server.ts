@@ -15,6 +15,7 @@ export interface ServerOptions {
   readonly framework: FrameworkOptions
   readonly oidc: { readonly port: number }
   readonly ours: OursOptions
+  readonly guard: GuardOptions
 }
 export type FrameworkName = 'express' | 'fastify' | 'hono'
 
@@ -59,9 +60,11 @@ export interface Running<Ready = { readonly port: number }> {
   close(): Promise<void>
 }
 
-interface ReadyOf extends Record<Exclude<ServerName, 'oidc' | 'ours'>, { readonly port: number }> {
+interface ReadyOf extends Record<Exclude<ServerName, 'oidc' | 'ours' | 'guard'>, { readonly port: number }> {
   readonly oidc: { readonly port: number; readonly token: string; readonly authorization: string }
   readonly ours: OursReady
+  /** It listens to nothing. */
+  readonly guard: { readonly port: 0; readonly seconds: number }
 }
 export type Ready<Name extends ServerName> = ReadyOf[Name]
 export type ServerReply<Name extends ServerName> = { readonly ready: Ready<Name> } | Usage
@@ -71,6 +74,8 @@ export interface Usage {
   readonly cpuUs: number
   readonly rssBytes: number
   readonly rssBytesMax: number
+  /** What JavaScript holds in the main thread, buffers included. */
+  readonly heldBytes: number
 }
 
 export interface OursOptions {
@@ -80,9 +85,20 @@ export interface OursOptions {
   readonly logLevel?: 'info' | 'warn'
   /** Whom the site trusts. */
   readonly issuer: { readonly did: string; readonly keyId: string; readonly multikey: string }
+  /** How many API keys are made. Default: one. */
+  readonly keys?: number
 }
 
 export interface OursReady {
   readonly port: number
+  readonly apiKey: string
+  /** That one and the others that were asked for. */
+  readonly apiKeys: readonly string[]
+}
+
+/** A guard that follows a site. */
+export interface GuardOptions {
+  readonly baseUrl: string
+  readonly siteId: string
   readonly apiKey: string
 }
