@@ -4,6 +4,7 @@ import { createSeenCredentials } from './access/seen-credentials.ts'
 import { createStoreNonces } from './access/store-nonces.ts'
 import { createTokenFinder } from './access/token-finder.ts'
 import { openKeyUpkeep } from './actions/key-upkeep.ts'
+import { startStatusUpdates } from './actions/list-statuses.ts'
 import { type App, createApp } from './app.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Config } from './config.ts'
@@ -173,6 +174,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(await openKeyUpkeep(deps))
     keep(startIssuerRefresh(deps))
     keep(startPurging(deps))
+    keep(startStatusUpdates(deps))
     keep(startWebhookSender(deps, fetchRules))
     const admin =
       config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, rateLimiter))

@@ -120,7 +120,7 @@ export const siteListEndpoints = {
     path: '/api/sites/{site_id}/credentials',
     summary: 'List known credentials',
     description:
-      'Newest first. With status, a page may have fewer items than requested, even none, although next_cursor is not null.',
+      'Newest first. With status, a page can have fewer items than requested although next_cursor is not null, but only while the service applies a cut-off to very many credentials.',
     request: { params, query: credentialListQuerySchema },
     answers: { 200: { description: 'A page of credentials.', body: credentialPageSchema } },
   }),

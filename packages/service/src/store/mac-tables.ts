@@ -203,6 +203,7 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
   credentials:
     'a list of what was seen; whether a credential is valid is decided by its signature and the log. A row that is removed is not revoked by id when its user is reinstated',
   credential_links: 'a list of what was seen',
+  credential_statuses: 'up to which entry lists by status are current, and grants nothing',
   token_links: 'finds the tokens to revoke; whether a token is valid is decided by its own row and the log',
   used_once:
     'a row that is removed allows a captured proof to be replayed within its short life, and nothing else',

@@ -62,7 +62,7 @@ export function tokenSuite(store: TheStore): void {
         (await store().credentials(site, filter, { after, limit })).map((row) => row.credentialId)
       expect(await list({})).toEqual([fresh, gone, over, old].map((row) => row.credentialId))
       expect(await list({ ppid: user })).toEqual([gone, over, old].map((row) => row.credentialId))
-      expect(await list({ ppid: user }, gone.credentialId, 1)).toEqual([over.credentialId])
+      expect(await list({ ppid: user }, `${NOW + 2} ${gone.credentialId}`, 1)).toEqual([over.credentialId])
     })
   })
 

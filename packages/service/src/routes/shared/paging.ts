@@ -31,7 +31,7 @@ type PageReaders<Row, Item> = [
 
 const MAC_BYTES = 16
 /** How many rows are read for one page with a filter: a few milliseconds of work for a store. */
-const FILTERED_ROWS_MAX = 1000
+export const FILTERED_ROWS_MAX = 1000
 const NAME_BYTES_MAX = Math.floor((limits.cursor_chars_max * 3) / 4) - MAC_BYTES
 
 /**

@@ -14,6 +14,7 @@ import { rowsPutBack } from './0013-rows-put-back.ts'
 import { cutOffs } from './0014-cut-offs.ts'
 import { signals } from './0015-signals.ts'
 import { checkpoints } from './0016-checkpoints.ts'
+import { credentialStatuses } from './0017-credential-statuses.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   cutOffs,
   signals,
   checkpoints,
+  credentialStatuses,
 ]

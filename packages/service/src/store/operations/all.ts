@@ -2,6 +2,7 @@ import { isLogRead, isRead, type LogRead, type Transaction } from '../transactio
 import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'
 import * as checkpoints from './checkpoints.ts'
+import * as credentialStatuses from './credential-statuses.ts'
 import * as credentials from './credentials.ts'
 import * as cutLog from './cut-log.ts'
 import * as cutOffs from './cut-offs.ts'
@@ -39,6 +40,7 @@ const portOperations = {
   ...apiKeys,
   ...audit,
   ...checkpoints,
+  ...credentialStatuses,
   ...credentials,
   ...cutLog,
   ...cutOffs,

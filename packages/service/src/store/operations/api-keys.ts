@@ -6,6 +6,7 @@ import { exec, lock, type Row, read, row, rows, type Transaction } from '../tran
 import type { AuditContext } from './audit.ts'
 import { toLogRow } from './shared/log-rows.ts'
 import { createRowMac, intactPage, isIntact, requireIntact, updateRow } from './shared/mac-rows.ts'
+import { padList } from './shared/pad-list.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
 export interface NewApiKey {
@@ -125,13 +126,8 @@ function* isLive(found: Row): Transaction<boolean> {
 
 /** Those of these keys that exist. */
 export const apiKeysById = read(function* (keyIds: readonly string[]): Transaction<readonly ApiKey[]> {
-  const last = keyIds.at(-1)
-  if (last === undefined) return []
-  // Repeats the last id, so that few different statements are prepared.
-  const asked = [
-    ...keyIds,
-    ...Array<string>(4 ** Math.ceil(Math.log(keyIds.length) / Math.log(4)) - keyIds.length).fill(last),
-  ]
+  if (keyIds.length === 0) return []
+  const asked = padList(keyIds)
   const found = yield* rows(
     `${KEY_AND_LOG} WHERE k.key_id IN (${asked.map((_, i) => `$${i + 1}`).join(', ')})`,
     ...asked,

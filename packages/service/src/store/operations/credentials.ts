@@ -1,8 +1,8 @@
 import type { ChainLink, CredentialId, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
-import { json, number, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
-import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import { exec, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
+import { CREDENTIAL_COLUMNS, CREDENTIAL_TABLES, toCredential } from './shared/credential-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
 export interface SeenCredential {
@@ -22,6 +22,9 @@ export interface SeenCredential {
   readonly holderBound: boolean
   readonly source: 'issued' | 'exchanged' | 'presented' | 'sign_in'
 }
+
+/** What a list by status can ask for. */
+export type ListedStatus = 'active' | 'expired' | 'revoked'
 
 export interface CredentialRow extends SeenCredential {
   readonly knownAtMs: number
@@ -85,34 +88,33 @@ function* recordCredential(
   yield* recordAudit({ siteId, action: 'credential.issue', target: credentialId, detail, context })
 }
 
-/** Computed as in a view of the log, so that a revocation of a user has no rows to mark. */
-const BY_ID = `FROM credential_links l JOIN credential_revocations r ON r.site_id = l.site_id AND r.credential_id = l.link_id
-  WHERE l.site_id = c.site_id AND l.credential_id = c.credential_id`
-
-const COLUMNS = `c.*, u.revoked, u.first_at, u.first_reason, u.revoked_at, u.reason, u.cutoff,
-  (SELECT r.at ${BY_ID} ORDER BY r.at LIMIT 1) AS id_at,
-  (SELECT r.reason ${BY_ID} ORDER BY r.at LIMIT 1) AS id_reason,
-  (SELECT r.type ${BY_ID} ORDER BY r.at LIMIT 1) AS id_type`
-const TABLES = 'credentials c LEFT JOIN users u ON u.site_id = c.site_id AND u.ppid = c.ppid'
-
-/** The newest first. */
+/**
+ * The newest first. A row is named by `toCredentialName`. With a status, those that were classified
+ * so; `new` are those that were not classified yet. Reads only the rows that it returns.
+ */
 export const credentials = read(function* (
   siteId: SiteId,
-  { ppid }: { readonly ppid?: Ppid | undefined },
+  { ppid, status }: { readonly ppid?: Ppid | undefined; readonly status?: ListedStatus | 'new' | undefined },
   { after, limit }: Page,
 ): Transaction<readonly CredentialRow[]> {
+  const [knownAt = '', credentialId = ''] = after?.split(' ') ?? []
+  // No `OR` over the cases, and no subquery for the last row: an index would then be read from its
+  // beginning for every page.
   const found = yield* rows(
-    `SELECT ${COLUMNS} FROM ${TABLES} WHERE c.site_id = $1
+    `SELECT ${CREDENTIAL_COLUMNS} FROM ${CREDENTIAL_TABLES} WHERE c.site_id = $1
        AND ${ppid === undefined ? 'CAST($2 AS TEXT) IS NULL' : 'c.ppid = $2'}
+       AND ${status === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'c.status = $3'}
        AND ${
          after === undefined
-           ? 'CAST($3 AS TEXT) IS NULL'
-           : '(c.known_at, c.credential_id) < (SELECT a.known_at, a.credential_id FROM credentials a WHERE a.site_id = $1 AND a.credential_id = $3)'
+           ? 'CAST($4 AS BIGINT) IS NULL AND CAST($5 AS TEXT) IS NULL'
+           : '(c.known_at, c.credential_id) < ($4, $5)'
        }
-     ORDER BY c.known_at DESC, c.credential_id DESC LIMIT $4`,
+     ORDER BY c.known_at DESC, c.credential_id DESC LIMIT $6`,
     siteId,
     ppid ?? null,
-    after ?? null,
+    status ?? null,
+    after === undefined ? null : Number(knownAt),
+    after === undefined ? null : credentialId,
     limit,
   )
   return found.map(toCredential)
@@ -129,50 +131,13 @@ export const statuses = read(function* (
   if (ids.length === 0) return []
   const list = ids.map((_, i) => `$${i + 2}`).join(', ')
   const found = yield* rows(
-    `SELECT ${COLUMNS} FROM ${TABLES} WHERE c.credential_id IN (${list})
+    `SELECT ${CREDENTIAL_COLUMNS} FROM ${CREDENTIAL_TABLES} WHERE c.credential_id IN (${list})
        AND ${siteId === undefined ? 'CAST($1 AS TEXT) IS NULL' : 'c.site_id = $1'} ORDER BY c.credential_id, c.site_id`,
     siteId ?? null,
     ...ids,
   )
   return found.map(toCredential)
 })
-
-function toCredential(row: Row): CredentialRow {
-  return {
-    siteId: toSiteId(row),
-    credentialId: text(row, 'credential_id') as CredentialId,
-    ppid: text(row, 'ppid') as Ppid,
-    issuer: text(row, 'issuer'),
-    scope: json(row, 'scope'),
-    permissionId: text(row, 'permission_id') as PermissionId,
-    chain: json(row, 'chain'),
-    validFromMs: number(row, 'valid_from'),
-    validUntilMs: number(row, 'valid_until'),
-    holderBound: number(row, 'holder_bound') === 1,
-    source: text(row, 'source') as SeenCredential['source'],
-    knownAtMs: number(row, 'known_at'),
-    revocation: toRevocation(row),
-  }
-}
-
-/** Revoked by id or with its user, whichever was earlier. */
-function toRevocation(row: Row): CredentialRow['revocation'] {
-  const byUser = toUserRevocation(row)
-  const atMs = optionalNumber(row, 'id_at')
-  if (atMs === undefined || (byUser !== undefined && byUser.atMs <= atMs)) return byUser
-  return { type: text(row, 'id_type') as 'user' | 'credential', atMs, reason: optionalText(row, 'id_reason') }
-}
-
-function toUserRevocation(row: Row): CredentialRow['revocation'] {
-  if (row.revoked === null) return undefined
-  const cutoffMs = optionalNumber(row, 'cutoff')
-  if (cutoffMs === undefined || number(row, 'created') <= cutoffMs) {
-    return { type: 'user', atMs: number(row, 'first_at'), reason: optionalText(row, 'first_reason') }
-  }
-  return number(row, 'revoked') === 1
-    ? { type: 'user', atMs: number(row, 'revoked_at'), reason: optionalText(row, 'reason') }
-    : undefined
-}
 
 function toName({ siteId, credentialId }: SeenCredential): string {
   return `${siteId} ${credentialId}`

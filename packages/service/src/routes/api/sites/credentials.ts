@@ -1,33 +1,39 @@
 import { formatTime } from '@countersign/core'
 import type { KnownCredential } from '@countersign/core/contract'
 import { requireFresh } from '../../../access/require-fresh.ts'
+import { loadByStatus, updateStatuses } from '../../../actions/list-statuses.ts'
 import { toCredentialState } from '../../../actions/revocation-status.ts'
 import type { Deps } from '../../../deps.ts'
 import type { Route } from '../../../route.ts'
+import { toCredentialName } from '../../../store/credential-name.ts'
 import type { CredentialRow } from '../../../store/operations/credentials.ts'
 import { toOptionalTime } from '../../shared/optional-time.ts'
-import { answerPage } from '../../shared/paging.ts'
+import { answerPage, FILTERED_ROWS_MAX } from '../../shared/paging.ts'
 import { requireSiteInPath } from '../../shared/site-access.ts'
 
 export const listCredentials: Route<'list_credentials'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
   const { ppid, status } = request.query
   const nowMs = deps.clock.nowMs()
+  requireFresh(deps.views, 'store_unavailable')
+  const isIndexed = status !== undefined && (await updateStatuses(deps, siteId, FILTERED_ROWS_MAX))
   const answer = await answerPage(
     request,
     deps,
     `credentials ${siteId}`,
-    (page) => deps.store.credentials(siteId, { ppid }, page),
-    ({ credentialId }) => credentialId,
+    (page) =>
+      isIndexed
+        ? loadByStatus(deps, siteId, { ppid, status }, page)
+        : deps.store.credentials(siteId, { ppid }, page),
+    toCredentialName,
     (row) => toCredentialBody(deps, row, nowMs),
-    // By what this node would say of each. The store would have to look through all of a site's
-    // credentials for a few that are revoked.
-    status === undefined ? undefined : (item) => item.status === status,
+    // Only while very many are to be classified, such as after a cut-off of the site: reads all of
+    // them, a part for each page.
+    status === undefined || isIndexed ? undefined : (item) => item.status === status,
   )
   requireFresh(deps.views, 'store_unavailable')
   return answer
 }
-
 function toCredentialBody(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: number): KnownCredential {
   const state = toCredentialState(deps, row, nowMs)
   const revoked = state.status === 'revoked' ? state : undefined

@@ -1,9 +1,11 @@
 import { beforeEach, expect, it } from 'vitest'
+import { updateAllStatuses } from '../../../../src/actions/list-statuses.ts'
 import { StoreUnavailable } from '../../../../src/store/errors.ts'
 import { unreadableEntry } from '../../../../src/store/log-corrupted.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
 import { keyOf, NOWHERE, trust } from '../../../node.ts'
-import { delegated, issued, type Made, newParty, newPpid, type Party } from '../../../party.ts'
+import { delegated, issued, type Made, NOW, newParty, newPpid, type Party } from '../../../party.ts'
+import { seen } from '../../../store/fixtures.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
 forEachSharedStore('lists', (open) => {
@@ -126,6 +128,92 @@ forEachSharedStore('lists', (open) => {
     await node.revokeCredential(parent.id)
     expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([])
     expect(ids(await list(node, 'list_credentials', 'status=revoked'))).toContain(child.id)
+  })
+
+  it('credentials: by status, no page is short before the last, however many have another status', async () => {
+    const { node } = await begin()
+    const few = [...Array(5)].map(() => seen(A, { validUntilMs: NOW - 1000 }))
+    const many = [...Array(1500)].map(() => seen(A, { validUntilMs: NOW + 3_600_000 }))
+    const { store } = node.deps
+    await store.recordCredentials(few.slice(0, 2), NOW - 3000)
+    for (let i = 0; i < many.length; i += 500)
+      await store.recordCredentials(many.slice(i, i + 500), NOW - 2000)
+    await store.recordCredentials(few.slice(2), NOW - 1000)
+    await updateAllStatuses(node.deps)
+    const pages: string[][] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page = await list(
+        node,
+        'list_credentials',
+        `status=expired&limit=2${cursor && `&cursor=${cursor}`}`,
+      )
+      pages.push(ids(page))
+      cursor = page.next_cursor
+    }
+    expect(pages.map((page) => page.length)).toEqual([2, 2, 1])
+    expect(pages.flat().sort()).toEqual(few.map(({ credentialId }) => credentialId).sort())
+    expect(await list(node, 'list_credentials', 'status=revoked')).toEqual({ items: [], next_cursor: null })
+  })
+
+  it('credentials: by status agrees with the view after every kind of revocation', async () => {
+    const { node, issuer } = await begin()
+    const holder = await newParty()
+    const [byHolder, byUser, bySignOut, byId] = [
+      await issued(issuer, { siteId: A, holderKey: holder.did }),
+      await shown(node, issuer),
+      await shown(node, issuer),
+      await shown(node, issuer),
+    ]
+    expect((await node.exchange(byHolder.document, {}, { holder })).status).toBe(200)
+    const revoked = async () => ids(await list(node, 'list_credentials', 'status=revoked'))
+    expect(await revoked()).toEqual([])
+    await node.revokeUser(byUser.ppid)
+    expect(await revoked()).toEqual([byUser.id])
+    await node.revokeCredential(byId.id)
+    expect((await revoked()).sort()).toEqual([byUser.id, byId.id].sort())
+    await node.admin('sign_out_user', { body: { site_id: A, ppid: bySignOut.ppid } })
+    expect((await revoked()).sort()).toEqual([byUser.id, byId.id, bySignOut.id].sort())
+    await node.admin('revoke_holder', { params: { site_id: A }, body: { holder_key: holder.did } })
+    expect((await revoked()).sort()).toEqual([byUser.id, byId.id, bySignOut.id, byHolder.id].sort())
+    node.clock.pass(2000)
+    const later = await shown(node, issuer, { createdMs: NOW + 1000 })
+    expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([later.id])
+    node.clock.pass(2000)
+    await node.admin('cut_off_issuer', { params: { site_id: A }, body: { issuer: issuer.did } })
+    expect(await revoked()).toHaveLength(5)
+    expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([])
+    await node.reinstate(byUser.ppid)
+    expect(await revoked()).toContain(byUser.id)
+  })
+
+  it('credentials: a stored status that the view does not confirm is corrected, and not shown', async () => {
+    const { node, issuer } = await begin()
+    const [one, two] = [await shown(node, issuer), await shown(node, issuer)]
+    await node.revokeUser(two.ppid)
+    expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([one.id])
+    const { seq } = node.deps.views.view(A)?.head ?? { seq: 0 }
+    const wrong = [
+      { credentialId: one.id, status: 'revoked' },
+      { credentialId: two.id, status: 'active' },
+    ] as unknown as Parameters<typeof node.deps.store.classifyCredentials>[2]
+    expect(await node.deps.store.classifyCredentials(A, seq - 1, wrong)).toBe(false)
+    expect(await node.deps.store.classifyCredentials(A, seq, wrong)).toBe(true)
+    expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([])
+    expect(ids(await list(node, 'list_credentials', 'status=revoked'))).toEqual([two.id])
+    expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([one.id])
+  })
+
+  it('credentials: a cursor stays valid when its row is removed', async () => {
+    const { node, issuer } = await begin()
+    for (let i = 0; i < 3; i++) {
+      node.clock.pass(1)
+      await shown(node, issuer)
+    }
+    const all = ids(await list(node, 'list_credentials'))
+    const { next_cursor } = await list(node, 'list_credentials', 'limit=1')
+    node.deps.store.credentials = async (siteId, filter, page) =>
+      (await open().credentials(siteId, filter, page)).filter(({ credentialId }) => credentialId !== all[0])
+    expect(ids(await list(node, 'list_credentials', `cursor=${next_cursor}`))).toEqual(all.slice(1))
   })
 
   it('tokens: by user, without the tokens', async () => {

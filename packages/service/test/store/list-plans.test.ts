@@ -1,0 +1,249 @@
+import type { SiteId } from '@countersign/core'
+import { describe, expect, it } from 'vitest'
+import { loadByStatus, updateAllStatuses } from '../../src/actions/list-statuses.ts'
+import type { Deps } from '../../src/deps.ts'
+import { createPairwiseSecret } from '../../src/keys/ids.ts'
+import { pairwisePurpose } from '../../src/sealing/purposes.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
+import { toCredentialName } from '../../src/store/credential-name.ts'
+import { apiKeys } from '../../src/store/operations/api-keys.ts'
+import { auditRows } from '../../src/store/operations/audit.ts'
+import { type CredentialRow, credentials, type ListedStatus } from '../../src/store/operations/credentials.ts'
+import { deliveries } from '../../src/store/operations/deliveries.ts'
+import { issuers } from '../../src/store/operations/issuers.ts'
+import { sites } from '../../src/store/operations/sites.ts'
+import { tokens } from '../../src/store/operations/tokens.ts'
+import { webhooks } from '../../src/store/operations/webhooks.ts'
+import type { SqlValue, Transaction } from '../../src/store/transaction.ts'
+import { context, DAY, MASTER_KEY, newIssuer, newSite, ppid, seen } from './fixtures.ts'
+import { forEachStoreWriter, type StoreWriter, withNode } from './store-writer.ts'
+
+const sealSecret = (siteId: SiteId) =>
+  createSealer(MASTER_KEY).seal(pairwisePurpose(siteId), createPairwiseSecret())
+
+const BULK = 21_000
+const FEW = 60
+const LIMIT = 50
+const STEP = 1000
+const STATUSES = ['active', 'expired', 'revoked'] as const satisfies ListedStatus[]
+
+interface Statement {
+  readonly sql: string
+  readonly values: readonly SqlValue[]
+}
+
+/** The first statement of an operation. */
+function firstStatement(operation: Transaction<unknown>): Statement {
+  const { value } = operation.next()
+  if (value === undefined || typeof value !== 'object' || !('sql' in (value as object)))
+    throw new Error('the operation begins with no statement')
+  return value as Statement
+}
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows'?: number
+  readonly 'Actual Loops'?: number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/**
+ * What is wrong with the way in which a store reads a page: it reads a whole table, sorts, or reads
+ * many more rows than it returns. Undefined when it reads a page of an index.
+ */
+async function findFault(
+  { place, sql }: StoreWriter,
+  statement: Statement,
+  constraints: readonly string[] = [],
+): Promise<string | undefined> {
+  if (place.kind === 'sqlite') {
+    const plan = await sql(`EXPLAIN QUERY PLAN ${statement.sql}`, ...statement.values)
+    const steps = plan
+      .filter(({ parent, detail }) => parent === 0 || String(detail).startsWith('SCAN'))
+      .map(({ detail }) => String(detail))
+    // All of the filter must be in the index: what is filtered later was read before.
+    const lacking = constraints.find((each) => !steps.some((step) => step.includes(each)))
+    return lacking ?? steps.find((step) => step.startsWith('SCAN') || step.includes('B-TREE'))
+  }
+  const [answer] = await sql(`EXPLAIN (ANALYZE, FORMAT JSON) ${statement.sql}`, ...statement.values)
+  const root = (answer?.['QUERY PLAN'] as unknown as { Plan: PlanNode }[] | undefined)?.[0]?.Plan
+  if (root === undefined) throw new Error('there is no plan')
+  const nodes: PlanNode[] = []
+  const walk = (node: PlanNode, isInner: boolean): void => {
+    // Sorting the one or two revocations of each row is not sorting the list.
+    if (!isInner || node['Relation Name'] !== undefined) nodes.push(node)
+    for (const each of node.Plans ?? []) walk(each, isInner || node['Node Type'] === 'Limit')
+  }
+  walk(root, false)
+  const bad = nodes.find((node) => {
+    const read =
+      ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1)
+    // A table that is joined may be empty here.
+    const isScan = node['Node Type'] === 'Seq Scan' && (read > 0 || constraints.length === 0)
+    return isScan || node['Node Type'] === 'Sort' || read > 4 * LIMIT
+  })
+  return bad && JSON.stringify({ ...bad, Plans: undefined })
+}
+
+/** Copies a known credential `count` times, with ids and times of their own. */
+async function copy({ sql }: StoreWriter, id: string, name: string, count: number): Promise<void> {
+  const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`
+  const columns = 'site_id, ppid, issuer, scope, permission_id'
+  const times = 'created, valid_from, valid_until, holder_bound, source'
+  await sql(
+    `INSERT INTO credentials (${columns}, ${times}, credential_id, chain, known_at)
+     ${numbers} SELECT ${columns}, ${times}, '${name}' || n.i, replace(chain, credential_id, '${name}' || n.i), known_at + n.i
+     FROM credentials, n WHERE credential_id = $1`,
+    id,
+  )
+  await sql(
+    `INSERT INTO credential_links (site_id, credential_id, link_id)
+     ${numbers} SELECT site_id, '${name}' || n.i, '${name}' || n.i FROM credential_links, n WHERE credential_id = $1`,
+    id,
+  )
+}
+
+/**
+ * A site with very many credentials of one status between a few of each of the others, all of one
+ * user. The log revokes some by a cut-off of their issuer.
+ */
+async function fill(
+  writer: StoreWriter,
+  { store, clock, views }: Pick<Deps, 'store' | 'clock' | 'views'>,
+  bulk: ListedStatus,
+): Promise<{ siteId: SiteId; user: CredentialRow['ppid'] }> {
+  const { siteId } = newSite()
+  const nowMs = clock.nowMs()
+  await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context(nowMs))
+  const bad = await newIssuer(siteId)
+  await store.addIssuer(bad, context(nowMs))
+  const user = ppid()
+  let at = nowMs - 10 * DAY
+  const add = async (status: ListedStatus, count: number) => {
+    const template = seen(siteId, {
+      ppid: user,
+      createdMs: nowMs - 60_000,
+      validUntilMs: status === 'expired' ? nowMs - 1000 : nowMs + DAY,
+      ...(status === 'revoked' && { issuer: bad.issuer }),
+    })
+    await store.recordCredentials([template], at)
+    await copy(writer, template.credentialId, `cred_${status}-${at}-`, count - 1)
+    at += count
+  }
+  for (const status of STATUSES) if (status !== bulk) await add(status, FEW)
+  await add(bulk, BULK)
+  for (const status of STATUSES) if (status !== bulk) await add(status, FEW)
+  const body = { issuer: bad.issuer, before: new Date(nowMs).toISOString().replace(/\.\d+Z/, 'Z') }
+  await store.cutOff(
+    { siteId, kind: 'issuer.cut_off', body, target: bad.issuer, reason: undefined },
+    context(nowMs),
+  )
+  await views.waitFor(await store.logPosition())
+  await updateAllStatuses({ store, clock, views })
+  if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+  return { siteId, user }
+}
+
+forEachStoreWriter('lists with filters', (newWriter) => {
+  it.each(STATUSES)(
+    'read a page of an index, with 21,000 credentials that are %s in between',
+    async (bulk) => {
+      const writer = await newWriter()
+      await withNode(writer, async (store, { deps }) => {
+        const { siteId, user } = await fill(writer, deps, bulk)
+        for (const status of STATUSES) {
+          const all: CredentialRow[] = []
+          for (let after: string | undefined; ; ) {
+            const filter = { ppid: all.length % 2000 === 0 ? user : undefined, status }
+            const page = await loadByStatus(deps, siteId, filter, { after, limit: STEP })
+            // Every page is full, except for the last one.
+            all.push(...page)
+            if (page.length < STEP) break
+            after = toCredentialName(page[STEP - 1] as CredentialRow)
+          }
+          expect(all).toHaveLength(status === bulk ? BULK : 2 * FEW)
+          expect(new Set(all.map(({ credentialId }) => credentialId)).size).toBe(all.length)
+          const times = all.map(({ knownAtMs }) => knownAtMs)
+          expect(times).toEqual([...times].sort((a, b) => b - a))
+          const middle = toCredentialName(all[Math.floor(all.length / 2)] as CredentialRow)
+          for (const ppid of [undefined, user])
+            for (const after of [undefined, middle])
+              expect(
+                await findFault(
+                  writer,
+                  firstStatement(credentials(siteId, { ppid, status }, { after, limit: LIMIT })),
+                  [
+                    ppid === undefined ? 'site_id=? AND status=?' : 'site_id=? AND ppid=? AND status=?',
+                    ...(after === undefined ? [] : ['(known_at,credential_id)<(?,?)']),
+                  ],
+                ),
+              ).toBeUndefined()
+        }
+        expect(await store.sitesToClassify(deps.clock.nowMs(), { after: undefined, limit: 9 })).toEqual([])
+      })
+    },
+    300_000,
+  )
+
+  it('a page without its index is noticed: the check itself', async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (_store, { deps }) => {
+      const { siteId } = await fill(writer, deps, 'active')
+      const filter = { ppid: undefined, status: 'revoked' } as const
+      const newest = await loadByStatus(deps, siteId, filter, { after: undefined, limit: FEW })
+      // The next one is on the other side of those that are active.
+      const after = toCredentialName(newest.at(-1) as CredentialRow)
+      const revoked = firstStatement(credentials(siteId, filter, { after, limit: LIMIT }))
+      const constraints = ['site_id=? AND status=?']
+      expect(await findFault(writer, revoked, constraints)).toBeUndefined()
+      for (const index of ['by_status', 'by_status_end', 'of_user_by_status'])
+        await writer.sql(`DROP INDEX credentials_${index}`)
+      expect(await findFault(writer, revoked, constraints)).toBeDefined()
+    })
+  }, 300_000)
+
+  describe('every other list', () => {
+    it('is read from an index, too', async () => {
+      const writer = await newWriter()
+      await withNode(writer, async (store) => {
+        const { siteId } = newSite()
+        await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+        if (writer.place.kind === 'postgres')
+          for (const setting of ['enable_seqscan', 'enable_sort', 'enable_bitmapscan'])
+            await writer.sql(
+              `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET ${setting} = off', current_database()); END $$`,
+            )
+        const user = ppid()
+        const lists = (after: string | undefined) => {
+          const page = { after, limit: LIMIT }
+          return [
+            sites(page),
+            issuers(siteId, page),
+            apiKeys(siteId, page),
+            apiKeys(null, page),
+            webhooks(siteId, page),
+            deliveries(siteId, 'wh_1', page),
+            auditRows(siteId, page),
+            auditRows(null, page),
+            tokens(siteId, {}, page),
+            tokens(siteId, { ppid: user }, page),
+            credentials(siteId, {}, page),
+            credentials(siteId, { ppid: user }, page),
+          ]
+        }
+        for (const after of [undefined, '1 x'])
+          for (const list of lists(after)) {
+            const statement = firstStatement(list)
+            // A delivery is named by its seq.
+            const values = statement.values.map((value) => (Number.isNaN(value) ? 1 : value))
+            expect([statement.sql, await findFault(writer, { ...statement, values })]).toEqual([
+              statement.sql,
+              undefined,
+            ])
+          }
+      })
+    })
+  })
+})
