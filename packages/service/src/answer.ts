@@ -29,8 +29,8 @@ export interface RouteAnswer {
 /**
  * What follows the head of a streamed response.
  *
- * `pieces` are written as fast as the client reads, and compressed if it accepts that. An error
- * while producing them, or `signal`, cuts the connection.
+ * `pieces` are written as fast as the client reads, in gzip if it accepts that. An error while
+ * producing them, or `signal`, cuts the connection.
  *
  * A `connection` is passed to `accept` once the head is sent, with no other listeners on it.
  *
@@ -40,7 +40,7 @@ export interface RouteAnswer {
 export type AnswerStream =
   | {
       readonly kind: 'pieces'
-      readonly pieces: AsyncIterable<Uint8Array>
+      readonly pieces: (encoding: 'gzip' | 'identity') => AsyncIterable<Uint8Array>
       readonly signal?: AbortSignal
       release(): void
     }

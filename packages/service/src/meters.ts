@@ -29,6 +29,11 @@ export interface Meters {
   /** A connection to a feed has ended. */
   streamEnded(why: string): void
   /**
+   * A snapshot was opened for a reader or not changed since; or the service built one for a new
+   * head, signed one, or read a page of the log.
+   */
+  snapshot(step: 'opened' | 'unchanged' | 'built' | 'signed' | 'page_read'): void
+  /**
    * A verifier asked for entries of this epoch beyond the end of the log, and had no proof that
    * they exist.
    */
@@ -96,6 +101,9 @@ export function createMeters(): Meters {
   const endHelp =
     'Ended feed streams by reason: slow (did not read), silent (did not acknowledge), or another.'
   const streamEnds = counter('countersign_feed_streams_ended_total', endHelp, ['reason'])
+  const snapshotHelp =
+    'Snapshots by step: opened (for a reader), unchanged (answered with 304), built (for a new head), signed, page_read (from the store).'
+  const snapshots = counter('countersign_snapshots_total', snapshotHelp, ['step'])
   const aheadHelp =
     'Verifiers that asked for entries beyond the end of the log, without a signed head that proves them.'
   const cursorsAhead = counter('countersign_feed_cursors_ahead_total', aheadHelp, [])
@@ -143,6 +151,7 @@ export function createMeters(): Meters {
       gauge('countersign_issuer_keys_age_seconds', ageHelp, () => askAgeMs() / 1000)
     },
     rowForged: (table) => forged.inc({ table }),
+    snapshot: (step) => snapshots.inc({ step }),
     streamEnded: (why) => streamEnds.inc({ reason: why }),
     watchFeeds(ask) {
       gauge('countersign_feed_streams', 'Connections of this node that follow a feed.', () => ask().streams)

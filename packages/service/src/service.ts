@@ -15,7 +15,7 @@ import { createRefreshHints } from './did-web/refresh-hints.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
 import { FeedServer } from './feed/feed-server.ts'
 import { createHeadAges } from './feed/head-ages.ts'
-import { createSnapshots } from './feed/snapshots.ts'
+import { createSnapshots } from './feed/snapshot/snapshots.ts'
 import { createVerifierClocks } from './feed/verifier-clocks.ts'
 import { VerifierRegistry } from './feed/verifier-registry.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
@@ -149,7 +149,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       didWeb: createDidWebFetcher(fetchRules, documents),
       keySets: createKeySetFetcher(documents),
       refreshHints: { hint: (siteId, issuer) => hints.hint(siteId, issuer) },
-      snapshots: createSnapshots({ store, views, clock, keys, ages, verifiers }),
+      snapshots: createSnapshots({ store, views, clock, keys, ages, verifiers, meters }),
       feeds: keep(new FeedServer({ store, views, clock, keys, ages, verifiers, log })),
       verifiers,
       verifierClocks,

@@ -4,6 +4,7 @@ import { feedEventDataSchema, snapshotLineSchema } from './events.ts'
 import { epoch, feedCursor, integerParameter, seq, siteId, time } from './fields.ts'
 import {
   feedVersionHeaders,
+  ifNoneMatchHeaders,
   lastEventHeaders,
   verifierHeaders,
   verifierHeadHeaders,
@@ -53,12 +54,15 @@ export const propagationReceiptSchema = z
   .meta({ id: 'PropagationReceipt' })
 export type PropagationReceipt = z.input<typeof propagationReceiptSchema>
 
+const snapshotTag = 'W/"epoch.seq": the log position of the snapshot.'
+
 export const feedEndpoints = {
   snapshot: endpoint({
     method: 'GET',
     path: '/api/sites/{site_id}/snapshot',
     summary: 'Get the current state of a site, for verifiers',
-    description: 'Newline-delimited JSON. The last line contains the signature of the whole snapshot.',
+    description:
+      'Newline-delimited JSON. The last line contains the signature of the whole snapshot. 304 only states that the site has no newer entries: it is not signed, and does not make the data of a verifier fresh.',
     tag: 'feed',
     auth: 'api_key',
     permissions: ['feed:read'],
@@ -66,10 +70,24 @@ export const feedEndpoints = {
     request: {
       params,
       query: snapshotQuerySchema,
-      headers: z.object({ ...verifierHeaders, ...verifierPromiseHeaders, ...feedVersionHeaders }),
+      headers: z.object({
+        ...verifierHeaders,
+        ...verifierPromiseHeaders,
+        ...feedVersionHeaders,
+        ...ifNoneMatchHeaders,
+      }),
     },
     answers: {
-      200: { description: 'The lines.', body: snapshotLineSchema, mediaType: 'application/x-ndjson' },
+      200: {
+        description: 'The lines.',
+        body: snapshotLineSchema,
+        mediaType: 'application/x-ndjson',
+        headers: { ETag: snapshotTag },
+      },
+      304: {
+        description: 'The caller has this snapshot, as its If-None-Match states.',
+        headers: { ETag: snapshotTag },
+      },
     },
     problems: ['revocation_view_stale', 'store_unavailable'],
     noStore: true,

@@ -136,6 +136,15 @@ export const lastEventHeaders = {
     .meta({ description: 'epoch.seq of the last applied entry. Overrides the parameter after.' }),
 }
 
+export const ifNoneMatchHeaders = {
+  'if-none-match': z
+    .string()
+    .optional()
+    .meta({
+      description: 'ETag of a snapshot that the caller has. If it is still current, the answer is 304.',
+    }),
+}
+
 const forwarded = z.string().max(limits.url_bytes_max).optional()
 
 /**

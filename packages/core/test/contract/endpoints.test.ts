@@ -32,7 +32,7 @@ POST /auth/present 200,303
 GET /auth/sdk-callback 303
 POST /auth/sdk-callback 303
 POST /auth/sdk-result 200
-GET /api/sites/{site_id}/snapshot 200
+GET /api/sites/{site_id}/snapshot 200,304
 GET /api/sites/{site_id}/feed 200
 POST /api/sites/{site_id}/feed/ack 204
 GET /api/sites/{site_id}/propagation 200

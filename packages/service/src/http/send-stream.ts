@@ -2,15 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createGzip } from 'node:zlib'
 import type { AnswerStream } from '../answer.ts'
 import { detachSocket } from './detach-socket.ts'
 import type { Reply } from './respond.ts'
 
 /** A client that reads nothing for so long is disconnected. */
 const STALLED_MS = 30_000
-/** Ids do not compress, and the rest compresses well at any level. */
-const GZIP_LEVEL = 1
 
 /**
  * Sends a streamed answer. Resolves when it has ended or its connection was passed on. Rejects when
@@ -25,10 +22,10 @@ export async function sendStream(
   const isAsked = request.method !== 'HEAD'
   if (stream.kind === 'pieces') {
     try {
-      const gzip = acceptsGzip(request.headers['accept-encoding'])
-      headers.push('vary', 'accept-encoding', ...(gzip ? ['content-encoding', 'gzip'] : []))
+      const encoding = acceptsGzip(request.headers['accept-encoding']) ? 'gzip' : 'identity'
+      headers.push('vary', 'accept-encoding', ...(encoding === 'gzip' ? ['content-encoding', encoding] : []))
       response.writeHead(status, headers)
-      if (isAsked) await sendPieces(stream, gzip, response)
+      if (isAsked) await sendPieces(stream, encoding, response)
       else response.end()
     } finally {
       stream.release()
@@ -67,13 +64,13 @@ type Pieces = Extract<AnswerStream, { kind: 'pieces' }>
 /** Rejects when `pieces` fails. A client that disconnects is not a fault. */
 async function sendPieces(
   { pieces, signal }: Pieces,
-  gzip: boolean,
+  encoding: 'gzip' | 'identity',
   response: ServerResponse,
 ): Promise<void> {
   let fault: unknown
   const noted = async function* () {
     try {
-      yield* pieces
+      yield* pieces(encoding)
     } catch (thrown) {
       // Also thrown when the client has disconnected.
       if (!response.destroyed) fault = thrown
@@ -88,11 +85,7 @@ async function sendPieces(
   response.setTimeout(STALLED_MS, cut)
   signal?.addEventListener('abort', cut)
   if (signal?.aborted) cut()
-  const source = Readable.from(noted())
-  await (gzip
-    ? pipeline(source, createGzip({ level: GZIP_LEVEL }), response)
-    : pipeline(source, response)
-  ).catch(cut)
+  await pipeline(Readable.from(noted()), response).catch(cut)
   signal?.removeEventListener('abort', cut)
   if (fault !== undefined) throw fault
 }

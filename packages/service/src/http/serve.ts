@@ -49,7 +49,8 @@ export function createServe({ responder, accessLog, monotonicMs, isClosing }: Se
 }
 
 function writeReply({ status, headers, body = '' }: Reply, response: ServerResponse): void {
-  if (status !== 204) headers.push('content-length', String(Buffer.byteLength(body)))
+  // RFC 9110 §8.6: neither of them has a length.
+  if (status !== 204 && status !== 304) headers.push('content-length', String(Buffer.byteLength(body)))
   response.writeHead(status, headers)
   response.end(response.req.method === 'HEAD' ? '' : body)
 }

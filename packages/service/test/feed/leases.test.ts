@@ -465,7 +465,7 @@ onEachStore('readers that do not read', (home) => {
         },
       })
     const stuck = await Promise.all(Array.from({ length: 32 }, () => take()))
-    const readers = stuck.map(({ pieces }) => pieces[Symbol.asyncIterator]())
+    const readers = stuck.map(({ pieces }) => pieces('identity')[Symbol.asyncIterator]())
     for (const reader of readers) await reader.next()
     // Nothing is taken from readers that have only just begun.
     await expect(take()).rejects.toMatchObject({ code: 'rate_limited' })
@@ -475,7 +475,7 @@ onEachStore('readers that do not read', (home) => {
     const { pieces, signal, release } = await take('one')
     expect(stuck.map((each) => each.signal.aborted)).toEqual(stuck.map((_, i) => i === 1))
     let bytes = 0
-    for await (const piece of pieces) bytes += piece.length
+    for await (const piece of pieces('identity')) bytes += piece.length
     expect([bytes > 0, signal.aborted]).toEqual([true, false])
     release()
     // An instance that asks again has given up on what it asked for before.

@@ -15,7 +15,6 @@ import {
 } from '@countersign/core'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createSnapshot } from '../../src/feed/snapshot.ts'
 import type { Store } from '../../src/store/store.ts'
 import { newToken, seen } from '../store/fixtures.ts'
 import {
@@ -27,6 +26,7 @@ import {
   onEachStore,
   type Told,
 } from './feed-node.ts'
+import { takeSnapshot } from './snapshot/take-snapshot.ts'
 
 const DAY_MS = 86_400_000
 const path = (siteId: string) => `/api/sites/${siteId}/snapshot`
@@ -245,11 +245,10 @@ onEachStore('the snapshot', (home) => {
     const { seq } = view.head
     const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
     let text = ''
-    for await (const piece of createSnapshot({
+    for await (const piece of takeSnapshot({
       store,
       view,
       asOfMs: Date.now(),
-      ageSecondsMax: 60,
       signer,
     })) {
       text += Buffer.from(piece).toString()
@@ -290,11 +289,10 @@ onEachStore('the snapshot', (home) => {
     const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
     let text = ''
     const read = async () => {
-      for await (const piece of createSnapshot({
+      for await (const piece of takeSnapshot({
         store,
         view: viewOf(node, site.siteId),
         asOfMs: Date.now(),
-        ageSecondsMax: 60,
         signer,
       })) {
         text += Buffer.from(piece).toString()
@@ -325,11 +323,10 @@ onEachStore('the snapshot', (home) => {
       },
     }
     let text = ''
-    for await (const piece of createSnapshot({
+    for await (const piece of takeSnapshot({
       store: restored,
       view: viewOf(node, site.siteId),
       asOfMs: Date.now(),
-      ageSecondsMax: 60,
       signer,
     }))
       text += Buffer.from(piece).toString()
@@ -360,11 +357,10 @@ onEachStore('the snapshot', (home) => {
     const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
     const at = async (asOfMs: number) => {
       let text = ''
-      for await (const piece of createSnapshot({
+      for await (const piece of takeSnapshot({
         store,
         view: viewOf(node, site.siteId),
         asOfMs,
-        ageSecondsMax: 60,
         signer,
       }))
         text += Buffer.from(piece).toString()
@@ -422,6 +418,60 @@ onEachStore('the snapshot', (home) => {
     expect(
       (await node.call('GET', path(site.siteId), { key: site.key, headers: { 'feed-version': '1' } })).status,
     ).toBe(200)
+  })
+
+  it('is answered with 304, without a lease, to a caller that has it already', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const { store } = node.service.deps
+    const declared = { 'x-verifier-instance': 'one', 'x-verifier-max-staleness': '30' }
+    const ask = (ifNoneMatch: string, method = 'GET') =>
+      node.call(method, path(site.siteId), {
+        key: site.key,
+        headers: { ...declared, 'if-none-match': ifNoneMatch },
+      })
+    const leases = async () => (await store.leases(site.siteId, { after: undefined, limit: 10 })).length
+    const { epoch, seq } = viewOf(node, site.siteId).head
+    const tag = `W/"${epoch}.${seq}"`
+    for (const named of [tag, `"${epoch}.${seq}"`, `"other", ${tag}`, '*'])
+      for (const method of ['GET', 'HEAD']) {
+        const told = await ask(named, method)
+        expect([told.status, told.headers.etag, told.text]).toEqual([304, tag, ''])
+        expect(told.headers).toMatchObject({ 'cache-control': 'no-store', vary: 'accept-encoding' })
+        expect(told.headers).not.toHaveProperty('content-length')
+      }
+    expect(await leases()).toBe(0)
+    for (const named of ['', `"${epoch}.${seq - 1}"`, `${epoch}.${seq}`, '"*"']) {
+      const told = await ask(named)
+      expect([told.status, told.headers.etag]).toEqual([200, tag])
+    }
+    expect(await leases()).toBe(1)
+    // The next entry changes the tag.
+    await node.call('POST', '/api/wallet/revoke-user', {
+      key: site.key,
+      body: { site_id: site.siteId, ppid: newPpid() },
+    })
+    const told = await ask(tag)
+    expect([told.status, told.headers.etag]).toEqual([200, `W/"${epoch}.${seq + 1}"`])
+    expect(told.text).toContain('"type":"user"')
+  })
+
+  it('is not answered with 304 where it would not be answered with 200 (A190, I-3)', async () => {
+    const node = await home().open()
+    const [site, other] = [await node.newSite(), await node.newSite()]
+    const blind = await node.newKey(site.siteId, ['tokens:revoke'])
+    const ask = (key: string | undefined) =>
+      node.call('GET', path(site.siteId), {
+        ...(key !== undefined && { key }),
+        headers: { 'if-none-match': '*' },
+      })
+    expect((await ask(undefined)).json.code).toBe('api_key_missing')
+    expect((await ask(other.key)).json.code).toBe('not_found')
+    expect((await ask(blind.key)).json.code).toBe('api_key_forbidden')
+    expect((await ask(site.key)).status).toBe(304)
+    const views = node.service.deps.views as { readiness: () => object }
+    views.readiness = () => ({ ready: false, why: 'test' })
+    expect((await ask(site.key)).json.code).toBe('revocation_view_stale')
   })
 
   it('is refused by a node that has not heard from its store (I-3)', async () => {

@@ -7,13 +7,13 @@ it('an answer in pieces is cut with a reset when its signal fires, whatever the 
   const stop = new AbortController()
   let isEnded = false
   let isLetGo = false
-  const pieces = (async function* () {
+  const pieces = async function* () {
     try {
       for (;;) yield Buffer.alloc(65_536)
     } finally {
       isEnded = true
     }
-  })()
+  }
   const release = () => {
     isLetGo = true
   }
