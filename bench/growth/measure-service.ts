@@ -14,7 +14,7 @@ export interface StartCost extends Cost {
   readonly laterCpuSeconds: number
 }
 
-export interface GuardCost extends Cost {
+interface GuardCost extends Cost {
   readonly heldBytes: number
 }
 
@@ -89,7 +89,7 @@ async function measureGuard({ ready }: ServerProcess<'ours'>): Promise<GuardCost
 
 const REVOCATIONS = 400
 
-/** The median time of a revocation, one after the other. Each is a user that was not revoked yet. */
+/** The median time of a revocation, one after the other. No user was revoked before. */
 async function measureRevoke(ours: ServerProcess<'ours'>, label: string): Promise<number> {
   const load = await startLoad()
   try {

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import { permissions } from '@countersign/core/contract'
 import { createApiKey } from '../../packages/service/src/actions/api-keys.ts'
@@ -78,12 +79,22 @@ async function prepare(
   return secrets
 }
 
-/** The address is part of the configuration, so it has to be known before anything listens. */
-function freePort(): Promise<number> {
+/**
+ * The address is part of the configuration, so it has to be known before anything listens. It is
+ * below the ports that the system gives to outgoing connections: a start with very many revocations
+ * takes long enough for one of those to be taken.
+ */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000)
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
