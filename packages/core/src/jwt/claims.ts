@@ -83,8 +83,19 @@ function checkType(header: JsonObject, claims: JsonObject, policy: JwtPolicy): J
   } else if (type !== undefined && type !== 'jwt' && type !== 'at+jwt') {
     return fault('type', 'typ must be absent, JWT or at+jwt')
   }
+  if (type !== 'at+jwt' && policy.requiredClaims.size === 0 && namesItsClient(claims))
+    return fault('type', 'aud names the client, as in an ID token')
   const foreign = OTHER_TOKEN_CLAIMS.find((name) => Object.hasOwn(claims, name))
   return foreign === undefined ? undefined : fault('type', `an access token has no claim ${foreign}`)
+}
+
+/**
+ * `aud` of an ID token has its client (OIDC Core §2), which `client_ids` may list. So where neither
+ * the type nor a claim is required, a token for its own client is rejected.
+ */
+function namesItsClient({ aud, azp, client_id }: JsonObject): boolean {
+  const named: readonly (JsonValue | undefined)[] = Array.isArray(aud) ? aud : [aud]
+  return [azp, client_id].some((client) => client !== undefined && named.includes(client))
 }
 
 function checkAudience({ aud }: JsonObject, { audience }: JwtPolicy): JwtFault | undefined {

@@ -60,6 +60,30 @@ test('scopes may be a list, are limited to the cap of the issuer, and to 32', ()
 })
 
 describe('typ', () => {
+  describe('of a token for its own client, as ID tokens are', () => {
+    const loose = { requireAtJwt: false, clientIds: new Set(['shop', 'app']) }
+    test.each<[string, JsonObject]>([
+      ['aud is azp', { aud: 'shop', azp: 'shop' }],
+      ['aud is client_id', { aud: 'shop', client_id: 'shop' }],
+      ['aud has azp', { aud: ['other', 'shop'], azp: 'shop' }],
+      ['aud has azp, whatever client_id is', { aud: ['shop'], azp: 'shop', client_id: 'app' }],
+    ])('is rejected where only clients are required: %s', (_what, claims) => {
+      const { client_id: _, ...others } = CLAIMS
+      const all = { ...others, ...claims }
+      expect(faultOf(all, { typ: 'JWT' }, loose)).toBe('type')
+      expect(faultOf(all, {}, loose)).toBe('type')
+      // What is required decides elsewhere.
+      expect(faultOf(all, { typ: 'at+jwt' }, loose)).toBeUndefined()
+      expect(faultOf(all)).toBeUndefined()
+      const required = { ...loose, requiredClaims: new Map([['sid', 's1']]) }
+      expect(faultOf(all, { typ: 'JWT' }, required)).toBeUndefined()
+    })
+
+    test('control: a token of the same client for the API is accepted', () => {
+      expect(faultOf({ ...CLAIMS, azp: 'app' }, { typ: 'JWT' }, loose)).toBeUndefined()
+    })
+  })
+
   test.each(['at+jwt', 'AT+JWT', 'application/at+jwt'])('%s is an access token', (typ) => {
     expect(faultOf(CLAIMS, { typ })).toBeUndefined()
   })

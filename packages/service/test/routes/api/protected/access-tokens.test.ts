@@ -200,6 +200,16 @@ forEachSharedStore('access tokens at POST /api/protected/action', (open) => {
       await rejects(loose, await token({ header: { typ: 'JWT' }, claims: { client_id: 'other' } }))
     })
 
+    it('A284 an ID token of a client whose id is also the audience, where client_ids are all that is required', async () => {
+      const audience = ['client-1', AUDIENCE]
+      const loose = await begin({ require_at_jwt: false, client_ids: ['client-1'], audience })
+      const idToken = (aud: unknown) =>
+        token({ header: { typ: 'JWT' }, claims: { aud, azp: 'client-1', client_id: undefined } as never })
+      expect((await loose.bearer(await idToken(AUDIENCE))).status).toBe(200)
+      for (const aud of ['client-1', ['client-1'], ['client-1', AUDIENCE]])
+        await rejects(loose, await idToken(aud), String(aud))
+    })
+
     it('A285 a kid with a path, SQL or 10 KB, duplicate members, other encodings, wrong times', async () => {
       const site = await begin()
       for (const kid of [
