@@ -22,6 +22,7 @@ import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
 import { findSubjectKey } from './keys/subject-keys.ts'
+import { type CheckpointJobOptions, startCheckpoints } from './log/checkpoint-job.ts'
 import { openCommitTimes } from './log/commit-times.ts'
 import { HeadWatch } from './log/head-watch.ts'
 import { LiveViews } from './log/live-views.ts'
@@ -58,6 +59,8 @@ export interface OpenServiceOptions {
   readonly sharesPort?: boolean
   /** Reject where there is no embedded store, instead of creating one. */
   readonly storeMustExist?: boolean
+  /** For tests. */
+  readonly checkpoints?: CheckpointJobOptions
 }
 
 /**
@@ -65,7 +68,7 @@ export interface OpenServiceOptions {
  * others and rejects. The node accepts requests after `listen`.
  */
 export async function openService(config: Config, options: OpenServiceOptions): Promise<Service> {
-  const { log, onFatal, sharesPort = false, storeMustExist = false } = options
+  const { log, onFatal, sharesPort = false, storeMustExist = false, checkpoints } = options
   const opened: { close(): Promise<void> | void }[] = []
   const keep = <T extends { close(): Promise<void> | void }>(part: T): T => {
     opened.push(part)
@@ -175,6 +178,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(startIssuerRefresh(deps))
     keep(startPurging(deps))
     keep(startStatusUpdates(deps))
+    keep(startCheckpoints(deps, checkpoints))
     keep(startWebhookSender(deps, fetchRules))
     const admin =
       config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, rateLimiter))

@@ -2,7 +2,10 @@ import { checkEntry, type Entry, type SiteId, SiteView } from '@countersign/core
 import { LogCorrupted } from '../store/log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from '../store/log-digest.ts'
 import type { SiteHead } from '../store/operations/log.ts'
+import { toStateText } from './checkpoint-state.ts'
 import type { TailPage } from './tail.ts'
+
+const EMPTY = { position: 0, digest: EMPTY_DIGEST }
 
 /** Where the log ended before it was read, as the store says besides the log itself. */
 export interface LogEnds {
@@ -10,24 +13,69 @@ export interface LogEnds {
   readonly heads: readonly SiteHead[]
 }
 
+/** The log at a moment, for a checkpoint. */
+export interface CapturedLog {
+  readonly epoch: string
+  readonly position: number
+  readonly digest: string
+  readonly sites: readonly CapturedSite[]
+}
+
+export interface CapturedSite {
+  readonly siteId: SiteId
+  readonly seq: number
+  readonly hash: string
+  readonly state: string
+  /** Goes on after the moment. */
+  readonly view: SiteView
+}
+
 /** The log of one epoch as far as this node has read, checked and applied it. */
 export class AppliedLog {
   readonly epoch: string
   readonly views = new Map<SiteId, SiteView>()
-  position = 0
-  /** The seq of the last entry about a site, and about a site and issuer, by `rowName`. */
-  readonly #lastSeqs = new Map<string, number>()
+  position: number
+  /** By site: the seq of the last entry about each issuer, and under the empty name the site. */
+  readonly #lastSeqs = new Map<SiteId, Map<string, number>>()
   /** Of all entries that were read. */
-  #digest = EMPTY_DIGEST
+  #digest: string
+  /** Up to where the log has been compared with the log row. */
+  #comparedPosition = -1
   #keysDeleted = 0
 
-  constructor(epoch: string) {
+  /** Begins where a checkpoint ends, if it is given; then `addSite` adds what came before. */
+  constructor(epoch: string, start: { readonly position: number; readonly digest: string } = EMPTY) {
     this.epoch = epoch
+    this.position = start.position
+    this.#digest = start.digest
+  }
+
+  /** Adds a site of a checkpoint. */
+  addSite(view: SiteView, lastSeqs: ReadonlyMap<string, number>): void {
+    this.views.set(view.siteId, view)
+    this.#lastSeqs.set(view.siteId, new Map(lastSeqs))
   }
 
   /** See `LiveViews.lastEntryAbout`. */
-  lastEntryAbout(siteId: SiteId, issuer?: string): number {
-    return this.#lastSeqs.get(rowName(siteId, issuer)) ?? 0
+  lastEntryAbout(siteId: SiteId, issuer = ''): number {
+    return this.#lastSeqs.get(siteId)?.get(issuer) ?? 0
+  }
+
+  /**
+   * The log as it is now, with the sites that are not at the seq in `known`. Undefined while it has
+   * not been compared with the log row.
+   */
+  capture(known: (siteId: SiteId) => number | undefined): CapturedLog | undefined {
+    const { epoch, position, views } = this
+    if (this.#comparedPosition !== position) return undefined
+    const sites: CapturedSite[] = []
+    for (const [siteId, view] of views) {
+      const { seq, hash } = view.head
+      if (known(siteId) === seq) continue
+      const state = toStateText(view, this.#lastSeqs.get(siteId) ?? new Map())
+      sites.push({ siteId, seq, hash, state, view })
+    }
+    return { epoch, position, digest: this.#digest, sites }
   }
 
   /**
@@ -48,10 +96,16 @@ export class AppliedLog {
           `entry ${position} does not continue the log of ${entry.site_id}: ${applied}`,
         )
       this.position = position
-      if (entry.kind === 'site.changed') this.#lastSeqs.set(rowName(entry.site_id), entry.seq)
-      else if ('issuer' in entry.body && entry.kind !== 'issuer.cut_off')
-        this.#lastSeqs.set(rowName(entry.site_id, entry.body.issuer), entry.seq)
+      this.#recordSeq(entry)
     }
+    if (page.isEnd) this.#comparedPosition = this.position
+  }
+
+  #recordSeq({ site_id: siteId, seq, kind, body }: Entry): void {
+    const isAboutIssuer = 'issuer' in body && kind !== 'issuer.cut_off'
+    if (!isAboutIssuer && kind !== 'site.changed') return
+    const seqs = this.#lastSeqs.get(siteId) ?? new Map<string, number>()
+    this.#lastSeqs.set(siteId, seqs.set(isAboutIssuer ? body.issuer : '', seq))
   }
 
   #authenticate({ entries, isEnd, end }: TailPage): void {
@@ -92,9 +146,4 @@ export class AppliedLog {
       if (!isThere) throw new LogCorrupted('other_head', `the log of ${siteId} does not end where it should`)
     }
   }
-}
-
-/** No site and no issuer has a space in its name. */
-function rowName(siteId: SiteId, issuer?: string): string {
-  return issuer === undefined ? siteId : `${siteId} ${issuer}`
 }

@@ -15,7 +15,9 @@ import type { LoggedEntry, SiteHead } from '../store/operations/log.ts'
 import { loadSiteHeads } from '../store/site-heads.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
-import { AppliedLog, type LogEnds } from './applied-log.ts'
+import { AppliedLog, type CapturedLog, type LogEnds } from './applied-log.ts'
+import { type AuditedStore, LogAuditor } from './log-auditor.ts'
+import { type CheckpointStore, type RestoredLog, restoreLog } from './restore-log.ts'
 import { POLL_MS, tail } from './tail.ts'
 import { tooFarProblem, Waiters } from './waiters.ts'
 import { createWake } from './wake.ts'
@@ -37,7 +39,7 @@ export interface LiveViewsOptions {
   /** How long `waitFor` and `waitForSeq` wait. */
   readonly waitMsMax?: number
   /**
-   * Called when the whole log has been read, before anything is decided by it. Resolves to why the
+   * Called when the log has been read to its end, before anything is decided by it. Resolves to why the
    * log must not be trusted, or to undefined.
    */
   readonly examine?: (findHead: (siteId: SiteId) => LogHead | undefined) => Promise<string | undefined>
@@ -47,10 +49,9 @@ export interface LiveViewsOptions {
 
 type Readiness = { readonly ready: true } | { readonly ready: false; readonly why: string }
 
-type LogStore = Pick<
-  Store,
-  'entriesAfter' | 'logPosition' | 'siteHeads' | 'requireIntactRows' | 'onAppend' | 'epoch'
->
+type LogStore = CheckpointStore &
+  AuditedStore &
+  Pick<Store, 'entriesAfter' | 'siteHeads' | 'requireIntactRows' | 'onAppend'>
 
 type LiveViewsLogger = Pick<Logger, 'error' | 'warn' | 'info'>
 
@@ -72,11 +73,14 @@ export class LiveViews {
   #corruption: string | undefined
   #suspicion: string | undefined
   #isFailing = false
+  #audit: LogAuditor | undefined
+  #auditing: Promise<void> = Promise.resolve()
   #following: Promise<void> = Promise.resolve()
   #unlisten: () => void = () => {}
 
   /**
-   * Reads the whole log and checks every link of its chain, then follows it. Rejects when the store
+   * Reads the checkpoint and the log after it, checks every link of its chain, then follows it. The
+   * entries before the checkpoint are audited meanwhile. Rejects when the store
    * is unavailable. If the log is corrupt, the node starts but never becomes ready and denies
    * everything: it cannot prove that anything is not revoked.
    */
@@ -202,6 +206,24 @@ export class LiveViews {
   }
 
   /**
+   * The log as it is now, for a checkpoint: see `AppliedLog.capture`. Undefined while this node does
+   * not trust it.
+   */
+  capture(known: (siteId: SiteId) => number | undefined): CapturedLog | undefined {
+    return this.readiness().ready ? this.#log.capture(known) : undefined
+  }
+
+  /**
+   * The share of the entries in the store that this node has checked since its start, from 0 to 1.
+   * Entries before the checkpoint are checked while the node is in use.
+   */
+  get audited(): number {
+    const { auditedPosition = 0, basePosition = 0, endPosition = 0 } = this.#audit ?? {}
+    const all = this.position - basePosition
+    return all <= 0 ? 1 : 1 - (endPosition - auditedPosition) / all
+  }
+
+  /**
    * Denies everything from now on, until the log is in another epoch: a signed head has proven that
    * entries are missing.
    */
@@ -231,6 +253,7 @@ export class LiveViews {
     this.#unlisten()
     this.#waiters.endAll()
     await this.#following
+    await this.#auditing
   }
 
   async #run(onLoaded: () => void, onUnreadable: (fault: unknown) => void): Promise<void> {
@@ -252,7 +275,7 @@ export class LiveViews {
         const corruption =
           fault instanceof RowForged ? new LogCorrupted('forged', fault.message, { cause: fault }) : fault
         if (corruption instanceof LogCorrupted && this.#store.epoch === this.#log.epoch) {
-          this.#distrust(corruption)
+          this.distrust(corruption)
           onLoaded()
           return
         }
@@ -263,6 +286,8 @@ export class LiveViews {
   }
 
   #begin(): void {
+    this.#audit?.stop()
+    this.#audit = undefined
     this.#log = new AppliedLog(this.#store.epoch)
     this.#confirmedAt = undefined
     this.#suspicion = undefined
@@ -274,10 +299,14 @@ export class LiveViews {
     await this.#store.requireIntactRows(['sites', 'issuers', 'epochs'])
     // Read before the log: if the log ends before one of these ends, it has been cut.
     const ends = await this.#readEnds()
+    const restored = await this.#restore()
+    if (restored === undefined) return
+    const from = this.position
     let isLoaded = false
     const options = { store: this.#store, wake: this.#wake, clocks: this.#clock.clocks, onFailure }
-    for await (const page of tail({ ...options, signal: this.#stop.signal })) {
+    for await (const page of tail({ ...options, from, signal: this.#stop.signal })) {
       if (this.#store.epoch !== this.#log.epoch) return
+      if (this.#corruption !== undefined) throw new LogCorrupted('other_entries', this.#corruption)
       // Nothing is decided until the end of these entries has been read and authenticated.
       if (!page.isEnd) this.#confirmedAt = undefined
       await this.#log.apply(page)
@@ -288,6 +317,7 @@ export class LiveViews {
         if (!isLoaded) {
           this.#log.requireEnds(ends)
           this.#suspicion = await this.#options.examine?.((siteId) => this.view(siteId)?.head)
+          this.#startAudit(restored)
         }
         isLoaded = true
         this.#confirmedAt = page.askedAt
@@ -297,6 +327,31 @@ export class LiveViews {
       this.#waiters.check()
       if (page.isEnd) onLoaded()
     }
+  }
+
+  /** Undefined when the store is in another epoch. */
+  async #restore(): Promise<RestoredLog | undefined> {
+    const restored = await restoreLog(this.#store)
+    if (restored.log.epoch !== this.#log.epoch || this.#store.epoch !== this.#log.epoch) return undefined
+    for (const view of restored.log.views.values())
+      view.subjectKey ??= await this.#options.findSubjectKey?.(view.siteId)
+    this.#log = restored.log
+    return restored
+  }
+
+  #startAudit({ from }: RestoredLog): void {
+    if (from === undefined || from.checkpoint.basePosition === from.checkpoint.position) return
+    const audit = new LogAuditor(this.#store, from, (siteId) => this.view(siteId))
+    this.#audit = audit
+    const { position: to, basePosition: after } = from.checkpoint
+    this.#auditing = audit.run(this.#stop.signal).then(
+      (isDone) => {
+        if (isDone) this.#logger.info({ after, to }, 'the log up to the checkpoint has been audited')
+      },
+      (fault: unknown) => {
+        if (this.#audit === audit && fault instanceof LogCorrupted) this.distrust(fault)
+      },
+    )
   }
 
   async #addSubjectKeys(entries: readonly LoggedEntry[]): Promise<void> {
@@ -311,7 +366,9 @@ export class LiveViews {
     return { position: await this.#store.logPosition(), heads }
   }
 
-  #distrust(fault: LogCorrupted): void {
+  /** Denies everything until the node is started again: the log is damaged. */
+  distrust(fault: LogCorrupted): void {
+    if (this.#corruption !== undefined) return
     this.#corruption = fault.message
     this.#logger.error(
       { err: fault },

@@ -26,6 +26,8 @@ export interface TailOptions {
   /** Called with every failure to read. The tail tries again. */
   readonly onFailure: (fault: unknown) => void
   readonly pageSize?: number
+  /** Begins after this position. */
+  readonly from?: number
 }
 
 /** How often the store is read. A wake-up makes the next read earlier. */
@@ -33,20 +35,20 @@ export const POLL_MS = 250
 const PAGE_SIZE = 2000
 
 /**
- * Follows the log of all sites from its beginning without end. Pages without new entries are
+ * Follows the log of all sites without end. Pages without new entries are
  * yielded too: they confirm that nothing was added. Each read includes the last entry again, to
  * detect a log that was cut or rewritten: that throws a `LogCorrupted`. A store that does not
  * answer is asked again.
  */
 export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void, void> {
-  const { store, wake, clocks, signal, onFailure, pageSize = PAGE_SIZE } = options
+  const { store, wake, clocks, signal, onFailure, pageSize = PAGE_SIZE, from = 0 } = options
   let last: LoggedEntry | undefined
   while (!signal.aborted) {
     const { count } = wake // Before the read: an entry appended between the two must still wake us.
     const askedAt = clocks()
     let page: LogPage | undefined
     try {
-      page = await store.entriesAfter(last === undefined ? 0 : last.position - 1, pageSize)
+      page = await store.entriesAfter(last === undefined ? from : last.position - 1, pageSize)
     } catch (fault) {
       if (fault instanceof LogCorrupted) throw fault
       if (fault instanceof RowForged) throw new LogCorrupted('forged', fault.message, { cause: fault })
@@ -54,7 +56,7 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
     }
     const isEnd = page !== undefined && page.entries.length < pageSize
     if (page !== undefined) {
-      const entries = newEntries(page.entries, last)
+      const entries = newEntries(page.entries, last, from)
       last = entries.at(-1) ?? last
       yield { entries, askedAt, isEnd, end: page.end }
     }
@@ -62,8 +64,13 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
   }
 }
 
-function newEntries(page: readonly LoggedEntry[], last: LoggedEntry | undefined): readonly LoggedEntry[] {
-  let position = 0
+/** The entries after `last`, or after `from`. Throws a `LogCorrupted` when one is missing. */
+export function newEntries(
+  page: readonly LoggedEntry[],
+  last: LoggedEntry | undefined,
+  from: number,
+): readonly LoggedEntry[] {
+  let position = from
   if (last !== undefined) {
     const again = page[0]
     if (again?.position !== last.position)

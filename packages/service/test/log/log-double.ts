@@ -83,6 +83,13 @@ export class LogDouble {
 
   async requireIntactRows(): Promise<void> {}
 
+  // There is no checkpoint.
+  async checkpoint(): Promise<undefined> {}
+  checkpointSites = async () => []
+  sitePages = async () => []
+  async sitePageBytes(): Promise<undefined> {}
+  recordsAfter = async () => []
+
   headsSaid: SiteHead[] | undefined
   async siteHeads({ after = '', limit }: Page): Promise<readonly SiteHead[]> {
     if (this.isDown) throw new StoreUnavailable('down')

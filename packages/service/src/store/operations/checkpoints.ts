@@ -50,7 +50,7 @@ export interface SitePageInfo {
   readonly bytes: number
   readonly crc32: number
   readonly sha256: string
-  /** The time of the newest entry from which the page was made. */
+  /** The latest time of a revocation, a sign-out or a reinstatement in it; 0 if there is none. */
   readonly newestAtMs: number
 }
 
@@ -162,6 +162,20 @@ export function* replaceCheckpoint(
   }
   if (before === undefined) yield* insertRow('checkpoint', { one: 1, ...changed })
   else yield* updateRow('checkpoint', before, changed)
+  return true
+}
+
+/**
+ * Removes a checkpoint of an earlier epoch, so that a new one can begin. False, and nothing is
+ * removed, when it is no longer `current`, is of the current epoch, or is needed because entries
+ * have been removed.
+ */
+export function* discardCheckpoint(current: Checkpoint): Transaction<boolean> {
+  yield* lock('checkpoint')
+  if (!isSame(yield* checkpoint(), current) || current.basePosition > 0) return false
+  const log = yield* row('SELECT epoch FROM log WHERE one = 1')
+  if (log === undefined || log.epoch === current.epoch) return false
+  for (const table of ['checkpoint', 'checkpoint_sites', 'log_pages']) yield* exec(`DELETE FROM ${table}`)
   return true
 }
 

@@ -53,6 +53,14 @@ export interface EntryRecord {
   readonly at: string
 }
 
+/** An entry of any site as stored, with its hashes. */
+export interface LoggedRecord extends EntryRecord {
+  readonly position: number
+  readonly siteId: SiteId
+  readonly prevHash: string
+  readonly hash: string
+}
+
 /**
  * The base of the log in the epoch `$1`. Its MAC is not checked here: a wrong base hides entries,
  * and readers find that entries are missing.
@@ -115,6 +123,24 @@ export const siteRecordsAfter = readLog(function* (
 ): Transaction<readonly EntryRecord[]> {
   const found = yield* rows(siteRowsSql('e.epoch, e.seq, e.kind, e.body, e.at'), epoch, seq, limit, siteId)
   return requireEpoch(found, epoch) as unknown as readonly EntryRecord[]
+})
+
+/** Entries of all sites after `position` as they are stored, neither parsed nor checked. */
+export const recordsAfter = readLog(function* (
+  epoch: string,
+  position: number,
+  limit: number,
+): Transaction<readonly LoggedRecord[]> {
+  const found = yield* rows(
+    `SELECT log.epoch AS log_epoch, e.epoch, e.position, e.site_id AS "siteId", e.seq, e.kind, e.body, e.at,
+       e.prev_hash AS "prevHash", e.hash FROM log
+       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3) e ON e.epoch = log.epoch
+     WHERE log.one = 1 ORDER BY e.position`,
+    epoch,
+    position,
+    limit,
+  )
+  return requireEpoch(found, epoch) as unknown as readonly LoggedRecord[]
 })
 
 function siteRowsSql(columns: string): string {
