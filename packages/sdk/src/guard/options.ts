@@ -46,7 +46,8 @@ export interface GuardOptions {
    * The address that callers use, if the application sees another one: behind a proxy,
    * `https://api.example`, with a path prefix that the proxy removes. Needed for holder proofs
    * unless callers use the site's own name on port 80 or 443. A site with a loopback name also
-   * accepts every loopback host.
+   * accepts every loopback host. Only with this option does the guard compare the scheme of a DPoP
+   * proof: without it, a proof for `http` is also valid for `https`, because a proxy may end TLS.
    */
   readonly publicOrigin?: string
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>

@@ -408,6 +408,21 @@ describe('a token that is bound to a key', () => {
       ).toBe('proof_invalid')
   })
 
+  test('is for one scheme only with publicOrigin, because a proxy may end TLS', async () => {
+    const origin = 'https://shop.example'
+    const withOrigin = await site.guard({ publicOrigin: origin })
+    const token = await idp.sign({ bound: true })
+    const ask = async (asked: typeof guard, htu: string) => {
+      const headers = await token.headersFor('GET', htu)
+      return outcome(asked.verify(testRequest('GET', 'http://shop.example/orders', headers), READ))
+    }
+    for (const scheme of ['http', 'https'])
+      expect(await ask(guard, `${scheme}://shop.example/orders`), scheme).toBe('allowed')
+    expect(await ask(withOrigin, `${origin}/orders`)).toBe('allowed')
+    expect(await ask(withOrigin, 'http://shop.example/orders')).toBe('proof_invalid')
+    await withOrigin.close()
+  })
+
   test('is checked against publicOrigin, and the denial names it', async () => {
     const behind = await site.guard({ publicOrigin: 'https://api.example/shop' })
     const token = await idp.sign({ bound: true })
