@@ -106,6 +106,7 @@ export {
   GENESIS_HASH,
   type NewEntry,
 } from './log/chain.ts'
+export { compactLine } from './log/compact-line.ts'
 export {
   type Entry,
   type EntryBodies,
@@ -138,6 +139,7 @@ export {
 } from './log/feed-key-statement.ts'
 export type { Clocks, ConfirmedHead } from './log/freshness.ts'
 export { encodeHeadHeader, HEAD_HEADER_CHARS_MAX, parseHeadHeader } from './log/head-header.ts'
+export { type Horizon, REVOCATIONS_KEPT_MS, toHorizon } from './log/horizon.ts'
 export { isThumbprint } from './log/members.ts'
 export {
   type ClockReading,

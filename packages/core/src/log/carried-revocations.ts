@@ -1,17 +1,15 @@
-import { CREDENTIAL_LIFETIME_SECONDS_MAX } from '../credential/limits.ts'
 import type { CheckedEntry } from './chain.ts'
+import { REVOCATIONS_KEPT_MS, toHorizon } from './horizon.ts'
 import type { Revocations } from './revocations.ts'
 import type { SiteState } from './site-state.ts'
-import { TOKEN_REVOCATIONS_KEPT_MS } from './snapshot.ts'
 
 /** A view rejects a snapshot if it would have to carry more revocations than this. */
 export const CARRIED_REVOCATIONS_MAX = 1_000_000
-/** After this time, every revoked credential and every session that began with one has expired. */
-const CARRIED_MS = (CREDENTIAL_LIFETIME_SECONDS_MAX + 30 * 86_400) * 1000
 
 /**
  * Proven revocations that the log has lost, because its epoch began from an older backup or because
- * its store was set back. They stay in effect in this view.
+ * its store was set back. They stay in effect in this view. A service also removes revocations that
+ * no longer matter from its log; these are not carried.
  */
 export interface CarriedRevocations {
   readonly revocations: Revocations
@@ -28,11 +26,11 @@ export function carryRevocations(
   next: SiteState,
   asOfMs: number,
 ): CarriedRevocations | undefined {
-  const revocations = proven.revocations.missingFrom(next.revocations, asOfMs - TOKEN_REVOCATIONS_KEPT_MS)
+  const revocations = proven.revocations.missingFrom(next.revocations, toHorizon(asOfMs))
   const earlier = dropRestored(carried, next, asOfMs)
   if (revocations.size === 0) return earlier
   if (earlier !== undefined) revocations.addAll(earlier.revocations)
-  return { revocations, untilMs: asOfMs + CARRIED_MS }
+  return { revocations, untilMs: asOfMs + REVOCATIONS_KEPT_MS }
 }
 
 /**
@@ -61,8 +59,8 @@ export function affectsCarried({ revocations }: CarriedRevocations, { kind, body
 }
 
 /**
- * The carried revocations that `current` still lacks. The log may have revoked the others again, or
- * reinstated the user.
+ * The carried revocations that `current` still lacks and that still matter. The log may have
+ * revoked the others again, or reinstated the user.
  */
 export function dropRestored(
   carried: CarriedRevocations | undefined,
@@ -70,6 +68,6 @@ export function dropRestored(
   asOfMs: number,
 ): CarriedRevocations | undefined {
   if (carried === undefined || asOfMs > carried.untilMs) return undefined
-  const revocations = carried.revocations.missingFrom(current.revocations)
+  const revocations = carried.revocations.missingFrom(current.revocations, toHorizon(asOfMs))
   return revocations.size === 0 ? undefined : { revocations, untilMs: carried.untilMs }
 }

@@ -1,4 +1,5 @@
 import type { CredentialId, Ppid } from '../credential/ids.ts'
+import { NO_HORIZON } from './horizon.ts'
 import type { Revocation } from './position.ts'
 import { ABSENT, RevokedTable, type TableSeed } from './revoked-table.ts'
 
@@ -111,28 +112,32 @@ export class Revocations {
   /**
    * The revocations that `other` lacks, compared by hash; both tables must have the same seed. A
    * user that `other` reinstated after the last reinstatement here is not missing, because that
-   * later statement wins. Tokens revoked before `tokensSinceMs` have expired and are left out.
+   * later statement wins. Revocations that the horizon makes obsolete are left out; users that are
+   * revoked now, holder keys and cut-offs never are.
    */
-  missingFrom(other: Revocations, tokensSinceMs = Number.NEGATIVE_INFINITY): Revocations {
+  missingFrom(other: Revocations, { sinceMs, tokensSinceMs } = NO_HORIZON): Revocations {
     if (other.#seed[0] !== this.#seed[0] || other.#seed[1] !== this.#seed[1])
       throw new TypeError('only tables of the same seed can be compared')
     const missing = new Revocations(this.#seed)
     this.#credentials.forEach((low, high, atMs) => {
-      if (other.#credentials.getHashed(low, high) === ABSENT) missing.#credentials.setHashed(low, high, atMs)
+      if (atMs >= sinceMs && other.#credentials.getHashed(low, high) === ABSENT)
+        missing.#credentials.setHashed(low, high, atMs)
     })
     this.#tokens.forEach((low, high, atMs) => {
       if (atMs >= tokensSinceMs && other.#tokens.getHashed(low, high) === ABSENT)
         missing.#tokens.setHashed(low, high, atMs)
     })
     this.#users.forEach((low, high, user) => {
-      if (!other.#covers(low, high, user, this.#cutoffs.getHashed(low, high)))
-        missing.#addUser(low, high, user, this)
+      const cutoffMs = this.#cutoffs.getHashed(low, high)
+      if (user % 2 === 0 && cutoffMs < sinceMs) return
+      if (!other.#covers(low, high, user, cutoffMs)) missing.#addUser(low, high, user, this)
     })
     this.#holders.forEach((low, high, atMs) => {
       if (other.#holders.getHashed(low, high) === ABSENT) missing.#holders.setHashed(low, high, atMs)
     })
     this.#signedOut.forEach((low, high, beforeMs) => {
-      if (other.#signedOut.getHashed(low, high) < beforeMs) missing.#signedOut.setHashed(low, high, beforeMs)
+      if (beforeMs >= sinceMs && other.#signedOut.getHashed(low, high) < beforeMs)
+        missing.#signedOut.setHashed(low, high, beforeMs)
     })
     for (const [issuer, beforeMs] of this.#issuerCutOffs)
       if ((other.#issuerCutOffs.get(issuer) ?? ABSENT) < beforeMs) missing.cutOffIssuer(issuer, beforeMs)

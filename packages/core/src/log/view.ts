@@ -82,8 +82,8 @@ export interface LoadEvidence {
   /** Statements of this site with verified signatures. Required for a snapshot of another epoch. */
   readonly epochs?: readonly EpochStatement[]
   /**
-   * Required for a higher head in the same epoch: the service returned the entry at the proven seq,
-   * and its hash is the proven hash.
+   * Required for a higher head in the same epoch whose base is below the proven head: the service
+   * returned the entry at the proven seq, and its hash is the proven hash.
    */
   readonly hasProvenEntry?: boolean
 }
@@ -383,6 +383,9 @@ export class SiteView implements SiteData {
     }
     if (head.seq < proven.seq) return 'lower_head'
     if (head.seq === proven.seq) return head.hash === proven.hash ? undefined : 'fork'
+    if (proven.seq === head.base.seq) return head.base.hash === proven.hash ? undefined : 'fork'
+    // The service has removed the entry. What the snapshot lacks is carried.
+    if (proven.seq < head.base.seq) return undefined
     return hasProvenEntry ? undefined : 'unlinked_head'
   }
 

@@ -185,13 +185,18 @@ describe('a new epoch', () => {
     const revoked: Saying[] = [
       { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(1) } },
       { kind: 'token.revoked', body: { token_sha256: token(1), revoked_at: at(1) } },
+      { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(1) } },
     ]
     const day = 86_400_000
     const view = await proven([open, ...revoked])
     follow(view, NEXT, [open], undefined, NOW + 2 * day)
-    expect(view.carriedRevocationCount).toBe(1)
+    expect(view.carriedRevocationCount).toBe(2)
+    follow(view, NEXT, [open], undefined, NOW + (366 + 29) * day)
+    expect(view.carriedRevocationCount).toBe(2)
     follow(view, NEXT, [open], undefined, NOW + (366 + 31) * day)
-    expect(view.carriedRevocationCount).toBe(1)
+    expect(view.credentialRevocation(credential(1))).toBeUndefined()
+    // A user that is revoked now could get new credentials, so the log keeps the revocation.
+    expect(view.userRevocation(user(1), NOW + 100 * day)).toBeDefined()
     follow(view, NEXT, [open], undefined, NOW + (366 + 33) * day)
     expect(view.carriedRevocationCount).toBe(0)
   })

@@ -241,7 +241,18 @@ describe('loading a snapshot', () => {
     ['from before what is known', 'lower_head', { ...HEAD, seq: 1 }, [SITE_LINE]],
     ['that ends otherwise where we are', 'fork', { ...HEAD, seq: 2 }, [SITE_LINE]],
     ['that says nothing of the site', 'incomplete', HEAD, []],
-    ['of which nothing shows that it extends the proven head', 'unlinked_head', HEAD, [SITE_LINE]],
+    [
+      'of which nothing shows that it extends the proven head',
+      'unlinked_head',
+      { ...HEAD, base: { seq: 1, hash: token(1) } },
+      [SITE_LINE],
+    ],
+    [
+      'whose base is another entry than the proven one',
+      'fork',
+      { ...HEAD, base: { seq: 2, hash: token(2) } },
+      [SITE_LINE],
+    ],
     [
       'of another epoch that no statement leads to',
       'unlinked_epoch',
@@ -259,6 +270,20 @@ describe('loading a snapshot', () => {
     expect(view.head.seq).toBe(2)
     expect(view.credentialRevocation(credential(1))).toBeDefined()
     expect(view.apply(entries[1] as CheckedEntry)).toBe('known')
+  })
+
+  test('needs no other evidence when the base is the proven entry, or after it', async () => {
+    for (const [base, carried] of [
+      [undefined, 2],
+      [{ seq: 3, hash: token(3) }, 2],
+    ] as const) {
+      const view = createView(await createLog(revocations(2)))
+      const head = { ...HEAD, base: base ?? { seq: 2, hash: view.head.hash } }
+      expect(load(view, head, [SITE_LINE])).toBe('loaded')
+      // What the snapshot lacks stays revoked in both cases.
+      expect(view.carriedRevocationCount).toBe(carried)
+      expect(view.credentialRevocation(credential(1))).toBeDefined()
+    }
   })
 
   test('A256 replaces entries that were never proven, contradicted or not', async () => {

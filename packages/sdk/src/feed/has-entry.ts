@@ -5,11 +5,11 @@ import { ServiceError, type VerifierApi } from './verifier-api.ts'
 
 /**
  * Whether the service's log has this entry at its seq. False when it has another one there, or ends
- * before it. Rejects when the service cannot be reached. True for entries that the service no
- * longer keeps (410): such a log only grows.
+ * before it. Rejects when the service cannot be reached, and when it says that it has removed the
+ * entry (410): the next snapshot then has a higher base.
  *
- * Finds a store that was set back. It is no proof against a relay, which can forge a 410 or repeat
- * the entry, so the view also compares what it has proven with what it loads.
+ * Finds a store that was set back. It is no proof against a relay, which can repeat the entry, so
+ * the view also compares what it has proven with what it loads.
  */
 export async function hasEntry(
   api: VerifierApi,
@@ -29,7 +29,6 @@ export async function hasEntry(
     }
   } catch (error) {
     if (error instanceof ServiceError && error.status === 409) return false
-    if (error instanceof ServiceError && error.status === 410) return true
     throw error
   }
   throw new ServiceError('unreachable', 'The feed ended before it sent the requested entry.')

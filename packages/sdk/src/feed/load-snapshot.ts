@@ -42,6 +42,8 @@ export async function loadEvidence(
 ): Promise<LoadEvidence> {
   if (proven === undefined) return {}
   if (head.epoch === proven.epoch) {
+    // The service no longer has an earlier entry. The base itself is signed with its hash.
+    if (proven.seq <= head.base.seq) return {}
     const hasProvenEntry = head.seq !== proven.seq && (await hasEntry(api, proven, signal))
     if (hasProvenEntry && head.seq < proven.seq)
       throw new ServiceError(

@@ -11,6 +11,7 @@ import {
 } from '@countersign/core'
 import { type Acknowledger, createAcknowledger } from './acknowledger.ts'
 import { Backoff } from './backoff.ts'
+import { createBaseNotice } from './base-notice.ts'
 import type { GuardClock } from './clock.ts'
 import { createContradictions } from './contradictions.ts'
 import { type ReadHeartbeat, readEntry, readHeartbeat } from './feed-events.ts'
@@ -77,6 +78,7 @@ export class LogFollower {
   readonly #mark = createMonotonicClock()
   readonly #acks: Acknowledger
   readonly #contradictions = createContradictions()
+  readonly #baseNotice = createBaseNotice()
   readonly #backoff = new Backoff()
   readonly #closing = new AbortController()
   #isLoaded = false
@@ -104,7 +106,8 @@ export class LogFollower {
   }
 
   get problem(): ViewProblem | undefined {
-    return this.#problem ?? this.#contradictions.problem(this.#clock.read())
+    const now = this.#clock.read()
+    return this.#problem ?? this.#contradictions.problem(now) ?? this.#baseNotice.problem(now)
   }
 
   /**
@@ -199,6 +202,7 @@ export class LogFollower {
     const isFork = loaded === 'fork' || loaded === 'lower_head' || loaded === 'unlinked_head'
     this.fork = isFork && provenHead ? { proven: provenHead, offered: { epoch, seq, hash } } : undefined
     if (loaded !== 'loaded') throw toLogCorrupted(loaded, provenHead, head)
+    this.#baseNotice.record(provenHead, head, this.view.carriedRevocationCount, this.#clock.read())
     // An operator begins a new epoch, so contradictions in the old one no longer matter.
     if (provenHead?.epoch !== epoch) this.#contradictions.clear()
     this.#isLoaded = true

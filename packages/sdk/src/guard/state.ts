@@ -23,8 +23,8 @@ export interface GuardState {
   readonly connection: Connection
   /**
    * What prevents the guard from following the log, as a code and a sentence for the operator.
-   * Absent once it is resolved; `log_contradicted` stays for ten minutes after the last
-   * contradiction, also while the guard is ready.
+   * Absent once it is resolved; `log_contradicted` and `older_than_base` stay for ten minutes, also
+   * while the guard is ready.
    */
   readonly problem?: ViewProblem
   /** The configured name, or else the instance id. */

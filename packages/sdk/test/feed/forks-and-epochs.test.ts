@@ -102,41 +102,59 @@ describe('A258 (B1) another history of the same epoch', () => {
     expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
   })
 
-  test.each(['410', 'the entry, which it has kept'] as const)(
-    'a relay that answers with %s for a service that was set back makes no proven revocation vanish',
-    async (answer) => {
-      let kept = ''
-      let isLying = false
-      const fetch = meddled(site.service.fetch, {
-        before: (path, init) => {
-          const cursor = new Headers(init.headers).get('last-event-id') ?? ''
-          if (!isLying || !path.endsWith('/feed')) return undefined
-          const [, seq] = cursor.split('.')
-          if (seq !== '3' && seq !== '4') return undefined
-          if (answer === '410') return problem(410)
-          return seq === '4' ? problem(409) : stream(kept)
-        },
-      })
-      const guard = await site.guard({ fetch })
-      const other = await site.issue({ user: 'carol' })
-      await site.revokeUser('bob')
-      await site.revoke(revoked)
-      kept = sseText(site.log.entries.at(-1))
-      expect(guard.state().seq).toBe(4)
-      await site.advance(6_000)
+  test('a relay that answers with the entry, which it has kept, for a service that was set back makes no proven revocation vanish', async () => {
+    let kept = ''
+    let isLying = false
+    const fetch = meddled(site.service.fetch, {
+      before: (path, init) => {
+        const cursor = new Headers(init.headers).get('last-event-id') ?? ''
+        if (!isLying || !path.endsWith('/feed')) return undefined
+        const [, seq] = cursor.split('.')
+        if (seq !== '3' && seq !== '4') return undefined
+        return seq === '4' ? problem(409) : stream(kept)
+      },
+    })
+    const guard = await site.guard({ fetch })
+    const other = await site.issue({ user: 'carol' })
+    await site.revokeUser('bob')
+    await site.revoke(revoked)
+    kept = sseText(site.log.entries.at(-1))
+    expect(guard.state().seq).toBe(4)
+    await site.advance(6_000)
 
-      isLying = true
-      await site.restore({ keepEpoch: true })
-      await revokeOthers(4)
-      await site.advance(20_000)
-      expect(guard.state()).toMatchObject({ ready: true, seq: 6, carriedRevocations: 2 })
-      expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
-      expect(await outcome(show(guard, good))).toBe('credential_revoked')
-      expect(await outcome(show(guard, other))).toBe('allowed')
-      // Control: a guard without a proof believes the service.
-      expect(await outcome(show(await site.guard(), revoked))).toBe('allowed')
-    },
-  )
+    isLying = true
+    await site.restore({ keepEpoch: true })
+    await revokeOthers(4)
+    await site.advance(20_000)
+    expect(guard.state()).toMatchObject({ ready: true, seq: 6, carriedRevocations: 2 })
+    expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
+    expect(await outcome(show(guard, good))).toBe('credential_revoked')
+    expect(await outcome(show(guard, other))).toBe('allowed')
+    // Control: a guard without a proof believes the service.
+    expect(await outcome(show(await site.guard(), revoked))).toBe('allowed')
+  })
+
+  test('a relay that answers with 410 although the signed base is lower makes the guard load nothing', async () => {
+    let isLying = false
+    const fetch = meddled(site.service.fetch, {
+      before: (path) => (isLying && path.endsWith('/feed') ? problem(410) : undefined),
+    })
+    const guard = await site.guard({ fetch })
+    await site.revoke(revoked)
+    const proven = site.log.head
+    await site.advance(6_000)
+    isLying = true
+    await site.restore({ keepEpoch: true })
+    await revokeOthers(4)
+    await site.advance(60_000)
+    expect(guard.state()).toMatchObject({ ready: false, seq: 3 })
+    expect(guard.state()).not.toHaveProperty('carriedRevocations')
+    expect(await outcome(show(guard, good))).toBe('revocation_view_stale')
+    // Control: the service itself shows another entry there.
+    isLying = false
+    await site.advance(60_000)
+    expect(guard.state()).toMatchObject({ ready: false, problem: { code: 'fork' }, fork: { proven } })
+  })
 
   test('a node that lags behind another is not taken for a fork', async () => {
     let isLagging = false
@@ -163,6 +181,86 @@ describe('A258 (B1) another history of the same epoch', () => {
     expect(states.map(({ problem }) => problem?.code)).toContain('node_behind')
     expect(states.some(({ fork }) => fork !== undefined)).toBe(false)
     expect(guard.state()).toMatchObject({ ready: true, seq: 3 })
+  })
+})
+
+describe('A192 a guard that is older than the base of the log', () => {
+  test('loads a snapshot, says so for ten minutes, and follows the log', async () => {
+    const guard = await site.guard()
+    await site.cutFeed()
+    await site.revoke(revoked)
+    await revokeOthers(2)
+    site.service.forgetEntries()
+    await site.repairFeed()
+    await site.advance(20_000)
+    expect(guard.state()).toMatchObject({
+      ready: true,
+      seq: 5,
+      connection: 'following',
+      problem: { code: 'older_than_base', detail: expect.stringContaining('kept the 0 revocations') },
+    })
+    expect(guard.state()).not.toHaveProperty('carriedRevocations')
+    expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
+    await site.revoke(good)
+    expect(await outcome(show(guard, good))).toBe('credential_revoked')
+    await site.advance(600_000)
+    expect(guard.state()).toMatchObject({ ready: true, seq: 6 })
+    expect(guard.state()).not.toHaveProperty('problem')
+  })
+
+  test('keeps what the log lacks, and prints both', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    const { onStateChange: _, ...options } = site.guardOptions
+    const guard = createGuard(options)
+    try {
+      await guard.ready()
+      await site.revoke(revoked)
+      await site.cutFeed()
+      await site.restore({ keepEpoch: true })
+      await revokeOthers(4)
+      site.service.forgetEntries()
+      await site.repairFeed()
+      await site.advance(20_000)
+      expect(guard.state()).toMatchObject({
+        ready: true,
+        seq: 6,
+        carriedRevocations: 1,
+        problem: { code: 'older_than_base', detail: expect.stringContaining('kept the 1 revocations') },
+      })
+      expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
+      expect(await outcome(show(guard, good))).toBe('allowed')
+      const printed = warn.mock.calls.map(([text]) => String(text))
+      expect(printed.filter((text) => text.includes('older_than_base'))).toHaveLength(1)
+      expect(printed.some((text) => text.includes('lacks 1 revocations'))).toBe(true)
+    } finally {
+      warn.mockRestore()
+      await guard.close()
+    }
+  })
+
+  test('control: a guard whose proven entry is the base says nothing', async () => {
+    const guard = await site.guard()
+    site.service.forgetEntries()
+    await site.cutFeed()
+    await revokeOthers(2)
+    await site.repairFeed()
+    site.service.say('event: credential.revoked\ndata: {}\n\n')
+    await site.advance(20_000)
+    expect(guard.state()).toMatchObject({ ready: true, seq: 4 })
+    expect(guard.state()).not.toHaveProperty('problem')
+  })
+
+  test('finds a store that was set back by the hash of the base', async () => {
+    const guard = await site.guard()
+    await site.revoke(revoked)
+    await site.cutFeed()
+    await site.restore({ keepEpoch: true })
+    await revokeOthers(1)
+    site.service.forgetEntries()
+    await revokeOthers(2)
+    await site.repairFeed()
+    await site.advance(20_000)
+    expect(guard.state()).toMatchObject({ ready: false, seq: 3, problem: { code: 'fork' } })
   })
 })
 
