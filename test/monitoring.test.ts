@@ -18,6 +18,7 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
     isWritable: true,
     isRolledBack: false,
     isHeadFileFailing: false,
+    isAuditArchiveFailing: false,
     clockDifferenceMs: 0,
   }))
   meters.cursorAhead()
@@ -28,6 +29,8 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
   meters.streamEnded('slow')
   meters.webhookAttempt('delivered')
   meters.rowForged('tokens')
+  meters.rowsRemoved('tokens', 1)
+  meters.auditRowsArchived(1)
   meters.issuerRefresh('held_back')
   meters.watchIssuerKeys(() => 0)
   meters.signal('backchannel_logout', 'signed_out')

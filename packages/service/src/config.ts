@@ -39,6 +39,15 @@ export interface Config {
   readonly rateLimits: RateLimits
   /** How many sign-ins of one site may be open at the same time, on all nodes together. */
   readonly openSignInsMax: number
+  /** How long old rows are kept. */
+  readonly retention: {
+    /** After they have expired. */
+    readonly credentialsKeptMs: number
+    /** Undefined: permanently. */
+    readonly auditKeptMs: number | undefined
+    /** Where audit rows are written before they are removed. Undefined: nowhere. */
+    readonly auditArchiveDir: string | undefined
+  }
   /** Above this load verifications are rejected with 503, so that revocations still succeed. */
   readonly overload: {
     readonly eventLoopDelayMsMax: number
@@ -55,6 +64,8 @@ export type Mode = Config['mode']
 const DATA_DIR = './data'
 const LOOPBACK = '127.0.0.1'
 const PORT_MAX = 65_535
+const DAY_MS = 86_400_000
+const KEPT_DAYS_MAX = 36_500
 const STORE_WANTED = 'postgres://… or sqlite:<file>'
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 const RATE_LIMIT_NAMES = Object.keys(rateLimits) as (keyof RateLimits)[]
@@ -86,6 +97,9 @@ export const settingNames = [
   'overload_in_flight_max',
   ...RATE_LIMIT_NAMES.map((name) => `rate_limit_${name}` as const),
   'open_sign_ins_max',
+  'credentials_kept_days',
+  'audit_kept_days',
+  'audit_archive_dir',
 ] as const
 type SettingName = (typeof settingNames)[number]
 
@@ -146,6 +160,17 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
   )
   const store = read('database_url', embeddedStore(dataDir), parseStore, STORE_WANTED)
   const workers = count('workers', 1, 1, 64)
+
+  const auditKept = read(
+    'audit_kept_days',
+    'all' as number | 'all',
+    (text) => (text === 'all' ? text : integer(1, KEPT_DAYS_MAX)(text)),
+    `an integer from 1 to ${KEPT_DAYS_MAX}, or all`,
+  )
+  if (auditKept !== 'all' && !settings.has('audit_archive_dir'))
+    mistakes.push(
+      'audit_archive_dir must be set with audit_kept_days: a directory, or off to remove rows without an archive',
+    )
 
   if (mode === 'production') {
     if (!settings.has('base_url'))
@@ -215,6 +240,11 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
       ]),
     ) as RateLimits,
     openSignInsMax: count('open_sign_ins_max', 10_000, 1, 1_000_000),
+    retention: {
+      credentialsKeptMs: count('credentials_kept_days', 30, 1, KEPT_DAYS_MAX) * DAY_MS,
+      auditKeptMs: auditKept === 'all' ? undefined : auditKept * DAY_MS,
+      auditArchiveDir: toArchiveDir(settings, mistakes),
+    },
     overload: {
       eventLoopDelayMsMax: count('overload_event_loop_delay_ms_max', 100, 10, 60_000),
       acceptDelayMsMax: count('overload_accept_delay_ms_max', 250, 10, 60_000),
@@ -256,6 +286,11 @@ export function readHeadFileConfig(sources: SettingSources): Config['headFile'] 
   return readSome(sources, (settings, mistakes) =>
     toHeadFile(settings, toStore(settings, mistakes), mistakes),
   )
+}
+
+/** Reads only the directory of the archives of audit rows. Throws like `readConfig`. */
+export function readArchiveDirConfig(sources: SettingSources): Config['retention']['auditArchiveDir'] {
+  return readSome(sources, toArchiveDir)
 }
 
 /** Reads only the master key. Throws like `readConfig`. */
@@ -338,6 +373,12 @@ function toHeadFile(
   if (text === '') mistakes.push('head_file must be a file, or off')
   if (text !== undefined) return text === 'off' || text === '' ? undefined : resolve(text)
   return store.kind === 'sqlite' ? `${store.file.replace(/\.db$/, '')}.heads` : undefined
+}
+
+function toArchiveDir(settings: ReadonlyMap<SettingName, string>, mistakes: string[]): string | undefined {
+  const text = settings.get('audit_archive_dir')
+  if (text === '') mistakes.push('audit_archive_dir must be a directory, or off')
+  return text === undefined || text === '' || text === 'off' ? undefined : resolve(text)
 }
 
 function parseStore(text: string): Config['store'] | undefined {

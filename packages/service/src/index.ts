@@ -2,6 +2,7 @@
 export {
   type Config,
   type Mode,
+  readArchiveDirConfig,
   readConfig,
   readHeadFileConfig,
   readMasterKeyConfig,
@@ -23,6 +24,7 @@ export { type RotatedKey, rotateFeedKey, rotateIssuerKey } from './operations/ro
 export { type RotatedMasterKey, rotateMasterKey } from './operations/rotate-master-key.ts'
 export { serve } from './operations/serve.ts'
 export { type Development, startDevelopment } from './operations/start-development.ts'
+export { verifyAuditArchive } from './operations/verify-audit-archive.ts'
 export type { OnProgress, StoreSettings } from './operations/with-store.ts'
 export { type OpenServiceOptions, openService, type Service } from './service.ts'
 export type { SettingSources } from './settings.ts'

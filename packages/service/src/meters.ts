@@ -46,6 +46,10 @@ export interface Meters {
   issuerRefresh(outcome: 'refreshed' | 'failed' | 'held_back'): void
   /** The age of the oldest keys of issuers that are fetched; called when metrics are read. */
   watchIssuerKeys(askAgeMs: () => number): void
+  /** Rows were removed from a table because they were old. */
+  rowsRemoved(table: string, count: number): void
+  /** Audit rows were written to an archive. */
+  auditRowsArchived(count: number): void
   /** Everything in the text format of Prometheus. */
   text(): Promise<string>
   readonly contentType: string
@@ -58,6 +62,8 @@ interface Alarms {
   readonly isRolledBack: boolean
   /** The file of signed heads could not be written the last time. */
   readonly isHeadFileFailing: boolean
+  /** Audit rows could not be archived the last time. */
+  readonly isAuditArchiveFailing: boolean
   /** The clock of this node minus that of its verifiers; 0 when none has reported. */
   readonly clockDifferenceMs: number
 }
@@ -113,6 +119,10 @@ export function createMeters(): Meters {
   const refreshHelp =
     'Attempts to fetch the keys of issuers, by outcome. held_back: the keys change too often, which is an alarm.'
   const refreshes = counter('countersign_issuer_refreshes_total', refreshHelp, ['outcome'])
+  const removedHelp = 'Rows that were removed because they had expired or were old, by table.'
+  const removals = counter('countersign_rows_removed_total', removedHelp, ['table'])
+  const archivedHelp = 'Audit rows that were written to archives.'
+  const archivals = counter('countersign_audit_rows_archived_total', archivedHelp, [])
   /** Metrics that are loaded before they are shown. */
   const refreshing: (() => Promise<void>)[] = []
   const gauge = (name: string, help: string, ask: () => number) =>
@@ -152,6 +162,8 @@ export function createMeters(): Meters {
     },
     rowForged: (table) => forged.inc({ table }),
     snapshot: (step) => snapshots.inc({ step }),
+    rowsRemoved: (table, count) => removals.inc({ table }, count),
+    auditRowsArchived: (count) => archivals.inc(count),
     streamEnded: (why) => streamEnds.inc({ reason: why }),
     watchFeeds(ask) {
       gauge('countersign_feed_streams', 'Connections of this node that follow a feed.', () => ask().streams)
@@ -175,6 +187,8 @@ export function createMeters(): Meters {
       gauge('countersign_head_file_failing', '1 while the file of signed heads cannot be written.', () =>
         flag(ask().isHeadFileFailing),
       )
+      const archiveHelp = '1 while old audit rows cannot be archived, and so are not removed.'
+      gauge('countersign_audit_archive_failing', archiveHelp, () => flag(ask().isAuditArchiveFailing))
       const differenceHelp =
         'The clock of this node minus the median clock of its verifiers; 0 when none has reported.'
       gauge(

@@ -6,6 +6,7 @@ import { createTokenFinder } from './access/token-finder.ts'
 import { openKeyUpkeep } from './actions/key-upkeep.ts'
 import { startStatusUpdates } from './actions/list-statuses.ts'
 import { type App, createApp } from './app.ts'
+import { startAuditArchiving } from './audit-archive/start-archiving.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
@@ -101,10 +102,12 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     views.follow({ applied: () => signatures.clearHeaders(), lost: () => signatures.clearHeaders() })
     meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
     const verifierClocks = createVerifierClocks(clock, log)
+    const archiving = keep(startAuditArchiving({ store, clock, config, meters, log }))
     meters.watchAlarms(() => ({
       isWritable: store.writeFault() === undefined,
       isRolledBack: views.suspicion() !== undefined,
       isHeadFileFailing: heads.isFailing,
+      isAuditArchiveFailing: archiving.isFailing,
       clockDifferenceMs: verifierClocks.medianMs(),
     }))
     meters.watchWebhooks(async () => {

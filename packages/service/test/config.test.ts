@@ -118,6 +118,10 @@ describe('settings', () => {
     ['rate_limit_key', '0/10'],
     ['overload_in_flight_max', '0'],
     ['master_key', 'short'],
+    ['credentials_kept_days', '0'],
+    ['audit_kept_days', 'some'],
+    ['audit_kept_days', '400'],
+    ['audit_archive_dir', ''],
   ])('refuse %s=%s and name it', (name, value) => {
     const mistakes = mistakesOf({ ...good, [`COUNTERSIGN_${name.toUpperCase()}`]: value })
     expect(mistakes).toHaveLength(1)
@@ -188,6 +192,25 @@ describe('settings', () => {
     expect(read({ ...good, COUNTERSIGN_PORT: '9000' }).adminPort).toBe(9001)
     expect(read({ ...good, COUNTERSIGN_PORT: '0' }).adminPort).toBe(0)
     expect(read({ ...good, COUNTERSIGN_ADMIN_PORT: 'off' }).adminPort).toBeUndefined()
+  })
+  test('keep audit rows permanently, unless they name a number of days and a directory or off', () => {
+    const days = (count: number) => count * 86_400_000
+    expect(read().retention).toEqual({
+      credentialsKeptMs: days(30),
+      auditKeptMs: undefined,
+      auditArchiveDir: undefined,
+    })
+    const env = { ...good, COUNTERSIGN_AUDIT_KEPT_DAYS: '400', COUNTERSIGN_CREDENTIALS_KEPT_DAYS: '1' }
+    expect(mistakesOf(env)).toEqual([expect.stringContaining('audit_archive_dir must be set')])
+    expect(read({ ...env, COUNTERSIGN_AUDIT_ARCHIVE_DIR: '/srv/archives' }).retention).toEqual({
+      credentialsKeptMs: days(1),
+      auditKeptMs: days(400),
+      auditArchiveDir: '/srv/archives',
+    })
+    expect(read({ ...env, COUNTERSIGN_AUDIT_ARCHIVE_DIR: 'off' }).retention).toMatchObject({
+      auditKeptMs: days(400),
+      auditArchiveDir: undefined,
+    })
   })
   test('of production need an address and a master key', () => {
     const mistakes = mistakesOf({})

@@ -60,6 +60,11 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
         () => import('./operator-audit.ts'),
       ),
       command(
+        'verify-audit-archive',
+        'check the files of audit rows that were archived',
+        () => import('./verify-audit-archive.ts'),
+      ),
+      command(
         'rotate-issuer-key',
         'create a new key for signing credentials',
         () => import('./rotate-key.ts'),

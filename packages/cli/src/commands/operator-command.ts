@@ -21,6 +21,8 @@ export interface Operation {
   newMasterKey(): Uint8Array
   /** The file that stores signed heads outside the store, if there is one. */
   headFile(): string | undefined
+  /** The directory of the archives of audit rows, if there is one. */
+  archiveDir(): string | undefined
   /** Draws a progress bar. */
   onProgress(done: number, total: number): void
 }
@@ -65,6 +67,7 @@ function createOperation(service: typeof Service, given: Given, at: Terminal): O
     masterKey,
     newMasterKey: () => read(({ env }) => service.readNewMasterKey(env, masterKey())),
     headFile: () => read(service.readHeadFileConfig),
+    archiveDir: () => read(service.readArchiveDirConfig),
     onProgress: (done, total) =>
       at.progress(`${barText(done / Math.max(total, 1))} ${done} of ${total} entries`),
   }

@@ -27,7 +27,8 @@ export interface SeenCredentialsOptions {
 const BATCH = 500
 /**
  * The holder of a delegable credential can create any number of credentials from it, and records
- * are permanent, so only this many of one root are recorded in each window.
+ * are kept until long after they have expired, so only this many of one root are recorded in each
+ * window.
  */
 const DELEGATED_MAX = 100
 const DELEGATED_WINDOW_MS = 600_000

@@ -209,6 +209,8 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
     'a row that is removed allows a captured proof to be replayed within its short life, and nothing else',
   idempotency_keys: 'answers are sealed for the caller, the key and the request',
   audit: 'a record, which decides nothing',
+  audit_archive:
+    'the last archive of audit rows; a row is removed from the audit only if a file contains the same row',
   secrets: 'each value is sealed under the master key for its name',
   confirmed_time: 'a time that is set back cannot make the clock of a node run back',
   schema_version: 'the version of the schema',

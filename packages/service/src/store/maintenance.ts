@@ -37,7 +37,7 @@ export function auditStore(store: StoreConfig, masterKey: Uint8Array, onPage?: O
 }
 
 /** What commands may read of a store. */
-export type ReadStore = Pick<Store, 'apiKeys' | 'auditRows' | 'confirmedTime'>
+export type ReadStore = Pick<Store, 'apiKeys' | 'auditRows' | 'confirmedTime' | 'lastAuditArchive'>
 
 /**
  * Lets `work` read a store, in use or not. Writes nothing, not even a schema. Rejects when there is

@@ -1,25 +1,75 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
 import { everyMs, type PeriodicJob } from '../every-ms.ts'
+import type { Meters } from '../meters.ts'
 import type { Store } from './store.ts'
 
 const EVERY_MS = 60_000
+/** Rows that one transaction removes, so that others do not wait for it long. */
+const CREDENTIALS = 500
+const AUDIT_ROWS = 2000
+/** Between two transactions. */
+const PAUSE_MS = 5
 
 interface PurgeDeps {
-  readonly store: Pick<Store, 'purgeExpired'>
+  readonly store: Pick<Store, 'purgeExpired' | 'purgeCredentials' | 'removeAuditRows'>
   readonly clock: { nowMs(): number }
+  readonly config: Pick<Config, 'retention'>
+  readonly meters: Pick<Meters, 'rowsRemoved'>
   readonly log: Pick<Logger, 'warn'>
 }
 
+/** Removes a batch. False: nothing is left. */
+type Removal = () => Promise<boolean>
+
 /**
- * Removes expired rows about once a minute. Only the size of the store depends on it, so a failure
- * is logged and retried.
+ * Removes expired rows about once a minute, and rows that the settings do not keep any longer. Only
+ * the size of the store depends on it, so a failure is logged and retried.
  */
-export function startPurging({ store, clock, log }: PurgeDeps, ms: number = EVERY_MS): PeriodicJob {
-  return everyMs(
+export function startPurging(deps: PurgeDeps, ms: number = EVERY_MS): PeriodicJob {
+  let isClosed = false
+  const removeAll = async (remove: Removal) => {
+    try {
+      while (!isClosed && (await remove())) await setTimeout(PAUSE_MS)
+    } catch (err) {
+      deps.log.warn({ err }, 'could not remove old rows; trying again')
+    }
+  }
+  const job = everyMs(
     ms,
     async () => {
-      while (await store.purgeExpired(clock.nowMs()));
+      for (const remove of listRemovals(deps)) await removeAll(remove)
     },
-    (err) => log.warn({ err }, 'could not purge expired rows; trying again'),
+    () => undefined,
   )
+  return {
+    run: job.run,
+    close() {
+      isClosed = true
+      return job.close()
+    },
+  }
+}
+
+function listRemovals({ store, clock, config, meters }: PurgeDeps): readonly Removal[] {
+  const { credentialsKeptMs, auditKeptMs, auditArchiveDir } = config.retention
+  const expired = async () => {
+    const { removed, hasMore } = await store.purgeExpired(clock.nowMs())
+    for (const [table, count] of Object.entries(removed)) meters.rowsRemoved(table, count)
+    return hasMore
+  }
+  const credentials = async () => {
+    const count = await store.purgeCredentials(clock.nowMs() - credentialsKeptMs, CREDENTIALS)
+    meters.rowsRemoved('credentials', count)
+    return count === CREDENTIALS
+  }
+  // With a directory, rows are archived before they are removed.
+  if (auditKeptMs === undefined || auditArchiveDir !== undefined) return [expired, credentials]
+  const audit = async () => {
+    const count = await store.removeAuditRows(clock.nowMs() - auditKeptMs, AUDIT_ROWS)
+    meters.rowsRemoved('audit', count)
+    return count === AUDIT_ROWS
+  }
+  return [expired, credentials, audit]
 }

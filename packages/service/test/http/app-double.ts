@@ -84,6 +84,7 @@ const DEFAULTS: Config = {
   issuerKeysAgeMsMax: 86_400_000,
   rateLimits,
   openSignInsMax: 10_000,
+  retention: { credentialsKeptMs: 86_400_000, auditKeptMs: undefined, auditArchiveDir: undefined },
   overload: { eventLoopDelayMsMax: 100, acceptDelayMsMax: 250, inFlightMax: 1000 },
 }
 

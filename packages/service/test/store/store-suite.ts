@@ -5,6 +5,7 @@ import { checkpointSuite } from './suite-checkpoints.ts'
 import { feedStreamSuite } from './suite-feed-streams.ts'
 import { leaseSuite } from './suite-leases.ts'
 import { logSuite } from './suite-log.ts'
+import { retentionSuite } from './suite-retention.ts'
 import { revocationSuite } from './suite-revocation.ts'
 import { signInSuite } from './suite-sign-in.ts'
 import { onceSuite } from './suite-single-use.ts'
@@ -30,5 +31,6 @@ export function storeSuite(name: string, open: () => Promise<Store>): void {
     onceSuite(() => store)
     signInSuite(() => store)
     webhookSuite(() => store)
+    retentionSuite(() => store)
   })
 }

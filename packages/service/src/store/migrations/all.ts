@@ -15,6 +15,7 @@ import { cutOffs } from './0014-cut-offs.ts'
 import { signals } from './0015-signals.ts'
 import { checkpoints } from './0016-checkpoints.ts'
 import { credentialStatuses } from './0017-credential-statuses.ts'
+import { retention } from './0018-retention.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   signals,
   checkpoints,
   credentialStatuses,
+  retention,
 ]

@@ -1,6 +1,7 @@
 import { isLogRead, isRead, type LogRead, type Transaction } from '../transaction.ts'
 import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'
+import * as auditArchive from './audit-archive.ts'
 import * as checkpoints from './checkpoints.ts'
 import * as credentialStatuses from './credential-statuses.ts'
 import * as credentials from './credentials.ts'
@@ -41,6 +42,7 @@ const portOperations = {
   ...audit,
   ...checkpoints,
   ...credentialStatuses,
+  ...auditArchive,
   ...credentials,
   ...cutLog,
   ...cutOffs,

@@ -1,49 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import type { SiteId } from '@countersign/core'
-import { json, number, optionalText, text } from '../columns.ts'
 import type { Page } from '../page.ts'
-import { exec, type Row, read, rows, type Transaction } from '../transaction.ts'
+import { exec, read, rows, type Transaction } from '../transaction.ts'
+import { createAuditId } from './shared/audit-ids.ts'
+import { type AuditContext, type AuditRow, type NewAuditRow, toAuditRow } from './shared/audit-rows.ts'
 
-/** Who makes a change, and when. */
-export interface AuditContext {
-  /**
-   * `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>`, `sender:<issuer>` or `system`;
-   * an operator at the command line is `operator`.
-   */
-  readonly actor: string
-  readonly atMs: number
-  readonly requestId?: string | undefined
-}
-
-export interface NewAuditRow {
-  /** Null for changes that belong to no site. */
-  readonly siteId: SiteId | null
-  readonly action: string
-  /** The id of what was changed, never a secret. */
-  readonly target: string | undefined
-  /**
-   * Lists show `outcome` (`done` when absent, `unchanged`, `refused`), `reason` and `seq` of it.
-   */
-  readonly detail: Readonly<Record<string, string | number | boolean | readonly string[] | null>>
-  readonly context: AuditContext
-}
-
-export interface AuditRow extends NewAuditRow {
-  readonly id: string
-}
-
-const TIME_DIGITS = 9
-const COUNT_DIGITS = 4
-const COUNT_END = 36 ** COUNT_DIGITS
-
-let count = 0
-
-/** Sorts by time, and within a process by the order in which the rows were written. */
-function createAuditId(atMs: number): string {
-  count = (count + 1) % COUNT_END
-  const time = Math.max(0, Math.floor(atMs)).toString(36).padStart(TIME_DIGITS, '0')
-  return `audit_${time}${count.toString(36).padStart(COUNT_DIGITS, '0')}${randomBytes(5).toString('hex')}`
-}
+export type { AuditContext, AuditRow, NewAuditRow }
 
 export function* audit({ siteId, action, target, detail, context }: NewAuditRow): Transaction<void> {
   yield* exec(
@@ -75,18 +36,3 @@ export const auditRows = read(function* (
   )
   return found.map(toAuditRow)
 })
-
-function toAuditRow(row: Row): AuditRow {
-  return {
-    id: text(row, 'id'),
-    siteId: (optionalText(row, 'site_id') as SiteId | undefined) ?? null,
-    action: text(row, 'action'),
-    target: optionalText(row, 'target'),
-    detail: json(row, 'detail'),
-    context: {
-      actor: text(row, 'actor'),
-      atMs: number(row, 'at'),
-      requestId: optionalText(row, 'request_id'),
-    },
-  }
-}

@@ -378,7 +378,7 @@ forEachSharedStore('signals', (open) => {
       await receive('backchannel_logout', { claims: { jti: 'kept' } })
       const week = 7 * 86_400_000
       const find = async (atMs: number) => {
-        while (await node.deps.store.purgeExpired(atMs));
+        while ((await node.deps.store.purgeExpired(atMs)).hasMore);
         const { state } = await node.deps.store.receiveSignal(
           {
             siteId: A,

@@ -1,0 +1,61 @@
+import type { SiteId } from '@countersign/core'
+import { json, number, optionalText, text } from '../../columns.ts'
+import type { Row } from '../../transaction.ts'
+
+/** Who makes a change, and when. */
+export interface AuditContext {
+  /**
+   * `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>`, `sender:<issuer>` or `system`;
+   * an operator at the command line is `operator`.
+   */
+  readonly actor: string
+  readonly atMs: number
+  readonly requestId?: string | undefined
+}
+
+export interface NewAuditRow {
+  /** Null for changes that belong to no site. */
+  readonly siteId: SiteId | null
+  readonly action: string
+  /** The id of what was changed, never a secret. */
+  readonly target: string | undefined
+  /**
+   * Lists show `outcome` (`done` when absent, `unchanged`, `refused`), `reason` and `seq` of it.
+   */
+  readonly detail: Readonly<Record<string, string | number | boolean | readonly string[] | null>>
+  readonly context: AuditContext
+}
+
+export interface AuditRow extends NewAuditRow {
+  readonly id: string
+}
+
+export function toAuditRow(row: Row): AuditRow {
+  return {
+    id: text(row, 'id'),
+    siteId: (optionalText(row, 'site_id') as SiteId | undefined) ?? null,
+    action: text(row, 'action'),
+    target: optionalText(row, 'target'),
+    detail: json(row, 'detail'),
+    context: {
+      actor: text(row, 'actor'),
+      atMs: number(row, 'at'),
+      requestId: optionalText(row, 'request_id'),
+    },
+  }
+}
+
+/** A row as a line of an archive, without the line break. */
+export function toArchiveLine({ id, siteId, action, target, detail, context }: AuditRow): string {
+  return JSON.stringify({
+    type: 'row',
+    id,
+    at: new Date(context.atMs).toISOString(),
+    site_id: siteId,
+    actor: context.actor,
+    action,
+    target: target ?? null,
+    detail,
+    request_id: context.requestId ?? null,
+  })
+}
