@@ -16,7 +16,7 @@ import type { Issuer, IssuerChanges, OAuthSettings } from '../store/operations/i
 import { existsAlready, tooManyIssuers } from './add-issuer.ts'
 
 /** What callers can set for an OAuth issuer, as they send it. */
-export type OAuthMembers = Omit<AddOAuthIssuerRequest, 'type' | 'issuer' | 'audience' | 'scope' | 'label'> & {
+type OAuthMembers = Omit<AddOAuthIssuerRequest, 'type' | 'issuer' | 'audience' | 'scope' | 'label'> & {
   readonly audience?: string[] | undefined
 }
 
