@@ -76,7 +76,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'sdk-web',
-          include: ['guard/*', 'feed/{log-follower,snapshot-reader}'].map(
+          include: ['guard/*', 'feed/{log-follower,snapshot-pages,snapshot-reader}'].map(
             (files) => `packages/sdk/test/${files}.test.ts`,
           ),
           setupFiles: ['packages/core/test/web-runtime.setup.ts'],
