@@ -42,7 +42,7 @@ export async function benchSnapshot(
   const emptyMb = await wireMb(empty)
   await empty.stop()
   onProgress('writing revocations', 0, revocations)
-  revokeMany(dataDir, revocations)
+  await revokeMany(dataDir, revocations)
   const full = await startServer('ours', { dataDir, issuer })
   try {
     onProgress('loading revocations', 0, revocations)

@@ -75,14 +75,17 @@ export function toTimeMs(n: number, { count, years, nowMs }: ChangesOptions): nu
 
 /** The changes with the numbers from `first`, at most a block. Equal numbers give equal changes. */
 export function toBlock(first: number, options: ChangesOptions): readonly Change[] {
-  const changes: Change[] = []
-  for (let place = 0; place < BLOCK && first + place < options.count; place++) {
-    const { kind, subject } = toKind(place)
-    const atMs = toTimeMs(first + place, options)
-    const target = toTarget(kind, first + subject, atMs)
-    changes.push({ kind, target, atMs, action: ACTIONS[kind], bodyJson: toBody(kind, target, atMs) })
-  }
-  return changes
+  const length = Math.min(BLOCK, options.count - first)
+  return Array.from({ length }, (_, place) => toChange(first + place, options))
+}
+
+/** The change with this number. */
+export function toChange(n: number, options: ChangesOptions): Change {
+  const place = n % BLOCK
+  const { kind, subject } = toKind(place)
+  const atMs = toTimeMs(n, options)
+  const target = toTarget(kind, n - place + subject, atMs)
+  return { kind, target, atMs, action: ACTIONS[kind], bodyJson: toBody(kind, target, atMs) }
 }
 
 /** Bytes as random as those of real ids: a snapshot of numbers in a row would be much smaller. */
