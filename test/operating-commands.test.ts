@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -93,6 +93,13 @@ test('the commands of docs/operating.md do what is written there, one after the 
   for (const file of ['countersign.json', 'operator.key', 'data/master.key'])
     expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
 
+  const file = join(home, 'countersign.json')
+  const [, retention = ''] = /^```json\n(.*?)^```/ms.exec(text) ?? []
+  writeFileSync(
+    file,
+    JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...JSON.parse(here(retention)) }),
+  )
+
   const code = await serving(async () => {
     expect(await paste(findLine("(umask 077; sed 's/^/X-API-Key"))).toMatchObject({ code: 0 })
     expect(JSON.parse((await paste(findLine('curl -s -X POST'))).said)).toMatchObject({
@@ -115,6 +122,10 @@ test('the commands of docs/operating.md do what is written there, one after the 
   })
   expect(code).toBe(0)
 
+  expect(await paste(findLine('countersign verify-audit-archive'))).toMatchObject({
+    code: 0,
+    said: 'There are no archives.\n',
+  })
   expect(await paste(findLine('countersign reset-time   '))).toMatchObject({
     code: 2,
     said: expect.stringContaining('The time on record is'),

@@ -25,7 +25,7 @@ describe.each(commands)('%s', (name, command) => {
     )
     const known = [
       ...['config', 'help', 'dry-run'],
-      ...(command.options ?? []).map(([option]) => option.replace('--', '')),
+      ...(command.options ?? []).map(([option]) => option.replace('--', '').replace(/ <.*/, '')),
       ...settingNames.map((setting) => setting.replaceAll('_', '-')),
     ]
     expect(flags.filter((flag) => !known.includes(flag))).toEqual([])

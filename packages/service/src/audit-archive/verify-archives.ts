@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { type ArchiveFault, listArchives, readArchive, toArchiveName } from './archive-file.ts'
 
 export type ArchivesCheck =
@@ -26,13 +27,14 @@ export interface ArchivesToVerify {
 /**
  * Reads the archives of a directory and checks that each is intact and that each continues the one
  * before. Without `expected`, it cannot notice that the last files are missing. Rejects when the
- * directory cannot be read.
+ * directory cannot be read; the service creates it with the first archive.
  */
 export async function verifyArchives(
   directory: string,
   { from = 1, expected, onFile = () => {} }: ArchivesToVerify = {},
 ): Promise<ArchivesCheck> {
-  const numbers = (await listArchives(directory)).filter((number) => number >= from)
+  const hasArchives = expected?.number !== 0 || existsSync(directory)
+  const numbers = hasArchives ? (await listArchives(directory)).filter((number) => number >= from) : []
   const last = Math.max(from - 1, numbers.at(-1) ?? 0, expected?.number ?? 0)
   let [rows, previous] = [0, from === 1 ? '0'.repeat(64) : undefined]
   for (let number = from; number <= last; number++) {

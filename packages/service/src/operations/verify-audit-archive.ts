@@ -4,7 +4,7 @@ import { readStore } from '../store/maintenance.ts'
 import { InvalidInput } from './invalid-input.ts'
 import type { OnProgress } from './with-store.ts'
 
-export interface AuditArchiveOptions {
+interface AuditArchiveOptions {
   /** Undefined: the directory of the settings, whose last file must be the one in the store. */
   readonly directory: string | undefined
   readonly settings: () => { readonly directory: string | undefined; readonly store: Config['store'] }

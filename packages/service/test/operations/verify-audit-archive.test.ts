@@ -134,5 +134,7 @@ test('without a directory there is nothing to check', async () => {
   const empty = mkdtempSync(join(home, 'empty-'))
   expect(await verify(empty)).toMatchObject({ code: 0, said: 'There are no archives.' })
   expect((await verify(join(home, 'nowhere'))).code).toBe(1)
+  const gone = await verify('--data-dir', dataDir, '--audit-archive-dir', join(home, 'nowhere'))
+  expect(gone).toMatchObject({ code: 1, noted: expect.stringContaining('ENOENT') })
   expect((await verify(archives, '--from', '0')).code).toBe(2)
 })
