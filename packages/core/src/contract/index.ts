@@ -38,6 +38,10 @@ export { isLine } from './text.ts'
 export * from './tokens.ts'
 export * from './urls.ts'
 export {
+  type ErasedUser,
+  type EraseUserRequest,
+  erasedUserSchema,
+  eraseUserRequestSchema,
   type ResolvedUser,
   type ResolveUserRequest,
   resolvedUserSchema,

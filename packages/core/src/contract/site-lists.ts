@@ -57,10 +57,10 @@ export const auditRowSchema = z
         .meta({ description: 'key_id, credential_id or the issuer of a signal; never a secret.' }),
     }),
     action: z.string().meta({ examples: ['user.revoke'] }),
-    target: z
-      .string()
-      .nullable()
-      .meta({ description: 'The target of the action: a ppid, credential_id, issuer or key_id.' }),
+    target: z.string().nullable().meta({
+      description:
+        'The target of the action: a ppid, credential_id, issuer or key_id; erased if the user’s data was erased.',
+    }),
     outcome: z.enum(['done', 'unchanged', 'refused']),
     reason: z.string().nullable(),
     seq: seq.nullable().meta({ description: 'The log entry that the action appended.' }),

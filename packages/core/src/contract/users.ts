@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { CLAIM_CHARS_MAX } from '../jwt/claims.ts'
-import { siteParams } from './administration.ts'
+import { administration, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { epoch, ppid, seq, siteId, time, userRef } from './fields.ts'
+import { idempotencyHeaders } from './headers.ts'
 import { oauthIssuerUrl } from './oauth-issuer-state.ts'
 import { userStatuses } from './vocabulary.ts'
 
@@ -80,7 +81,55 @@ export const resolvedUserSchema = z
   .meta({ id: 'ResolvedUser' })
 export type ResolvedUser = z.input<typeof resolvedUserSchema>
 
+export const eraseUserRequestSchema = z
+  .strictObject({
+    ...userForms,
+    dry_run: z
+      .boolean()
+      .optional()
+      .meta({ description: 'True: only count what would be erased, and change nothing. Default: false.' }),
+  })
+  .refine(namesOneUser, oneUser)
+  .meta(documentedOneUser)
+export type EraseUserRequest = z.input<typeof eraseUserRequestSchema>
+
+const count = (description: string) => z.int().min(0).meta({ description })
+
+export const erasedUserSchema = z
+  .strictObject({
+    success: z.literal(true),
+    dry_run: z.boolean(),
+    site_id: siteId,
+    ppids: z.array(ppid).meta({ description: 'All ids of the user at this site.' }),
+    credentials: count('Known credentials that were removed.'),
+    tokens: count('Access tokens that were removed.'),
+    offers: count('Offers that were removed.'),
+    presentations: count('Credentials shown for a sign-in that were removed.'),
+    audit_rows: count('Audit rows in which the person was replaced.'),
+    epoch,
+    seq: seq.meta({ description: 'The log entry of the sign-out; for a dry run, the head.' }),
+  })
+  .meta({ id: 'ErasedUser' })
+export type ErasedUser = z.input<typeof erasedUserSchema>
+
 export const userEndpoints = {
+  erase_user: endpoint({
+    ...administration,
+    method: 'POST',
+    path: '/api/sites/{site_id}/users/erase',
+    summary: 'Erase the data of a user',
+    description:
+      'Signs the user out, then removes the known credentials, tokens, offers and sign-ins of the user, and the person from the audit log. ' +
+      'The log keeps the pairwise ids, so that revocations stay in effect. A revoked user stays revoked. Name the user as in revoke-user. Cannot be undone.',
+    idempotency: 'replayed',
+    request: {
+      params: z.strictObject(siteParams),
+      body: eraseUserRequestSchema,
+      headers: z.object(idempotencyHeaders),
+    },
+    answers: { 200: { description: 'Erased, or counted.', body: erasedUserSchema } },
+    problems: ['revocation_view_stale', 'store_unavailable'],
+  }),
   resolve_user: endpoint({
     method: 'POST',
     path: '/api/sites/{site_id}/users/resolve',

@@ -114,6 +114,7 @@ export const calls = {
   reinstateUser: row('POST', '/api/wallet/reinstate-user'),
   signOutUser: row('POST', '/api/wallet/sign-out-user', { wait: true }),
   resolveUser: row('POST', '/api/sites/{site_id}/users/resolve', { repeat: 'safe' }),
+  eraseUser: row('POST', '/api/sites/{site_id}/users/erase'),
   revokeHolder: row('POST', '/api/sites/{site_id}/revoke-holder', { wait: true }),
   cutOffIssuer: row('POST', '/api/sites/{site_id}/cut-off-issuer', { wait: true }),
   cutOffSite: row('POST', '/api/sites/{site_id}/cut-off', { wait: true }),

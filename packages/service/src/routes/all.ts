@@ -20,6 +20,7 @@ import { receiveEvent, receiveLogout, receiveTokenRevocation } from './api/sites
 import { changeSite, readSite } from './api/sites/site.ts'
 import { snapshot } from './api/sites/snapshot.ts'
 import { listTokens } from './api/sites/tokens.ts'
+import { eraseUser } from './api/sites/users/erase.ts'
 import { resolveUser } from './api/sites/users/resolve.ts'
 import { dismissVerifier, listVerifiers } from './api/sites/verifiers.ts'
 import { createWebhook, deleteWebhook, listWebhooks, rotateWebhookSecret } from './api/sites/webhooks.ts'
@@ -67,6 +68,7 @@ export const routes: Routes = {
   cut_off_issuer: cutOffIssuer,
   cut_off_site: cutOffSite,
   resolve_user: resolveUser,
+  erase_user: eraseUser,
   revocation_status: revocationStatus,
   issue_credential: issueCredential,
   create_offer: createOffer,

@@ -10,6 +10,7 @@ import * as cutOffs from './cut-offs.ts'
 import * as deliveries from './deliveries.ts'
 import * as derived from './derived.ts'
 import * as epoch from './epoch.ts'
+import * as erasure from './erasure.ts'
 import * as feedStreams from './feed-streams.ts'
 import * as idempotency from './idempotency.ts'
 import * as intactRows from './intact-rows.ts'
@@ -48,6 +49,7 @@ const portOperations = {
   ...cutOffs,
   ...deliveries,
   ...derived,
+  ...erasure,
   ...feedStreams,
   ...idempotency,
   ...intactRows,

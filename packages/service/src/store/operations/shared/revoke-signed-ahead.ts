@@ -16,6 +16,12 @@ interface SignedAhead {
   readonly reason: string | undefined
 }
 
+/** Whether the log has revoked the credential `c` by its id. A row without an entry says nothing. */
+export const IS_REVOKED_IN_LOG = `EXISTS (SELECT 1 FROM credential_revocations r JOIN log ON log.one = 1
+  JOIN entries e ON e.epoch = log.epoch AND e.site_id = r.site_id AND e.seq = r.seq
+  WHERE r.site_id = c.site_id AND r.credential_id = c.credential_id AND e.kind = 'credential.revoked'
+    AND replace(e.body, '"' || r.credential_id || '"', '') <> e.body)`
+
 /**
  * Revokes known credentials by id that were signed by a clock that is ahead, so that a cut-off by
  * time does not miss them. Skips those that the log has revoked by id; a row without such an entry
@@ -29,10 +35,7 @@ export function* revokeSignedAhead(
     `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.created > $2 AND c.valid_until > $3 AND c.known_at > $4
        AND ${ppid === undefined ? 'CAST($5 AS TEXT) IS NULL' : 'c.ppid = $5'}
        AND ${issuer === undefined ? 'CAST($6 AS TEXT) IS NULL' : 'c.issuer = $6'}
-       AND NOT EXISTS (SELECT 1 FROM credential_revocations r JOIN log ON log.one = 1
-         JOIN entries e ON e.epoch = log.epoch AND e.site_id = r.site_id AND e.seq = r.seq
-         WHERE r.site_id = c.site_id AND r.credential_id = c.credential_id AND e.kind = 'credential.revoked'
-           AND replace(e.body, '"' || r.credential_id || '"', '') <> e.body)
+       AND NOT ${IS_REVOKED_IN_LOG}
      ORDER BY c.credential_id`,
     siteId,
     signedAfterMs,

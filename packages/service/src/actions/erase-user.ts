@@ -1,0 +1,144 @@
+import type { CredentialId, LogPosition, SiteId } from '@countersign/core'
+import type { Deps } from '../deps.ts'
+import { loadCurrentView } from '../log/load-current-view.ts'
+import { toCredentialName } from '../store/credential-name.ts'
+import type { AuditContext, AuditRow } from '../store/operations/audit.ts'
+import type { ErasedAuditRow, ErasedUser, UserRowCounts } from '../store/operations/erasure.ts'
+import { signOutUser } from './cut-off.ts'
+
+type EraseDeps = Pick<Deps, 'store' | 'views' | 'seen'>
+
+export interface ErasureCounts extends UserRowCounts {
+  readonly credentials: number
+  readonly auditRows: number
+}
+
+export interface Erasure extends LogPosition {
+  readonly erased: ErasureCounts
+}
+
+/** The ids under which rows of the audit may name the user. */
+interface UserNames {
+  readonly names: ReadonlySet<string>
+  readonly credentialIds: readonly CredentialId[]
+}
+
+const BATCH = 500
+const AUDIT_BATCH = 2000
+
+/**
+ * Erases what the store has about a user, after signing the user out, so that nothing which was
+ * issued until now is valid. The log keeps the pairwise ids, because it must go on denying. When
+ * this fails halfway, calling it again continues.
+ */
+export async function eraseUser(deps: EraseDeps, user: ErasedUser, context: AuditContext): Promise<Erasure> {
+  const { store } = deps
+  const { siteId, ppids } = user
+  await deps.seen.flush()
+  const beforeMs = context.atMs
+  // First: the rows that are erased must not be needed to end anything.
+  const { epoch, seq } = await signOutUser(deps, { siteId, ppids, beforeMs, reason: undefined }, context)
+  const { names, credentialIds } = await loadNames(deps, user)
+  // Before the credentials, whose ids say which rows of the audit are about the user.
+  const auditRows = await eraseAudit(deps, siteId, names)
+  const rows = await store.eraseUserRows(user)
+  let credentials = 0
+  for (let i = 0; i < credentialIds.length; i += BATCH)
+    credentials += await store.eraseCredentials(user, credentialIds.slice(i, i + BATCH), beforeMs)
+  const erased = { ...rows, credentials, auditRows }
+  await store.recordErasure(siteId, { ...rows, credentials, audit_rows: auditRows }, context)
+  return { erased, epoch, seq }
+}
+
+/** What an erasure would remove now. Changes nothing. */
+export async function previewErasure(deps: EraseDeps, user: ErasedUser): Promise<Erasure> {
+  await deps.seen.flush()
+  const { head } = await loadCurrentView(deps, user.siteId)
+  const { names, credentialIds } = await loadNames(deps, user)
+  const rows = await deps.store.countUserRows(user)
+  const auditRows = await eraseAudit(deps, user.siteId, names, true)
+  const erased = { ...rows, credentials: credentialIds.length, auditRows }
+  return { erased, epoch: head.epoch, seq: head.seq }
+}
+
+async function loadNames({ store }: Pick<Deps, 'store'>, { siteId, ppids }: ErasedUser): Promise<UserNames> {
+  const names = new Set<string>(ppids)
+  const credentialIds: CredentialId[] = []
+  for (const ppid of ppids) {
+    for await (const { credentialId } of loadAll(
+      (after) => store.credentials(siteId, { ppid }, { after, limit: BATCH }),
+      toCredentialName,
+    )) {
+      names.add(credentialId)
+      credentialIds.push(credentialId)
+    }
+    for await (const { jti, sha256 } of loadAll(
+      (after) => store.tokens(siteId, { ppid }, { after, limit: BATCH }),
+      (token) => token.jti,
+    ))
+      names.add(jti).add(sha256)
+  }
+  return { names, credentialIds }
+}
+
+/** Returns how many rows name the user. They have no index by name, so all of them are read. */
+async function eraseAudit(
+  { store }: Pick<Deps, 'store'>,
+  site: SiteId,
+  names: ReadonlySet<string>,
+  isDryRun = false,
+): Promise<number> {
+  let count = 0
+  // Rows of no site are about tokens that no site was named for.
+  for (const siteId of [site, null])
+    for (let after: string | undefined; ; ) {
+      const page = await store.auditRows(siteId, { after, limit: AUDIT_BATCH })
+      const about = page.filter((row) => namesUser(row, names))
+      if (about.length > 0 && !isDryRun) await store.eraseAuditRows(about.map((row) => toErased(row, names)))
+      count += about.length
+      after = page.at(-1)?.id
+      if (page.length < AUDIT_BATCH) break
+    }
+  return count
+}
+
+function namesUser({ target, detail, context }: AuditRow, names: ReadonlySet<string>): boolean {
+  const isName = (value: unknown) => typeof value === 'string' && names.has(value)
+  return (
+    isName(target) ||
+    isName(findHolder(context.actor)) ||
+    Object.values(detail).some((value) => (Array.isArray(value) ? value.some(isName) : isName(value)))
+  )
+}
+
+/**
+ * Keeps the action, its time, its outcome and who acted. A reason is text that may name the person,
+ * and the seq leads to the entry with the pairwise id.
+ */
+function toErased({ id, detail, context }: AuditRow, names: ReadonlySet<string>): ErasedAuditRow {
+  const kept = Object.entries(detail).filter(([, value]) => typeof value === 'number' || value === null)
+  const holder = findHolder(context.actor)
+  return {
+    id,
+    actor: holder !== undefined && names.has(holder) ? 'holder' : context.actor,
+    detail: { ...Object.fromEntries(kept), outcome: detail.outcome ?? null, reason: null, seq: null },
+  }
+}
+
+/** The credential of the holder who acted. */
+function findHolder(actor: string): string | undefined {
+  return actor.startsWith('holder:') ? actor.slice('holder:'.length) : undefined
+}
+
+async function* loadAll<Row>(
+  loadPage: (after: string | undefined) => Promise<readonly Row[]>,
+  toName: (row: Row) => string,
+): AsyncGenerator<Row> {
+  for (let after: string | undefined; ; ) {
+    const page = await loadPage(after)
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < BATCH) return
+    after = toName(last)
+  }
+}
