@@ -174,6 +174,23 @@ describe('users by what people know', () => {
     expect(back.out).toContain(ppid)
   })
 
+  test('users erase counts first, then signs the user out and erases', async () => {
+    const { ppid } = await issued('erin')
+    const dry = await home.run(['users', 'erase', 'erin', '--dry-run'])
+    expect(dry.code).toBe(0)
+    expect(dry.out).toMatch(/^Would sign out erin at demo\.localhost and erase the data of this user\.$/m)
+    expect(dry.out).toMatch(/^Known now: 1 credentials, 0 tokens, 0 offers, 0 sign-ins, \d+ audit rows\.$/m)
+    expect((await home.run(['users', 'erase', 'erin'])).code).toBe(2)
+    expect((await home.run(['users', 'erase'])).code).toBe(2)
+    const done = await home.run(['users', 'erase', 'erin', '--yes', '--json'])
+    expect(done.code).toBe(0)
+    expectAnswer('erase_user', done.json())
+    expect(done.json()).toMatchObject({ dry_run: false, credentials: 1 })
+    expect(done.json().ppids).toContain(ppid)
+    expect((await home.run(['audit', '--json'])).out).not.toContain(ppid)
+    expect((await home.run(['users', 'erase', 'erin', '--yes'])).out).toMatch(/^The data of erin was erased: 0 /m)
+  })
+
   test('a user of an OAuth issuer is named by issuer and subject', async () => {
     const { code, out } = await home.run(['revoke-user', ...IDP, '--yes'])
     expect(code).toBe(0)

@@ -1,7 +1,27 @@
+import type { Client } from '@countersign/sdk'
 import type { Group } from '../command.ts'
-import { readUser, USER_OPTIONS, USER_WORD } from '../input/user.ts'
+import { type NamedUser, readUser, USER_OPTIONS, USER_WORD, userText } from '../input/user.ts'
 import { connectSite } from '../service/connection.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
 import { table } from '../terminal/output.ts'
+
+type ErasedUser = Awaited<ReturnType<Client['eraseUser']>>
+
+async function previewErasure(
+  client: Pick<Client, 'eraseUser'>,
+  user: NamedUser & { readonly site_id: string },
+): Promise<{ readonly details: readonly string[]; readonly plan: Readonly<Record<string, unknown>> }> {
+  const found = await client.eraseUser({ ...user, dry_run: true })
+  const { credentials, tokens, offers, presentations, audit_rows } = found
+  return {
+    details: [`Known now: ${toCountsText(found)}.`],
+    plan: { credentials, tokens, offers, presentations, audit_rows },
+  }
+}
+
+function toCountsText({ credentials, tokens, offers, presentations, audit_rows }: ErasedUser): string {
+  return `${credentials} credentials, ${tokens} tokens, ${offers} offers, ${presentations} sign-ins, ${audit_rows} audit rows`
+}
 
 export const users: Group = {
   verbs: {
@@ -26,6 +46,35 @@ export const users: Group = {
         const found = await client.resolveUser({ site_id, ...user })
         const rows = found.users.map(({ ppid, status, revoked_at }) => [ppid, status, revoked_at])
         at.result(found, () => table(['user', 'status', 'revoked'], rows))
+        return 0
+      },
+    },
+    erase: {
+      summary: 'erase the data of a user, on request of the person',
+      words: [USER_WORD],
+      options: USER_OPTIONS,
+      shares: ['site', 'service', 'removal'],
+      examples: [
+        ['countersign users erase alice --dry-run', 'count what would be erased'],
+        ['countersign users erase alice --yes', 'erase it'],
+      ],
+      about: [
+        'Signs the user out, then removes the known credentials, tokens, offers and sign-ins of the user, and the person from the audit log. The log keeps the pairwise ids, so that revocations stay in effect; a revoked user stays revoked. Needs a key with site:admin. It cannot be undone.',
+      ],
+      async run(given, at) {
+        const user = readUser(given)
+        const { client, site_id } = await connectSite(given, at)
+        const { details, plan } = given.has('yes')
+          ? { details: [], plan: {} }
+          : await previewErasure(client, { site_id, ...user })
+        const answer = await confirmRemoval(given, at, {
+          act: `sign out ${userText(user)} at ${site_id} and erase the data of this user`,
+          plan: { action: 'users erase', ...user, site_id, ...plan },
+          details,
+        })
+        if (answer !== undefined) return answer
+        const done = await client.eraseUser({ site_id, ...user })
+        at.result(done, () => `The data of ${userText(user)} was erased: ${toCountsText(done)}.`)
         return 0
       },
     },

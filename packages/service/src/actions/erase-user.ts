@@ -78,6 +78,12 @@ async function loadNames({ store }: Pick<Deps, 'store'>, { siteId, ppids }: Eras
     ))
       names.add(jti).add(sha256)
   }
+  // Credentials that expired long ago are no longer known. The audit has those that were issued
+  // here.
+  for await (const page of loadAuditPages(store, siteId))
+    for (const { action, target, detail } of page)
+      if (action === 'credential.issue' && target !== undefined && names.has(String(detail.ppid)))
+        names.add(target)
   return { names, credentialIds }
 }
 
@@ -91,15 +97,25 @@ async function eraseAudit(
   let count = 0
   // Rows of no site are about tokens that no site was named for.
   for (const siteId of [site, null])
-    for (let after: string | undefined; ; ) {
-      const page = await store.auditRows(siteId, { after, limit: AUDIT_BATCH })
+    for await (const page of loadAuditPages(store, siteId)) {
       const about = page.filter((row) => namesUser(row, names))
       if (about.length > 0 && !isDryRun) await store.eraseAuditRows(about.map((row) => toErased(row, names)))
       count += about.length
-      after = page.at(-1)?.id
-      if (page.length < AUDIT_BATCH) break
     }
   return count
+}
+
+/** The newest first: a row that says whose credential it is comes after those about it. */
+async function* loadAuditPages(
+  store: Pick<Deps['store'], 'auditRows'>,
+  siteId: SiteId | null,
+): AsyncGenerator<readonly AuditRow[]> {
+  for (let after: string | undefined; ; ) {
+    const page = await store.auditRows(siteId, { after, limit: AUDIT_BATCH })
+    yield page
+    after = page.at(-1)?.id
+    if (page.length < AUDIT_BATCH) return
+  }
 }
 
 function namesUser({ target, detail, context }: AuditRow, names: ReadonlySet<string>): boolean {

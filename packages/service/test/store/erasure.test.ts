@@ -189,6 +189,23 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
     })
   })
 
+  it('finds audit rows about credentials that are no longer known, by the row of their issuance', async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (store, { deps }) => {
+      const siteId = await createSite(deps)
+      const user = ppid()
+      const nowMs = deps.clock.nowMs()
+      const { credentialId } = await known(deps, siteId, user, nowMs - HOUR, nowMs)
+      await store.revokeCredential({ siteId, credentialId, reason: 'Jane' }, context(nowMs + 1))
+      await writer.sql('DELETE FROM credentials')
+      const { erased } = await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs + 2))
+      expect(erased).toMatchObject({ credentials: 0, auditRows: 3 })
+      expect(await tablesWith(writer, [user])).toEqual(['entries'])
+      const texts = JSON.stringify(await writer.sql('SELECT * FROM audit'))
+      for (const text of [credentialId, 'Jane']) expect(texts).not.toContain(text)
+    })
+  })
+
   it('continues after a failure in the middle, and finds all audit rows then', async () => {
     const writer = await newWriter()
     await withNode(writer, async (store, { deps }) => {
