@@ -188,7 +188,9 @@ describe('users by what people know', () => {
     expect(done.json()).toMatchObject({ dry_run: false, credentials: 1 })
     expect(done.json().ppids).toContain(ppid)
     expect((await home.run(['audit', '--json'])).out).not.toContain(ppid)
-    expect((await home.run(['users', 'erase', 'erin', '--yes'])).out).toMatch(/^The data of erin was erased: 0 /m)
+    expect((await home.run(['users', 'erase', 'erin', '--yes'])).out).toMatch(
+      /^The data of erin was erased: 0 /m,
+    )
   })
 
   test('a user of an OAuth issuer is named by issuer and subject', async () => {

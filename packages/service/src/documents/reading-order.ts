@@ -39,7 +39,12 @@ export const sections: readonly Section[] = [
   { name: 'Agent developers', paths: [...guides('agents'), 'examples/README.md', 'docs/cli.md'] },
   {
     name: 'Operators',
-    paths: [...guides('deployment'), 'docs/operating.md', ...guides('monitoring', 'personal-data'), 'bench/README.md'],
+    paths: [
+      ...guides('deployment'),
+      'docs/operating.md',
+      ...guides('monitoring', 'personal-data'),
+      'bench/README.md',
+    ],
   },
   {
     name: 'Security reviewers',

@@ -16,7 +16,7 @@ interface SignedAhead {
   readonly reason: string | undefined
 }
 
-/** Whether the log has revoked the credential `c` by its id. A row without an entry says nothing. */
+/** Whether the log has revoked the credential `c` by its id. A row alone proves nothing. */
 export const IS_REVOKED_IN_LOG = `EXISTS (SELECT 1 FROM credential_revocations r JOIN log ON log.one = 1
   JOIN entries e ON e.epoch = log.epoch AND e.site_id = r.site_id AND e.seq = r.seq
   WHERE r.site_id = c.site_id AND r.credential_id = c.credential_id AND e.kind = 'credential.revoked'

@@ -27,8 +27,8 @@ forEachSharedStore('erase_user', (open) => {
     const [one, two] = [await issued(issuer, { siteId: A }), await issued(issuer, { siteId: A })]
     const [first, second] = [await node.tokenFor(one.document), await node.tokenFor(two.document)]
     await node.revokeCredential(newPpid().replace('did:service:ppid_', 'cred_'), { reason: 'other' })
-    const told = await erase({ ppid: one.ppid })
-    expect(told).toMatchObject({
+    const answer = await erase({ ppid: one.ppid })
+    expect(answer).toMatchObject({
       status: 200,
       body: { dry_run: false, ppids: [one.ppid], credentials: 1, tokens: 1, audit_rows: 1 },
     })
