@@ -54,7 +54,7 @@ async function readCheckpoint(store: Pick<Store, 'checkpoint'>): Promise<Checkpo
  */
 export async function findSitePages(
   store: Pick<Store, 'sitePages'>,
-  { siteId, seq, pages, pagesSha256 }: CheckpointSite,
+  { siteId, seq, pages, pagesSha256 }: Omit<CheckpointSite, 'state'>,
 ): Promise<readonly SitePageInfo[] | undefined> {
   const found = await store.sitePages(siteId, seq)
   return found.length === pages && digestPages(found) === pagesSha256 ? found : undefined

@@ -1,16 +1,12 @@
-import { createHash } from 'node:crypto'
 import {
   checkEpochStatement,
-  checkSnapshot,
   type EpochLine,
   formatTime,
   GENESIS_HASH,
   generatePrivateKey,
-  parseMultikey,
   parseSnapshotLine,
   type SiteId,
-  SiteView,
-  type SnapshotEnd,
+  type SiteView,
   type SnapshotHead,
 } from '@countersign/core'
 import fc from 'fast-check'
@@ -26,37 +22,14 @@ import {
   onEachStore,
   type Told,
 } from './feed-node.ts'
+import { readSnapshot } from './snapshot/read-snapshot.ts'
 import { takeSnapshot } from './snapshot/take-snapshot.ts'
 
 const DAY_MS = 86_400_000
 const path = (siteId: string) => `/api/sites/${siteId}/snapshot`
 
-/**
- * What a careful verifier makes of a snapshot: a view, or an error that says what is wrong with it.
- */
-async function load(node: FeedNode, siteId: SiteId, text: string): Promise<SiteView> {
-  const discovery = await node.call('GET', '/.well-known/countersign')
-  const lines = text.split('\n').slice(0, -1)
-  const [head, ...rest] = lines.map((line) => parseSnapshotLine(JSON.parse(line)))
-  const end = rest.pop() as SnapshotEnd | undefined
-  if (head?.type !== 'head' || end?.type !== 'end') throw new Error('it has no head or no end')
-  const view = new SiteView({ siteId })
-  const loading = view.beginLoad(head)
-  for (const line of rest) {
-    if (line === undefined || line.type === 'head' || line.type === 'page' || line.type === 'end')
-      throw new Error('a line cannot be read')
-    if (line.type !== 'epoch') loading.add(line)
-  }
-  const signed = discovery.json.feed.keys.find(({ kid }: { kid: string }) => kid === end.kid)
-  const key = parseMultikey(signed?.public_key_multibase)
-  if (key === undefined) throw new Error('the key is not known')
-  const before = text.slice(0, text.lastIndexOf('{"type":"end"'))
-  const received = { lines: lines.length - 1, sha256: createHash('sha256').update(before).digest('hex') }
-  const proof = await checkSnapshot(head, end, received, key)
-  if (proof === undefined) throw new Error('its signature is invalid')
-  expect(loading.commit(proof)).toBe('loaded')
-  return view
-}
+const load = async (node: FeedNode, siteId: SiteId, text: string) =>
+  (await readSnapshot(node, siteId, text)).view
 
 const parseHead = ({ text }: Told) => JSON.parse(text.slice(0, text.indexOf('\n'))) as SnapshotHead
 const typesOf = ({ text }: Told) =>

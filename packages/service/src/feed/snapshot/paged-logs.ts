@@ -1,8 +1,8 @@
 import type { LogBase, SiteId } from '@countersign/core'
-import { allRows } from '../../all-rows.ts'
 import type { LiveViews } from '../../log/live-views.ts'
-import { digestPages, digestSite, digestSites } from '../../store/checkpoint-digests.ts'
+import { findSitePages, loadCheckpoint } from '../../log/load-checkpoint.ts'
 import { RowForged } from '../../store/errors.ts'
+import { LogCorrupted } from '../../store/log-corrupted.ts'
 import type { Checkpoint, CheckpointSite, SitePageInfo } from '../../store/operations/checkpoints.ts'
 import type { Store } from '../../store/store.ts'
 
@@ -22,10 +22,13 @@ export interface PagedLogsParts {
   readonly onForged?: (table: string) => void
 }
 
+/** The row of a site without its state, which may be long. */
+type SiteRow = Omit<CheckpointSite, 'state'>
+
 /** A checkpoint whose rows have been compared with its MAC. */
 interface Checked {
   readonly checkpoint: Checkpoint
-  readonly sites: ReadonlyMap<SiteId, Omit<CheckpointSite, 'state'>>
+  readonly sites: ReadonlyMap<SiteId, SiteRow>
   readonly logs: Map<SiteId, Promise<PagedLog | undefined>>
 }
 
@@ -91,33 +94,24 @@ export class PagedLogs {
   async #read(reading: Promise<Checked | undefined> | undefined): Promise<Checked | undefined> {
     const { store } = this.#parts
     const before = await reading?.catch(() => undefined)
-    for (let tries = 1; ; tries++) {
-      const checkpoint = await store.checkpoint()
-      if (checkpoint === undefined) return undefined
-      if (before !== undefined && isSame(before.checkpoint, checkpoint)) return before
-      const digests = new Map<SiteId, string>()
-      const sites = new Map<SiteId, Omit<CheckpointSite, 'state'>>()
-      for await (const site of allRows<CheckpointSite>((last, limit) =>
-        store.checkpointSites({ after: last?.siteId, limit }),
-      )) {
-        const { state: _, ...kept } = site
-        digests.set(site.siteId, digestSite(site))
-        sites.set(site.siteId, kept)
-      }
-      if (digestSites(digests) === checkpoint.sitesSha256)
-        return { checkpoint, sites, logs: keptLogs(before, checkpoint, sites) }
-      // Another node may have replaced the checkpoint between the reads.
-      if (tries >= TRIES_MAX) throw this.#reported(new RowForged('checkpoint_sites', 'all'))
-    }
+    if (before !== undefined && isSame(before.checkpoint, await store.checkpoint())) return before
+    const found = await loadCheckpoint(store).catch((fault: unknown) => {
+      if (!(fault instanceof LogCorrupted)) throw fault
+      throw this.#reported(new RowForged('checkpoint', 'with its sites'))
+    })
+    if (found === undefined) return undefined
+    const { checkpoint } = found
+    const sites = new Map<SiteId, SiteRow>()
+    for (const { state: _, ...row } of found.sites.values()) sites.set(row.siteId, row)
+    return { checkpoint, sites, logs: keptLogs(before, checkpoint, sites) }
   }
 
   async #loadSite({ checkpoint, sites }: Checked, siteId: SiteId): Promise<PagedLog | undefined> {
     const site = sites.get(siteId)
     if (site === undefined) return undefined
     const { seq, hash, baseSeq, baseHash } = site
-    const pages = await this.#parts.store.sitePages(siteId, seq)
-    if (pages.length !== site.pages || digestPages(pages) !== site.pagesSha256)
-      throw new RowForged('log_pages', siteId)
+    const pages = await findSitePages(this.#parts.store, site)
+    if (pages === undefined) throw new RowForged('log_pages', siteId)
     return { epoch: checkpoint.epoch, seq, hash, base: { seq: baseSeq, hash: baseHash }, pages }
   }
 
