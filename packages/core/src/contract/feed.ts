@@ -62,7 +62,7 @@ export const feedEndpoints = {
     path: '/api/sites/{site_id}/snapshot',
     summary: 'Get the current state of a site, for verifiers',
     description:
-      'Newline-delimited JSON. The last line contains the signature of the whole snapshot. 304 only states that the site has no newer entries: it is not signed, and does not make the data of a verifier fresh.',
+      'Newline-delimited JSON: the head, the beginnings of epochs, the state of the site, pages of revocations, the revocations after the last page, the end. The end is signed; its digest covers every line outside pages, and the announcement of each page has the digest of that page. 304 only states that the site has no newer entries: it is not signed, and does not make the data of a verifier fresh.',
     tag: 'feed',
     auth: 'api_key',
     permissions: ['feed:read'],

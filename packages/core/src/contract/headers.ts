@@ -137,12 +137,9 @@ export const lastEventHeaders = {
 }
 
 export const ifNoneMatchHeaders = {
-  'if-none-match': z
-    .string()
-    .optional()
-    .meta({
-      description: 'ETag of a snapshot that the caller has. If it is still current, the answer is 304.',
-    }),
+  'if-none-match': z.string().optional().meta({
+    description: 'ETag of a snapshot that the caller has. If it is still current, the answer is 304.',
+  }),
 }
 
 const forwarded = z.string().max(limits.url_bytes_max).optional()
