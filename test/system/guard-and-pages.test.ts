@@ -32,7 +32,7 @@ async function write(store: Store, seed: number): Promise<History[]> {
   return histories
 }
 
-/** The view that a guard has after it has read the snapshot of the service, and the types of lines. */
+/** The view of a guard that has read the snapshot of the service, and the types of its lines. */
 async function follow({ deps }: Service, siteId: SiteId, encoding: 'gzip' | 'identity') {
   const verifier = { verifierId: 'guard', promise: undefined, isObserver: true }
   const stream = await deps.snapshots.open({ siteId, keyId: 'key', verifier })
