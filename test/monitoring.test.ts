@@ -12,7 +12,7 @@ const read = (file: string) => readFileSync(join(import.meta.dirname, '..', file
 /** Every metric that a node has, with the labels of each. */
 async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const meters = createMeters()
-  meters.watchView(() => ({ ageMs: 0, position: 0 }))
+  meters.watchView(() => ({ ageMs: 0, position: 0, audited: 1 }))
   meters.watchFeeds(() => ({ streams: 0, lag: 0, silent: 0 }))
   meters.watchAlarms(() => ({
     isWritable: true,

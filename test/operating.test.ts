@@ -59,7 +59,7 @@ describe.each(rows.map((cells) => [bare(cells[0]), cells] as const))(
 test('operating.md names every command and every metric', async () => {
   for (const [name] of sections[0]?.[1] ?? []) expect(text).toContain(name)
   const meters = createMeters()
-  meters.watchView(() => ({ ageMs: 0, position: 0 }))
+  meters.watchView(() => ({ ageMs: 0, position: 0, audited: 1 }))
   meters.watchWebhooks(async () => ({ pending: 0, failed: 0, disabled: 0, oldestPendingSeconds: 0 }))
   const names = [...(await meters.text()).matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => String(name))
   expect(names.length).toBeGreaterThan(4)

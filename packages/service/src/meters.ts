@@ -18,7 +18,7 @@ export interface Meters {
   /** A row of the store was found whose MAC is missing or wrong. */
   rowForged(table: string): void
   /** How fresh this node's view is; called when metrics are read. */
-  watchView(ask: () => { readonly ageMs: number; readonly position: number }): void
+  watchView(ask: () => { readonly ageMs: number; readonly position: number; readonly audited: number }): void
   /** An attempt to send something to a webhook. */
   webhookAttempt(outcome: 'delivered' | 'again' | 'failed'): void
   /**
@@ -151,6 +151,11 @@ export function createMeters(): Meters {
         'countersign_log_position',
         'How far this node has applied the log of all sites.',
         () => ask().position,
+      )
+      gauge(
+        'countersign_log_audited_ratio',
+        'The share of the stored log entries that this node has checked since it started.',
+        () => ask().audited,
       )
     },
     signal: (type, outcome) => signals.inc({ type, outcome }),

@@ -100,7 +100,11 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(heads).follow(views)
     const signatures = new SignatureCache()
     views.follow({ applied: () => signatures.clearHeaders(), lost: () => signatures.clearHeaders() })
-    meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
+    meters.watchView(() => ({
+      ageMs: views.age().ageMs,
+      position: views.position,
+      audited: views.audited,
+    }))
     const verifierClocks = createVerifierClocks(clock, log)
     const archiving = keep(startAuditArchiving({ store, clock, config, meters, log }))
     meters.watchAlarms(() => ({

@@ -88,8 +88,19 @@ export type DidDocument = z.input<typeof didDocumentSchema>
 export const jwksSchema = z.strictObject({ keys: z.array(publicKeyJwk).min(1) }).meta({ id: 'Jwks' })
 export type Jwks = z.input<typeof jwksSchema>
 
-export const healthSchema = z.strictObject({ status: z.enum(['alive', 'ready']) }).meta({ id: 'Health' })
+export const healthSchema = z.strictObject({ status: z.literal('alive') }).meta({ id: 'Health' })
 export type Health = z.input<typeof healthSchema>
+
+export const readinessSchema = z
+  .strictObject({
+    status: z.literal('ready'),
+    audited: z.number().min(0).max(1).meta({
+      description:
+        'The share of the stored log entries that this node has checked since it started. It starts from a checkpoint, and checks the entries before it while it is in use. If one of them is damaged, the node is no longer ready.',
+    }),
+  })
+  .meta({ id: 'Readiness' })
+export type Readiness = z.input<typeof readinessSchema>
 
 const anyObject = z.record(z.string(), z.unknown())
 const open = { method: 'GET', auth: 'none', request: {}, problems: [], noStore: false } as const
@@ -152,7 +163,7 @@ export const discoveryEndpoints = {
     ...watched,
     path: '/readyz',
     summary: 'Check whether the node is ready: store reachable, view fresh',
-    answers: { 200: { description: 'Ready.', body: healthSchema } },
+    answers: { 200: { description: 'Ready.', body: readinessSchema } },
     problems: ['store_unavailable', 'revocation_view_stale'],
   }),
   metrics: endpoint({

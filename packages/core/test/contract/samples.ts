@@ -557,7 +557,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   ],
   jwks: [{ keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'abc' }] }],
   alive: [{ status: 'alive' }],
-  ready: [{ status: 'ready' }],
+  ready: [{ status: 'ready', audited: 0.25 }],
 }
 
 /** Responses in formats of other standards, which may have unknown members. */

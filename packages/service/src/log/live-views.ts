@@ -16,6 +16,7 @@ import { loadSiteHeads } from '../store/site-heads.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { AppliedLog, type CapturedLog, type LogEnds } from './applied-log.ts'
+import { LiveRevocationData } from './live-revocation-data.ts'
 import { type AuditedStore, LogAuditor } from './log-auditor.ts'
 import { type CheckpointStore, type RestoredLog, restoreLog } from './restore-log.ts'
 import { POLL_MS, tail } from './tail.ts'
@@ -39,8 +40,8 @@ export interface LiveViewsOptions {
   /** How long `waitFor` and `waitForSeq` wait. */
   readonly waitMsMax?: number
   /**
-   * Called when the log has been read to its end, before anything is decided by it. Resolves to why the
-   * log must not be trusted, or to undefined.
+   * Called when the log has been read to its end, before anything is decided by it. Resolves to why
+   * the log must not be trusted, or to undefined.
    */
   readonly examine?: (findHead: (siteId: SiteId) => LogHead | undefined) => Promise<string | undefined>
   /** Called once for each site, before anything is decided by its view. */
@@ -80,8 +81,8 @@ export class LiveViews {
 
   /**
    * Reads the checkpoint and the log after it, checks every link of its chain, then follows it. The
-   * entries before the checkpoint are audited meanwhile. Rejects when the store
-   * is unavailable. If the log is corrupt, the node starts but never becomes ready and denies
+   * entries before the checkpoint are audited meanwhile. Rejects when the store is unavailable. If
+   * the log is corrupt, the node starts but never becomes ready and denies
    * everything: it cannot prove that anything is not revoked.
    */
   static async open(...parts: ConstructorParameters<typeof LiveViews>): Promise<LiveViews> {
@@ -206,8 +207,8 @@ export class LiveViews {
   }
 
   /**
-   * The log as it is now, for a checkpoint: see `AppliedLog.capture`. Undefined while this node does
-   * not trust it.
+   * The log as it is now, for a checkpoint: see `AppliedLog.capture`. Undefined while this node
+   * does not trust it.
    */
   capture(known: (siteId: SiteId) => number | undefined): CapturedLog | undefined {
     return this.readiness().ready ? this.#log.capture(known) : undefined
@@ -376,23 +377,5 @@ export class LiveViews {
     )
     this.#waiters.endAll()
     for (const reader of this.#readers) reader.lost()
-  }
-}
-
-class LiveRevocationData implements RevocationData {
-  readonly site: SiteView
-  readonly ageMsMax: number
-  readonly signatures?: SignatureCache
-  readonly #ageMs: () => number
-
-  constructor(site: SiteView, ageMs: () => number, ageMsMax: number, signatures: SignatureCache | undefined) {
-    this.site = site
-    this.#ageMs = ageMs
-    this.ageMsMax = ageMsMax
-    if (signatures !== undefined) this.signatures = signatures
-  }
-
-  get ageMs(): number {
-    return this.#ageMs()
   }
 }

@@ -67,8 +67,8 @@ export class LogAuditor {
   }
 
   /**
-   * Resolves to whether all entries were checked; it stops before when it is told to. Rejects with a
-   * `LogCorrupted`. A store that does not answer is asked again.
+   * Resolves to whether all entries were checked: false after `stop` and when `signal` fires.
+   * Rejects with a `LogCorrupted`. A store that does not answer is asked again.
    */
   async run(signal: AbortSignal): Promise<boolean> {
     while (this.auditedPosition < this.endPosition) {

@@ -14,7 +14,7 @@ const SUM_MAX = 2 ** 48
 /**
  * Compares pages of a site with the entries from which they were made. A page has its revocations
  * in another order than the log, so checksums of all revocations are added up. They find mistakes;
- * a page that was changed by somebody else has a wrong SHA-256.
+ * a page that another program has changed has a wrong SHA-256.
  */
 export class PageAudit {
   readonly #store: PageStore

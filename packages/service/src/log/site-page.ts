@@ -13,6 +13,9 @@ const inflate = promisify(inflateRaw)
 /** The blocks end at a byte boundary and none is final: pages can follow each other in a stream. */
 const finishFlush = constants.Z_SYNC_FLUSH
 
+/** The least that zlib accepts. */
+const PIECE_BYTES_MIN = 64
+
 /** Text that is parsed without letting other requests run. */
 const PIECE_CHARS = 64 * 1024
 
@@ -32,7 +35,7 @@ export async function createSitePage(
     crc32: crc32(content),
     sha256: createHash('sha256').update(content).digest('hex'),
     newestAtMs: newestMs,
-    deflated: await deflate(content, { finishFlush }),
+    deflated: await deflate(content, { finishFlush, chunkSize: Math.max(content.length, PIECE_BYTES_MIN) }),
   }
 }
 
@@ -60,7 +63,9 @@ export async function loadPageText(
 /** Undefined for bytes that are damaged, or have more text than they should. */
 async function inflatePage(deflated: Uint8Array, bytes: number): Promise<Buffer | undefined> {
   try {
-    return await inflate(deflated, { finishFlush, maxOutputLength: Math.max(1, bytes) })
+    // One piece for the whole text: many small ones take much longer.
+    const chunkSize = Math.max(bytes, PIECE_BYTES_MIN)
+    return await inflate(deflated, { finishFlush, chunkSize, maxOutputLength: Math.max(1, bytes) })
   } catch {
     return undefined
   }

@@ -20,7 +20,7 @@ export const ready: Route<'ready'> = async (_request, { views, store, log }) => 
     throw new Problem('revocation_view_stale', 'This node is not ready. Send requests to another one.')
   }
   const why = store.writeFault()
-  if (why === undefined) return { status: 200, body: { status: 'ready' } }
+  if (why === undefined) return { status: 200, body: { status: 'ready', audited: views.audited } }
   log.warn({ why }, 'not ready')
   throw new Problem(
     'store_unavailable',

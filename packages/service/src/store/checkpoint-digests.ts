@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import type { CheckpointSite, SitePageInfo } from './operations/checkpoints.ts'
 
-/** Covers every column of the pages of a site except the compressed bytes, which `sha256` covers. */
+/** Covers every column of the pages of a site; `sha256` covers the text in the compressed bytes. */
 export function digestPages(pages: readonly SitePageInfo[]): string {
   const digest = createHash('sha256')
   for (const { fromSeq, toSeq, lines, revocations, bytes, crc32, sha256, newestAtMs } of pages)

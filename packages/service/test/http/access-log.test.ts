@@ -106,7 +106,7 @@ describe('the meters', () => {
     await double.call('POST', '/api/protected/action', { headers: { 'x-service-credential': 'abc' } })
     await double.call('GET', '/nothing')
     double.deps.meters.verdict(SITE, 'bearer', 'allowed')
-    double.deps.meters.watchView(() => ({ ageMs: 1500, position: 42 }))
+    double.deps.meters.watchView(() => ({ ageMs: 1500, position: 42, audited: 1 }))
     const text = await double.deps.meters.text()
     expect(text).toContain('countersign_requests_total{endpoint="protected_action",status="401"} 1')
     expect(text).toContain('countersign_requests_total{endpoint="none",status="404"} 1')

@@ -9,7 +9,7 @@ import { forEachStoreWriter, openPlace, type StoreWriter } from '../store/store-
 import { beginHistory, moveBase } from './history.ts'
 import { ClockDouble, quiet } from './log-double.ts'
 
-const REFUSED = { ready: false, isFresh: false }
+const DENIES = { ready: false, isFresh: false }
 const USED = { ready: true, isFresh: true, isRevoked: true }
 const TABLES = ['checkpoint', 'checkpoint_sites', 'log_pages'] as const
 type Tables = Readonly<Record<(typeof TABLES)[number], readonly Row[]>>
@@ -138,7 +138,7 @@ forEachStoreWriter('a checkpoint that an attacker has changed (A271, A273)', (ne
 
   it.each(Object.keys(attacks))('is not used when %s', async (name) => {
     await attacks[name]?.(made)
-    expect(await start(made)).toMatchObject(REFUSED)
+    expect(await start(made)).toMatchObject(DENIES)
     // Nor is it made valid by the next writer.
     await expect(writeCheckpointAtEnd(made.store, NOW)).rejects.toBeInstanceOf(LogCorrupted)
     await repair()
@@ -173,14 +173,14 @@ forEachStoreWriter('a checkpoint that an attacker has changed (A271, A273)', (ne
       ['removed with its sites and pages', NONE],
     ])('is missed when it is %s', async (_name, tables) => {
       await putAllBack(made.writer, { ...cut, ...tables })
-      expect(await start(made)).toMatchObject(REFUSED)
+      expect(await start(made)).toMatchObject(DENIES)
       await putAllBack(made.writer, cut)
       expect(await start(made)).toEqual(USED)
     })
 
     it('is missed when an earlier one is put back', async () => {
       await putAllBack(made.writer, made.first)
-      expect(await start(made)).toMatchObject(REFUSED)
+      expect(await start(made)).toMatchObject(DENIES)
       await putAllBack(made.writer, cut)
     })
   })

@@ -1,9 +1,22 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import { expect } from 'vitest'
 import { loadCheckpoint } from '../../src/log/load-checkpoint.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
 import { digestSite, digestSites } from '../../src/store/checkpoint-digests.ts'
 import type { Store } from '../../src/store/store.ts'
-import { context, credentialId, NOW, newIssuer, newSite, newToken, ppid, seen } from '../store/fixtures.ts'
+import {
+  context,
+  credentialId,
+  MASTER_KEY,
+  NOW,
+  newIssuer,
+  newSite,
+  newToken,
+  ppid,
+  seen,
+} from '../store/fixtures.ts'
+
+const SEALED = createSealer(MASTER_KEY).seal('test', 'x')
 
 /** A site with an issuer, and everything that happened to it. */
 export interface History {
@@ -15,7 +28,7 @@ export interface History {
 }
 
 export async function beginHistory(store: Store): Promise<History> {
-  const site = newSite()
+  const site = newSite({ pairwiseSecretSealed: SEALED })
   const { siteId } = site
   await store.createSite(site, context())
   const added = await newIssuer(siteId)

@@ -23,7 +23,7 @@ beforeAll(async () => {
   double = createAppDouble({
     deps: {
       keys,
-      views: { readiness: () => readiness } as never,
+      views: { readiness: () => readiness, audited: 1 } as never,
       store: { writeFault: () => undefined } as never,
     },
   })
@@ -61,7 +61,7 @@ describe('documents', () => {
   })
   test('health says alive always, and ready when it is', async () => {
     expect((await get('/healthz')).json).toEqual({ status: 'alive' })
-    expect((await get('/readyz')).json).toEqual({ status: 'ready' })
+    expect((await get('/readyz')).json).toEqual({ status: 'ready', audited: 1 })
     Object.assign(readiness, { ready: false, why: 'canary-why' })
     const not = await get('/readyz')
     expect([not.status, not.json.code]).toEqual([503, 'revocation_view_stale'])

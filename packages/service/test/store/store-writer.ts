@@ -6,7 +6,7 @@ import postgres from 'postgres'
 import { afterAll, describe, vi } from 'vitest'
 import { type Config, readConfig } from '../../src/config.ts'
 import { createLogger } from '../../src/logger.ts'
-import { openService, type Service } from '../../src/service.ts'
+import { type OpenServiceOptions, openService, type Service } from '../../src/service.ts'
 import { type MacTable, type MacTableName, macTables } from '../../src/store/mac-tables.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -106,7 +106,10 @@ export interface OpenNode {
   close(): Promise<void>
 }
 
-export async function openNode({ place }: StoreWriter): Promise<OpenNode> {
+export async function openNode(
+  { place }: StoreWriter,
+  options: Pick<OpenServiceOptions, 'checkpoints'> = {},
+): Promise<OpenNode> {
   const env = {
     COUNTERSIGN_BASE_URL: 'http://127.0.0.1',
     COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
@@ -121,6 +124,7 @@ export async function openNode({ place }: StoreWriter): Promise<OpenNode> {
   const logged: string[] = []
   const log = createLogger('info', { write: (line: string) => void logged.push(line) })
   const service = await openService(config, {
+    ...options,
     log,
     onFatal: (fault) => {
       throw fault
