@@ -8,7 +8,7 @@ import { signOutUser } from './cut-off.ts'
 
 type EraseDeps = Pick<Deps, 'store' | 'views' | 'seen'>
 
-export interface ErasureCounts extends UserRowCounts {
+interface ErasureCounts extends UserRowCounts {
   readonly credentials: number
   readonly auditRows: number
 }

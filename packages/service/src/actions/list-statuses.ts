@@ -17,7 +17,7 @@ const CORRECTIONS_MAX = 10
 const SITES_A_PAGE = 200
 
 /** What a list shows: decided by the view, as everywhere else. */
-export function toListedStatus(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: number): ListedStatus {
+function toListedStatus(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: number): ListedStatus {
   const { status } = toCredentialState(deps, row, nowMs)
   // A known credential is never unknown.
   return status === 'unknown' ? 'active' : status

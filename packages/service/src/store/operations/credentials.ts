@@ -1,37 +1,18 @@
-import type { ChainLink, CredentialId, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
+import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import type { Page } from '../page.ts'
 import { exec, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
-import { CREDENTIAL_COLUMNS, CREDENTIAL_TABLES, toCredential } from './shared/credential-rows.ts'
+import {
+  CREDENTIAL_COLUMNS,
+  CREDENTIAL_TABLES,
+  type CredentialRow,
+  type ListedStatus,
+  type SeenCredential,
+  toCredential,
+} from './shared/credential-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
-export interface SeenCredential {
-  readonly siteId: SiteId
-  readonly credentialId: CredentialId
-  readonly ppid: Ppid
-  readonly issuer: string
-  readonly scope: readonly Scope[]
-  readonly permissionId: PermissionId
-  /**
-   * The credential itself first: a delegated one is revoked with any of its parents, so its status
-   * depends on them.
-   */
-  readonly chain: readonly ChainLink[]
-  readonly validFromMs: number
-  readonly validUntilMs: number
-  readonly holderBound: boolean
-  readonly source: 'issued' | 'exchanged' | 'presented' | 'sign_in'
-}
-
-/** What a list by status can ask for. */
-export type ListedStatus = 'active' | 'expired' | 'revoked'
-
-export interface CredentialRow extends SeenCredential {
-  readonly knownAtMs: number
-  readonly revocation:
-    | { readonly type: 'user' | 'credential'; readonly atMs: number; readonly reason: string | undefined }
-    | undefined
-}
+export type { CredentialRow, ListedStatus, SeenCredential } from './shared/credential-rows.ts'
 
 /**
  * Records credentials that have been seen. Skips known ones, and those of sites that do not exist.

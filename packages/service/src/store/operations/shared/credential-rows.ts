@@ -1,7 +1,34 @@
-import type { CredentialId, PermissionId, Ppid } from '@countersign/core'
+import type { ChainLink, CredentialId, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text, toSiteId } from '../../columns.ts'
 import type { Row } from '../../transaction.ts'
-import type { CredentialRow, SeenCredential } from '../credentials.ts'
+
+export interface SeenCredential {
+  readonly siteId: SiteId
+  readonly credentialId: CredentialId
+  readonly ppid: Ppid
+  readonly issuer: string
+  readonly scope: readonly Scope[]
+  readonly permissionId: PermissionId
+  /**
+   * The credential itself first: a delegated one is revoked with any of its parents, so its status
+   * depends on them.
+   */
+  readonly chain: readonly ChainLink[]
+  readonly validFromMs: number
+  readonly validUntilMs: number
+  readonly holderBound: boolean
+  readonly source: 'issued' | 'exchanged' | 'presented' | 'sign_in'
+}
+
+/** What a list by status can ask for. */
+export type ListedStatus = 'active' | 'expired' | 'revoked'
+
+export interface CredentialRow extends SeenCredential {
+  readonly knownAtMs: number
+  readonly revocation:
+    | { readonly type: 'user' | 'credential'; readonly atMs: number; readonly reason: string | undefined }
+    | undefined
+}
 
 /** Computed as in a view of the log, so that a revocation of a user has no rows to mark. */
 const BY_ID = `FROM credential_links l JOIN credential_revocations r ON r.site_id = l.site_id AND r.credential_id = l.link_id
