@@ -7,10 +7,10 @@ import type { Store } from './store.ts'
 
 const EVERY_MS = 60_000
 /** Rows that one transaction removes, so that others do not wait for it long. */
-const CREDENTIALS = 500
-const AUDIT_ROWS = 2000
-/** Between two transactions. */
-const PAUSE_MS = 5
+const CREDENTIALS = 100
+const AUDIT_ROWS = 500
+/** At least this long after each transaction, and as long as it took. */
+const PAUSE_MS_MIN = 5
 
 interface PurgeDeps {
   readonly store: Pick<Store, 'purgeExpired' | 'purgeCredentials' | 'removeAuditRows'>
@@ -31,7 +31,11 @@ export function startPurging(deps: PurgeDeps, ms: number = EVERY_MS): PeriodicJo
   let isClosed = false
   const removeAll = async (remove: Removal) => {
     try {
-      while (!isClosed && (await remove())) await setTimeout(PAUSE_MS)
+      while (!isClosed) {
+        const beganMs = performance.now()
+        if (!(await remove())) return
+        await setTimeout(Math.max(PAUSE_MS_MIN, performance.now() - beganMs))
+      }
     } catch (err) {
       deps.log.warn({ err }, 'could not remove old rows; trying again')
     }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   appendFileSync,
@@ -78,6 +79,27 @@ describe('an archive of audit rows', () => {
     }
     await expect(writeArchive(directory, head(1), failing())).rejects.toThrow('the store is down')
     expect(readdirSync(directory)).toEqual([])
+  })
+
+  it('leaves nothing when there is no space for all of it', () => {
+    const script = join(import.meta.dirname, 'small-files-process.ts')
+    // A file may have so many KiB, as on a disk that is nearly full.
+    const run = (kib: string) =>
+      execFileSync(
+        'bash',
+        [
+          '-c',
+          `trap '' XFSZ; ulimit -f ${kib}; exec "$0" --conditions=countersign-source --no-warnings "$1" "$2"`,
+          process.execPath,
+          script,
+          directory,
+        ],
+        { encoding: 'utf8' },
+      )
+    expect(run('500')).toBe('EFBIG')
+    expect(readdirSync(directory)).toEqual([])
+    expect(run('5000')).toBe('written')
+    expect(readdirSync(directory)).toEqual([toArchiveName(1)])
   })
 
   it('removes drafts that a crash has left, and nothing else', async () => {

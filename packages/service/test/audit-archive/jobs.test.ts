@@ -79,9 +79,9 @@ forEachSharedStore('jobs that remove old rows', (open) => {
     await store.createSite(site, context())
     const at = (days: number) => seen(site.siteId, { validUntilMs: then + days * DAY })
     const kept = at(91)
-    await store.recordCredentials([...Array.from({ length: 501 }, () => at(90)), kept], then)
+    await store.recordCredentials([...Array.from({ length: 201 }, () => at(90)), kept], then)
     const { deps, removed } = makeDeps(store, {})
-    await runOnce(startPurging(deps, NEVER_MS), () => removed.credentials === 501)
+    await runOnce(startPurging(deps, NEVER_MS), () => removed.credentials === 201)
     const rows = await store.credentials(site.siteId, {}, { after: undefined, limit: 10 })
     expect(rows.map((row) => row.credentialId)).toEqual([kept.credentialId])
   })
@@ -152,7 +152,7 @@ forEachSharedStore('jobs that remove old rows', (open) => {
     let batches = 0
     store.purgeCredentials = async () => {
       batches++
-      return 500
+      return 100
     }
     const purging = startPurging(makeDeps(store, {}).deps, NEVER_MS)
     purging.run()
