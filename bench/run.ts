@@ -38,7 +38,8 @@
  *   it costs: disk, start, snapshots, memory and commands. "first" is the start without a
  *   checkpoint, "later" what the service did after it was ready, until it had nothing left to do.
  *   `--postgres-sizes` does the same on PostgreSQL. `--verifiers` says how many verifiers fetch a
- *   snapshot at once.
+ *   snapshot at once. `--prepared` names a directory with stores that `bench/growth/generate.ts`
+ *   has made before, each in a directory named by its size.
  * - "of the promises" says which of our goals held in this run. Nothing here fails: times are
  *   measured, never asserted.
  */
@@ -132,14 +133,16 @@ async function reportSdk(): Promise<Report> {
   return { text: formatSdk(result), verdicts: result.verdicts, json: result }
 }
 
-async function reportGrowth({ sizes, postgresSizes, verifiers }: Options): Promise<Report> {
+async function reportGrowth({ sizes, postgresSizes, verifiers, prepared }: Options): Promise<Report> {
   const { benchGrowth } = await import('./growth/growth.ts')
   const { formatGrowth } = await import('./growth/tables.ts')
   const result = await benchGrowth({
     ...(sizes && { sizes }),
     ...(postgresSizes && { postgresSizes }),
     ...(verifiers && { verifiers }),
+    prepared,
     onProgress: showProgress,
+    onRow: (row) => console.error(JSON.stringify(row)),
   })
   return { text: formatGrowth(result), verdicts: result.verdicts, json: result }
 }
@@ -170,12 +173,16 @@ interface Options {
   readonly sizes: readonly number[] | undefined
   readonly postgresSizes: readonly number[] | undefined
   readonly verifiers: number | undefined
+  readonly prepared: string | undefined
 }
 
 function readOptions(): Options {
   const string = { type: 'string' } as const
   const { values } = parseArgs({
-    options: { only: string, json: string, sizes: string, 'postgres-sizes': string, verifiers: string },
+    options: {
+      ...{ only: string, json: string, sizes: string, 'postgres-sizes': string, verifiers: string },
+      prepared: string,
+    },
   })
   const toNumbers = (list: string | undefined) => list?.split(',').map(Number)
   return {
@@ -184,6 +191,7 @@ function readOptions(): Options {
     sizes: toNumbers(values.sizes),
     postgresSizes: toNumbers(values['postgres-sizes']),
     verifiers: toNumbers(values.verifiers)?.[0],
+    prepared: values.prepared,
   }
 }
 

@@ -22,8 +22,7 @@ export function fillSqlite(
   const db = openForWriting(file)
   try {
     // Otherwise every page is written twice, first to a journal as large as the store.
-    db.pragma('journal_mode = DELETE')
-    db.pragma('journal_mode = OFF')
+    db.pragma('journal_mode = MEMORY')
     db.pragma('synchronous = OFF')
     db.pragma('foreign_keys = OFF')
     db.pragma(`cache_size = -${CACHE_KIB}`)

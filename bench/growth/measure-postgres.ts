@@ -26,15 +26,24 @@ export interface Stage {
   readonly sample: Sample
   readonly years: number
   readonly verifiers: number
+  readonly prepared: string | undefined
   readonly onProgress: (what: string, done: number, all: number) => void
 }
 
 /** Starts a server with ordinary settings and measures a database for each size. */
-export async function benchPostgres(stage: Stage, sizes: readonly number[]): Promise<PostgresRow[]> {
+export async function benchPostgres(
+  stage: Stage,
+  sizes: readonly number[],
+  onRow: (row: PostgresRow) => void,
+): Promise<PostgresRow[]> {
   const postgres = await startPostgres(['-c', 'shared_buffers=256MB', '-c', 'max_wal_size=4GB'])
   try {
     const rows: PostgresRow[] = []
-    for (const size of sizes) rows.push(await measurePostgres(stage, postgres, size))
+    for (const size of sizes) {
+      const row = await measurePostgres(stage, postgres, size)
+      rows.push(row)
+      onRow(row)
+    }
     return rows
   } finally {
     await postgres.stop()

@@ -31,20 +31,23 @@ export interface ServiceCost {
 
 const IDLE_SHARE_MAX = 0.05
 const IDLE_SECONDS_MAX = 1200
+/** Within this time after a start, the service writes a checkpoint if it needs one. */
+const CHECKPOINT_SECONDS = 20
 
 /** Starts the service, waits until it has done what it does behind the requests, and stops it. */
 export async function measureStart(options: OursOptions): Promise<StartCost> {
   const ours = await startServer('ours', options)
-  const start = await settle(ours)
+  const start = await settle(ours, CHECKPOINT_SECONDS)
   await ours.stop()
   return start
 }
 
 /** The cost of a start that has just ended. Waits until the service is idle. */
-async function settle(ours: ServerProcess<'ours'>): Promise<StartCost> {
+async function settle(ours: ServerProcess<'ours'>, secondsMin = 0): Promise<StartCost> {
   const { cpuUs, rssBytes } = await ours.usage()
   let last = cpuUs
-  for (let idle = 0, seconds = 0; idle < 2 && seconds < IDLE_SECONDS_MAX; seconds++) {
+  const mayEnd = (idle: number, seconds: number) => idle >= 2 && seconds >= secondsMin
+  for (let idle = 0, seconds = 0; !mayEnd(idle, seconds) && seconds < IDLE_SECONDS_MAX; seconds++) {
     await sleep(1000)
     const now = (await ours.usage()).cpuUs
     idle = (now - last) / 1e6 < IDLE_SHARE_MAX ? idle + 1 : 0
@@ -73,6 +76,19 @@ export async function measureService(
     const listMs = await measureList(ours)
     const revokeMs = await measureRevoke(ours, label)
     return { start, heldBytes, guard, snapshot, crowd, revokeMs, listMs }
+  } finally {
+    await ours.stop()
+  }
+}
+
+/** The part of it that a cut of the log changes. */
+export async function measureStartAndSnapshot(
+  options: OursOptions,
+): Promise<Pick<ServiceCost, 'start' | 'snapshot' | 'guard'>> {
+  const ours = await startServer('ours', options)
+  try {
+    const start = await settle(ours)
+    return { start, snapshot: await fetchSnapshots(ours, 1), guard: await measureGuard(ours) }
   } finally {
     await ours.stop()
   }

@@ -22,18 +22,22 @@ function columns<Row extends { readonly revocations: number }>(
 }
 
 /** Seconds by the clock and of the processor. */
-function costs<Row>(name: string, cost: (row: Row) => Cost): readonly Figure<Row>[] {
+function costs<Row>(name: string, cost: (row: Row) => Cost | undefined): readonly Figure<Row>[] {
   return [
-    [`${name} s`, (row) => cost(row).seconds],
-    ['CPU s', (row) => cost(row).cpuSeconds],
+    [`${name} s`, (row) => cost(row)?.seconds],
+    ['CPU s', (row) => cost(row)?.cpuSeconds],
   ]
+}
+
+function each({ revocations }: GrowthRow, bytes: number | undefined): number | undefined {
+  return bytes && bytes / revocations
 }
 
 const disk: readonly Figure<GrowthRow>[] = [
   ['MB', ({ bytes }) => bytes / MB],
   ['bytes each', ({ bytes, revocations }) => bytes / revocations],
   ['with checkpoint', ({ bytesWithCheckpoint: bytes, revocations }) => bytes / revocations],
-  ['after new-epoch', ({ bytesAfterNewEpoch: bytes, revocations }) => bytes / revocations],
+  ['after new-epoch', (row) => each(row, row.commands?.bytesAfterNewEpoch)],
 ]
 
 const start: readonly Figure<GrowthRow>[] = [
@@ -54,10 +58,18 @@ const verifier: readonly Figure<GrowthRow>[] = [
 ]
 
 const commands: readonly Figure<GrowthRow>[] = [
-  ...costs('audit-log', ({ auditLog }: GrowthRow) => auditLog),
-  ...costs('backup', ({ backup }: GrowthRow) => backup),
-  ...costs('new-epoch', ({ newEpoch }: GrowthRow) => newEpoch),
-  ...costs('restore', ({ restore }: GrowthRow) => restore),
+  ...costs('audit-log', ({ commands }: GrowthRow) => commands?.auditLog),
+  ...costs('backup', ({ commands }: GrowthRow) => commands?.backup),
+  ...costs('new-epoch', ({ commands }: GrowthRow) => commands?.newEpoch),
+  ...costs('restore', ({ commands }: GrowthRow) => commands?.restore),
+]
+
+const cut: readonly Figure<GrowthRow>[] = [
+  ...costs('cut-log', (row: GrowthRow) => row.commands?.cut),
+  ['disk, bytes each', (row) => each(row, row.commands?.cut?.bytes)],
+  ...costs('start', (row: GrowthRow) => row.commands?.cut?.start),
+  ['snapshot MB', (row) => row.commands?.cut && row.commands.cut.snapshot.bytes / MB],
+  ...costs('guard', (row: GrowthRow) => row.commands?.cut?.guard),
 ]
 
 const postgresFigures: readonly Figure<PostgresRow>[] = [
@@ -84,6 +96,7 @@ export function formatGrowth({ rows, postgres }: GrowthResult): string {
     formatTable(rows, columns(`verifiers${at}`, verifier)),
     formatTable(rows, columns('requests', requests)),
     formatTable(rows, columns('commands', commands)),
+    formatTable(rows, columns('after a cut', cut)),
   ]
   if (postgres.length > 0) tables.push(formatTable(postgres, columns('PostgreSQL', postgresFigures)))
   return tables.join('\n\n')
