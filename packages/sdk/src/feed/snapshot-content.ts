@@ -164,10 +164,16 @@ export class SnapshotContent<Load extends { add(line: SnapshotLine): void }> {
 function findOutsideEnd(bytes: Uint8Array, start: number): number {
   for (let at = start; at < bytes.length; ) {
     const end = bytes.indexOf(NEWLINE, at) + 1
-    if (ANNOUNCEMENT.every((code, i) => bytes[at + i] === code)) return end
+    if (isAnnouncement(bytes, at)) return end
     at = end
   }
   return bytes.length
+}
+
+function isAnnouncement(bytes: Uint8Array, at: number): boolean {
+  // From the end: all lines begin in the same way, and there may be millions.
+  for (let i = ANNOUNCEMENT.length - 1; i >= 0; i--) if (bytes[at + i] !== ANNOUNCEMENT[i]) return false
+  return true
 }
 
 /** The end of the page, or of all lines. */
