@@ -8,6 +8,7 @@ import {
   type PageLine,
   type PrivateKey,
   type SiteId,
+  type SnapshotEnd,
   type SnapshotHead,
   signEpochStatement,
   signSnapshot,
@@ -16,6 +17,7 @@ import {
 import type { SitePageInfo } from '../../store/operations/checkpoints.ts'
 import type { Store } from '../../store/store.ts'
 import { type DeflatedText, deflateText, inflateText } from './deflated-text.ts'
+import type { GrowingParts } from './growing-parts.ts'
 import type { TextPart } from './gzip.ts'
 import type { PagedLog } from './paged-logs.ts'
 import type { Tail } from './tail.ts'
@@ -25,15 +27,13 @@ export interface SnapshotBody {
   readonly siteId: SiteId
   readonly head: LogHead
   readonly paged: PagedLog | undefined
-  /** The beginnings of epochs, the site and its issuers. */
-  readonly state: DeflatedText & { readonly lines: number }
+  readonly state: StateLines
   readonly tail: Tail
 }
 
-/** The two lines of a snapshot that depend on when and by which key it was signed. */
-export interface SignedLines {
-  readonly first: Uint8Array
-  readonly last: Uint8Array
+/** The beginnings of epochs, the site and its issuers. */
+export interface StateLines extends DeflatedText {
+  readonly lines: number
 }
 
 export interface FeedSigner {
@@ -44,7 +44,7 @@ export interface FeedSigner {
 export async function deflateState(
   epochs: readonly EpochLine[],
   state: ReturnType<typeof toStateLines>,
-): Promise<SnapshotBody['state']> {
+): Promise<StateLines> {
   const lines = [...epochs, ...state]
   return { ...(await deflateText(toLines(lines))), lines: lines.length }
 }
@@ -70,13 +70,12 @@ export async function loadEpochLines(
   return lines
 }
 
-/** Signs a snapshot: `asOfMs` is a time before the store was asked for the entries of its head. */
-export async function signBody(
-  { siteId, head, paged, state, tail }: SnapshotBody,
+/** The first line: `asOfMs` is a time before the store was asked for the entries of the head. */
+export function createHead(
+  { siteId, head, paged }: Pick<SnapshotBody, 'siteId' | 'head' | 'paged'>,
   terms: { readonly asOfMs: number; readonly ageSecondsMax: number },
-  { kid, key }: FeedSigner,
-): Promise<SignedLines> {
-  const line: SnapshotHead = {
+): SnapshotHead {
+  return {
     type: 'head',
     site_id: siteId,
     epoch: head.epoch,
@@ -86,33 +85,47 @@ export async function signBody(
     max_age_seconds: terms.ageSecondsMax,
     base: paged?.base ?? { seq: 0, hash: GENESIS_HASH },
   }
-  const first = toLines([line])
+}
+
+/** The last line. The lines of the pages are covered by the digests in their announcements. */
+export async function signBody(
+  { paged, state, tail }: SnapshotBody,
+  head: SnapshotHead,
+  { kid, key }: FeedSigner,
+): Promise<SnapshotEnd> {
   const pages = paged?.pages ?? []
-  // The lines of the pages are covered by the digests in their announcements.
   const digest = createHash('sha256')
-    .update(first)
+    .update(toLines([head]))
     .update(await inflateText(state))
   for (const page of pages) digest.update(announce(page))
   for (const part of tail.parts) digest.update(await inflateText(part))
   const lines = 1 + state.lines + pages.length + tail.lines
-  const end = await signSnapshot(line, { lines, sha256: digest.digest('hex') }, kid, key)
-  return { first, last: toLines([end]) }
+  return signSnapshot(head, { lines, sha256: digest.digest('hex') }, kid, key)
+}
+
+/** A snapshot of which some parts may still be in the making. */
+export interface OpenSnapshot {
+  readonly siteId: SiteId
+  readonly head: SnapshotHead
+  readonly state: Promise<StateLines>
+  readonly paged: PagedLog | undefined
+  readonly tail: Pick<GrowingParts, 'read'>
+  readonly end: Promise<SnapshotEnd>
 }
 
 /** All parts of a snapshot, in order. */
 export async function* snapshotParts(
-  { siteId, paged, state, tail }: SnapshotBody,
-  signed: SignedLines,
+  { siteId, head, state, paged, tail, end }: OpenSnapshot,
   loadPage: (siteId: SiteId, info: SitePageInfo) => Promise<DeflatedText>,
 ): AsyncGenerator<TextPart> {
-  yield signed.first
-  yield state
+  yield toLines([head])
+  yield await state
   for (const info of paged?.pages ?? []) {
     yield announce(info)
     yield await loadPage(siteId, info)
   }
-  yield* tail.parts
-  yield signed.last
+  yield* tail.read()
+  yield toLines([await end])
 }
 
 /** The line before the lines of a page. */

@@ -4,19 +4,24 @@ import {
   type LogHead,
   type SiteId,
   type SiteView,
+  type SnapshotEnd,
+  type SnapshotHead,
   TOKEN_REVOCATIONS_KEPT_MS,
   toStateLines,
 } from '@countersign/core'
 import type { LiveViews } from '../../log/live-views.ts'
 import type { Store } from '../../store/store.ts'
 import {
+  createHead,
   deflateState,
   type FeedSigner,
   loadEpochLines,
-  type SignedLines,
+  type OpenSnapshot,
   type SnapshotBody,
+  type StateLines,
   signBody,
 } from './body.ts'
+import { GrowingParts } from './growing-parts.ts'
 import type { PagedLog } from './paged-logs.ts'
 import { extendTail, startTail, type Tail } from './tail.ts'
 
@@ -45,10 +50,9 @@ export interface SnapshotOrder {
 }
 
 /** A snapshot that is shared by all readers who came while its head was the current one. */
-export interface SharedSnapshot {
-  readonly head: LogHead
+export interface SharedSnapshot extends OpenSnapshot {
+  /** Rejects when the log does not lead to the head. */
   readonly body: Promise<SnapshotBody>
-  readonly signed: Promise<SignedLines>
 }
 
 interface Building {
@@ -58,7 +62,9 @@ interface Building {
   readonly kid: string
   readonly head: LogHead
   readonly epochs: Promise<readonly EpochLine[]>
+  readonly state: Promise<StateLines>
   readonly tail: Promise<Tail>
+  readonly parts: GrowingParts
   /** How often the tail was extended since it was built from its beginning. */
   readonly extensions: number
   readonly body: Promise<SnapshotBody>
@@ -69,7 +75,8 @@ interface Signed {
   readonly building: Building
   readonly asOfMs: number
   readonly ageSecondsMax: number
-  readonly signed: Promise<SignedLines>
+  readonly head: SnapshotHead
+  readonly end: Promise<SnapshotEnd>
 }
 
 const REUSED_MS = 1000
@@ -123,10 +130,11 @@ export class SharedSnapshots {
       last.building === building &&
       last.ageSecondsMax === ageSecondsMax &&
       isRecent(last.asOfMs, age, this.#reusedMs)
-    const { signed } = isUsable
+    const { head, end } = isUsable
       ? last
       : this.#sign(siteId, building, { asOfMs: age.asOfMs, ageSecondsMax }, signer)
-    return { head: building.head, body: building.body, signed }
+    const { state, paged, parts, body } = building
+    return { siteId, head, state, paged, tail: parts, end, body }
   }
 
   /** The pages of this snapshot are no longer stored: the next reader gets another one. */
@@ -142,22 +150,33 @@ export class SharedSnapshots {
     const isContinued = known !== undefined && known.view === view && known.paged === paged
     const isExtended = isContinued && known.extensions < EXTENSIONS_MAX
     const start = isExtended ? known.tail : Promise.resolve(startTail(paged))
+    const parts = new GrowingParts(isExtended ? known.parts : undefined)
     const tokensSince = formatTime(asOfMs - TOKEN_REVOCATIONS_KEPT_MS)
-    const tail = start.then((from) => extendTail({ store, view, tokensSince }, from, head))
+    const tailOrder = { store, view, tokensSince, onPart: parts.add.bind(parts) }
+    const tail = start.then((from) => extendTail(tailOrder, from, head))
+    tail.then(
+      () => parts.end(),
+      (fault: unknown) => parts.end(fault),
+    )
     // Read in this turn: the state belongs to the head of this moment.
-    const state = toStateLines(view)
+    const lines = toStateLines(view)
     const epochs =
       isContinued && known.kid === signer.kid ? known.epochs : loadEpochLines(store, siteId, signer)
-    const compose = async (): Promise<SnapshotBody> => {
-      const deflated = await deflateState(await epochs, state)
-      return { siteId, head, paged, state: deflated, tail: await tail }
-    }
+    const state = epochs.then((first) => deflateState(first, lines))
+    const compose = async (): Promise<SnapshotBody> => ({
+      siteId,
+      head,
+      paged,
+      state: await state,
+      tail: await tail,
+    })
     const extensions = isExtended ? known.extensions + 1 : 0
     const body = compose()
     const kid = signer.kid
-    const building = { view, subjectKey, paged, kid, head, epochs, tail, extensions, body, bytes: 0 }
-    // Each reader gets the fault from `body`.
-    tail.catch(() => {})
+    const made = { view, subjectKey, paged, kid, head, epochs, state, tail, parts }
+    const building = { ...made, extensions, body, bytes: 0 }
+    // Readers get the fault from `parts`, or when they come to the end.
+    state.catch(() => {})
     body.then(
       (built) => this.#count(siteId, building, built),
       () => this.forget(siteId, body),
@@ -171,12 +190,13 @@ export class SharedSnapshots {
     terms: { readonly asOfMs: number; readonly ageSecondsMax: number },
     signer: FeedSigner,
   ): Signed {
-    const signed = building.body.then((body) => {
+    const head = createHead({ ...building, siteId }, terms)
+    const end = building.body.then((body) => {
       this.#parts.onWork?.('signed')
-      return signBody(body, terms, signer)
+      return signBody(body, head, signer)
     })
-    signed.catch(() => {})
-    const made = { building, ...terms, signed }
+    end.catch(() => {})
+    const made = { building, ...terms, head, end }
     this.#signed.set(siteId, made)
     return made
   }

@@ -145,16 +145,13 @@ export function createSnapshots(
   }
 
   /** The parts of a snapshot. A fault, or a page that was replaced, ends it without its last line. */
-  const loadParts = async function* (
-    siteId: SiteId,
-    { body, signed }: SharedSnapshot,
-  ): AsyncGenerator<TextPart> {
+  const loadParts = async function* (snapshot: SharedSnapshot): AsyncGenerator<TextPart> {
     try {
-      yield* snapshotParts(await body, await signed, (...page) => pages.load(...page))
+      yield* snapshotParts(snapshot, (...page) => pages.load(...page))
     } catch (fault) {
       if (fault instanceof PageReplaced) {
         logs.forget()
-        shared.forget(siteId, body)
+        shared.forget(snapshot.siteId, snapshot.body)
       }
       throw fault
     }
@@ -198,8 +195,7 @@ export function createSnapshots(
         meters.snapshot('opened')
         return {
           tag: toTag(snapshot.head),
-          pieces: (encoding) =>
-            watch((encoding === 'gzip' ? toGzip : toText)(loadParts(siteId, snapshot)), reader),
+          pieces: (encoding) => watch((encoding === 'gzip' ? toGzip : toText)(loadParts(snapshot)), reader),
           signal: reader.stop.signal,
           release: () => end(keyId, reader),
         }

@@ -19,6 +19,8 @@ export interface TailOrder {
   readonly view: SiteView
   /** Revocations of tokens before this time are left out. */
   readonly tokensSince: string
+  /** Called with each part that is added. */
+  readonly onPart: (part: DeflatedText) => void
 }
 
 const RECORDS = 1000
@@ -34,7 +36,7 @@ export function startTail(paged: PagedLog | undefined): Tail {
  * to the head.
  */
 export async function extendTail(
-  { store, view, tokensSince }: TailOrder,
+  { store, view, tokensSince, onPart }: TailOrder,
   from: Tail,
   head: LogHead,
 ): Promise<Tail> {
@@ -50,7 +52,11 @@ export async function extendTail(
       const text = toLine({ kind, body, at }, view, tokensSince)
       if (text !== undefined) texts.push(`${text}\n`)
     }
-    if (texts.length > 0) parts.push(await deflateText(Buffer.from(texts.join(''))))
+    if (texts.length > 0) {
+      const part = await deflateText(Buffer.from(texts.join('')))
+      parts.push(part)
+      onPart(part)
+    }
     lines += texts.length
     // Lets other requests run, even if the store never makes this loop wait.
     await nextTurn()

@@ -16,9 +16,9 @@ import {
   onEachStore,
 } from '../feed-node.ts'
 
-async function textOf({ body, signed }: SharedSnapshot): Promise<string> {
+async function textOf(snapshot: SharedSnapshot): Promise<string> {
   const parts = async function* (): AsyncGenerator<TextPart> {
-    yield* snapshotParts(await body, await signed, () => Promise.reject(new Error('no pages')))
+    yield* snapshotParts(snapshot, () => Promise.reject(new Error('no pages')))
   }
   const chunks: Uint8Array[] = []
   for await (const chunk of toText(parts())) chunks.push(chunk)
@@ -161,6 +161,36 @@ onEachStore('snapshots that are shared', (home) => {
     view.subjectKey = subjectKey
   })
 
+  it('give each part to readers before the next one has been read', async () => {
+    const { node, site, take, read } = await open(home())
+    await revoke(node, site, 3)
+    const { siteRecordsAfter } = read
+    const gates: (() => void)[] = []
+    // One entry at a time, and only when the test says so.
+    read.siteRecordsAfter = async (siteId, seq) => {
+      await new Promise<void>((resolve) => gates.push(resolve))
+      return siteRecordsAfter(siteId, seq, 1)
+    }
+    const first = take()
+    const reader = snapshotParts(first, () => Promise.reject(new Error('no pages')))
+    await reader.next()
+    await reader.next()
+    for (let part = 0; part < 3; part++) {
+      const next = reader.next()
+      // The first entry is the site, which has no line.
+      for (let i = 0; i < (part === 0 ? 2 : 1); i++) {
+        await expect.poll(() => gates.length).toBe(1)
+        gates.pop()?.()
+      }
+      expect((await next).value).toMatchObject({ crc32: expect.any(Number) })
+    }
+    // A reader that comes later, and one of a later head, get all parts.
+    read.siteRecordsAfter = siteRecordsAfter
+    expect((await textOf(take())).match(/"type":"credential"/g)?.length).toBe(3)
+    await revoke(node, site, 1)
+    expect((await textOf(take())).match(/"type":"credential"/g)?.length).toBe(4)
+  })
+
   it('are built again after a fault, and after the log was lost', async () => {
     const { take, done, read, lose } = await open(home())
     const { siteRecordsAfter } = read
@@ -188,7 +218,7 @@ onEachStore('snapshots that are shared', (home) => {
     expect(shared.bytes).toBeGreaterThan(8000)
     await take({ view: third }).body
     expect(shared.bytes).toBeLessThanOrEqual(10_000)
-    await Promise.all([take().signed, take({ view: third }).signed])
+    await Promise.all([take().end, take({ view: third }).end])
     done()
     await textOf(take())
     expect(done()).toEqual([])

@@ -14,9 +14,9 @@ export interface TakeOrder {
 export function takeSnapshot({ store, view, asOfMs, signer }: TakeOrder): AsyncIterable<Uint8Array> {
   const views = { age: () => ({ ageMs: 0, ageMsMax: 2000, asOfMs }), follow: () => () => {} }
   const shared = new SharedSnapshots({ store, views })
-  const { body, signed } = shared.take({ view, paged: undefined, ageSecondsMax: 60, signer })
+  const taken = shared.take({ view, paged: undefined, ageSecondsMax: 60, signer })
   const parts = async function* (): AsyncGenerator<TextPart> {
-    yield* snapshotParts(await body, await signed, () => Promise.reject(new Error('there are no pages')))
+    yield* snapshotParts(taken, () => Promise.reject(new Error('there are no pages')))
   }
   return toText(parts())
 }
