@@ -203,6 +203,30 @@ forEachSharedStore('lists', (open) => {
     expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([one.id])
   })
 
+  it('credentials: by status also when the entries were cut from the log, or very many are to be classified', async () => {
+    const { node, issuer } = await begin()
+    const [one, two] = [await shown(node, issuer), await shown(node, issuer)]
+    expect(ids(await list(node, 'list_credentials', 'status=active'))).toHaveLength(2)
+    node.deps.store.siteEntriesAfter = async () => []
+    await node.revokeUser(two.ppid)
+    expect(ids(await list(node, 'list_credentials', 'status=revoked'))).toEqual([two.id])
+    // More than one request classifies: then pages can be short, and all of them together are whole.
+    const many = [...Array(1500)].map(() => seen(A, { validUntilMs: NOW - 1000 }))
+    for (let i = 0; i < many.length; i += 500)
+      await node.deps.store.recordCredentials(many.slice(i, i + 500), NOW + 1000)
+    const found: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page = await list(
+        node,
+        'list_credentials',
+        `status=active&limit=50${cursor && `&cursor=${cursor}`}`,
+      )
+      found.push(...ids(page))
+      cursor = page.next_cursor
+    }
+    expect(found).toEqual([one.id])
+  })
+
   it('credentials: a cursor stays valid when its row is removed', async () => {
     const { node, issuer } = await begin()
     for (let i = 0; i < 3; i++) {
