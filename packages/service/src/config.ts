@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { parseScopeList, parseSiteId, type Scope, type SiteId } from '@countersign/core'
-import { isLoopback, type RateLimit, rateLimits } from '@countersign/core/contract'
+import { isLoopback, limits, type RateLimit, rateLimits } from '@countersign/core/contract'
 import { createClientAddress } from './http/client-address.ts'
 import { readMasterKey } from './keys/master-key.ts'
 import { readSettings, type SettingSources } from './settings.ts'
@@ -36,6 +36,8 @@ export interface Config {
    * Keys of issuers that could not be fetched again for longer are removed until they can be.
    */
   readonly issuerKeysAgeMsMax: number
+  /** How long entries of the log are kept. */
+  readonly logKeptMs: number
   readonly rateLimits: RateLimits
   /** How many sign-ins of one site may be open at the same time, on all nodes together. */
   readonly openSignInsMax: number
@@ -66,6 +68,7 @@ const LOOPBACK = '127.0.0.1'
 const PORT_MAX = 65_535
 const DAY_MS = 86_400_000
 const KEPT_DAYS_MAX = 36_500
+const LOG_KEPT_DAYS_MIN = (limits.log_kept_seconds_min * 1000) / DAY_MS
 const STORE_WANTED = 'postgres://… or sqlite:<file>'
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 const RATE_LIMIT_NAMES = Object.keys(rateLimits) as (keyof RateLimits)[]
@@ -92,6 +95,7 @@ export const settingNames = [
   'log_level',
   'view_age_ms_max',
   'issuer_keys_hours_max',
+  'log_kept_days',
   'overload_event_loop_delay_ms_max',
   'overload_accept_delay_ms_max',
   'overload_in_flight_max',
@@ -228,6 +232,7 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
     ),
     viewAgeMsMax: count('view_age_ms_max', 2000, 500, 60_000),
     issuerKeysAgeMsMax: count('issuer_keys_hours_max', 24, 1, 8760) * 3_600_000,
+    logKeptMs: toLogKept(settings, mistakes),
     rateLimits: Object.fromEntries(
       RATE_LIMIT_NAMES.map((name) => [
         name,
@@ -291,6 +296,18 @@ export function readHeadFileConfig(sources: SettingSources): Config['headFile'] 
 /** Reads only the directory of the archives of audit rows. Throws like `readConfig`. */
 export function readArchiveDirConfig(sources: SettingSources): Config['retention']['auditArchiveDir'] {
   return readSome(sources, toArchiveDir)
+}
+
+/** Reads only how long entries of the log are kept. Throws like `readConfig`. */
+export function readLogKeptConfig(sources: SettingSources): Config['logKeptMs'] {
+  return readSome(sources, toLogKept)
+}
+
+function toLogKept(settings: ReadonlyMap<SettingName, string>, mistakes: string[]): number {
+  const days = Number(settings.get('log_kept_days') ?? LOG_KEPT_DAYS_MIN)
+  if (!Number.isInteger(days) || days < LOG_KEPT_DAYS_MIN || days > KEPT_DAYS_MAX)
+    mistakes.push(`log_kept_days must be an integer from ${LOG_KEPT_DAYS_MIN} to ${KEPT_DAYS_MAX}`)
+  return days * DAY_MS
 }
 
 /** Reads only the master key. Throws like `readConfig`. */

@@ -5,6 +5,7 @@ export {
   readArchiveDirConfig,
   readConfig,
   readHeadFileConfig,
+  readLogKeptConfig,
   readMasterKeyConfig,
   readStoreConfig,
   shownConfig,
@@ -13,6 +14,7 @@ export { readNewMasterKey } from './keys/master-key.ts'
 export { createLogger } from './logger.ts'
 export { acceptRollback, type RollbackResult } from './operations/accept-rollback.ts'
 export { checkInstallation, type InstallationFinding } from './operations/check-installation.ts'
+export { cutLogNow } from './operations/cut-log.ts'
 export { type Installation, initInstallation } from './operations/init.ts'
 export { InvalidInput } from './operations/invalid-input.ts'
 export { migrate } from './operations/migrate.ts'

@@ -27,6 +27,7 @@ import { type CheckpointJobOptions, startCheckpoints } from './log/checkpoint-jo
 import { openCommitTimes } from './log/commit-times.ts'
 import { HeadWatch } from './log/head-watch.ts'
 import { LiveViews } from './log/live-views.ts'
+import { startCutting } from './log/start-cutting.ts'
 import { createMeters } from './meters.ts'
 import { createJsonFetcher } from './net/fetch-json.ts'
 import { adminRoutes } from './routes/admin.ts'
@@ -186,6 +187,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(startPurging(deps))
     keep(startStatusUpdates(deps))
     keep(startCheckpoints(deps, checkpoints))
+    keep(startCutting(deps))
     keep(startWebhookSender(deps, fetchRules))
     const admin =
       config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, rateLimiter))

@@ -36,6 +36,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
         'check the whole log and name the first bad entry',
         () => import('./audit-log.ts'),
       ),
+      command('cut-log', 'remove old entries from the log', () => import('./cut-log.ts')),
       command('new-epoch', 'begin a new epoch after the store was set back', () => import('./new-epoch.ts')),
       command(
         'accept-rollback',

@@ -9,7 +9,7 @@ import type {
   SubjectKey,
 } from '@countersign/core'
 import type { Logger } from 'pino'
-import { RowForged } from '../store/errors.ts'
+import { LogCut, RowForged } from '../store/errors.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
 import type { LoggedEntry, SiteHead } from '../store/operations/log.ts'
 import { loadSiteHeads } from '../store/site-heads.ts'
@@ -273,6 +273,7 @@ export class LiveViews {
       try {
         await this.#followEpoch(onLoaded, onFailure)
       } catch (fault) {
+        if (fault instanceof LogCut) continue
         const corruption =
           fault instanceof RowForged ? new LogCorrupted('forged', fault.message, { cause: fault }) : fault
         if (corruption instanceof LogCorrupted && this.#store.epoch === this.#log.epoch) {

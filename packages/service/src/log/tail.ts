@@ -1,5 +1,5 @@
 import type { Clocks } from '@countersign/core'
-import { RowForged } from '../store/errors.ts'
+import { LogCut, RowForged } from '../store/errors.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
 import type { LogEnd, LoggedEntry, LogPage } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
@@ -37,8 +37,8 @@ const PAGE_SIZE = 2000
 /**
  * Follows the log of all sites without end. Pages without new entries are
  * yielded too: they confirm that nothing was added. Each read includes the last entry again, to
- * detect a log that was cut or rewritten: that throws a `LogCorrupted`. A store that does not
- * answer is asked again.
+ * detect a log that was cut or rewritten: that throws a `LogCorrupted`. Throws a `LogCut` when
+ * entries were removed before they were read. A store that does not answer is asked again.
  */
 export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void, void> {
   const { store, wake, clocks, signal, onFailure, pageSize = PAGE_SIZE, from = 0 } = options
@@ -56,7 +56,11 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
     }
     const isEnd = page !== undefined && page.entries.length < pageSize
     if (page !== undefined) {
-      const entries = newEntries(page.entries, last, from)
+      const at = last?.position ?? from
+      if (page.basePosition > at)
+        throw new LogCut(`entries up to ${page.basePosition} were removed, and ${at} was the last one read`)
+      // The last entry is not read again once it is before the base.
+      const entries = newEntries(page.entries, at > page.basePosition ? last : undefined, at)
       last = entries.at(-1) ?? last
       yield { entries, askedAt, isEnd, end: page.end }
     }

@@ -1,9 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { LogHead } from '@countersign/core'
-import { auditLog, LOG_MISSING } from './audit-log.ts'
-import { EpochChanged } from './errors.ts'
-import { failedAudit, type LogAudit } from './log-corrupted.ts'
+import { writeCheckpointAtEnd } from '../log/checkpoint-at-end.ts'
+import { loadCheckpoint } from '../log/load-checkpoint.ts'
+import { auditLog, LOG_MISSING, requireIntactTables } from './audit-log.ts'
+import { EpochChanged, RowForged } from './errors.ts'
+import { failedAudit, LogCorrupted } from './log-corrupted.ts'
 import { bindOperations, type RunOperation } from './operations/all.ts'
+import type { CheckpointSite } from './operations/checkpoints.ts'
+import type { AuditedEnd, LogState } from './operations/epoch.ts'
+import { loadSiteHeads } from './site-heads.ts'
+import type { Store } from './store.ts'
 
 const EPOCH_CHARS = 16
 
@@ -28,23 +34,60 @@ export async function resolveEpoch(
     } else if (state.lineage === lineage) {
       return state.epoch
     } else {
-      const audit = await auditUnlessOver(run, state.epoch)
-      if (audit === undefined) continue
-      if (!audit.ok) throw failedAudit(audit)
+      const audited = await auditUnlessOver(run, state, nowMs)
+      if (audited === undefined) continue
       const context = { actor: 'system', atMs: nowMs }
-      await beginEpoch(createEpoch(), lineage, state, context, continued)
+      await beginEpoch(createEpoch(), lineage, audited, context, continued)
     }
   }
 }
 
 /** Undefined when another node has begun the new epoch in the meantime. */
-async function auditUnlessOver(run: RunOperation, epoch: string): Promise<LogAudit | undefined> {
+async function auditUnlessOver(
+  run: RunOperation,
+  state: LogState,
+  nowMs: number,
+): Promise<AuditedEnd | undefined> {
   try {
-    return await auditLog({ ...bindOperations(run, () => epoch), epoch })
+    return await auditEnd(run, state, nowMs)
   } catch (fault) {
     if (fault instanceof EpochChanged) return undefined
     throw fault
   }
+}
+
+/**
+ * Checks everything that a new epoch continues: the checkpoint with its pages, the entries after
+ * it, the heads, and every row with a MAC. Then writes a checkpoint at the end of the log. Throws a
+ * `LogCorrupted`, with the first fault of a whole audit if that finds one.
+ */
+export async function auditEnd(run: RunOperation, state: LogState, nowMs: number): Promise<AuditedEnd> {
+  const store = { ...bindOperations(run, () => state.epoch), epoch: state.epoch }
+  try {
+    await requireIntactTables(store)
+    await writeCheckpointAtEnd(store, nowMs)
+    const loaded = await loadCheckpoint(store)
+    const sites = [...(loaded?.sites.values() ?? [])]
+    await requireSameHeads(store, sites)
+    return { state, sites: sites.map((site) => ({ ...site, baseSeq: site.seq, baseHash: site.hash })) }
+  } catch (fault) {
+    if (!(fault instanceof LogCorrupted || fault instanceof RowForged)) throw fault
+    const audit = await auditLog(store)
+    throw audit.ok ? fault : failedAudit(audit)
+  }
+}
+
+/** Throws a `LogCorrupted` unless the heads in the store are those of the checkpoint. */
+async function requireSameHeads(
+  store: Pick<Store, 'siteHeads'>,
+  sites: readonly CheckpointSite[],
+): Promise<void> {
+  const heads = new Map((await loadSiteHeads(store)).map((head) => [head.siteId, head]))
+  const isSame = ({ siteId, seq, hash }: CheckpointSite) =>
+    heads.get(siteId)?.seq === seq && heads.get(siteId)?.hash === hash
+  const wrong = sites.find((site) => !isSame(site))
+  if (wrong === undefined) return
+  throw new LogCorrupted('other_head', `the log of ${wrong.siteId} does not end where it should`)
 }
 
 /** Lower-case letters and digits, 80 random bits. */

@@ -28,3 +28,8 @@ export class RowForged extends StoreUnavailable {
 export class EpochChanged extends Error {
   override readonly name = 'EpochChanged'
 }
+
+/** Entries that a reader has not read yet were removed: it must begin again at the checkpoint. */
+export class LogCut extends Error {
+  override readonly name = 'LogCut'
+}

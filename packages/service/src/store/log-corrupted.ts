@@ -28,7 +28,18 @@ export interface FailedAudit {
   readonly row?: ForgedRow
 }
 
-export type LogAudit = { readonly ok: true; readonly position: number; readonly sites: number } | FailedAudit
+/** What an audit has proven. */
+export interface PassedAudit {
+  readonly ok: true
+  readonly position: number
+  readonly sites: number
+  /** The entries up to here were removed; a checkpoint has what they still mean. */
+  readonly basePosition: number
+  /** How many pages the checkpoint has. */
+  readonly pages: number
+}
+
+export type LogAudit = PassedAudit | FailedAudit
 
 /**
  * The log is not what this service wrote, so nothing that depends on it can be trusted. `audit` is

@@ -219,6 +219,8 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
   leases: 'which verifiers may still accept: says what receipts state, and grants nothing',
   head_readers: 'until when a head that was read may be used: says what receipts state, and grants nothing',
   log_times: 'when entries were committed: says what receipts state, and grants nothing',
+  job_turns:
+    'when a node last did a job, such as the removal of old entries; decides only when it is done again',
   write_probe: 'is replaced to find out whether the store can be written, and means nothing else',
   feed_nodes: 'which nodes serve feeds now',
   feed_streams: 'who follows the feeds now',

@@ -82,6 +82,7 @@ const DEFAULTS: Config = {
   logLevel: 'info',
   viewAgeMsMax: 2000,
   issuerKeysAgeMsMax: 86_400_000,
+  logKeptMs: 396 * 86_400_000,
   rateLimits,
   openSignInsMax: 10_000,
   retention: { credentialsKeptMs: 86_400_000, auditKeptMs: undefined, auditArchiveDir: undefined },

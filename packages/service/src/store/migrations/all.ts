@@ -16,6 +16,7 @@ import { signals } from './0015-signals.ts'
 import { checkpoints } from './0016-checkpoints.ts'
 import { credentialStatuses } from './0017-credential-statuses.ts'
 import { retention } from './0018-retention.ts'
+import { cutLog } from './0019-cut-log.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   checkpoints,
   credentialStatuses,
   retention,
+  cutLog,
 ]

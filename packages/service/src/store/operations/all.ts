@@ -15,6 +15,7 @@ import * as feedStreams from './feed-streams.ts'
 import * as idempotency from './idempotency.ts'
 import * as intactRows from './intact-rows.ts'
 import * as issuers from './issuers.ts'
+import * as jobTurns from './job-turns.ts'
 import * as keySources from './key-sources.ts'
 import * as leases from './leases.ts'
 import * as log from './log.ts'
@@ -54,6 +55,7 @@ const portOperations = {
   ...idempotency,
   ...intactRows,
   ...issuers,
+  ...jobTurns,
   ...keySources,
   ...leases,
   ...log,

@@ -1,8 +1,8 @@
-import { type Entry, type KeyState, parseTime, type SettingsState } from '@countersign/core'
+import type { KeyState } from '@countersign/core'
 import { json, number, optionalNumber, text } from '../columns.ts'
 import { RowForged } from '../errors.ts'
 import { type Row, readLog, row, rows, type Transaction } from '../transaction.ts'
-import { toEntry } from './shared/log-rows.ts'
+import { type ExpectedRows, type ReplayedLog, replayLog } from './shared/expected-rows.ts'
 import { requireIntact } from './shared/mac-rows.ts'
 import type { NewToken } from './tokens.ts'
 
@@ -14,118 +14,32 @@ export interface DerivedFault {
 }
 
 const PAGE = 1000
-
-interface UserState {
-  readonly revoked: 0 | 1
-  readonly cutoff: number | null
-  /** Of the last entry that changed it. */
-  readonly position: number
-}
-
-/** What the tables that are derived from the log must contain, by site and name. */
-interface Expected {
-  readonly users: Map<string, UserState>
-  /** Positions of their entries. */
-  readonly credentials: Map<string, number>
-  readonly tokens: Set<string>
-  readonly issuers: Map<
-    string,
-    { readonly isTrusted: boolean; readonly compromised: ReadonlySet<string>; readonly seq: number }
-  >
-  readonly sites: Map<string, SettingsState & { readonly seq: number }>
-}
+/** As in the contract, which the writer thread does not load. */
+const LOG_KEPT_MS_MIN = 396 * 86_400_000
 
 /**
  * Compares the tables that are derived from the log with it, and returns the first row that is
- * missing or differs. Skips rows that were changed by entries appended meanwhile.
+ * missing or differs. Skips rows that were changed by entries appended meanwhile. Rows of
+ * revocations that can no longer matter may be there or not.
  */
-export const derivedFault = readLog(function* (epoch: string): Transaction<DerivedFault | undefined> {
-  const { expected, position } = yield* replay(epoch)
+export const derivedFault = readLog(function* (
+  epoch: string,
+  nowMs: number,
+): Transaction<DerivedFault | undefined> {
+  const log = yield* replayLog(epoch)
+  const { expected, position } = log
+  const beforeMs = nowMs - LOG_KEPT_MS_MIN
   return (
-    (yield* findUsersFault(expected, position)) ??
-    (yield* findCredentialsFault(expected, position)) ??
+    (yield* findUsersFault(log, beforeMs)) ??
+    (yield* findCredentialsFault(log, beforeMs)) ??
     (yield* findTokensFault(expected, position)) ??
     (yield* findIssuersFault(expected, position)) ??
     (yield* findSitesFault(expected, position))
   )
 })
 
-function* replay(epoch: string): Transaction<{ readonly expected: Expected; readonly position: number }> {
-  const expected: Expected = {
-    users: new Map(),
-    credentials: new Map(),
-    tokens: new Set(),
-    issuers: new Map(),
-    sites: new Map(),
-  }
-  for (let position = 0; ; ) {
-    const page = yield* rows(
-      'SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3',
-      epoch,
-      position,
-      PAGE,
-    )
-    for (const found of page) {
-      position = number(found, 'position')
-      replayEntry(expected, toEntry(found), position)
-    }
-    if (page.length < PAGE) return { expected, position }
-  }
-}
-
-function replayEntry(
-  { users, credentials, tokens, issuers, sites }: Expected,
-  entry: Entry,
-  position: number,
-): void {
-  const { site_id: siteId, seq, kind, body } = entry
-  switch (kind) {
-    case 'user.revoked':
-      users.set(`${siteId} ${body.ppid}`, {
-        revoked: 1,
-        cutoff: users.get(`${siteId} ${body.ppid}`)?.cutoff ?? null,
-        position,
-      })
-      break
-    case 'user.reinstated': {
-      const cutoff = Math.max(
-        users.get(`${siteId} ${body.ppid}`)?.cutoff ?? 0,
-        parseTime(body.reinstated_at) ?? 0,
-      )
-      users.set(`${siteId} ${body.ppid}`, { revoked: 0, cutoff, position })
-      break
-    }
-    case 'credential.revoked':
-      credentials.set(`${siteId} ${body.credential_id}`, position)
-      break
-    case 'token.revoked':
-      tokens.add(body.token_sha256)
-      break
-    case 'issuer.trusted':
-    case 'oauth_issuer.trusted':
-    case 'issuer.distrusted':
-    case 'key.compromised':
-    case 'key.retired': {
-      const name = `${siteId} ${body.issuer}`
-      const known = issuers.get(name)
-      const compromised = new Set(known?.compromised)
-      if (kind === 'key.compromised') compromised.add(body.key_id)
-      if (kind === 'issuer.trusted' || kind === 'oauth_issuer.trusted')
-        for (const { id, status } of body.keys) if (status === 'compromised') compromised.add(id)
-      const isTrusted =
-        kind === 'issuer.trusted' ||
-        kind === 'oauth_issuer.trusted' ||
-        (kind !== 'issuer.distrusted' && known?.isTrusted === true)
-      issuers.set(name, { isTrusted, compromised, seq })
-      break
-    }
-    case 'site.changed':
-      sites.set(siteId, { ...body, seq })
-      break
-  }
-}
-
-function* findUsersFault({ users }: Expected, position: number): Transaction<DerivedFault | undefined> {
+function* findUsersFault(log: ReplayedLog, beforeMs: number): Transaction<DerivedFault | undefined> {
+  const { users } = log.expected
   const left = new Set(users.keys())
   for (let [site, ppid] = ['', '']; ; ) {
     const page = yield* rows(
@@ -144,21 +58,36 @@ function* findUsersFault({ users }: Expected, position: number): Transaction<Der
       )
       const state = users.get(key)
       const isRight =
-        state !== undefined &&
-        found.revoked === state.revoked &&
-        found.cutoff === state.cutoff &&
-        at === state.position
-      if (!isRight && !(yield* isNewer(at, position))) return { table: 'users', key, fault: 'row_differs' }
+        state === undefined
+          ? found.revoked === 0 && isRemovable(log, at, optionalNumber(found, 'cutoff'), beforeMs)
+          : found.revoked === state.revoked && found.cutoff === state.cutoff && isAt(log, at, state.position)
+      if (!isRight && !(yield* isNewer(at, log.position)))
+        return { table: 'users', key, fault: 'row_differs' }
     }
     if (page.length < PAGE) break
   }
-  return findMissing('users', left)
+  const isNeeded = (key: string) =>
+    users.get(key)?.revoked === 1 || !((users.get(key)?.cutoff ?? 0) < beforeMs)
+  return findMissing('users', [...left].filter(isNeeded))
 }
 
-function* findCredentialsFault(
-  { credentials }: Expected,
+/** Whether the row is from that entry, or from one before the checkpoint. */
+function isAt({ checkpointPosition }: ReplayedLog, found: number, expected: number | undefined): boolean {
+  return expected === undefined ? found <= checkpointPosition : found === expected
+}
+
+/** Whether a row that the log does not have any more may still be there. */
+function isRemovable(
+  { basePosition }: ReplayedLog,
   position: number,
-): Transaction<DerivedFault | undefined> {
+  atMs: number | undefined,
+  beforeMs: number,
+): boolean {
+  return position <= basePosition && atMs !== undefined && atMs < beforeMs
+}
+
+function* findCredentialsFault(log: ReplayedLog, beforeMs: number): Transaction<DerivedFault | undefined> {
+  const { credentials } = log.expected
   const left = new Set(credentials.keys())
   for (let [site, id] = ['', '']; ; ) {
     const page = yield* rows(
@@ -172,12 +101,18 @@ function* findCredentialsFault(
       const key = `${site} ${id}`
       left.delete(key)
       const at = number(found, 'position')
-      if (credentials.get(key) !== at && !(yield* isNewer(at, position)))
+      const expected = credentials.get(key)
+      const isRight =
+        expected === undefined
+          ? isRemovable(log, at, number(found, 'at'), beforeMs)
+          : isAt(log, at, expected.position)
+      if (!isRight && !(yield* isNewer(at, log.position)))
         return { table: 'credential_revocations', key, fault: 'row_differs' }
     }
     if (page.length < PAGE) break
   }
-  return findMissing('credential_revocations', left)
+  const isNeeded = (key: string) => !((credentials.get(key)?.atMs ?? Infinity) < beforeMs)
+  return findMissing('credential_revocations', [...left].filter(isNeeded))
 }
 
 /**
@@ -185,7 +120,7 @@ function* findCredentialsFault(
  * user or a credential.
  */
 function* findTokensFault(
-  { tokens, users, credentials }: Expected,
+  { tokens, users, credentials }: ExpectedRows,
   position: number,
 ): Transaction<DerivedFault | undefined> {
   for (let after = ''; ; ) {
@@ -207,7 +142,10 @@ function* findTokensFault(
   }
 }
 
-function* findIssuersFault({ issuers }: Expected, position: number): Transaction<DerivedFault | undefined> {
+function* findIssuersFault(
+  { issuers }: ExpectedRows,
+  position: number,
+): Transaction<DerivedFault | undefined> {
   for (const [key, { isTrusted, compromised, seq }] of issuers) {
     const [site = '', issuer = ''] = key.split(' ')
     const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', site, issuer)
@@ -235,7 +173,10 @@ function hasCompromised(found: Row, compromised: ReadonlySet<string>): boolean {
   )
 }
 
-function* findSitesFault({ sites }: Expected, position: number): Transaction<DerivedFault | undefined> {
+function* findSitesFault(
+  { sites }: ExpectedRows,
+  position: number,
+): Transaction<DerivedFault | undefined> {
   for (const [key, { bearer, holder_proof, delegation, credential_ttl_seconds_max, seq }] of sites) {
     const found = yield* row('SELECT * FROM sites WHERE site_id = $1', key)
     if (found === undefined) return { table: 'sites', key, fault: 'row_missing' }
@@ -270,7 +211,7 @@ function* readLogEnd(): Transaction<number> {
   return number(yield* requireIntact('log', log), 'position')
 }
 
-function findMissing(table: string, left: ReadonlySet<string>): DerivedFault | undefined {
+function findMissing(table: string, left: readonly string[]): DerivedFault | undefined {
   const [key] = left
   return key === undefined ? undefined : { table, key, fault: 'row_missing' }
 }

@@ -1,11 +1,11 @@
-import { GENESIS_HASH, type LogHead } from '@countersign/core'
+import type { LogHead } from '@countersign/core'
+import { digestSite, digestSites } from '../checkpoint-digests.ts'
 import { number, text, toSiteId } from '../columns.ts'
-import { hashEntry } from '../entry-hash.ts'
-import { unreadableEntry } from '../log-corrupted.ts'
-import { EMPTY_DIGEST, nextDigest } from '../log-digest.ts'
+import { EMPTY_DIGEST } from '../log-digest.ts'
 import { macTables } from '../mac-tables.ts'
-import { exec, lock, type Row, read, row, rows, type SqlValue, type Transaction } from '../transaction.ts'
+import { lock, type Row, read, row, rows, type SqlValue, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
+import { type CheckpointSite, checkpoint, replaceCheckpoint } from './checkpoints.ts'
 import { recordHeadReaders } from './leases.ts'
 import { insertNewRow, insertRow, isIntact, requireIntact, updateRow } from './shared/mac-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
@@ -16,6 +16,13 @@ export interface LogState {
   readonly position: number
   readonly digest: string
   readonly lineage: string
+}
+
+/** A log that was audited, with a checkpoint at its end. */
+export interface AuditedEnd {
+  readonly state: LogState
+  /** All sites of the checkpoint, with their heads as their bases. */
+  readonly sites: readonly CheckpointSite[]
 }
 
 /** Undefined in a database that has never had a log. */
@@ -56,30 +63,34 @@ export function* beginLog(epoch: string, lineage: string): Transaction<boolean> 
 }
 
 /**
- * Begins a new epoch: the same entries in the same order with the same numbers, hashed again. The
- * entries of the old epoch are kept, and each site gets a link that names the head which its new
- * epoch continues. Does nothing when the log is no longer in the state that was audited, because
- * another node was faster. `continued` names the heads of a replaced store, from which its
- * verifiers continue. Throws when a row is forged or the entries do not match the log row.
+ * Begins a new epoch at the end of the log. Nothing is copied: the log goes on with the next
+ * numbers, the first entry of each site continues the hash of its head, and the checkpoint, which
+ * must be at the end of the log, becomes its base. Entries of the old epoch stay until they are
+ * removed. Each site gets a link that names the head which its new epoch continues. Does nothing
+ * when the log is no longer in the state that was audited, because another node was faster.
+ * `continued` names the heads of a replaced store, from which its verifiers continue. Throws when a
+ * row is forged.
  */
 export function* beginEpoch(
   epoch: string,
   lineage: string,
-  audited: LogState,
+  { state, sites }: AuditedEnd,
   context: AuditContext,
   continued: ReadonlyMap<string, LogHead> = new Map(),
 ): Transaction<void> {
   yield* lock('log')
   // Blocks every append, here and on other nodes, until the end of the transaction.
   const log = yield* row('UPDATE log SET position = position WHERE one = 1 RETURNING *')
-  if (log === undefined || JSON.stringify(toState(log)) !== JSON.stringify(audited)) return
+  if (log === undefined || JSON.stringify(toState(log)) !== JSON.stringify(state)) return
   yield* requireIntact('log', log)
-  const old = yield* rows('SELECT h.*, log.epoch FROM heads h, log WHERE log.one = 1')
-  for (const head of old) {
+  const before = yield* checkpoint()
+  if (before?.epoch !== state.epoch || before.position !== state.position) return
+  const heads = yield* rows('SELECT h.*, log.epoch FROM heads h, log WHERE log.one = 1')
+  for (const head of heads) {
     yield* requireIntact('heads', head)
     const site_id = text(head, 'site_id')
     const previous = continued.get(site_id) ?? {
-      epoch: audited.epoch,
+      epoch: state.epoch,
       seq: number(head, 'seq'),
       hash: text(head, 'hash'),
     }
@@ -91,73 +102,23 @@ export function* beginEpoch(
       previous_hash: previous.hash,
       at: context.atMs,
     })
+    yield* updateRow('heads', { ...head, epoch }, {})
   }
   // Leases may have been lost, so receipts state no early instants until all earlier heads have
   // expired.
-  yield* recordHeadReaders(old.map(toSiteId), context.atMs)
-  const { heads, digest } = yield* copyEntries(audited, epoch)
-  for (const head of old) {
-    const { seq, hash } = heads.get(text(head, 'site_id')) ?? { seq: 0, hash: GENESIS_HASH }
-    yield* updateRow('heads', { ...head, epoch }, { seq, hash })
+  yield* recordHeadReaders(heads.map(toSiteId), context.atMs)
+  yield* updateRow('log', log, { epoch, lineage })
+  const next = {
+    ...before,
+    epoch,
+    basePosition: before.position,
+    baseDigest: before.digest,
+    sitesSha256: digestSites(new Map(sites.map((site) => [site.siteId, digestSite(site)]))),
   }
-  yield* updateRow('log', log, { epoch, digest, lineage })
-  const detail = { from: audited.epoch, entries: audited.position }
+  if (!(yield* replaceCheckpoint(before, next, { sites })))
+    throw new Error('the pages of the checkpoint were replaced while a new epoch began: try again')
+  const detail = { from: state.epoch, entries: state.position }
   yield* recordAudit({ siteId: null, action: 'log.begin_epoch', target: epoch, detail, context })
-}
-
-/** Rows of one INSERT; SQLite allows 32,766 values in a statement. */
-const COPY_PAGE = 500
-
-/**
- * Copies all entries into a new epoch. Throws a `LogCorrupted` when they do not match the log row.
- */
-function* copyEntries(
-  audited: LogState,
-  epoch: string,
-): Transaction<{ readonly heads: ReadonlyMap<string, Omit<LogHead, 'epoch'>>; readonly digest: string }> {
-  const heads = new Map<string, { seq: number; hash: string; oldHash: string }>()
-  let [position, oldDigest, digest] = [0, EMPTY_DIGEST, EMPTY_DIGEST]
-  for (;;) {
-    const page = yield* rows(
-      'SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3',
-      audited.epoch,
-      position,
-      COPY_PAGE,
-    )
-    const copies: SqlValue[] = []
-    for (const found of page) {
-      position++
-      const siteId = text(found, 'site_id')
-      const head = heads.get(siteId) ?? { seq: 0, hash: GENESIS_HASH, oldHash: GENESIS_HASH }
-      const seq = head.seq + 1
-      const content = {
-        seq,
-        siteId,
-        kind: text(found, 'kind'),
-        bodyJson: text(found, 'body'),
-        at: text(found, 'at'),
-      }
-      const oldHash = hashEntry({ ...content, epoch: audited.epoch, prevHash: head.oldHash })
-      if (number(found, 'position') !== position || oldHash !== text(found, 'hash'))
-        throw unreadableEntry(position)
-      const hash = hashEntry({ ...content, epoch, prevHash: head.hash })
-      copies.push(epoch, position, siteId, seq, content.kind, content.bodyJson, content.at, head.hash, hash)
-      heads.set(siteId, { seq, hash, oldHash })
-      oldDigest = nextDigest(oldDigest, oldHash)
-      digest = nextDigest(digest, hash)
-    }
-    if (page.length > 0) yield* exec(toInsertion(page.length), ...copies)
-    if (page.length < COPY_PAGE) break
-  }
-  if (position !== audited.position || oldDigest !== audited.digest) throw unreadableEntry(position)
-  return { heads, digest }
-}
-
-function toInsertion(count: number): string {
-  const row = (i: number) =>
-    `(${Array.from({ length: 9 }, (_, column) => `$${i * 9 + column + 1}`).join(', ')})`
-  const all = Array.from({ length: count }, (_, i) => row(i)).join(', ')
-  return `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) VALUES ${all}`
 }
 
 /**

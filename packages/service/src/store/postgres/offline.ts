@@ -2,8 +2,8 @@ import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer } from '../../sealing/sealer.ts'
 import { auditOffline, auditWhole, type OnPage } from '../audit-log.ts'
 import { text } from '../columns.ts'
-import { createEpoch } from '../epoch.ts'
-import { failedAudit, type LogAudit } from '../log-corrupted.ts'
+import { auditEnd, createEpoch } from '../epoch.ts'
+import type { LogAudit } from '../log-corrupted.ts'
 import {
   bindOperations,
   createTransaction,
@@ -71,13 +71,9 @@ export async function beginDatabaseEpoch(
       const [row] = await readers.read((query) => query('SELECT log_lineage() AS lineage'))
       const state = await logState()
       if (row === undefined || state === undefined) throw new Error('there is no log in this database')
-      const audit = await auditOffline(run)
-      if (!audit.ok) throw failedAudit(audit)
+      const audited = await auditEnd(run, state, nowMs)
       const epoch = createEpoch()
-      await beginEpoch(epoch, text(row, 'lineage'), state, {
-        actor: 'operator',
-        atMs: nowMs,
-      })
+      await beginEpoch(epoch, text(row, 'lineage'), audited, { actor: 'operator', atMs: nowMs })
       if ((await logState())?.epoch === epoch) return { epoch, position: state.position }
     }
     throw new Error('entries are added faster than they can be audited: stop the nodes first')

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { GENESIS_HASH, type LogHead } from '@countersign/core'
 import { number, text } from '../columns.ts'
 import type { LostChanges } from '../lost-changes.ts'
+import { formerEpochs } from '../operations/shared/former-epochs.ts'
 import type { Row } from '../transaction.ts'
 import { findLostChanges } from './lost-changes.ts'
 import { auditSession, openReading } from './offline.ts'
@@ -46,21 +47,28 @@ export async function readReplaced(
   }
 }
 
+/**
+ * The last entry of each site that both logs have. The hash of an entry covers everything before
+ * it, in every epoch that continues it.
+ */
 function findCommonHeads(replaced: SqliteSession, copy: SqliteSession): ReadonlyMap<string, LogHead> {
   const heads = new Map<string, LogHead>()
-  const [theirs, ours] = [loadEpoch(replaced), loadEpoch(copy)]
-  for (const row of copy.rows('SELECT site_id FROM heads')) {
+  const epoch = loadEpoch(replaced)
+  const [theirs, ours] = [new KnownHashes(replaced), new KnownHashes(copy)]
+  for (const row of copy.rows('SELECT site_id, seq FROM heads')) {
     const siteId = text(row, 'site_id')
-    if (replaced.rows('SELECT 1 AS one FROM heads WHERE site_id = $1', siteId).length === 0) continue
-    let head: LogHead = { epoch: theirs, seq: 0, hash: GENESIS_HASH }
-    const [old, kept] = [readEntries(replaced, theirs, siteId), readEntries(copy, ours, siteId)]
-    for (const entry of old) {
-      const other = kept.next().value
-      if (other === undefined || ['kind', 'body', 'at'].some((column) => entry[column] !== other[column]))
-        break
-      head = { epoch: theirs, seq: number(entry, 'seq'), hash: text(entry, 'hash') }
+    const [head] = replaced.rows('SELECT seq FROM heads WHERE site_id = $1', siteId)
+    if (head === undefined) continue
+    let common: LogHead = { epoch, seq: 0, hash: GENESIS_HASH }
+    for (let seq = Math.min(number(row, 'seq'), number(head, 'seq')); seq > 0; seq--) {
+      const hash = ours.find(siteId, seq)
+      // What the copy no longer has cannot be compared.
+      if (hash === undefined) break
+      if (theirs.find(siteId, seq) !== hash) continue
+      common = { epoch, seq, hash }
+      break
     }
-    heads.set(siteId, head)
+    heads.set(siteId, common)
   }
   return heads
 }
@@ -70,20 +78,35 @@ function loadEpoch(session: SqliteSession): string {
   return log === undefined ? '' : text(log, 'epoch')
 }
 
-const PAGE = 1000
+/** The hashes of entries that a store knows: of entries that it has, and of heads and bases. */
+class KnownHashes {
+  readonly #session: SqliteSession
+  readonly #epochs: readonly string[]
 
-function* readEntries(session: SqliteSession, epoch: string, siteId: string): Generator<Row, undefined> {
-  for (let seq = 0; ; ) {
-    const page = session.rows(
-      'SELECT seq, kind, body, at, hash FROM entries WHERE epoch = $1 AND site_id = $2 AND seq > $3 ORDER BY seq LIMIT $4',
-      epoch,
-      siteId,
-      seq,
-      PAGE,
-    )
-    yield* page
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return undefined
-    seq = number(last, 'seq')
+  constructor(session: SqliteSession) {
+    this.#session = session
+    this.#epochs = [loadEpoch(session), ...session.run(formerEpochs())]
+  }
+
+  find(siteId: string, seq: number): string | undefined {
+    const queries = [
+      'SELECT hash FROM heads WHERE site_id = $1 AND seq = $2',
+      'SELECT base_hash AS hash FROM checkpoint_sites WHERE site_id = $1 AND base_seq = $2',
+      'SELECT previous_hash AS hash FROM epochs WHERE site_id = $1 AND previous_seq = $2',
+    ]
+    for (const query of queries) {
+      const [found] = this.#session.rows(query, siteId, seq)
+      if (found !== undefined) return text(found, 'hash')
+    }
+    for (const epoch of this.#epochs) {
+      const [found] = this.#session.rows(
+        'SELECT hash FROM entries WHERE epoch = $1 AND site_id = $2 AND seq = $3',
+        epoch,
+        siteId,
+        seq,
+      )
+      if (found !== undefined) return text(found, 'hash')
+    }
+    return undefined
   }
 }

@@ -90,7 +90,7 @@ forEachSharedStore('OAuth issuers', (open) => {
       expect(await node.deps.store.signalSenders(A)).toMatchObject([
         { issuer: { issuer: ISSUER }, sender: signals[0] },
       ])
-      expect(await node.deps.store.derivedFault()).toBeUndefined()
+      expect(await node.deps.store.derivedFault(Date.now())).toBeUndefined()
     })
 
     it('is listed and shown by issuer_id beside issuers of credentials', async () => {
@@ -261,7 +261,7 @@ forEachSharedStore('OAuth issuers', (open) => {
       expect(await node.deps.store.signalSenders(A)).toEqual([])
       expect((await change(node, body.issuer_id, { status: 'trusted' })).status).toBe(200)
       expect(trusted(node)).toBeDefined()
-      expect(await node.deps.store.derivedFault()).toBeUndefined()
+      expect(await node.deps.store.derivedFault(Date.now())).toBeUndefined()
     })
 
     it('keeps the signals out of the log', async () => {
@@ -347,7 +347,7 @@ forEachSharedStore('OAuth issuers', (open) => {
       )
       const again = await change(node, body.issuer_id, { jwks: { keys: [newJwk('EC'), key] } })
       expect(again.body.keys).toMatchObject([{ status: 'active' }, { id, status: 'compromised' }])
-      expect(await node.deps.store.derivedFault()).toBeUndefined()
+      expect(await node.deps.store.derivedFault(Date.now())).toBeUndefined()
     })
 
     it('404: a key that the issuer does not have', async () => {
