@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { countText, describeCorruption, operatorCommand } from './operator-command.ts'
+import type { LogAudit } from '@countersign/service'
+import { countText, describeCorruption, entriesText, operatorCommand } from './operator-command.ts'
 
 export const auditLog = operatorCommand('audit-log', {
   words: [['[file]', 'a backup of the embedded store; default: the store of the settings']],
@@ -9,7 +10,7 @@ export const auditLog = operatorCommand('audit-log', {
     ['countersign audit-log || page-operator', 'the exit code is 3 when the log is not intact'],
   ],
   about: [
-    'Reads all entries, recomputes every hash, compares the head of each log with the one in the store, and checks the MAC of every row that has one. Then compares the tables that follow from the log with it: users, revoked credentials and tokens, issuers, compromised keys, site settings. Reports the first wrong row. Writes nothing, and needs the master key but no running service. It cannot detect that a whole store was set back to an older copy; verifiers with a newer head detect that.',
+    'Reads all entries, recomputes every hash from the base of the log on, checks the checkpoint and its pages, which replace entries that were removed, compares the head of each log with the one in the store, and checks the MAC of every row that has one. Then compares the tables that follow from the log with it: users, revoked credentials and tokens, issuers, compromised keys, site settings. Reports the first wrong row. Writes nothing, and needs the master key but no running service. It cannot detect that a whole store was set back to an older copy; verifiers with a newer head detect that.',
   ],
   async run({ given, at, service, store, masterKey, onProgress }) {
     const [file] = given.words
@@ -17,8 +18,14 @@ export const auditLog = operatorCommand('audit-log', {
     const audit = await service.auditStore(location, masterKey(), onProgress)
     if (audit.ok) {
       at.item(
-        { ok: true, entries: audit.position, sites: audit.sites },
-        () => `The log is intact: ${countText(audit)}.`,
+        {
+          ok: true,
+          entries: audit.position,
+          sites: audit.sites,
+          base_position: audit.basePosition,
+          pages: audit.pages,
+        },
+        () => [`The log is intact: ${countText(audit)}.`, ...describeBase(audit)].join('\n'),
       )
       return 0
     }
@@ -27,3 +34,10 @@ export const auditLog = operatorCommand('audit-log', {
     return 3
   },
 })
+
+function describeBase({ basePosition, position, pages }: Extract<LogAudit, { ok: true }>): readonly string[] {
+  if (basePosition === 0) return []
+  return [
+    `The first ${entriesText(basePosition)} are no longer kept; a checkpoint with ${pages} pages has what they still mean. Checked: the checkpoint, its pages, and the hashes of the other ${entriesText(position - basePosition)}.`,
+  ]
+}

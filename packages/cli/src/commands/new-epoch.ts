@@ -5,14 +5,14 @@ export const newEpoch = operatorCommand('new-epoch', {
     ['countersign new-epoch', 'run it after a disk or a virtual machine was set back to a snapshot'],
   ],
   about: [
-    'Audits the log, then writes the same entries again in a new epoch. Verifiers then know that entries may be missing. `restore`, pg_restore and a fail-over of PostgreSQL begin a new epoch automatically; setting back a disk does not. With the embedded store, stop the service first. Nodes on PostgreSQL may run; they follow.',
+    'Checks the end of the log and everything that it continues, then begins a new epoch there. Nothing is copied. Verifiers then know that entries may be missing. `restore`, pg_restore and a fail-over of PostgreSQL begin a new epoch automatically; setting back a disk does not. With the embedded store, stop the service first. Nodes on PostgreSQL may run; they follow.',
   ],
   async run({ at, service, storeSettings }) {
     const { store, masterKey } = storeSettings()
     const { epoch, position } = await service.beginNewEpoch(store, masterKey, Date.now())
     at.item(
       { epoch, entries: position },
-      () => `The log is in the new epoch ${epoch}, with ${entriesText(position)}.`,
+      () => `The log is in the new epoch ${epoch}, after ${entriesText(position)}.`,
     )
     return 0
   },

@@ -18,6 +18,8 @@ export interface CuttingParts {
 const ASK_MS = 15 * 60_000
 const TURN_MS = 86_400_000
 const JITTER = 0.5
+/** Nothing is removed in the first turn, and in the first one after so long. */
+const JUMP_MS_MAX = 30 * TURN_MS
 
 /** Cuts the log once a day, on one of the nodes: see `cutLog`. */
 export function startCutting(
@@ -29,7 +31,9 @@ export function startCutting(
     // A node that does not trust its log removes nothing from it.
     if (!views.readiness().ready) return
     const nowMs = Math.floor(clock.nowMs())
-    if (!(await store.takeTurn('cut-log', nowMs, TURN_MS))) return
+    const sinceMs = await store.takeTurn('cut-log', nowMs, TURN_MS)
+    // A clock that is far ahead must be so for another day before anything is removed by it.
+    if (sinceMs === undefined || sinceMs < 0 || sinceMs > JUMP_MS_MAX) return
     const { basePosition, ...removed } = await cutLog({
       store,
       beforeMs: nowMs - config.logKeptMs,

@@ -173,10 +173,7 @@ function hasCompromised(found: Row, compromised: ReadonlySet<string>): boolean {
   )
 }
 
-function* findSitesFault(
-  { sites }: ExpectedRows,
-  position: number,
-): Transaction<DerivedFault | undefined> {
+function* findSitesFault({ sites }: ExpectedRows, position: number): Transaction<DerivedFault | undefined> {
   for (const [key, { bearer, holder_proof, delegation, credential_ttl_seconds_max, seq }] of sites) {
     const found = yield* row('SELECT * FROM sites WHERE site_id = $1', key)
     if (found === undefined) return { table: 'sites', key, fault: 'row_missing' }
