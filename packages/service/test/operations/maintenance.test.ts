@@ -179,7 +179,7 @@ describe('new-epoch', () => {
     const { code, said } = await here('new-epoch')
     expect(code).toBe(0)
     const again = await open()
-    expect(said).toBe(`The log is in the new epoch ${again.epoch}, with 3 entries.`)
+    expect(said).toBe(`The log is in the new epoch ${again.epoch}, after 3 entries.`)
     expect(again.epoch).not.toBe(store.epoch)
     expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({
       action: 'log.begin_epoch',

@@ -24,7 +24,7 @@ import { beginFileEpoch } from '../../src/store/sqlite/new-epoch.ts'
 import { auditFile } from '../../src/store/sqlite/offline.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, failingAct, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
-import { entriesOf, wholeLog } from './log-reading.ts'
+import { entriesOf, viewOf, wholeLog } from './log-reading.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
@@ -389,7 +389,7 @@ describe('an audit of the log', () => {
     const file = newFile()
     const store = await open(file)
     await withUsers(store, 4)
-    expect(await auditLog(store)).toEqual({ ok: true, position: 5, sites: 1 })
+    expect(await auditLog(store)).toMatchObject({ ok: true, position: 5, sites: 1 })
     await store.close()
     tamper(file, statement)
     expect(await auditFile(file, MASTER_KEY)).toMatchObject({ ok: false, ...found })
@@ -405,12 +405,12 @@ describe('an audit of the log', () => {
         store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context()),
       ),
     )
-    expect(await auditLog(store)).toEqual({ ok: true, position: 2104, sites: 4 })
+    expect(await auditLog(store)).toMatchObject({ ok: true, position: 2104, sites: 4 })
   })
 })
 
 describe('a backup', () => {
-  it('is made from a store in use, and restored in a new epoch with the same entries', async () => {
+  it('is made from a store in use, and restored in a new epoch that continues its entries', async () => {
     const file = newFile()
     const store = await open(file)
     const siteId = await withUsers(store, 3)
@@ -431,9 +431,10 @@ describe('a backup', () => {
     expect(restored.epoch).not.toBe(store.epoch)
     const again = await open(file)
     expect(again.epoch).toBe(restored.epoch)
-    const plain = ({ kind, seq, body, at }: (typeof kept)[0]) => ({ kind, seq, body, at })
-    expect((await entriesOf(again, siteId)).map(plain)).toEqual(kept.map(plain))
-    expect(await auditLog(again)).toEqual({ ok: true, position: 4, sites: 1 })
+    const { seq, hash } = kept.at(-1) ?? {}
+    expect((await viewOf(again, siteId)).head).toEqual({ epoch: restored.epoch, seq, hash })
+    expect((await viewOf(again, siteId)).revocationCount).toBe(3)
+    expect(await auditLog(again)).toMatchObject({ ok: true, position: 4, sites: 1 })
     expect(await again.revokeUser(lost, context())).toMatchObject({
       seq: 5,
       alreadyRevoked: false,
@@ -456,7 +457,7 @@ describe('a backup', () => {
     const again = await open(file)
     expect(again.epoch).toBe(epoch)
     expect(epoch).not.toBe(store.epoch)
-    expect(await auditLog(again)).toEqual({ ok: true, position: 3, sites: 1 })
+    expect(await auditLog(again)).toMatchObject({ ok: true, position: 3, sites: 1 })
     expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({
       action: 'log.begin_epoch',
       target: epoch,
