@@ -221,7 +221,8 @@ export class LiveViews {
   get audited(): number {
     const { auditedPosition = 0, basePosition = 0, endPosition = 0 } = this.#audit ?? {}
     const all = this.position - basePosition
-    return all <= 0 ? 1 : 1 - (endPosition - auditedPosition) / all
+    // Rounded down, so that 1 means all of them.
+    return all <= 0 ? 1 : Math.floor(1000 * (1 - (endPosition - auditedPosition) / all)) / 1000
   }
 
   /**

@@ -12,6 +12,8 @@ export type CheckpointStore = Pick<
   'epoch' | 'checkpoint' | 'checkpointSites' | 'sitePages' | 'sitePageBytes' | 'logPosition'
 >
 
+const SITES_AT_ONCE = 4
+
 /** The log at a checkpoint, or before its first entry. */
 export interface RestoredLog {
   readonly log: AppliedLog
@@ -51,19 +53,35 @@ async function requireWholeLog(store: CheckpointStore, { basePosition, epoch }: 
 async function restoreSites(store: CheckpointStore, from: LoadedCheckpoint): Promise<AppliedLog | undefined> {
   const { checkpoint, sites } = from
   const log = new AppliedLog(checkpoint.epoch, checkpoint)
-  for (const site of sites.values()) {
-    const state = parseCheckpointState(site.siteId, site.state)
-    const view = await restoreView(store, checkpoint, site, state)
-    if (view === undefined) {
-      if ((await store.checkpoint())?.sitesSha256 !== checkpoint.sitesSha256) return undefined
-      throw new LogCorrupted(
-        'forged',
-        `the pages of ${site.siteId} are not those that the checkpoint of this service names`,
-      )
+  const rest = sites.values()
+  let isReplaced = false
+  const restoreSome = async () => {
+    for (const site of rest) {
+      if (isReplaced) return
+      const state = parseCheckpointState(site.siteId, site.state)
+      const view = await restoreView(store, checkpoint, site, state)
+      if (view === undefined) {
+        isReplaced = true
+        await requireReplaced(store, checkpoint, site)
+      } else log.addSite(view, state.lastSeqs)
     }
-    log.addSite(view, state.lastSeqs)
   }
-  return log
+  // Several sites at the same time: most have one small page, and each read of a database waits.
+  await Promise.all(Array.from({ length: SITES_AT_ONCE }, restoreSome))
+  return isReplaced ? undefined : log
+}
+
+/** Throws a `LogCorrupted` when the checkpoint is the same as before: then its pages are wrong. */
+async function requireReplaced(
+  store: CheckpointStore,
+  { sitesSha256 }: Checkpoint,
+  { siteId }: CheckpointSite,
+): Promise<void> {
+  if ((await store.checkpoint())?.sitesSha256 !== sitesSha256) return
+  throw new LogCorrupted(
+    'forged',
+    `the pages of ${siteId} are not those that the checkpoint of this service names`,
+  )
 }
 
 /** Undefined when the pages are not those of the site. */

@@ -4,6 +4,7 @@ import { bytes, number, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import { insertRow, requireIntact, updateRow } from './shared/mac-rows.ts'
+import { findPagesOfSites, storedPages, toChain } from './shared/site-pages.ts'
 
 /**
  * The state of all sites at a position of the log. Entries up to the base may have been removed.
@@ -86,7 +87,7 @@ export const checkpointSites = read(function* ({
 
 /** The pages of a site up to `seq` in order; empty if they do not reach from 1 to there. */
 export const sitePages = read(function* (siteId: SiteId, seq: number): Transaction<readonly SitePageInfo[]> {
-  return yield* findPages(siteId, seq)
+  return toChain(yield* storedPages(siteId, seq), seq)
 })
 
 /** The compressed text of a page; undefined when it has been replaced. */
@@ -144,12 +145,14 @@ export function* replaceCheckpoint(
   if (!isSame(before && toCheckpoint(before), current)) return false
   const log = yield* row('SELECT epoch FROM log WHERE one = 1')
   if (log?.epoch !== next.epoch) return false
+  const stored = yield* findPagesOfSites(sites)
+  for (const { siteId, page } of pages) stored.get(siteId)?.push(page)
   for (const { siteId, seq, pages: count, pagesSha256 } of sites) {
-    const stored = yield* findPages(siteId, seq, pages)
-    if (stored.length !== count || digestPages(stored) !== pagesSha256) return false
+    const used = toChain(stored.get(siteId) ?? [], seq)
+    if (used.length !== count || digestPages(used) !== pagesSha256) return false
   }
   for (const { siteId, page } of pages) yield* writePage(siteId, page)
-  for (const site of sites) yield* writeSite(site)
+  yield* writeSites(sites)
   const changed = {
     epoch: next.epoch,
     position: next.position,
@@ -188,44 +191,13 @@ export function* removeReplacedPages(siteId: SiteId): Transaction<void> {
   const site = yield* row('SELECT * FROM checkpoint_sites WHERE site_id = $1', siteId)
   if (site === undefined) return
   const { seq, pages, pagesSha256 } = toSite(site)
-  const used = yield* findPages(siteId, seq)
+  const stored = yield* storedPages(siteId, seq)
+  const used = toChain(stored, seq)
   if (used.length !== pages || digestPages(used) !== pagesSha256) return
   const ends = new Set(used.map(({ toSeq }) => toSeq))
-  for (const { toSeq } of yield* storedPages(siteId, seq))
+  for (const { toSeq } of stored)
     if (!ends.has(toSeq))
       yield* exec('DELETE FROM log_pages WHERE site_id = $1 AND to_seq = $2', siteId, toSeq)
-}
-
-function* storedPages(siteId: SiteId, seq: number): Transaction<readonly SitePageInfo[]> {
-  const found = yield* rows(
-    `SELECT from_seq, to_seq, lines, revocations, bytes, crc32, sha256, newest_at FROM log_pages
-     WHERE site_id = $1 AND to_seq <= $2 ORDER BY to_seq DESC`,
-    siteId,
-    seq,
-  )
-  return found.map(toInfo)
-}
-
-/**
- * Each page ends where the next one begins, so pages that were replaced are not among them.
- * `added` are pages that are about to be written.
- */
-function* findPages(
-  siteId: SiteId,
-  seq: number,
-  added: CheckpointChange['pages'] = [],
-): Transaction<readonly SitePageInfo[]> {
-  const byEnd = new Map((yield* storedPages(siteId, seq)).map((info) => [info.toSeq, info]))
-  for (const { siteId: of, page } of added) if (of === siteId) byEnd.set(page.toSeq, page)
-  const pages: SitePageInfo[] = []
-  for (let end = seq; end > 0; ) {
-    const page = byEnd.get(end)
-    // A page that begins after its end would not get closer to the beginning.
-    if (page === undefined || page.fromSeq > end) return []
-    pages.unshift(page)
-    end = page.fromSeq - 1
-  }
-  return pages
 }
 
 function* writePage(siteId: SiteId, page: SitePage): Transaction<void> {
@@ -246,20 +218,30 @@ function* writePage(siteId: SiteId, page: SitePage): Transaction<void> {
   )
 }
 
-function* writeSite(site: CheckpointSite): Transaction<void> {
+/** Rows of one statement. */
+const SITES = 100
+
+function* writeSites(sites: readonly CheckpointSite[]): Transaction<void> {
   const columns = ['seq', 'hash', 'base_seq', 'base_hash', 'state', 'pages', 'pages_sha256']
-  yield* exec(
-    `INSERT INTO checkpoint_sites (site_id, ${columns.join(', ')}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-     ON CONFLICT (site_id) DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}`,
-    site.siteId,
-    site.seq,
-    site.hash,
-    site.baseSeq,
-    site.baseHash,
-    site.state,
-    site.pages,
-    site.pagesSha256,
-  )
+  const toRow = (_: unknown, at: number) =>
+    `(${Array.from({ length: 8 }, (_, i) => `$${at * 8 + i + 1}`).join(', ')})`
+  for (let at = 0; at < sites.length; at += SITES) {
+    const some = sites.slice(at, at + SITES)
+    yield* exec(
+      `INSERT INTO checkpoint_sites (site_id, ${columns.join(', ')}) VALUES ${some.map(toRow).join(', ')}
+       ON CONFLICT (site_id) DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+      ...some.flatMap((site) => [
+        site.siteId,
+        site.seq,
+        site.hash,
+        site.baseSeq,
+        site.baseHash,
+        site.state,
+        site.pages,
+        site.pagesSha256,
+      ]),
+    )
+  }
 }
 
 function isSame(one: Checkpoint | undefined, other: Checkpoint | undefined): boolean {
@@ -290,18 +272,5 @@ function toSite(found: Row): CheckpointSite {
     state: text(found, 'state'),
     pages: number(found, 'pages'),
     pagesSha256: text(found, 'pages_sha256'),
-  }
-}
-
-function toInfo(found: Row): SitePageInfo {
-  return {
-    fromSeq: number(found, 'from_seq'),
-    toSeq: number(found, 'to_seq'),
-    lines: number(found, 'lines'),
-    revocations: number(found, 'revocations'),
-    bytes: number(found, 'bytes'),
-    crc32: number(found, 'crc32'),
-    sha256: text(found, 'sha256'),
-    newestAtMs: number(found, 'newest_at'),
   }
 }
