@@ -22,6 +22,7 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
     clockDifferenceMs: 0,
   }))
   meters.cursorAhead()
+  meters.snapshot('opened')
   meters.watchWebhooks(async () => ({ pending: 0, failed: 0, disabled: 0, oldestPendingSeconds: 0 }))
   meters.request('ready', 200, 0.001)
   meters.problem('ready', 'overloaded')

@@ -408,15 +408,15 @@ onEachStore('the snapshot', (home) => {
     const tag = `W/"${epoch}.${seq}"`
     for (const named of [tag, `"${epoch}.${seq}"`, `"other", ${tag}`, '*'])
       for (const method of ['GET', 'HEAD']) {
-        const told = await ask(named, method)
-        expect([told.status, told.headers.etag, told.text]).toEqual([304, tag, ''])
-        expect(told.headers).toMatchObject({ 'cache-control': 'no-store', vary: 'accept-encoding' })
-        expect(told.headers).not.toHaveProperty('content-length')
+        const answer = await ask(named, method)
+        expect([answer.status, answer.headers.etag, answer.text]).toEqual([304, tag, ''])
+        expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', vary: 'accept-encoding' })
+        expect(answer.headers).not.toHaveProperty('content-length')
       }
     expect(await leases()).toBe(0)
     for (const named of ['', `"${epoch}.${seq - 1}"`, `${epoch}.${seq}`, '"*"']) {
-      const told = await ask(named)
-      expect([told.status, told.headers.etag]).toEqual([200, tag])
+      const answer = await ask(named)
+      expect([answer.status, answer.headers.etag]).toEqual([200, tag])
     }
     expect(await leases()).toBe(1)
     // The next entry changes the tag.
@@ -424,9 +424,9 @@ onEachStore('the snapshot', (home) => {
       key: site.key,
       body: { site_id: site.siteId, ppid: newPpid() },
     })
-    const told = await ask(tag)
-    expect([told.status, told.headers.etag]).toEqual([200, `W/"${epoch}.${seq + 1}"`])
-    expect(told.text).toContain('"type":"user"')
+    const answer = await ask(tag)
+    expect([answer.status, answer.headers.etag]).toEqual([200, `W/"${epoch}.${seq + 1}"`])
+    expect(answer.text).toContain('"type":"user"')
   })
 
   it('is not answered with 304 where it would not be answered with 200 (A190, I-3)', async () => {

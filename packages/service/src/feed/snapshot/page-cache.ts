@@ -31,7 +31,9 @@ interface Cached {
   bytes: number
 }
 
-/** The pages that were read last, by the SHA-256 of their text. Concurrent readers share one read. */
+/**
+ * The pages that were read last, by the SHA-256 of their text. Concurrent readers share one read.
+ */
 export class PageCache {
   readonly #parts: PageCacheParts
   readonly #bytesMax: number

@@ -35,7 +35,7 @@ export interface SharedSnapshotsParts {
 export interface SharedSnapshotsOptions {
   /** A signed snapshot of the current head is given to other readers for so long. */
   readonly reusedMs?: number
-  /** Snapshots that nobody reads are kept up to so many bytes. */
+  /** Snapshots are kept for later readers up to so many bytes. */
   readonly bytesMax?: number
 }
 

@@ -144,7 +144,9 @@ export function createSnapshots(
     return snapshot
   }
 
-  /** The parts of a snapshot. A fault, or a page that was replaced, ends it without its last line. */
+  /**
+   * The parts of a snapshot. A fault, or a page that was replaced, ends it without its last line.
+   */
   const loadParts = async function* (snapshot: SharedSnapshot): AsyncGenerator<TextPart> {
     try {
       yield* snapshotParts(snapshot, (...page) => pages.load(...page))

@@ -29,9 +29,9 @@ async function checkpoint(node: FeedNode, site: FeedSite): Promise<readonly Site
 }
 
 async function get(node: FeedNode, site: FeedSite, headers: Readonly<Record<string, string>> = {}) {
-  const told = await node.call('GET', path(site), { key: site.key, headers })
-  if (told.status !== 200) throw new Error(told.text)
-  return { text: told.text, ...(await readSnapshot(node, site.siteId, told.text)) }
+  const answer = await node.call('GET', path(site), { key: site.key, headers })
+  if (answer.status !== 200) throw new Error(answer.text)
+  return { text: answer.text, ...(await readSnapshot(node, site.siteId, answer.text)) }
 }
 
 /** Everything that a page can have, of the same users and others. */
