@@ -18,16 +18,17 @@ export interface CarriedRevocations {
 
 /**
  * The revocations to carry when a snapshot with the state `next` replaces `proven`; undefined if
- * `next` has all of them.
+ * `next` has all of them. What no longer matters at `nowMs` is not carried. It is not later than
+ * `asOfMs`, the time of the snapshot.
  */
 export function carryRevocations(
   proven: SiteState,
   carried: CarriedRevocations | undefined,
   next: SiteState,
-  asOfMs: number,
+  { asOfMs, nowMs }: { readonly asOfMs: number; readonly nowMs: number },
 ): CarriedRevocations | undefined {
-  const revocations = proven.revocations.missingFrom(next.revocations, toHorizon(asOfMs))
-  const earlier = dropRestored(carried, next, asOfMs)
+  const revocations = proven.revocations.missingFrom(next.revocations, toHorizon(nowMs))
+  const earlier = dropRestored(carried, next, nowMs)
   if (revocations.size === 0) return earlier
   if (earlier !== undefined) revocations.addAll(earlier.revocations)
   return { revocations, untilMs: asOfMs + REVOCATIONS_KEPT_MS }

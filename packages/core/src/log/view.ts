@@ -86,6 +86,12 @@ export interface LoadEvidence {
    * returned the entry at the proven seq, and its hash is the proven hash.
    */
   readonly hasProvenEntry?: boolean
+  /**
+   * The time of this machine. If it is earlier than that of the proof, it says which proven
+   * revocations no longer matter: the clock of the service may be years ahead. Default: the time of
+   * the proof.
+   */
+  readonly nowMs?: number
 }
 
 /**
@@ -362,7 +368,9 @@ export class SiteView implements SiteData {
         const fault = this.#hasProof ? this.#findUnlinked(head, evidence) : undefined
         if (fault !== undefined) return fault
         if (!state.hasSite) return 'incomplete'
-        return this.#replace(state, proof.asOfMs) ? 'loaded' : 'too_many_carried'
+        const { asOfMs } = proof
+        const times = { asOfMs, nowMs: Math.min(asOfMs, evidence.nowMs ?? asOfMs) }
+        return this.#replace(state, times) ? 'loaded' : 'too_many_carried'
       },
     }
   }
@@ -393,15 +401,15 @@ export class SiteView implements SiteData {
    * Returns false and changes nothing if more than `CARRIED_REVOCATIONS_MAX` revocations would be
    * carried.
    */
-  #replace(state: SiteState, asOfMs: number): boolean {
+  #replace(state: SiteState, times: { readonly asOfMs: number; readonly nowMs: number }): boolean {
     const { epoch, hash } = this.#proven.head
     const isOtherEpoch = this.#hasProof && state.head.epoch !== epoch
     // Also within an epoch: whether the log extends the proven head is only the claim of the relay
     // that sent it.
     const mayLack = isOtherEpoch || (this.#hasProof && state.head.hash !== hash)
     const carried = mayLack
-      ? carryRevocations(this.#proven, this.#carried, state, asOfMs)
-      : dropRestored(this.#carried, state, asOfMs)
+      ? carryRevocations(this.#proven, this.#carried, state, times)
+      : dropRestored(this.#carried, state, times.nowMs)
     if ((carried?.revocations.size ?? 0) > CARRIED_REVOCATIONS_MAX) return false
     // A compromised key stays compromised in every epoch.
     this.#carriedKeyCount =

@@ -32,7 +32,10 @@ const FEW = [0, 1, 2, 3]
 const AS_OF_MS = NOW + 1000 * DAY
 const SITE_CHANGED: Saying = { kind: 'site.changed', body: BODIES['site.changed'], at: formatTime(NOW) }
 
-/** Entries in the order of their times, over a thousand days. */
+/**
+ * Entries in the order of their times, over a thousand days, each in a second of its own: a guard
+ * carries the revocation of a user who was reinstated, revoked and reinstated in one second.
+ */
 const days = fc.array(fc.oneof(fc.integer({ min: 1, max: 999 }), fc.constant(999.99)), {
   minLength: 1,
   maxLength: 40,
@@ -47,7 +50,7 @@ const anyHistory = fc
   .map(([times, doings]) =>
     times
       .toSorted((one, other) => one - other)
-      .map((day, i) => toSaying(doings[i] as [string, number], formatTime(NOW + day * DAY))),
+      .map((day, i) => toSaying(doings[i] as [string, number], formatTime(NOW + day * DAY + i * 1000))),
   )
 
 function toSaying([what, n]: readonly [string, number], time: string): Saying {
@@ -95,7 +98,13 @@ function guardWith(entries: readonly CheckedEntry[]): SiteView {
   return view
 }
 
-function load(guard: SiteView, of: SiteView, lines: readonly SnapshotLine[], asOfMs = AS_OF_MS): void {
+function load(
+  guard: SiteView,
+  of: SiteView,
+  lines: readonly SnapshotLine[],
+  times: { readonly asOfMs?: number; readonly nowMs?: number } = {},
+): void {
+  const { asOfMs = AS_OF_MS, nowMs = asOfMs } = times
   const { seq, hash } = of.head
   const head: SnapshotHead = {
     type: 'head',
@@ -110,7 +119,7 @@ function load(guard: SiteView, of: SiteView, lines: readonly SnapshotLine[], asO
   const loading = guard.beginLoad(head)
   for (const line of lines) loading.add(line)
   const proof = { siteId: SITE, epoch: EPOCH, seq, hash, asOfMs, maxAgeSeconds: 60 }
-  expect(loading.commit(proof, { hasProvenEntry: true })).toBe('loaded')
+  expect(loading.commit(proof, { hasProvenEntry: true, nowMs })).toBe('loaded')
 }
 
 /** Signing times of credentials that are valid at `AS_OF_MS` if nothing is revoked. */
@@ -249,5 +258,28 @@ describe('a snapshot that lacks a revocation', () => {
     )
     load(guard, other, [{ type: 'site', ...BODIES['site.changed'] }])
     expect(guard.carriedRevocationCount).toBe(1)
+  })
+
+  test.each([
+    ['a credential', [toSaying(['credential', 1], formatTime(NOW))]],
+    ['a sign-out', [toSaying(['sign out', 1], formatTime(NOW))]],
+    ['a token', [toSaying(['token', 1], formatTime(NOW))]],
+    ['a reinstated user', reinstated(NOW)],
+    ['a user that is revoked now', [toSaying(['revoke', 1], formatTime(NOW))]],
+  ] as const)('%s: a service whose clock is years ahead cannot make a guard forget it', async (_, say) => {
+    const guard = guardWith(await createLog([SITE_CHANGED, ...say]))
+    const other = createView(
+      await createLog([SITE_CHANGED, ...FEW.map((n) => toSaying(['holder', n + 5], formatTime(NOW)))]),
+    )
+    const lines: SnapshotLine[] = [{ type: 'site', ...BODIES['site.changed'] }]
+    const ahead = { asOfMs: NOW + 3000 * DAY, nowMs: NOW + 60_000 }
+    // Twice: what is carried already is not forgotten either.
+    for (const nowMs of [ahead.nowMs, ahead.nowMs + 1000]) {
+      load(guard, other, lines, { ...ahead, nowMs })
+      expect(guard.carriedRevocationCount).toBe(1)
+    }
+    // Control: years later on this machine too, it no longer matters.
+    load(guard, other, lines, { asOfMs: NOW + 6000 * DAY })
+    expect(guard.carriedRevocationCount).toBe(0)
   })
 })

@@ -197,7 +197,7 @@ export class LogFollower {
     const { head, load, proof } = snapshot
     signal.throwIfAborted()
     const { provenHead } = this.view
-    const loaded = load.commit(proof, evidence)
+    const loaded = load.commit(proof, { ...evidence, nowMs: this.#clock.read().wallMs })
     const { epoch, seq, hash } = head
     const isFork = loaded === 'fork' || loaded === 'lower_head' || loaded === 'unlinked_head'
     this.fork = isFork && provenHead ? { proven: provenHead, offered: { epoch, seq, hash } } : undefined
