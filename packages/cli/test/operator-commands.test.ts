@@ -45,7 +45,7 @@ describe.each(commands)('%s', (name, command) => {
 })
 
 test('the service has a command for everything that an operator does', () => {
-  expect(commands).toHaveLength(19)
+  expect(commands).toHaveLength(20)
 })
 
 test('a word that is needed is asked for', async () => {

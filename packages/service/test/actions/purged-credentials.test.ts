@@ -79,5 +79,6 @@ forEachSharedStore('credentials that have expired', (open) => {
     expect(await ask()).toEqual(['expired', 'revoked'])
     await store.purgeCredentials(node.clock.wallMs, 1000)
     expect(await ask()).toEqual(['unknown', 'revoked'])
+    expect(await store.derivedFault(node.clock.wallMs)).toBeUndefined()
   })
 })

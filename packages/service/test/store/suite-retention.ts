@@ -65,7 +65,6 @@ export function retentionSuite(store: TheStore): void {
       expect(await store().purgeCredentials(THEN, 500)).toBe(1)
       expect(await store().revokeCredential(order, context())).toMatchObject({ alreadyRevoked: true })
       expect((await store().token(token.sha256))?.revokedAtMs).toBe(NOW)
-      expect(await store().derivedFault(Date.now())).toBeUndefined()
     })
 
     it('do not matter for a credential that has not expired: its status stays', async () => {
