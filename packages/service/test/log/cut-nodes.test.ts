@@ -39,7 +39,7 @@ async function newSiteWithPast(writer: StoreWriter, entries: number): Promise<Si
 }
 
 forEachStoreWriter('those who follow a log that is cut', (newWriter) => {
-  it('a verifier whose cursor is before the base is told to load a snapshot (A192)', async () => {
+  it('a verifier whose cursor is before the base gets 410 and has to load a snapshot (A192)', async () => {
     const writer = await newWriter()
     const siteId = await newSiteWithPast(writer, 5)
     await withNode(writer, async (store, { deps }) => {

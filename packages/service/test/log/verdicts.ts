@@ -1,6 +1,6 @@
 import { checkGrounds, type Grounds, type SiteId, type SiteView } from '@countersign/core'
 
-/** Access that somebody may claim: by a credential, a chain of them, a session or a bearer token. */
+/** Access that a client may claim: by a credential, a chain, a session or a bearer token. */
 export interface Claim {
   readonly siteId: SiteId
   readonly grounds: Grounds

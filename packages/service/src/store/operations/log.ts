@@ -81,7 +81,7 @@ export const entriesAfter = readLog(function* (
   const found = yield* rows(
     `SELECT log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest,
        log.keys_deleted AS log_keys_deleted, log.mac AS log_mac, ${BASE_POSITION} AS base_position, e.* FROM log
-       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND position > ${laterOf('$2', BASE_POSITION)} ORDER BY position LIMIT $3) e
+       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND position > ${maxSql('$2', BASE_POSITION)} ORDER BY position LIMIT $3) e
          ON e.epoch = log.epoch
      WHERE log.one = 1 ORDER BY e.position`,
     epoch,
@@ -150,7 +150,7 @@ function siteRowsSql(columns: string): string {
      WHERE log.one = 1 ORDER BY e.seq`
 }
 
-function laterOf(one: string, other: string): string {
+function maxSql(one: string, other: string): string {
   return `(SELECT CASE WHEN ${one} > ${other} THEN ${one} ELSE ${other} END)`
 }
 

@@ -25,9 +25,9 @@ import type { SqliteSession } from './session.ts'
 const PAGE = 1000
 
 /**
- * Reads what a store revokes: from its checkpoint, then from the entries after the base. Skips what
- * does not parse, and checks no hash: a damaged store is the usual reason for a restore, and what is
- * read here can only revoke.
+ * Reads what a store revokes: from its checkpoint, then from the entries after the base. Skips
+ * what does not parse, and checks no hash: a damaged store is the usual reason for a restore, and
+ * what is read here can only revoke.
  */
 export function readRevocations(session: SqliteSession): StoreRevocations {
   const found = new FoundRevocations()
