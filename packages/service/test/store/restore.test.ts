@@ -1,9 +1,11 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { constants, deflateRawSync } from 'node:zlib'
 import { formatTime } from '@countersign/core'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { writeCheckpointAtEnd } from '../../src/log/checkpoint-at-end.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { run } from '../operations/terminal.ts'
@@ -42,7 +44,7 @@ const open = async () => {
 const here = (...argv: string[]) => run([...argv, '--data-dir', folder])
 
 /** A store with a backup, after which something of each kind was taken away. */
-async function takenAwaySinceBackup() {
+async function takenAwaySinceBackup(prepare: (store: Store) => Promise<unknown> = async () => {}) {
   const site = newSite()
   const { siteId } = site
   const store = await open()
@@ -69,6 +71,7 @@ async function takenAwaySinceBackup() {
   await store.createApiKey({ ...key, keyId: 'key_deleted' }, context())
   await store.createApiKey({ ...key, keyId: 'key_kept', sha256: 'b'.repeat(64) }, context())
   await store.revokeUser(user(before), context())
+  await prepare(store)
   const backup = join(folder, 'backup.db')
   expect(await here('backup', backup)).toMatchObject({ code: 0 })
 
@@ -147,6 +150,32 @@ describe('restore (B9)', () => {
     expect(view.userRevocation(revoked, NOW + 60_000)).toBeDefined()
     expect(view.credentialRevocation(id)).toBeDefined()
   })
+
+  it.each(['none', 'a page', 'an entry before the checkpoint'])(
+    'keeps revocations in spite of a log in the backup that calls them made already: planted is %s (A271)',
+    async (planted) => {
+      const { siteId, backup, revoked } = await takenAwaySinceBackup((store) =>
+        writeCheckpointAtEnd(store, NOW),
+      )
+      const at = formatTime(NOW)
+      const db = new Database(backup)
+      if (planted === 'a page') {
+        const line = { type: 'users', since: at, ids: [revoked], ms: [0] }
+        const deflated = deflateRawSync(`${JSON.stringify(line)}\n`, { finishFlush: constants.Z_SYNC_FLUSH })
+        db.prepare(
+          `INSERT INTO log_pages (site_id, from_seq, to_seq, lines, revocations, bytes, crc32, sha256, newest_at, deflated)
+           VALUES (?, 1, 2, 1, 1, 1, 1, '', 1, ?)`,
+        ).run(siteId, deflated)
+      } else if (planted !== 'none')
+        db.prepare(`UPDATE entries SET kind = 'user.revoked', body = ? WHERE position = 2`).run(
+          JSON.stringify({ ppid: revoked, revoked_at: at }),
+        )
+      db.close()
+      expect(await here('restore', backup, '--keep-revocations')).toMatchObject({ code: 0 })
+      const view = await viewOf(await open(), siteId)
+      expect(view.userRevocation(revoked, NOW + 60_000)).toBeDefined()
+    },
+  )
 
   it('takes away in the new epoch what the replaced store had taken away (--keep-revocations)', async () => {
     const { siteId, backup, revoked, reinstated, signedOut, id, token, issuer, distrusted } =

@@ -9,7 +9,7 @@ import type { SqliteSession } from './session.ts'
 
 /** What `replaced` revokes and `restored` does not. */
 export function findLostChanges(replaced: SqliteSession, restored: SqliteSession): LostChanges {
-  const [before, after] = [readRevocations(replaced), readRevocations(restored)]
+  const [before, after] = [readRevocations(replaced, 'replaced'), readRevocations(restored, 'restored')]
   const sites = new Set(restored.rows('SELECT site_id FROM sites').map((row) => text(row, 'site_id')))
   const lost = <T extends { readonly siteId: SiteId }>(
     all: ReadonlyMap<string, T>,

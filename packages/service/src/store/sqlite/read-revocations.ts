@@ -23,20 +23,26 @@ import type { Row } from '../transaction.ts'
 import type { SqliteSession } from './session.ts'
 
 const PAGE = 1000
+/** Several times the largest page. */
+const PAGE_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * Reads what a store revokes: from its checkpoint, then from the entries after the base. Skips
- * what does not parse, and checks no hash: a damaged store is the usual reason for a restore, and
- * what is read here can only revoke.
+ * Reads what a store revokes: from its checkpoint, then from its entries. Skips what does not
+ * parse, and checks no hash: a damaged store is the usual reason for a restore. Of the store that
+ * is replaced, reads all entries after the base. Of the one that is restored, reads only what the
+ * new epoch is based on, because that is audited: a row that another program has added must not
+ * make a revocation look kept.
  */
-export function readRevocations(session: SqliteSession): StoreRevocations {
+export function readRevocations(session: SqliteSession, store: 'replaced' | 'restored'): StoreRevocations {
   const found = new FoundRevocations()
   const checkpoint = findCheckpoint(session)
   for (const site of checkpoint === undefined ? [] : session.rows('SELECT * FROM checkpoint_sites')) {
     for (const line of stateLines(site)) found.addLine(toSiteId(site), line)
     for (const line of pageLines(session, site)) found.addLine(toSiteId(site), line)
   }
-  for (const entry of entriesIn(session, checkpoint)) found.addEntry(entry)
+  const from = store === 'replaced' ? 'base_position' : 'position'
+  const after = checkpoint === undefined ? 0 : number(checkpoint, from)
+  for (const entry of entriesIn(session, after)) found.addEntry(entry)
   return found
 }
 
@@ -218,17 +224,28 @@ function stateLines(site: Row): readonly SnapshotLine[] {
   }
 }
 
+/** The pages that the checkpoint consists of, and below a page that is missing all others. */
 function* pageLines(session: SqliteSession, site: Row): Generator<SnapshotLine> {
   const pages = session.rows(
-    'SELECT to_seq FROM log_pages WHERE site_id = $1 AND to_seq <= $2 ORDER BY to_seq',
+    'SELECT from_seq, to_seq FROM log_pages WHERE site_id = $1 AND to_seq <= $2 ORDER BY to_seq DESC',
     toSiteId(site),
     number(site, 'seq'),
   )
-  for (const { to_seq } of pages) {
+  const used: number[] = []
+  let end = number(site, 'seq')
+  const ends = new Set(pages.map((page) => number(page, 'to_seq')))
+  for (const page of pages) {
+    const toSeq = number(page, 'to_seq')
+    // Between two pages of the checkpoint are pages that it has replaced, or that were planted.
+    if (toSeq > end || (toSeq < end && ends.has(end))) continue
+    used.unshift(toSeq)
+    end = Math.min(toSeq, number(page, 'from_seq')) - 1
+  }
+  for (const toSeq of used) {
     const [page] = session.rows(
       'SELECT deflated FROM log_pages WHERE site_id = $1 AND to_seq = $2',
       toSiteId(site),
-      to_seq ?? 0,
+      toSeq,
     )
     if (page !== undefined) for (const text of toTexts(page)) yield* toLine(parseJson(text))
   }
@@ -236,7 +253,8 @@ function* pageLines(session: SqliteSession, site: Row): Generator<SnapshotLine> 
 
 function toTexts(page: Row): readonly string[] {
   try {
-    const text = inflateRawSync(bytes(page, 'deflated'), { finishFlush: zlib.Z_SYNC_FLUSH }).toString()
+    const options = { finishFlush: zlib.Z_SYNC_FLUSH, maxOutputLength: PAGE_BYTES_MAX }
+    const text = inflateRawSync(bytes(page, 'deflated'), options).toString()
     return text.split('\n')
   } catch {
     return []
@@ -265,11 +283,10 @@ function toLine(value: unknown): readonly SnapshotLine[] {
   }
 }
 
-/** Also those before the checkpoint, if they still exist: a page may be damaged. */
-function* entriesIn(session: SqliteSession, checkpoint: Row | undefined): Generator<Entry> {
+function* entriesIn(session: SqliteSession, position: number): Generator<Entry> {
   const [log] = session.rows('SELECT epoch FROM log WHERE one = 1')
   if (log === undefined) return
-  for (let after = checkpoint === undefined ? 0 : number(checkpoint, 'base_position'); ; ) {
+  for (let after = position; ; ) {
     const page = session.rows(
       'SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3',
       text(log, 'epoch'),
