@@ -99,7 +99,7 @@ it('is decoded by fetch and by curl', async () => {
   }
 })
 
-it('inflates no more than it was told to expect', async () => {
+it('inflates no more than was stated', async () => {
   const part = await deflateText(Buffer.alloc(1_000_000))
   await expect(inflateText({ ...part, bytes: 999_999 })).rejects.toThrow()
   await expect(inflateText({ ...part, bytes: 1_000_001 })).rejects.toThrow(/bytes/)
