@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Ppid } from '../../src/credential/ids.ts'
 import { CREDENTIAL_LIFETIME_SECONDS_MAX } from '../../src/credential/limits.ts'
 import { formatTime } from '../../src/encoding/rfc3339.ts'
 import type { CheckedEntry } from '../../src/log/chain.ts'
@@ -83,7 +84,8 @@ function compacted(entries: readonly CheckedEntry[], view: SiteView, horizon: Ho
   }
   const kept: RevocationLine[] = []
   readPageLines(packer.finish().text, (line) => {
-    const rest = compactLine(line, horizon, view)
+    const keepsUser = (ppid: Ppid) => view.userRevocation(ppid, horizon.sinceMs) !== undefined
+    const rest = compactLine(line, horizon, keepsUser)
     if (rest !== undefined) kept.push(rest)
   })
   return [...toStateLines(view), ...kept]

@@ -1,11 +1,4 @@
-import {
-  PAGE_REVOCATIONS_MAX,
-  type PackLine,
-  PagePacker,
-  parseTime,
-  type RevocationLine,
-  type SiteId,
-} from '@countersign/core'
+import { compactLine, PAGE_REVOCATIONS_MAX, PagePacker, parseTime, type SiteId } from '@countersign/core'
 import { digestPages, digestSite, digestSites } from '../store/checkpoint-digests.ts'
 import type { CheckpointSite, SitePage, SitePageInfo } from '../store/operations/checkpoints.ts'
 import type { Store } from '../store/store.ts'
@@ -55,13 +48,17 @@ async function compactSite(order: CompactOrder, siteId: SiteId): Promise<number>
   const pages = await findOldPages(order, siteId, await loadCheckpoint(store))
   if (pages === undefined) return 0
   const reinstated = await findReinstated(order, siteId, pages)
+  const horizon = { sinceMs: order.beforeMs, tokensSinceMs: order.beforeMs }
   let removed = 0
   for (const group of groupPages(pages)) {
     const packer = new PagePacker()
     for (const info of group) {
       const text = await loadPageText(store, siteId, info)
       if (text === undefined) return removed
-      await readPageInTurns(text, (line) => addKept(packer, line, order.beforeMs, reinstated))
+      await readPageInTurns(text, (line) => {
+        const kept = compactLine(line, horizon, (ppid) => !reinstated.has(ppid))
+        if (kept !== undefined) packer.add(kept)
+      })
     }
     const [first, last] = [group[0], group.at(-1)]
     if (first === undefined || last === undefined) return removed
@@ -129,47 +126,6 @@ function groupPages(pages: readonly SitePageInfo[]): readonly (readonly SitePage
     }
   }
   return groups
-}
-
-function addKept(
-  packer: PagePacker,
-  line: RevocationLine,
-  beforeMs: number,
-  reinstated: ReadonlySet<string>,
-): void {
-  switch (line.type) {
-    case 'holder':
-      packer.add(line)
-      break
-    case 'credential':
-    case 'token':
-      if (toMs(line.revoked_at) >= beforeMs) packer.add(line)
-      break
-    case 'signed_out':
-      if (toMs(line.before) >= beforeMs) packer.add(line)
-      break
-    case 'user':
-      if (!reinstated.has(line.ppid)) packer.add(line)
-      break
-    case 'users':
-      addPack(packer, line, (ppid) => !reinstated.has(ppid))
-      break
-    case 'credentials':
-    case 'tokens':
-      addPack(packer, line, (_, atMs) => atMs >= beforeMs)
-      break
-    default:
-      throw new TypeError(`a page cannot contain ${JSON.stringify(line satisfies never)}`)
-  }
-}
-
-function addPack(packer: PagePacker, line: PackLine, isKept: (id: string, atMs: number) => boolean): void {
-  const sinceMs = toMs(line.since)
-  const kept = line.ids.flatMap((id, i) => (isKept(id, sinceMs + (line.ms[i] ?? 0)) ? [i] : []))
-  if (kept.length === 0) return
-  const ids = kept.map((i) => line.ids[i])
-  const ms = kept.map((i) => line.ms[i])
-  packer.add({ ...line, ids, ms } as PackLine)
 }
 
 /** False when the checkpoint has other pages now: another node was faster. */
