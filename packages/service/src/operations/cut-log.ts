@@ -3,9 +3,13 @@ import { type CutResult, cutLog } from '../log/cut-log.ts'
 import { requireStore } from '../store/maintenance.ts'
 import { type StoreSettings, withStore } from './with-store.ts'
 
+/** A clock may be as far ahead of the time on record as the retention has room for. */
+const AHEAD_MS_MAX = 30 * 86_400_000
+
 /**
  * Cuts the log now, as the running service does once a day, and writes a checkpoint first. With
- * `dryRun`, only counts. The embedded store must not be in use.
+ * `dryRun`, only counts. The embedded store must not be in use. What is removed cannot be put back,
+ * so a clock that is far ahead of the time on record does not count.
  */
 export async function cutLogNow(
   settings: StoreSettings & { readonly logKeptMs: number },
@@ -13,8 +17,9 @@ export async function cutLogNow(
 ): Promise<CutResult> {
   await requireStore(settings.store)
   return withStore(settings, async ({ store, nowMs, context }) => {
-    const atMs = nowMs()
-    if (!dryRun) await writeCheckpointAtEnd(store, atMs)
-    return cutLog({ store, beforeMs: atMs - settings.logKeptMs, context: context(), dryRun })
+    if (!dryRun) await writeCheckpointAtEnd(store, nowMs())
+    const atMs = Math.min(nowMs(), (await store.confirmedTime()).atMs + AHEAD_MS_MAX)
+    const order = { store, beforeMs: atMs - settings.logKeptMs, context: { ...context(), atMs }, dryRun }
+    return cutLog(order)
   })
 }
