@@ -1,7 +1,9 @@
 /**
- * `npm run verdicts [-- --claims 100000] [--revocations 200000] [--store sqlite|postgres]`: compares
- * the verdicts about random credentials and tokens before and after everything that removes or
- * rewrites a part of the log. Fails at the first difference. The suite has a short version.
+ * `npm run verdicts [-- --claims 100000] [--revocations 200000] [--store sqlite|postgres]`
+ *
+ * Compares the verdicts about random credentials and tokens before and after everything that
+ * removes or rewrites a part of the log. Fails at the first difference. The suite has a short
+ * version.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -81,6 +81,10 @@ const notRun: Readonly<Record<string, readonly string[]>> = {
   'docs/guides/webhooks.md': ['WEBHOOK_SECRETS=$(node -p'],
   'docs/guides/frameworks.md': ['const resource = protectedResource(', 'createGuard({ baseUrl'],
   'docs/guides/deployment.md': ['# systemd: as any user'],
+  'docs/guides/growth.md': [
+    'npm run bench -- --only growth',
+    'node --conditions=countersign-source bench/growth',
+  ],
   'docs/guides/trust-and-keys.md': ['createGuard({'],
   'docs/operating.md': ['createuser --pwprompt', 'pg_dump --format'],
 }

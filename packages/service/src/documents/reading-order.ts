@@ -42,7 +42,7 @@ export const sections: readonly Section[] = [
     paths: [
       ...guides('deployment'),
       'docs/operating.md',
-      ...guides('monitoring', 'personal-data'),
+      ...guides('monitoring', 'personal-data', 'growth'),
       'bench/README.md',
     ],
   },
