@@ -212,15 +212,15 @@ module.exports = {
           '^packages/service/src/store/[^/]+/',
         ],
       },
-      // The operations and the migrations are what the stores have in common.
-      to: { path: '^packages/service/src/store/(?!operations/|migrations/)[^/]+/' },
+      // The operations, the migrations and checkpoints are what the stores have in common.
+      to: { path: '^packages/service/src/store/(?!operations/|migrations/|checkpoints/)[^/]+/' },
     },
     {
       name: 'stores-do-not-know-each-other',
       comment: 'What two stores share is in store/, not in one of them.',
       severity: 'error',
       from: { path: '^packages/service/src/store/([^/]+)/' },
-      to: { path: '^packages/service/src/store/(?!operations/|migrations/|$1/)[^/]+/' },
+      to: { path: '^packages/service/src/store/(?!operations/|migrations/|checkpoints/|$1/)[^/]+/' },
     },
     {
       name: 'only-stores-run-operations',

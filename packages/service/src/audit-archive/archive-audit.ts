@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { Meters } from '../meters.ts'
+import { toAuditIdStart } from '../store/audit-ids.ts'
+import { toArchiveLine } from '../store/audit-rows.ts'
 import type { AuditArchive } from '../store/operations/audit-archive.ts'
-import { toAuditIdStart } from '../store/operations/shared/audit-ids.ts'
-import { toArchiveLine } from '../store/operations/shared/audit-rows.ts'
 import type { Store } from '../store/store.ts'
 import { type ArchiveFile, readArchive, removeArchive, toArchiveName, writeArchive } from './archive-file.ts'
 

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import { everyMs, type PeriodicJob } from '../every-ms.ts'
+import { type CheckpointWriterStore, writeCheckpoint } from '../store/checkpoints/write-checkpoint.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
 import type { Clock } from '../time/clock.ts'
 import type { LiveViews } from './live-views.ts'
-import { type CheckpointWriterStore, writeCheckpoint } from './write-checkpoint.ts'
 
 export interface CheckpointParts {
   readonly store: CheckpointWriterStore
@@ -19,7 +19,7 @@ export interface CheckpointJobOptions {
   readonly everyMs?: number
 }
 
-export const CHECKPOINT_ENTRIES = 10_000
+const CHECKPOINT_ENTRIES = 10_000
 const EVERY_MS = 10_000
 /** Nodes of one store must not begin at the same time. */
 const JITTER = 0.5

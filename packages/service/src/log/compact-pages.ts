@@ -1,9 +1,9 @@
 import { compactLine, PAGE_REVOCATIONS_MAX, PagePacker, parseTime, type SiteId } from '@countersign/core'
+import type { CheckpointSite, SitePage, SitePageInfo } from '../store/checkpoint.ts'
 import { digestPages, digestSite, digestSites } from '../store/checkpoint-digests.ts'
-import type { CheckpointSite, SitePage, SitePageInfo } from '../store/operations/checkpoints.ts'
+import { findSitePages, type LoadedCheckpoint, loadCheckpoint } from '../store/checkpoints/load-checkpoint.ts'
+import { createSitePage, loadPageText, readPageInTurns } from '../store/checkpoints/site-page.ts'
 import type { Store } from '../store/store.ts'
-import { findSitePages, type LoadedCheckpoint, loadCheckpoint } from './load-checkpoint.ts'
-import { createSitePage, loadPageText, readPageInTurns } from './site-page.ts'
 
 export interface CompactOrder {
   readonly store: Pick<

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parseTime, type SiteId } from '@countersign/core'
+import type { CheckpointSite } from '../store/checkpoint.ts'
 import { digestSite, digestSites } from '../store/checkpoint-digests.ts'
+import { loadCheckpoint } from '../store/checkpoints/load-checkpoint.ts'
 import { failedAudit } from '../store/log-corrupted.ts'
 import { type LogWalk, walkFromBase, walkFromStart, walkPage } from '../store/log-walk.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
-import type { CheckpointSite } from '../store/operations/checkpoints.ts'
 import type { LoggedEntry } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
 import { compactPages } from './compact-pages.ts'
-import { loadCheckpoint } from './load-checkpoint.ts'
 
 export interface CutOrder {
   readonly store: CutStore

@@ -6,14 +6,14 @@ import {
   type SiteView,
   toRevocationLine,
 } from '@countersign/core'
+import type { CheckpointSite } from '../store/checkpoint.ts'
+import { type LoadedCheckpoint, loadCheckpoint } from '../store/checkpoints/load-checkpoint.ts'
+import { PageAudit } from '../store/checkpoints/page-audit.ts'
 import { hashEntry } from '../store/entry-hash.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
 import { nextDigest } from '../store/log-digest.ts'
-import type { CheckpointSite } from '../store/operations/checkpoints.ts'
 import type { LoggedRecord } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
-import { type LoadedCheckpoint, loadCheckpoint } from './load-checkpoint.ts'
-import { PageAudit } from './page-audit.ts'
 
 export type AuditedStore = Pick<
   Store,

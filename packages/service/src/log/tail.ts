@@ -1,21 +1,15 @@
 import type { Clocks } from '@countersign/core'
+import { type LogPart, newEntries } from '../store/checkpoints/log-part.ts'
 import { LogCut, RowForged } from '../store/errors.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
-import type { LogEnd, LoggedEntry, LogPage } from '../store/operations/log.ts'
+import type { LoggedEntry, LogPage } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
 import type { Wake } from './wake.ts'
 
-/** A part of the log, in order and without gaps. */
-export interface TailPage {
-  readonly entries: readonly LoggedEntry[]
-  /**
-   * The clocks before the store was asked: the log had these entries at this time or later.
-   */
+/** A part of the log that was read now. */
+export interface TailPage extends LogPart {
+  /** The clocks before the store was asked: the log had these entries at this time or later. */
   readonly askedAt: Clocks
-  /** Whether the log ended with this page when the store was asked. */
-  readonly isEnd: boolean
-  /** Where the log ended at that moment, authenticated by its MAC. */
-  readonly end: LogEnd
 }
 
 export interface TailOptions {
@@ -35,10 +29,10 @@ export const POLL_MS = 250
 const PAGE_SIZE = 2000
 
 /**
- * Follows the log of all sites without end. Pages without new entries are
- * yielded too: they confirm that nothing was added. Each read includes the last entry again, to
- * detect a log that was cut or rewritten: that throws a `LogCorrupted`. Throws a `LogCut` when
- * entries were removed before they were read. A store that does not answer is asked again.
+ * Follows the log of all sites without end. Pages without new entries are yielded too: they confirm
+ * that nothing was added. Each read includes the last entry again, to detect a log that was cut or
+ * rewritten: that throws a `LogCorrupted`. Throws a `LogCut` when entries were removed before they
+ * were read. A store that does not answer is asked again.
  */
 export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void, void> {
   const { store, wake, clocks, signal, onFailure, pageSize = PAGE_SIZE, from = 0 } = options
@@ -66,27 +60,4 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
     }
     if (page === undefined || isEnd) await wake.sleep(count, POLL_MS, signal)
   }
-}
-
-/** The entries after `last`, or after `from`. Throws a `LogCorrupted` when one is missing. */
-export function newEntries(
-  page: readonly LoggedEntry[],
-  last: LoggedEntry | undefined,
-  from: number,
-): readonly LoggedEntry[] {
-  let position = from
-  if (last !== undefined) {
-    const again = page[0]
-    if (again?.position !== last.position)
-      throw new LogCorrupted('missing', `entry ${last.position} of the log has gone`)
-    if (again.entry.hash !== last.entry.hash)
-      throw new LogCorrupted('other_entries', `entry ${last.position} of the log has changed`)
-    position = last.position
-  }
-  const entries = last === undefined ? page : page.slice(1)
-  for (const entry of entries) {
-    if (entry.position !== ++position)
-      throw new LogCorrupted('missing', `entry ${position} of the log is missing`)
-  }
-  return entries
 }

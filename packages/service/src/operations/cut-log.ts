@@ -1,5 +1,5 @@
-import { writeCheckpointAtEnd } from '../log/checkpoint-at-end.ts'
 import { type CutResult, cutLog } from '../log/cut-log.ts'
+import { writeCheckpointAtEnd } from '../store/checkpoints/checkpoint-at-end.ts'
 import { requireStore } from '../store/maintenance.ts'
 import { type StoreSettings, withStore } from './with-store.ts'
 

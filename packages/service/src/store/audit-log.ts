@@ -1,5 +1,5 @@
 import type { SiteId } from '@countersign/core'
-import { CheckpointAudit } from '../log/checkpoint-audit.ts'
+import { CheckpointAudit } from './checkpoints/checkpoint-audit.ts'
 import { RowForged } from './errors.ts'
 import { type FailedAudit, type LogAudit, LogCorrupted } from './log-corrupted.ts'
 import { walkFromStart, walkPage } from './log-walk.ts'

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import type { CheckpointSite, SitePageInfo } from './operations/checkpoints.ts'
+import type { CheckpointSite, SitePageInfo } from './checkpoint.ts'
 
 /** Covers every column of the pages of a site; `sha256` covers the text in the compressed bytes. */
 export function digestPages(pages: readonly SitePageInfo[]): string {

@@ -29,7 +29,7 @@ export interface FailedAudit {
 }
 
 /** What an audit has proven. */
-export interface PassedAudit {
+interface PassedAudit {
   readonly ok: true
   readonly position: number
   readonly sites: number

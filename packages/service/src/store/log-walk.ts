@@ -1,7 +1,7 @@
 import { auditChain, GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
+import type { Checkpoint, CheckpointSite } from './checkpoint.ts'
 import type { FailedAudit } from './log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from './log-digest.ts'
-import type { Checkpoint, CheckpointSite } from './operations/checkpoints.ts'
 import type { LoggedEntry } from './operations/log.ts'
 
 /** The log as far as it was checked: the head of each site there, and the digest. */

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type Ppid, parsePpid } from '@countersign/core'
-import { writeCheckpointAtEnd } from '../../src/log/checkpoint-at-end.ts'
+import { writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
 import { openStore } from '../../src/store/open.ts'
 
 /** That of the fixtures, which cannot be imported outside of a test. */

@@ -1,8 +1,8 @@
 import type { SiteId } from '@countersign/core'
 import { expect, it } from 'vitest'
 import { loadPropagation } from '../../src/actions/propagation.ts'
-import { writeCheckpointAtEnd } from '../../src/log/checkpoint-at-end.ts'
 import { cutLog } from '../../src/log/cut-log.ts'
+import { writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, DAY, newSite, ppid } from '../store/fixtures.ts'
 import {

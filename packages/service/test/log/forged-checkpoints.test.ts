@@ -1,7 +1,7 @@
 import type { Ppid } from '@countersign/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { writeCheckpointAtEnd } from '../../src/log/checkpoint-at-end.ts'
 import { LiveViews } from '../../src/log/live-views.ts'
+import { writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
 import { LogCorrupted } from '../../src/store/log-corrupted.ts'
 import type { Row } from '../../src/store/transaction.ts'
 import { context, NOW, ppid, sha256 } from '../store/fixtures.ts'

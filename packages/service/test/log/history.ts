@@ -1,8 +1,8 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import { expect } from 'vitest'
-import { loadCheckpoint } from '../../src/log/load-checkpoint.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
 import { digestSite, digestSites } from '../../src/store/checkpoint-digests.ts'
+import { loadCheckpoint } from '../../src/store/checkpoints/load-checkpoint.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   context,

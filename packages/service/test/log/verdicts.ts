@@ -11,7 +11,7 @@ export interface Claim {
 type FindView = (siteId: SiteId) => SiteView | undefined
 
 /** `allowed`, or the code of the denial, in the order in which a verification finds it. */
-export function judge(findView: FindView, { siteId, grounds, tokenSha256 }: Claim, nowMs: number): string {
+function judge(findView: FindView, { siteId, grounds, tokenSha256 }: Claim, nowMs: number): string {
   const view = findView(siteId)
   if (view === undefined) return 'no such site'
   const denial = checkGrounds(grounds, view, nowMs)
@@ -21,7 +21,7 @@ export function judge(findView: FindView, { siteId, grounds, tokenSha256 }: Clai
 }
 
 /** The verdicts about all claims at all these times, to be compared with those of another view. */
-export function judgeAll(
+function judgeAll(
   findView: FindView,
   claims: readonly Claim[],
   times: readonly number[],

@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { expect, it } from 'vitest'
-import { writeCheckpointAtEnd } from '../../src/log/checkpoint-at-end.ts'
 import { cutLog } from '../../src/log/cut-log.ts'
+import { writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
 import { beginNewEpoch } from '../../src/store/maintenance.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Row } from '../../src/store/transaction.ts'

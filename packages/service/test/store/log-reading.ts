@@ -1,6 +1,6 @@
 import type { Entry, SiteId, SiteView } from '@countersign/core'
-import { readToEnd } from '../../src/log/checkpoint-at-end.ts'
-import { restoreLog } from '../../src/log/restore-log.ts'
+import { readToEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
+import { restoreLog } from '../../src/store/checkpoints/restore-log.ts'
 import type { LoggedEntry } from '../../src/store/operations/log.ts'
 import type { Store } from '../../src/store/store.ts'
 

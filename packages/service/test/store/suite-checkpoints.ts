@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { GENESIS_HASH, type SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
+import type { Checkpoint, CheckpointSite, SitePage } from '../../src/store/checkpoint.ts'
 import { digestPages, digestSite, digestSites } from '../../src/store/checkpoint-digests.ts'
 import { EMPTY_DIGEST } from '../../src/store/log-digest.ts'
-import type { Checkpoint, CheckpointSite, SitePage } from '../../src/store/operations/checkpoints.ts'
 import { NOW, newSite } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 

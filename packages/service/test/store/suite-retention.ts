@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { toArchiveLine } from '../../src/store/audit-rows.ts'
 import type { SeenCredential } from '../../src/store/operations/credentials.ts'
-import { toArchiveLine } from '../../src/store/operations/shared/audit-rows.ts'
 import { context, DAY, NOW, newSite, newToken, ppid, seen } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 

@@ -14,7 +14,7 @@ import {
   signSnapshot,
   type toStateLines,
 } from '@countersign/core'
-import type { SitePageInfo } from '../../store/operations/checkpoints.ts'
+import type { SitePageInfo } from '../../store/checkpoint.ts'
 import type { Store } from '../../store/store.ts'
 import { type DeflatedText, deflateText, inflateText } from './deflated-text.ts'
 import type { GrowingParts } from './growing-parts.ts'

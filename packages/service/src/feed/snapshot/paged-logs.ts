@@ -1,9 +1,9 @@
 import type { LogBase, SiteId } from '@countersign/core'
 import type { LiveViews } from '../../log/live-views.ts'
-import { findSitePages, loadCheckpoint } from '../../log/load-checkpoint.ts'
+import type { Checkpoint, CheckpointSite, SitePageInfo } from '../../store/checkpoint.ts'
+import { findSitePages, loadCheckpoint } from '../../store/checkpoints/load-checkpoint.ts'
 import { RowForged } from '../../store/errors.ts'
 import { LogCorrupted } from '../../store/log-corrupted.ts'
-import type { Checkpoint, CheckpointSite, SitePageInfo } from '../../store/operations/checkpoints.ts'
 import type { Store } from '../../store/store.ts'
 
 /** The log of a site up to `seq` as pages. The entries after `seq` continue it. */

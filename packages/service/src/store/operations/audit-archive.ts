@@ -1,8 +1,8 @@
+import { toAuditIdStart } from '../audit-ids.ts'
+import { toArchiveLine, toAuditRow } from '../audit-rows.ts'
 import { number, text } from '../columns.ts'
 import { type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditRow } from './audit.ts'
-import { toAuditIdStart } from './shared/audit-ids.ts'
-import { toArchiveLine, toAuditRow } from './shared/audit-rows.ts'
 import { padList } from './shared/pad-list.ts'
 
 /** The last archive of audit rows. Number 0: there is none. */

@@ -1,8 +1,8 @@
 import type { SiteId } from '@countersign/core'
+import { createAuditId } from '../audit-ids.ts'
+import { type AuditContext, type AuditRow, type NewAuditRow, toAuditRow } from '../audit-rows.ts'
 import type { Page } from '../page.ts'
 import { exec, read, rows, type Transaction } from '../transaction.ts'
-import { createAuditId } from './shared/audit-ids.ts'
-import { type AuditContext, type AuditRow, type NewAuditRow, toAuditRow } from './shared/audit-rows.ts'
 
 export type { AuditContext, AuditRow, NewAuditRow }
 

@@ -4,8 +4,8 @@ import type { SiteId } from '@countersign/core'
 import { expect, it } from 'vitest'
 import { deflateText, inflateText } from '../../../src/feed/snapshot/deflated-text.ts'
 import { PageCache, PageReplaced } from '../../../src/feed/snapshot/page-cache.ts'
+import type { SitePageInfo } from '../../../src/store/checkpoint.ts'
 import { RowForged } from '../../../src/store/errors.ts'
-import type { SitePageInfo } from '../../../src/store/operations/checkpoints.ts'
 
 const SITE = 'shop.example' as SiteId
 

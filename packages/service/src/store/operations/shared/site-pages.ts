@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
+import type { CheckpointSite, SitePageInfo } from '../../checkpoint.ts'
 import { number, text, toSiteId } from '../../columns.ts'
 import { type Row, rows, type Transaction } from '../../transaction.ts'
-import type { CheckpointSite, SitePageInfo } from '../checkpoints.ts'
 
 const COLUMNS = 'site_id, from_seq, to_seq, lines, revocations, bytes, crc32, sha256, newest_at'
 /** Sites whose pages are read with one statement. */

@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib'
 import { type PackedPage, type RevocationLine, readPageLines, type SiteId } from '@countersign/core'
-import { LogCorrupted } from '../store/log-corrupted.ts'
-import type { SitePage, SitePageInfo } from '../store/operations/checkpoints.ts'
-import type { Store } from '../store/store.ts'
+import type { SitePage, SitePageInfo } from '../checkpoint.ts'
+import { LogCorrupted } from '../log-corrupted.ts'
+import type { Store } from '../store.ts'
 
 const deflate = promisify(deflateRaw)
 const inflate = promisify(inflateRaw)

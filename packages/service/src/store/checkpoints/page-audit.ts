@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib'
 import { parseTime, type RevocationLine } from '@countersign/core'
-import { LogCorrupted } from '../store/log-corrupted.ts'
-import type { CheckpointSite, SitePageInfo } from '../store/operations/checkpoints.ts'
-import type { Store } from '../store/store.ts'
+import type { CheckpointSite, SitePageInfo } from '../checkpoint.ts'
+import { LogCorrupted } from '../log-corrupted.ts'
+import type { Store } from '../store.ts'
 import { findSitePages } from './load-checkpoint.ts'
 import { loadPageText, readPageInTurns } from './site-page.ts'
 

@@ -1,10 +1,10 @@
 import type { SiteId } from '@countersign/core'
-import { allRows } from '../all-rows.ts'
-import { digestPages, digestSite, digestSites } from '../store/checkpoint-digests.ts'
-import { RowForged } from '../store/errors.ts'
-import { LogCorrupted } from '../store/log-corrupted.ts'
-import type { Checkpoint, CheckpointSite, SitePageInfo } from '../store/operations/checkpoints.ts'
-import type { Store } from '../store/store.ts'
+import { allRows } from '../../all-rows.ts'
+import type { Checkpoint, CheckpointSite, SitePageInfo } from '../checkpoint.ts'
+import { digestPages, digestSite, digestSites } from '../checkpoint-digests.ts'
+import { RowForged } from '../errors.ts'
+import { LogCorrupted } from '../log-corrupted.ts'
+import type { Store } from '../store.ts'
 
 /** A checkpoint whose rows are those that this service wrote. */
 export interface LoadedCheckpoint {

@@ -9,12 +9,12 @@ import {
   type SiteId,
   toRevocationLine,
 } from '@countersign/core'
-import { digestPages, digestSite, digestSites } from '../store/checkpoint-digests.ts'
-import { hashEntry } from '../store/entry-hash.ts'
-import { LogCorrupted } from '../store/log-corrupted.ts'
-import { EMPTY_DIGEST } from '../store/log-digest.ts'
-import type { Checkpoint, CheckpointSite, SitePageInfo } from '../store/operations/checkpoints.ts'
-import type { Store } from '../store/store.ts'
+import type { Checkpoint, CheckpointSite, SitePageInfo } from '../checkpoint.ts'
+import { digestPages, digestSite, digestSites } from '../checkpoint-digests.ts'
+import { hashEntry } from '../entry-hash.ts'
+import { LogCorrupted } from '../log-corrupted.ts'
+import { EMPTY_DIGEST } from '../log-digest.ts'
+import type { Store } from '../store.ts'
 import type { CapturedLog, CapturedSite } from './applied-log.ts'
 import { findSitePages, type LoadedCheckpoint, loadCheckpoint } from './load-checkpoint.ts'
 import { createSitePage, loadPageText, readPageInTurns } from './site-page.ts'

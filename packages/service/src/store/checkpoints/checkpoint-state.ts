@@ -1,5 +1,5 @@
 import { parseSnapshotLine, type SiteView, type SnapshotLine, toStateLines } from '@countersign/core'
-import { LogCorrupted } from '../store/log-corrupted.ts'
+import { LogCorrupted } from '../log-corrupted.ts'
 
 /** The state of a site in a checkpoint. */
 export interface CheckpointState {

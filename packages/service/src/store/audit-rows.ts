@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
-import { json, number, optionalText, text } from '../../columns.ts'
-import type { Row } from '../../transaction.ts'
+import { json, number, optionalText, text } from './columns.ts'
+import type { Row } from './transaction.ts'
 
 /** Who makes a change, and when. */
 export interface AuditContext {

@@ -1,9 +1,9 @@
 import { checkEntry, type Entry, type SiteId, SiteView } from '@countersign/core'
-import { LogCorrupted } from '../store/log-corrupted.ts'
-import { EMPTY_DIGEST, nextDigest } from '../store/log-digest.ts'
-import type { SiteHead } from '../store/operations/log.ts'
+import { LogCorrupted } from '../log-corrupted.ts'
+import { EMPTY_DIGEST, nextDigest } from '../log-digest.ts'
+import type { SiteHead } from '../operations/log.ts'
 import { toStateText } from './checkpoint-state.ts'
-import type { TailPage } from './tail.ts'
+import type { LogPart } from './log-part.ts'
 
 const EMPTY = { position: 0, digest: EMPTY_DIGEST }
 
@@ -82,7 +82,7 @@ export class AppliedLog {
    * Compares a page with the digest in the log row, whose MAC only this service can create, then
    * applies its entries. Throws a `LogCorrupted`.
    */
-  async apply(page: TailPage): Promise<void> {
+  async apply(page: LogPart): Promise<void> {
     this.#authenticate(page)
     for (const { entry, position } of page.entries) {
       const checking = checkEntry(entry)
@@ -108,7 +108,7 @@ export class AppliedLog {
     this.#lastSeqs.set(siteId, seqs.set(isAboutIssuer ? body.issuer : '', seq))
   }
 
-  #authenticate({ entries, isEnd, end }: TailPage): void {
+  #authenticate({ entries, isEnd, end }: LogPart): void {
     for (const { entry } of entries) this.#digest = nextDigest(this.#digest, entry.hash)
     if (end.keysDeleted < this.#keysDeleted)
       throw new LogCorrupted(

@@ -1,8 +1,8 @@
-import type { Checkpoint } from '../store/operations/checkpoints.ts'
-import type { Store } from '../store/store.ts'
+import type { Checkpoint } from '../checkpoint.ts'
+import type { Store } from '../store.ts'
 import type { AppliedLog } from './applied-log.ts'
+import { newEntries } from './log-part.ts'
 import { type CheckpointStore, restoreLog } from './restore-log.ts'
-import { newEntries } from './tail.ts'
 import { type CheckpointWriterStore, writeCheckpoint } from './write-checkpoint.ts'
 
 type OfflineStore = CheckpointStore & CheckpointWriterStore & Pick<Store, 'entriesAfter'>
@@ -35,7 +35,6 @@ export async function readToEnd(store: Pick<Store, 'entriesAfter'>, log: Applied
       entries: newEntries(entries, undefined, log.position),
       isEnd,
       end,
-      askedAt: { wallMs: 0, monotonicMs: 0 },
     })
     if (isEnd) return
   }
