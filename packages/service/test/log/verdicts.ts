@@ -21,7 +21,7 @@ function judge(findView: FindView, { siteId, grounds, tokenSha256 }: Claim, nowM
 }
 
 /** The verdicts about all claims at all these times, to be compared with those of another view. */
-function judgeAll(
+export function judgeAll(
   findView: FindView,
   claims: readonly Claim[],
   times: readonly number[],
