@@ -51,6 +51,7 @@ const runs: readonly {
     by: 'test/switches.test.ts',
     picks: 'all',
   },
+  { file: 'docs/guides/personal-data.md', kinds: ['sh'], by: 'test/switches.test.ts', picks: 'all' },
   { file: 'docs/guides/signals.md', kinds: ['js'], by: 'test/guides.test.ts', picks: 'all' },
   { file: 'docs/guides/mcp-servers.md', kinds: ['js'], by: 'test/guides.test.ts', picks: 'all' },
   {

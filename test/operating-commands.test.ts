@@ -126,6 +126,7 @@ test('the commands of docs/operating.md do what is written there, one after the 
     code: 0,
     said: 'There are no archives.\n',
   })
+  expect(await paste(findLine('countersign cut-log --dry-run'))).toMatchObject({ code: 0 })
   expect(await paste(findLine('countersign reset-time   '))).toMatchObject({
     code: 2,
     said: expect.stringContaining('The time on record is'),

@@ -64,6 +64,15 @@ test.each([register, keycloak])('an issuer is registered by %s', async (command)
   expect(more).toEqual([])
 })
 
+test.each(guideSteps('docs/guides/personal-data.md').flatMap(({ command }) => command.trim().split('\n')))(
+  'the data of a user are erased by %s',
+  async (command) => {
+    const script = `${command} --json`.replace('countersign', COUNTERSIGN)
+    const { stdout } = await promisify(execFile)('sh', ['-ec', script], { cwd: directory })
+    expect(JSON.parse(stdout)).toMatchObject({ dry_run: command.endsWith('--dry-run') })
+  },
+)
+
 test('the guides name a command for every switch', () => {
   for (const begin of [
     'revoke-token',

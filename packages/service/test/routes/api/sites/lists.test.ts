@@ -210,7 +210,7 @@ forEachSharedStore('lists', (open) => {
     node.deps.store.siteEntriesAfter = async () => []
     await node.revokeUser(two.ppid)
     expect(ids(await list(node, 'list_credentials', 'status=revoked'))).toEqual([two.id])
-    // More than one request classifies: then pages can be short, and all of them together are whole.
+    // More than one request classifies: pages can then be short, but together they are whole.
     const many = [...Array(1500)].map(() => seen(A, { validUntilMs: NOW - 1000 }))
     for (let i = 0; i < many.length; i += 500)
       await node.deps.store.recordCredentials(many.slice(i, i + 500), NOW + 1000)
