@@ -19,7 +19,7 @@ module.exports = [
     import:
       '{ verify, explain, SiteView, parseEntry, checkEntry, parseSnapshotLine, checkSnapshot, parseHeartbeat, checkHeartbeat, SignatureCache, createMemoryNonces, createMonotonicClock, holderRequestFrom, parseScope, parseSiteId }',
     gzip: true,
-    limit: '34 kB',
+    limit: '35 kB',
   },
   {
     name: 'a guard with one adapter, the core included',
@@ -28,7 +28,7 @@ module.exports = [
       'packages/sdk/src/adapters/express.ts': '{ requireCredential }',
     },
     gzip: true,
-    limit: '54.5 kB',
+    limit: '56.5 kB',
     modifyEsbuildConfig: fromSources,
   },
   {
@@ -38,7 +38,7 @@ module.exports = [
       'packages/sdk/src/adapters/express.ts': '{ requireCredential }',
     },
     gzip: true,
-    limit: '18.8 kB',
+    limit: '19.8 kB',
     ignore: ['@countersign/core'],
     modifyEsbuildConfig: fromSources,
   },
