@@ -1,4 +1,4 @@
-import type { Ppid } from '../credential/ids.ts'
+import type { CredentialId, Ppid } from '../credential/ids.ts'
 import type { Horizon } from './horizon.ts'
 import type { PackLine } from './packs.ts'
 import { parseEntryTime } from './parse-entry-time.ts'
@@ -8,16 +8,18 @@ import type { RevocationLine } from './snapshot.ts'
  * What is left of a line when everything that no longer matters is removed; undefined if nothing
  * is. Holder keys stay permanently. All lines about the revocation of one user stay or go together,
  * so that their order keeps its meaning: `keepsUser` must be true for a user who is revoked now,
- * and for one who was reinstated at the horizon or later.
+ * and for one who was reinstated at the horizon or later. `keepsCredential` must be true for a
+ * credential that outlives the horizon, because it was signed by a clock that was ahead.
  */
 export function compactLine(
   line: RevocationLine,
   { sinceMs, tokensSinceMs }: Horizon,
   keepsUser: (ppid: Ppid) => boolean,
+  keepsCredential: (credentialId: CredentialId) => boolean,
 ): RevocationLine | undefined {
   switch (line.type) {
     case 'credential':
-      return isBefore(line.revoked_at, sinceMs) ? undefined : line
+      return isBefore(line.revoked_at, sinceMs) && !keepsCredential(line.credential_id) ? undefined : line
     case 'token':
       return isBefore(line.revoked_at, tokensSinceMs) ? undefined : line
     case 'signed_out':
@@ -27,7 +29,7 @@ export function compactLine(
     case 'users':
       return filterPack(line, (_, ppid) => keepsUser(ppid as Ppid))
     case 'credentials':
-      return filterPack(line, (atMs) => atMs >= sinceMs)
+      return filterPack(line, (atMs, id) => atMs >= sinceMs || keepsCredential(id as CredentialId))
     case 'tokens':
       return filterPack(line, (atMs) => atMs >= tokensSinceMs)
     case 'holder':

@@ -85,7 +85,7 @@ function compacted(entries: readonly CheckedEntry[], view: SiteView, horizon: Ho
   const kept: RevocationLine[] = []
   readPageLines(packer.finish().text, (line) => {
     const keepsUser = (ppid: Ppid) => view.userRevocation(ppid, horizon.sinceMs) !== undefined
-    const rest = compactLine(line, horizon, keepsUser)
+    const rest = compactLine(line, horizon, keepsUser, () => false)
     if (rest !== undefined) kept.push(rest)
   })
   return [...toStateLines(view), ...kept]

@@ -1,4 +1,11 @@
-import { compactLine, PAGE_REVOCATIONS_MAX, PagePacker, parseTime, type SiteId } from '@countersign/core'
+import {
+  type CredentialId,
+  compactLine,
+  PAGE_REVOCATIONS_MAX,
+  PagePacker,
+  parseTime,
+  type SiteId,
+} from '@countersign/core'
 import type { CheckpointSite, SitePage, SitePageInfo } from '../store/checkpoint.ts'
 import { digestPages, digestSite, digestSites } from '../store/checkpoint-digests.ts'
 import { findSitePages, type LoadedCheckpoint, loadCheckpoint } from '../store/checkpoints/load-checkpoint.ts'
@@ -15,6 +22,7 @@ export interface CompactOrder {
     | 'sitePages'
     | 'sitePageBytes'
     | 'removeReplacedPages'
+    | 'credentialsBeyond'
   >
   /** Revocations before this time can no longer matter, except the permanent ones. */
   readonly beforeMs: number
@@ -30,7 +38,8 @@ const NEW_SHARE_MIN = 0.25
 /**
  * Rewrites the pages before the base without revocations that can no longer matter: those of
  * credentials, tokens and sign-outs before `beforeMs`, and users who were reinstated before then.
- * Users who are revoked now and stolen holder keys stay. Returns how many revocations are gone.
+ * Users who are revoked now and stolen holder keys stay, and known credentials that were signed by
+ * a clock that was ahead, until they have expired. Returns how many revocations are gone.
  */
 export async function compactPages(order: CompactOrder): Promise<number> {
   const { store, signal } = order
@@ -55,8 +64,14 @@ async function compactSite(order: CompactOrder, siteId: SiteId): Promise<number>
     for (const info of group) {
       const text = await loadPageText(store, siteId, info)
       if (text === undefined) return removed
+      const beyond = await findBeyond(order, siteId, text)
       await readPageInTurns(text, (line) => {
-        const kept = compactLine(line, horizon, (ppid) => !reinstated.has(ppid))
+        const kept = compactLine(
+          line,
+          horizon,
+          (ppid) => !reinstated.has(ppid),
+          (id) => beyond.has(id),
+        )
         if (kept !== undefined) packer.add(kept)
       })
     }
@@ -111,6 +126,28 @@ async function findReinstated(
   }
   return new Set([...users].flatMap(([ppid, cutoffMs]) => (cutoffMs < beforeMs ? [ppid] : [])))
 }
+
+/** The credentials of a page that may be valid after their revocation would be removed. */
+async function findBeyond(
+  { store, beforeMs }: CompactOrder,
+  siteId: SiteId,
+  text: string,
+): Promise<ReadonlySet<CredentialId>> {
+  const named: CredentialId[] = []
+  await readPageInTurns(text, (line) => {
+    if (line.type === 'credential') named.push(line.credential_id)
+    if (line.type === 'credentials') for (const id of line.ids) named.push(id)
+  })
+  const beyond = new Set<CredentialId>()
+  for (let from = 0; from < named.length; from += ASKED_IDS) {
+    const ids = named.slice(from, from + ASKED_IDS)
+    for (const id of await store.credentialsBeyond(siteId, ids, beforeMs)) beyond.add(id)
+  }
+  return beyond
+}
+
+/** Credentials that one statement asks for. */
+const ASKED_IDS = 256
 
 /** Neighbours become one page, if it is not too large. */
 function groupPages(pages: readonly SitePageInfo[]): readonly (readonly SitePageInfo[])[] {

@@ -34,6 +34,7 @@ export type CutStore = Pick<
   | 'sitePages'
   | 'sitePageBytes'
   | 'removeReplacedPages'
+  | 'credentialsBeyond'
   | 'moveBase'
   | 'removeCutEntries'
   | 'removeFormerEntries'

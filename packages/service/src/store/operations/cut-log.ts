@@ -1,4 +1,5 @@
-import type { SiteId } from '@countersign/core'
+import type { CredentialId, SiteId } from '@countersign/core'
+import { limits } from '@countersign/core/contract'
 import type { Checkpoint, CheckpointSite } from '../checkpoint.ts'
 import { number, text } from '../columns.ts'
 import { exec, lock, read, row, rows, type Transaction } from '../transaction.ts'
@@ -6,6 +7,7 @@ import type { AuditContext } from './audit.ts'
 import { checkpoint, replaceCheckpoint } from './checkpoints.ts'
 import { formerEpochs } from './shared/former-epochs.ts'
 import { requireIntact } from './shared/mac-rows.ts'
+import { padList } from './shared/pad-list.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
 /** The base of a site: its entries up to there may have been removed. */
@@ -128,9 +130,39 @@ export const countOldRevocations = read(function* (beforeMs: number): Transactio
 })
 
 const BASE_POSITION = `(SELECT base_position FROM checkpoint WHERE one = 1)`
-const OLD_CREDENTIAL = `at < $1 AND position <= ${BASE_POSITION}`
+/**
+ * A credential that was revoked before `$1` has expired after this time, unless it was signed by a
+ * clock that was ahead.
+ */
+const LAST_END = `$1 + ${limits.credential_lifetime_seconds_max * 1000}`
+const OLD_CREDENTIAL = `at < $1 AND position <= ${BASE_POSITION} AND NOT EXISTS (
+  SELECT 1 FROM credential_links l JOIN credentials c ON c.site_id = l.site_id AND c.credential_id = l.credential_id
+  WHERE l.site_id = credential_revocations.site_id AND l.link_id = credential_revocations.credential_id
+    AND c.valid_until >= ${LAST_END})`
 /** Reinstated, and everything that was signed before has expired. */
 const OLD_USER = `revoked = 0 AND cutoff < $1 AND revoked_at < $1 AND revoked_position <= ${BASE_POSITION} AND reinstated_position <= ${BASE_POSITION}`
+
+/**
+ * Those of these credentials that may still be valid when a revocation before `beforeMs` is
+ * removed, or that are parents of one: they were signed by a clock that was ahead.
+ */
+export const credentialsBeyond = read(function* (
+  siteId: SiteId,
+  ids: readonly CredentialId[],
+  beforeMs: number,
+): Transaction<readonly CredentialId[]> {
+  const asked = padList(ids)
+  if (asked.length === 0) return []
+  const found = yield* rows(
+    `SELECT DISTINCT l.link_id FROM credential_links l
+       JOIN credentials c ON c.site_id = l.site_id AND c.credential_id = l.credential_id
+     WHERE l.site_id = $2 AND l.link_id IN (${asked.map((_, i) => `$${i + 3}`).join(', ')}) AND c.valid_until >= ${LAST_END}`,
+    beforeMs,
+    siteId,
+    ...asked,
+  )
+  return found.map((each) => text(each, 'link_id') as CredentialId)
+})
 
 /**
  * Removes a batch of rows that are derived from entries up to the base, of revocations before

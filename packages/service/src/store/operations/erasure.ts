@@ -1,4 +1,5 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
+import { limits } from '@countersign/core/contract'
 import { number } from '../columns.ts'
 import { exec, lock, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext, NewAuditRow } from './audit.ts'
@@ -80,7 +81,8 @@ export function* eraseUserRows({ siteId, ppids }: ErasedUser): Transaction<UserR
 /**
  * Removes known credentials of the user. Returns how many. Keeps those that the log has not ended
  * by a sign-out at `beforeMs` or by their ids: a later reinstatement has to revoke them by their
- * ids, and finds them only in this table.
+ * ids, and finds them only in this table. Keeps those, too, that were signed so far ahead that a
+ * cut of the log would remove their revocation before they expire.
  */
 export function* eraseCredentials(
   { siteId, ppids }: ErasedUser,
@@ -93,7 +95,7 @@ export function* eraseCredentials(
   const gone = yield* rows(
     `DELETE FROM credentials AS c WHERE c.site_id = $1 AND c.ppid IN (${toParameters(users, 3)})
        AND c.credential_id IN (${toParameters(ids, 3 + users.length)})
-       AND (c.created <= $2 OR c.valid_until <= $2 OR ${IS_REVOKED_IN_LOG}) RETURNING credential_id`,
+       AND (c.created <= $2 OR c.valid_until <= $2 OR (${IS_REVOKED_IN_LOG} AND ${IS_OVER_BEFORE_CUT})) RETURNING credential_id`,
     siteId,
     beforeMs,
     ...users,
@@ -114,6 +116,10 @@ export function* eraseCredentials(
   )
   return gone.length
 }
+
+/** Whether the credential `c` expires before its revocation can be removed. */
+const IS_OVER_BEFORE_CUT = `c.valid_until <= ${limits.credential_lifetime_seconds_max * 1000} + (SELECT r.at FROM credential_revocations r
+  WHERE r.site_id = c.site_id AND r.credential_id = c.credential_id)`
 
 /** Replaces what names the person in these audit rows. */
 export function* eraseAuditRows(erased: readonly ErasedAuditRow[]): Transaction<void> {
