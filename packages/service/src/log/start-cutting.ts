@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { everyMs, type PeriodicJob } from '../every-ms.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
+import { takeRemovalTurn } from '../store/removal-turn.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { type CutStore, cutLog } from './cut-log.ts'
@@ -16,10 +17,7 @@ export interface CuttingParts {
 
 /** Nodes ask for their turn more often than it comes, so that a node that has ended is replaced. */
 const ASK_MS = 15 * 60_000
-const TURN_MS = 86_400_000
 const JITTER = 0.5
-/** Nothing is removed in the first turn, and in the first one after so long. */
-const JUMP_MS_MAX = 30 * TURN_MS
 
 /** Cuts the log once a day, on one of the nodes: see `cutLog`. */
 export function startCutting(
@@ -31,9 +29,7 @@ export function startCutting(
     // A node that does not trust its log removes nothing from it.
     if (!views.readiness().ready) return
     const nowMs = Math.floor(clock.nowMs())
-    const sinceMs = await store.takeTurn('cut-log', nowMs, TURN_MS)
-    // A clock that is far ahead must be so for another day before anything is removed by it.
-    if (sinceMs === undefined || sinceMs < 0 || sinceMs > JUMP_MS_MAX) return
+    if (!(await takeRemovalTurn(store, 'cut-log', nowMs))) return
     const { basePosition, ...removed } = await cutLog({
       store,
       beforeMs: nowMs - config.logKeptMs,

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { everyMs, type PeriodicJob } from '../every-ms.ts'
 import type { Meters } from '../meters.ts'
+import { takeRemovalTurn } from './removal-turn.ts'
 import type { Store } from './store.ts'
 
 const EVERY_MS = 60_000
@@ -13,7 +14,7 @@ const AUDIT_ROWS = 500
 const PAUSE_MS_MIN = 5
 
 interface PurgeDeps {
-  readonly store: Pick<Store, 'purgeExpired' | 'purgeCredentials' | 'removeAuditRows'>
+  readonly store: Pick<Store, 'purgeExpired' | 'purgeCredentials' | 'removeAuditRows' | 'takeTurn'>
   readonly clock: { nowMs(): number }
   readonly config: Pick<Config, 'retention'>
   readonly meters: Pick<Meters, 'rowsRemoved'>
@@ -24,26 +25,41 @@ interface PurgeDeps {
 type Removal = () => Promise<boolean>
 
 /**
- * Removes expired rows about once a minute, and rows that the settings do not keep any longer. Only
- * the size of the store depends on it, so a failure is logged and retried.
+ * Removes expired rows about once a minute. Once a day, one of the nodes removes credentials and
+ * audit rows that the settings do not keep any longer: see `takeRemovalTurn`. Only the size of the
+ * store depends on it, so a failure is logged and retried.
  */
 export function startPurging(deps: PurgeDeps, ms: number = EVERY_MS): PeriodicJob {
   let isClosed = false
+  let isTurn = false
+  /** False after a failure. */
   const removeAll = async (remove: Removal) => {
     try {
       while (!isClosed) {
         const beganMs = performance.now()
-        if (!(await remove())) return
+        if (!(await remove())) return true
         await setTimeout(Math.max(PAUSE_MS_MIN, performance.now() - beganMs))
       }
+      return true
     } catch (err) {
       deps.log.warn({ err }, 'could not remove old rows; trying again')
+      return false
     }
+  }
+  const takeTurn = async () => {
+    isTurn ||= await takeRemovalTurn(deps.store, 'remove-old-rows', deps.clock.nowMs())
+    return false
   }
   const job = everyMs(
     ms,
     async () => {
-      for (const remove of listRemovals(deps)) await removeAll(remove)
+      await removeAll(() => removeExpired(deps))
+      await removeAll(takeTurn)
+      if (!isTurn) return
+      let isDone = true
+      for (const remove of listDailyRemovals(deps)) isDone = (await removeAll(remove)) && isDone
+      // Until everything is removed, this node goes on in its next run.
+      isTurn = !isDone
     },
     () => undefined,
   )
@@ -56,24 +72,26 @@ export function startPurging(deps: PurgeDeps, ms: number = EVERY_MS): PeriodicJo
   }
 }
 
-function listRemovals({ store, clock, config, meters }: PurgeDeps): readonly Removal[] {
+async function removeExpired({ store, clock, meters }: PurgeDeps): Promise<boolean> {
+  const { removed, hasMore } = await store.purgeExpired(clock.nowMs())
+  for (const [table, count] of Object.entries(removed)) meters.rowsRemoved(table, count)
+  return hasMore
+}
+
+/** Rows that are kept for long, and are lost once they are removed. */
+function listDailyRemovals({ store, clock, config, meters }: PurgeDeps): readonly Removal[] {
   const { credentialsKeptMs, auditKeptMs, auditArchiveDir } = config.retention
-  const expired = async () => {
-    const { removed, hasMore } = await store.purgeExpired(clock.nowMs())
-    for (const [table, count] of Object.entries(removed)) meters.rowsRemoved(table, count)
-    return hasMore
-  }
   const credentials = async () => {
     const count = await store.purgeCredentials(clock.nowMs() - credentialsKeptMs, CREDENTIALS)
     meters.rowsRemoved('credentials', count)
     return count === CREDENTIALS
   }
   // With a directory, rows are archived before they are removed.
-  if (auditKeptMs === undefined || auditArchiveDir !== undefined) return [expired, credentials]
+  if (auditKeptMs === undefined || auditArchiveDir !== undefined) return [credentials]
   const audit = async () => {
     const count = await store.removeAuditRows(clock.nowMs() - auditKeptMs, AUDIT_ROWS)
     meters.rowsRemoved('audit', count)
     return count === AUDIT_ROWS
   }
-  return [expired, credentials, audit]
+  return [credentials, audit]
 }

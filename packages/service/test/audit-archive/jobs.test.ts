@@ -27,7 +27,8 @@ forEachSharedStore('jobs that remove old rows', (open) => {
       removed,
       warnings,
       deps: {
-        store,
+        // Its turn, a day after the last one.
+        store: Object.assign(Object.create(store) as Store, { takeTurn: async () => DAY }),
         clock: { nowMs: () => then + 100 * DAY },
         config: {
           retention: {
@@ -99,6 +100,52 @@ forEachSharedStore('jobs that remove old rows', (open) => {
     const without = makeDeps(store, { auditKeptMs: 10 * DAY })
     await runOnce(startPurging(without.deps, NEVER_MS), () => without.removed.audit === 3)
     expect(await left(store)).toBe(0)
+  })
+
+  it('remove nothing for good by a clock that is far ahead, until it has been so for a day', async () => {
+    const store = open()
+    const site = newSite()
+    await store.createSite(site, context())
+    await write(store, 3)
+    await store.recordCredentials([seen(site.siteId, { validUntilMs: then + DAY })], then)
+    /** Runs the job that removes these rows once at that time, and returns what it has removed. */
+    const runAt = async (nowMs: number, auditArchiveDir?: string) => {
+      const { deps, removed } = makeDeps(store, { auditKeptMs: 10 * DAY, auditArchiveDir })
+      let turns = 0
+      const counting = Object.assign(Object.create(store) as Store, {
+        takeTurn: (...turn: Parameters<Store['takeTurn']>) => {
+          turns++
+          return store.takeTurn(...turn)
+        },
+      })
+      const all = { ...deps, store: counting, clock: { nowMs: () => nowMs } }
+      const start = auditArchiveDir === undefined ? startPurging : startAuditArchiving
+      const job = start(all, NEVER_MS)
+      // The second run begins when the first one has ended.
+      const isRunAgain = () => {
+        job.run()
+        return turns > 1
+      }
+      await expect.poll(isRunAgain, { interval: 5 }).toBe(true)
+      await job.close()
+      const { credentials, audit } = removed
+      return { credentials, audit }
+    }
+    const nothing = { credentials: undefined, audit: undefined }
+    for (const archive of [undefined, directory]) {
+      expect(await runAt(then, archive)).toEqual(nothing)
+      await runAt(then + 2 * DAY, archive)
+      expect(await left(store)).toBe(3)
+    }
+    // The clock of a node that starts now is two years ahead.
+    const ahead = then + 730 * DAY
+    for (const atMs of [ahead, ahead + DAY / 2])
+      for (const archive of [undefined, directory]) expect(await runAt(atMs, archive)).toEqual(nothing)
+    expect(await left(store)).toBe(3)
+    expect(await runAt(ahead + DAY, directory)).toMatchObject({ audit: expect.any(Number) })
+    expect(await left(store)).toBe(0)
+    expect(await runAt(ahead + DAY)).toMatchObject({ credentials: 1 })
+    await store.removeAuditRows(then + 1000 * DAY, 1000)
   })
 
   it('archive audit rows before they are removed, if there is a directory', async () => {
