@@ -17,7 +17,10 @@ import { compareHeads, describeLoss, hasHead } from './lost-heads.ts'
 export interface HeadWatchParts {
   /** Undefined: there is no file, and only heads from verifiers are checked. */
   readonly file: string | undefined
-  readonly store: Pick<Store, 'epoch' | 'siteEntriesAfter' | 'siteBase' | 'epochLinks'>
+  readonly store: Pick<
+    Store,
+    'epoch' | 'siteEntriesAfter' | 'siteBase' | 'checkpoint' | 'checkpointSites' | 'epochLinks'
+  >
   readonly keys: Pick<ServiceKeys, 'feedKey' | 'findFeedKey'>
   readonly clock: Clock
   readonly log: Pick<Logger, 'error' | 'warn' | 'info'>

@@ -1,4 +1,6 @@
 import { checkHeartbeat, type Heartbeat, type LogHead, parseMultikey, type SiteId } from '@countersign/core'
+import { loadCheckpoint } from '../store/checkpoints/load-checkpoint.ts'
+import { LogCorrupted } from '../store/log-corrupted.ts'
 import type { Store } from '../store/store.ts'
 
 /** A signed head that the log does not have. */
@@ -26,7 +28,10 @@ export interface HeadComparison {
 /** How many epochs are searched for the one that a head belongs to. */
 const EPOCHS_MAX = 256
 
-type LogStore = Pick<Store, 'epoch' | 'siteEntriesAfter' | 'siteBase' | 'epochLinks'>
+type BaseStore = Pick<Store, 'epoch' | 'siteBase' | 'checkpoint' | 'checkpointSites'>
+type LogStore = BaseStore & Pick<Store, 'siteEntriesAfter' | 'epochLinks'>
+type Base = Awaited<ReturnType<Store['siteBase']>>
+type FindBase = (siteId: SiteId) => Promise<Base>
 
 /**
  * Compares signed heads, from outside the store, with the log. `findHead` gives the end of the log
@@ -40,9 +45,10 @@ export async function compareHeads(
 ): Promise<HeadComparison> {
   const lost: LostHead[] = []
   const former: Heartbeat[] = []
+  const findBase = createFindBase(store)
   for (const head of heads) {
     if (head.epoch !== store.epoch) former.push(head)
-    else if (!(await hasHead(store, head, findHead)) && (await isSigned(head)))
+    else if (!(await hasHead(store, head, findHead, findBase)) && (await isSigned(head)))
       lost.push({ head, seq: findHead(head.site_id)?.seq ?? 0 })
   }
   const { leftBehind, unknown } = await compareFormer(store, former)
@@ -55,16 +61,44 @@ export async function compareHeads(
  * entry before the base is no longer kept, and the log has grown since.
  */
 export async function hasHead(
-  store: Pick<Store, 'siteEntriesAfter' | 'siteBase'>,
+  store: BaseStore & Pick<Store, 'siteEntriesAfter'>,
   { site_id, seq, hash }: Heartbeat,
   findHead: (siteId: SiteId) => LogHead | undefined,
+  findBase: FindBase = createFindBase(store),
 ): Promise<boolean> {
   const known = findHead(site_id)
   if (known?.seq === seq) return known.hash === hash
   const [entry] = await store.siteEntriesAfter(site_id, seq - 1, 1)
   if (entry?.seq === seq) return entry.hash === hash
-  const base = await store.siteBase(site_id)
+  const base = await findBase(site_id)
   return base !== undefined && (seq === base.seq ? hash === base.hash : seq < base.seq)
+}
+
+/**
+ * Finds the base of sites. The row of a site has no MAC of its own, so the checkpoint that covers
+ * all of them is loaded, once, before a base excuses a missing entry. One that this service did not
+ * write excuses none.
+ */
+function createFindBase(store: BaseStore): FindBase {
+  let bases: Promise<ReadonlyMap<SiteId, Base>> | undefined
+  return async (siteId) => {
+    if ((await store.siteBase(siteId)) === undefined) return undefined
+    bases ??= loadBases(store)
+    return (await bases).get(siteId)
+  }
+}
+
+async function loadBases(store: BaseStore): Promise<ReadonlyMap<SiteId, Base>> {
+  try {
+    const loaded = await loadCheckpoint(store)
+    if (loaded === undefined || loaded.checkpoint.epoch !== store.epoch) return new Map()
+    return new Map(
+      [...loaded.sites].map(([siteId, { baseSeq, baseHash }]) => [siteId, { seq: baseSeq, hash: baseHash }]),
+    )
+  } catch (fault) {
+    if (fault instanceof LogCorrupted) return new Map()
+    throw fault
+  }
 }
 
 /** Splits heads of earlier epochs: entries that this log did not continue, and unknown epochs. */

@@ -17,8 +17,8 @@ export interface SiteBase {
 }
 
 /**
- * The base of a site in this epoch; undefined when there is none. Its row has no MAC, so this can
- * only say that an entry is no longer expected.
+ * The base of a site in this epoch; undefined when there is none. Its row has no MAC of its own, so
+ * this must not excuse that an entry is missing: `loadCheckpoint` gives the one that is proven.
  */
 export const siteBase = read(function* (siteId: SiteId): Transaction<SiteBase | undefined> {
   const found = yield* row(
