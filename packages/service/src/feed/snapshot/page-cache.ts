@@ -3,9 +3,10 @@ import { crc32 } from 'node:zlib'
 import type { SiteId } from '@countersign/core'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { SitePageInfo } from '../../store/checkpoint.ts'
+import { inflatePart } from '../../store/checkpoints/inflate-part.ts'
 import { RowForged } from '../../store/errors.ts'
 import type { Store } from '../../store/store.ts'
-import { type DeflatedText, inflateText } from './deflated-text.ts'
+import type { DeflatedText } from './deflated-text.ts'
 
 /** The page is no longer stored: another page has replaced it. */
 export class PageReplaced extends Error {
@@ -106,8 +107,8 @@ export class PageCache {
   }
 }
 
-/** Whether the compressed bytes contain exactly the text with this digest. */
+/** Whether the compressed bytes contain exactly the text with this digest, and others can follow. */
 async function isText(page: DeflatedText, sha256: string): Promise<boolean> {
-  const text = await inflateText(page).catch(() => undefined)
+  const text = await inflatePart(page.deflated, page.bytes)
   return text !== undefined && crc32(text) === page.crc32 && hash('sha256', text) === sha256
 }

@@ -1,20 +1,11 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib'
+import { crc32 } from 'node:zlib'
 import { type PackedPage, type RevocationLine, readPageLines, type SiteId } from '@countersign/core'
 import type { SitePage, SitePageInfo } from '../checkpoint.ts'
 import { LogCorrupted } from '../log-corrupted.ts'
 import type { Store } from '../store.ts'
-
-const deflate = promisify(deflateRaw)
-const inflate = promisify(inflateRaw)
-
-/** The blocks end at a byte boundary and none is final: pages can follow each other in a stream. */
-const finishFlush = constants.Z_SYNC_FLUSH
-
-/** The least that zlib accepts. */
-const PIECE_BYTES_MIN = 64
+import { deflatePart, inflatePart } from './inflate-part.ts'
 
 /** Text that is parsed without letting other requests run. */
 const PIECE_CHARS = 64 * 1024
@@ -35,13 +26,13 @@ export async function createSitePage(
     crc32: crc32(content),
     sha256: createHash('sha256').update(content).digest('hex'),
     newestAtMs: newestMs,
-    deflated: await deflate(content, { finishFlush, chunkSize: Math.max(content.length, PIECE_BYTES_MIN) }),
+    deflated: await deflatePart(content),
   }
 }
 
 /**
  * The text of a page, compared with its digest. Undefined when it has been replaced since `info`
- * was read. Throws a `LogCorrupted` when it is not the text that this service wrote.
+ * was read. Throws a `LogCorrupted` when it is not what this service wrote.
  */
 export async function loadPageText(
   store: Pick<Store, 'sitePageBytes'>,
@@ -50,25 +41,10 @@ export async function loadPageText(
 ): Promise<string | undefined> {
   const deflated = await store.sitePageBytes(siteId, info)
   if (deflated === undefined) return undefined
-  const content = await inflatePage(deflated, info.bytes)
-  if (
-    content === undefined ||
-    content.length !== info.bytes ||
-    createHash('sha256').update(content).digest('hex') !== info.sha256
-  )
+  const content = await inflatePart(deflated, info.bytes)
+  if (content === undefined || createHash('sha256').update(content).digest('hex') !== info.sha256)
     throw new LogCorrupted('forged', `page ${info.toSeq} of ${siteId} is not the one that this service wrote`)
   return content.toString()
-}
-
-/** Undefined for bytes that are damaged, or have more text than they should. */
-async function inflatePage(deflated: Uint8Array, bytes: number): Promise<Buffer | undefined> {
-  try {
-    // One piece for the whole text: many small ones take much longer.
-    const chunkSize = Math.max(bytes, PIECE_BYTES_MIN)
-    return await inflate(deflated, { finishFlush, chunkSize, maxOutputLength: Math.max(1, bytes) })
-  } catch {
-    return undefined
-  }
 }
 
 /** Passes each line of a page to `add`, and lets other requests run in between. */

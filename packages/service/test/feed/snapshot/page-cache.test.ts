@@ -6,6 +6,7 @@ import { deflateText, inflateText } from '../../../src/feed/snapshot/deflated-te
 import { PageCache, PageReplaced } from '../../../src/feed/snapshot/page-cache.ts'
 import type { SitePageInfo } from '../../../src/store/checkpoint.ts'
 import { RowForged } from '../../../src/store/errors.ts'
+import { unfitParts } from '../../store/unfit-parts.ts'
 
 const SITE = 'shop.example' as SiteId
 
@@ -65,27 +66,33 @@ it('gives a page that is larger than the cache to its readers, and does not keep
   expect([reads, cache.bytes]).toEqual([[1, 1], 0])
 })
 
-it.each([
+const spoiledPages: typeof unfitParts = [
   ['other text', async () => (await deflateText(randomBytes(1001))).deflated],
   ['a part of the text', async (page: Uint8Array) => page.subarray(0, page.length / 2)],
   ['a changed byte', async (page: Uint8Array) => page.map((byte, i) => (i === 500 ? byte ^ 1 : byte))],
   ['more text than it states', async () => (await deflateText(randomBytes(100_000))).deflated],
   ['no DEFLATE', async () => randomBytes(1000)],
   ['nothing', async () => new Uint8Array()],
-])('rejects a stored page with %s, each time, and reports it (A182, I-7)', async (_, spoil) => {
-  const { stored, infos, reads, forged, parts } = await createPages(1)
-  const info = infos[0] as SitePageInfo
-  const right = stored.get(1) as Uint8Array
-  const cache = new PageCache(parts, 10)
-  for (let i = 0; i < 2; i++) {
-    // Also after the right page has been checked once.
-    stored.set(1, await spoil(right))
-    await expect(cache.load(SITE, info)).rejects.toThrow(RowForged)
-    stored.set(1, right)
-    expect((await inflateText(await cache.load(SITE, info))).length).toBe(info.bytes)
-  }
-  expect([reads.length, forged]).toEqual([4, ['log_pages', 'log_pages']])
-})
+  ...unfitParts,
+]
+
+it.each(spoiledPages)(
+  'rejects a stored page with %s, each time, and reports it (A182, I-7)',
+  async (_, spoil) => {
+    const { stored, infos, reads, forged, parts } = await createPages(1)
+    const info = infos[0] as SitePageInfo
+    const right = stored.get(1) as Uint8Array
+    const cache = new PageCache(parts, 10)
+    for (let i = 0; i < 2; i++) {
+      // Also after the right page has been checked once.
+      stored.set(1, await spoil(right))
+      await expect(cache.load(SITE, info)).rejects.toThrow(RowForged)
+      stored.set(1, right)
+      expect((await inflateText(await cache.load(SITE, info))).length).toBe(info.bytes)
+    }
+    expect([reads.length, forged]).toEqual([4, ['log_pages', 'log_pages']])
+  },
+)
 
 it('rejects a page whose stated CRC-32 is not that of its text', async () => {
   const { infos, parts } = await createPages(1)

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
+import { constants, deflateRaw, deflateRawSync, type InflateRaw, inflateRaw } from 'node:zlib'
+
+/** A part of a DEFLATE stream: its last block is not final, and ends at a byte boundary. */
+const finishFlush = constants.Z_SYNC_FLUSH
+
+/** The least that zlib accepts. */
+const PIECE_BYTES_MIN = 64
+
+/**
+ * A text that nobody outside of this process knows, in one final block with the fixed codes. The
+ * first bits of such a block are not zero, so it is read correctly only at the place of a block.
+ */
+const PROBE = Buffer.from(randomUUID())
+const PROBE_BLOCK = deflateRawSync(PROBE, { strategy: constants.Z_FIXED })
+
+const deflate = promisify(deflateRaw)
+
+/** Compresses a text so that other parts can follow it in the same stream. */
+export function deflatePart(text: Uint8Array): Promise<Buffer> {
+  return deflate(text, { finishFlush, chunkSize: Math.max(text.length, PIECE_BYTES_MIN) })
+}
+
+/**
+ * The text of a stored part. Undefined for bytes that are damaged, that have more or less text than
+ * `bytes`, or that other parts cannot follow: because they end the stream, or end inside a block or
+ * a byte. Never needs more memory than that much text.
+ */
+export async function inflatePart(deflated: Uint8Array, bytes: number): Promise<Buffer | undefined> {
+  const stream = Buffer.concat([deflated, PROBE_BLOCK])
+  const read = await inflateStream(stream, bytes + PROBE.length)
+  const isWhole =
+    read?.consumed === stream.length &&
+    read.text.length === bytes + PROBE.length &&
+    read.text.subarray(bytes).equals(PROBE)
+  return isWhole ? read.text.subarray(0, bytes) : undefined
+}
+
+interface Inflated {
+  readonly text: Buffer
+  /** How many bytes belong to the stream. Those after its end do not. */
+  readonly consumed: number
+}
+
+function inflateStream(stream: Buffer, bytesMax: number): Promise<Inflated | undefined> {
+  // One piece for the whole text: many small ones take much longer.
+  const chunkSize = Math.max(bytesMax, PIECE_BYTES_MIN)
+  return new Promise((resolve) => {
+    inflateRaw(stream, { info: true, chunkSize, maxOutputLength: bytesMax }, (fault, read) => {
+      if (fault !== null) return resolve(undefined)
+      // The types of Node do not know what `info` changes.
+      const { buffer, engine } = read as unknown as { buffer: Buffer; engine: InflateRaw }
+      resolve({ text: buffer, consumed: engine.bytesWritten })
+    })
+  })
+}
