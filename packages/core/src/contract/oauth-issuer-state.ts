@@ -9,7 +9,7 @@ const LIST_MAX = 64
 const isShort = (record: object) => Object.keys(record).length <= LIST_MAX
 const unique = (list: readonly unknown[]) => new Set(list).size === list.length
 
-export const claimName = z.string().regex(/^[^\s"\\]{1,128}$/, 'must be the name of a claim')
+export const claimName = z.string().regex(/^[^\s"\\\p{Cc}\p{Cs}]{1,128}$/u, 'must be the name of a claim')
 
 export const oauthIssuerUrl = z
   .string()

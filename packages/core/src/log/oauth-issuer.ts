@@ -56,7 +56,7 @@ const OAUTH_LIST_MAX = 64
 const ISSUER_CHARS_MAX = 1024
 const TEXT_CHARS_MAX = 512
 const OAUTH_ISSUER = /^https?:\/\/[a-z0-9.-]+(?::\d{1,5})?(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?$/
-const CLAIM = /^[^\s"\\]{1,128}$/
+const CLAIM = /^[^\s"\\\p{Cc}\p{Cs}]{1,128}$/u
 
 /** An issuer URL as RFC 8414 §2 has it: no query and no fragment. */
 export function isOAuthIssuer(value: unknown): value is string {

@@ -46,6 +46,7 @@ PATCH /api/sites/{site_id} 200
 POST /api/sites/{site_id}/cut-off 200
 POST /api/sites/{site_id}/cut-off-issuer 200
 POST /api/sites/{site_id}/revoke-holder 200
+POST /api/sites/{site_id}/users/erase 200
 POST /api/sites/{site_id}/users/resolve 200
 POST /api/sites/{site_id}/issuers 201
 GET /api/sites/{site_id}/issuers 200
