@@ -79,8 +79,8 @@ onEachStore('the snapshot', (home) => {
     const site = await node.newSite()
     const { issuers, users, credentials, token } = await live(node, site)
     const own = viewOf(node, site.siteId)
-    const told = await node.call('GET', path(site.siteId), { key: site.key })
-    const view = await load(node, site.siteId, told.text)
+    const response = await node.call('GET', path(site.siteId), { key: site.key })
+    const view = await load(node, site.siteId, response.text)
     expect(view.head).toEqual(own.head)
     const answers = (one: SiteView) => ({
       settings: one.settings,
@@ -97,7 +97,7 @@ onEachStore('the snapshot', (home) => {
     })
     expect(answers(view)).toEqual(answers(own))
     expect(view.settings.bearerOffMs).toBeDefined()
-    expect(told.text).not.toContain('because')
+    expect(response.text).not.toContain('because')
   })
 
   it('agrees with this node and with a plain model about random cut-offs', async () => {
@@ -139,7 +139,7 @@ onEachStore('the snapshot', (home) => {
           if (kind === 'site') await store.cutOff({ ...order, kind: 'site.cut_off', body: { before } }, at)
         }
         await views.waitFor(await store.logPosition())
-        const told = await node.call('GET', path(siteId), { key: site.key })
+        const response = await node.call('GET', path(siteId), { key: site.key })
         const answers = (one: SiteView) => ({
           users: users.map((ppid) => times.map((ms) => one.userRevocation(ppid, ms) !== undefined)),
           holders: holders.map((thumbprint) => one.holderRevocation(thumbprint) !== undefined),
@@ -154,7 +154,7 @@ onEachStore('the snapshot', (home) => {
           issuers: issuers.map((_, which) => times.map((ms) => isSiteCut(ms) || isCut('issuer', which, ms))),
         }
         expect(answers(viewOf(node, siteId))).toEqual(model)
-        expect(answers(await load(node, siteId, told.text))).toEqual(model)
+        expect(answers(await load(node, siteId, response.text))).toEqual(model)
       }),
       { numRuns: 20 },
     )
@@ -164,8 +164,8 @@ onEachStore('the snapshot', (home) => {
     const node = await home().node()
     const site = await node.newSite()
     await live(node, site)
-    const told = await node.call('GET', path(site.siteId), { key: site.key })
-    const { as_of, ...head } = parseHead(told)
+    const response = await node.call('GET', path(site.siteId), { key: site.key })
+    const { as_of, ...head } = parseHead(response)
     const asOf = Date.parse(as_of)
     expect(head).toEqual({
       type: 'head',
@@ -355,8 +355,8 @@ onEachStore('the snapshot', (home) => {
       blind: blind.key,
       operator: operator.key,
     })) {
-      const told = await node.call('GET', path(site.siteId), key === undefined ? {} : { key })
-      codes[name] = told.json?.code ?? told.status
+      const response = await node.call('GET', path(site.siteId), key === undefined ? {} : { key })
+      codes[name] = response.json?.code ?? response.status
     }
     expect(codes).toEqual({
       none: 'api_key_missing',
@@ -372,18 +372,18 @@ onEachStore('the snapshot', (home) => {
     const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     await live(node, site)
-    const told = await node.call('GET', path(other.siteId), { key: other.key })
-    expect(typesOf(told)).toEqual(['head', 'site', 'end'])
+    const response = await node.call('GET', path(other.siteId), { key: other.key })
+    expect(typesOf(response)).toEqual(['head', 'site', 'end'])
   })
 
   it('is refused to a client with another version of the feed', async () => {
     const node = await home().node()
     const site = await node.newSite()
-    const told = await node.call('GET', path(site.siteId), {
+    const response = await node.call('GET', path(site.siteId), {
       key: site.key,
       headers: { 'feed-version': '2' },
     })
-    expect([told.status, told.json.code, told.json.errors[0].path]).toEqual([
+    expect([response.status, response.json.code, response.json.errors[0].path]).toEqual([
       422,
       'validation_failed',
       'feed-version',
@@ -453,8 +453,8 @@ onEachStore('the snapshot', (home) => {
     const views = node.service.deps.views as { readiness: () => object }
     const { readiness } = views
     views.readiness = () => ({ ready: false, why: 'test' })
-    const told = await node.call('GET', path(site.siteId), { key: site.key })
-    expect([told.status, told.json.code]).toEqual([503, 'revocation_view_stale'])
+    const response = await node.call('GET', path(site.siteId), { key: site.key })
+    expect([response.status, response.json.code]).toEqual([503, 'revocation_view_stale'])
     views.readiness = readiness
     expect((await node.call('GET', path(site.siteId), { key: site.key })).status).toBe(200)
   })

@@ -30,7 +30,7 @@ function runAt(store: Store, atMs: number, ready = true) {
 
 const base = async (store: Store) => (await store.checkpoint())?.basePosition
 
-/** Runs the job to its end. It must have ended before it is closed, which stops it between two steps. */
+/** Runs the job to its end. Closing it earlier would stop it between two steps. */
 async function runToEnd(store: Store, atMs: number, ready?: boolean) {
   let ended = 0
   const counted = Object.assign(Object.create(store) as Store, {

@@ -107,7 +107,7 @@ export class PageCache {
   }
 }
 
-/** Whether the compressed bytes contain exactly the text with this digest, and others can follow. */
+/** Whether the bytes contain exactly the text with this digest, and other parts can follow. */
 async function isText(page: DeflatedText, sha256: string): Promise<boolean> {
   const text = await inflatePart(page.deflated, page.bytes)
   return text !== undefined && crc32(text) === page.crc32 && hash('sha256', text) === sha256

@@ -9,8 +9,8 @@ const finishFlush = constants.Z_SYNC_FLUSH
 const PIECE_BYTES_MIN = 64
 
 /**
- * A text that nobody outside of this process knows, in one final block with the fixed codes. The
- * first bits of such a block are not zero, so it is read correctly only at the place of a block.
+ * A text that is known in this process only, in one final block with the fixed codes. The first
+ * bits of such a block are not zero, so it is read correctly only at the place of a block.
  */
 const PROBE = Buffer.from(randomUUID())
 const PROBE_BLOCK = deflateRawSync(PROBE, { strategy: constants.Z_FIXED })

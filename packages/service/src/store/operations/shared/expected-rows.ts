@@ -93,7 +93,7 @@ function* replayCheckpoint(
         for (const each of texts.reverse()) readPageLines(each, (line) => replayLine(expected, siteId, line))
         break
       }
-      texts.push(inflate(bytes(page, 'deflated')))
+      texts.push(inflate(bytes(page, 'deflated'), number(page, 'bytes')))
       end = number(page, 'from_seq') - 1
     }
   }
@@ -103,8 +103,10 @@ function* replayCheckpoint(
   }
 }
 
-function inflate(deflated: Uint8Array): string {
-  return inflateRawSync(deflated, { finishFlush: zlib.Z_SYNC_FLUSH }).toString()
+/** The text of a page can be empty, but zlib accepts no limit below 1. */
+function inflate(deflated: Uint8Array, bytesMax: number): string {
+  const maxOutputLength = Math.max(1, bytesMax)
+  return inflateRawSync(deflated, { finishFlush: zlib.Z_SYNC_FLUSH, maxOutputLength }).toString()
 }
 
 /** See `CheckpointState`. */
