@@ -84,7 +84,7 @@ describe('on PostgreSQL', () => {
     const before = store.epoch
     const { code, said } = await command('new-epoch')
     expect(code).toBe(0)
-    const [, epoch] = /new epoch (\w+), with 2 entries/.exec(said) ?? []
+    const [, epoch] = /new epoch (\w+), after 2 entries/.exec(said) ?? []
     expect(epoch).not.toBe(before)
     // The node finds out when it next reads, and is there soon after.
     while (store.epoch === before)
