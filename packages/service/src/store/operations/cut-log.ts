@@ -135,10 +135,11 @@ const BASE_POSITION = `(SELECT base_position FROM checkpoint WHERE one = 1)`
  * clock that was ahead.
  */
 const LAST_END = `$1 + ${limits.credential_lifetime_seconds_max * 1000}`
+// With a plain JOIN, SQLite reads all credentials that have not expired for each revocation.
 const OLD_CREDENTIAL = `at < $1 AND position <= ${BASE_POSITION} AND NOT EXISTS (
-  SELECT 1 FROM credential_links l JOIN credentials c ON c.site_id = l.site_id AND c.credential_id = l.credential_id
+  SELECT 1 FROM credential_links l CROSS JOIN credentials c
   WHERE l.site_id = credential_revocations.site_id AND l.link_id = credential_revocations.credential_id
-    AND c.valid_until >= ${LAST_END})`
+    AND c.site_id = l.site_id AND c.credential_id = l.credential_id AND c.valid_until >= ${LAST_END})`
 /** Reinstated, and everything that was signed before has expired. */
 const OLD_USER = `revoked = 0 AND cutoff < $1 AND revoked_at < $1 AND revoked_position <= ${BASE_POSITION} AND reinstated_position <= ${BASE_POSITION}`
 
@@ -154,9 +155,9 @@ export const credentialsBeyond = read(function* (
   const asked = padList(ids)
   if (asked.length === 0) return []
   const found = yield* rows(
-    `SELECT DISTINCT l.link_id FROM credential_links l
-       JOIN credentials c ON c.site_id = l.site_id AND c.credential_id = l.credential_id
-     WHERE l.site_id = $2 AND l.link_id IN (${asked.map((_, i) => `$${i + 3}`).join(', ')}) AND c.valid_until >= ${LAST_END}`,
+    `SELECT DISTINCT l.link_id FROM credential_links l CROSS JOIN credentials c
+     WHERE l.site_id = $2 AND l.link_id IN (${asked.map((_, i) => `$${i + 3}`).join(', ')})
+       AND c.site_id = l.site_id AND c.credential_id = l.credential_id AND c.valid_until >= ${LAST_END}`,
     beforeMs,
     siteId,
     ...asked,
