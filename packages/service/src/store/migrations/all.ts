@@ -17,6 +17,7 @@ import { checkpoints } from './0016-checkpoints.ts'
 import { credentialStatuses } from './0017-credential-statuses.ts'
 import { retention } from './0018-retention.ts'
 import { cutLog } from './0019-cut-log.ts'
+import { linksByLink } from './0020-links-by-link.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   credentialStatuses,
   retention,
   cutLog,
+  linksByLink,
 ]
