@@ -13,7 +13,7 @@ export interface Panel {
 
 const WIDTH = 480
 const PANEL_HEIGHT = 236
-const PLOT = { left: 66, right: 456, top: 66, bottom: 200 } as const
+const PLOT = { left: 84, right: 456, top: 66, bottom: 200 } as const
 /** Powers of ten of the horizontal axis. */
 const X = { min: 3, max: 7 } as const
 
