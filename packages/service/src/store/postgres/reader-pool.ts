@@ -5,6 +5,14 @@ import { isDisconnection, toStoreError } from './faults.ts'
 /** Longer than a statement may take: the server should be the first to give up. */
 const ANSWER_MS_MAX = 6000
 
+export interface ReaderPoolOptions {
+  readonly url: string
+  /** How many connections at most. */
+  readonly max: number
+  /** For tests. */
+  readonly answerMsMax?: number
+}
+
 /**
  * Connections that many single statements share in a pipeline. When the server closes one of them,
  * or does not answer for too long, all are replaced: a connection that was cut at the wrong moment
@@ -13,35 +21,46 @@ const ANSWER_MS_MAX = 6000
 export class ReaderPool {
   readonly #url: string
   readonly #max: number
+  readonly #answerMsMax: number
   #sql: Sql
   #answeredMs = 0
 
-  constructor({ url, max }: { readonly url: string; readonly max: number }) {
+  constructor({ url, max, answerMsMax = ANSWER_MS_MAX }: ReaderPoolOptions) {
     this.#url = url
     this.#max = max
+    this.#answerMsMax = answerMsMax
     this.#sql = connect({ url, max })
   }
 
-  /** Single statements only. Rejects with the errors of the port. */
+  /**
+   * Single statements only, each with a time limit: `work` may read a whole table, page by page.
+   * Rejects with the errors of the port.
+   */
   async read<T>(work: (query: Query) => Promise<T>): Promise<T> {
     const sql = this.#sql
+    const query = queryWith(sql)
+    try {
+      return await work((text, values) => this.#withTimeout(sql, query(text, values)))
+    } catch (fault) {
+      if (isDisconnection(fault)) this.#renew(sql)
+      throw toStoreError(fault)
+    }
+  }
+
+  async #withTimeout<T>(sql: Sql, asking: Promise<T>): Promise<T> {
     const sinceMs = performance.now()
     let timer: NodeJS.Timeout | undefined
     const tooLong = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         if (this.#answeredMs < sinceMs) this.#renew(sql)
         reject(new StoreUnavailable('the database took too long'))
-      }, ANSWER_MS_MAX)
+      }, this.#answerMsMax)
     })
-    const working = work(queryWith(sql))
-    working.catch(() => {}) // It may still fail after the time-out.
+    asking.catch(() => {}) // It may still fail after the time-out.
     try {
-      const answer = await Promise.race([working, tooLong])
+      const answer = await Promise.race([asking, tooLong])
       this.#answeredMs = performance.now()
       return answer
-    } catch (fault) {
-      if (isDisconnection(fault)) this.#renew(sql)
-      throw toStoreError(fault)
     } finally {
       clearTimeout(timer)
     }
