@@ -53,6 +53,7 @@ const ALL: readonly Permission[] = [
   'credentials:revoke',
   'credentials:reinstate',
   'feed:read',
+  'site:read',
   'site:admin',
 ]
 const ORIGIN = 'service.example'

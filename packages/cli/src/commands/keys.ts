@@ -7,7 +7,7 @@ import { facts } from '../terminal/output.ts'
 import { printSecret } from '../terminal/private-file.ts'
 
 const PERMISSIONS =
-  'tokens:introspect, tokens:revoke, credentials:issue, credentials:revoke, credentials:reinstate, feed:read, site:admin'
+  'tokens:introspect, tokens:revoke, credentials:issue, credentials:revoke, credentials:reinstate, feed:read, site:read, site:admin'
 
 export const keys: Group = {
   verbs: {

@@ -22,7 +22,7 @@ export const watch: Verb = {
     ['countersign watch --after k3v9x2q7.0 --count 10', 'print the first ten entries of the log'],
   ],
   about: [
-    'Follows the feed as an observer, which receipts do not count, and checks that every entry continues the one before it. Needs a key with feed:read; with site:admin it also prints how many verifiers follow the site and how far they lag. The lag of an entry is the time between its time in the log and its arrival, by both clocks. Stop it with Ctrl-C.',
+    'Follows the feed as an observer, which receipts do not count, and checks that every entry continues the one before it. Needs a key with feed:read; with site:read it also prints how many verifiers follow the site and how far they lag. The lag of an entry is the time between its time in the log and its arrival, by both clocks. Stop it with Ctrl-C.',
   ],
   async run(given, at) {
     const countMax = given.integer('count', { min: 1, max: 1_000_000_000 }) ?? Number.POSITIVE_INFINITY

@@ -6,20 +6,20 @@ const PAGE = 200
 const DELIVERIES_LOOKED_AT = 20
 
 /**
- * Checks that the key works and may administer this site. Otherwise the other checks of the site
+ * Checks that the key works and may read this site. Otherwise the other checks of the site
  * are left out.
  */
 export async function checkKey(client: Client, siteId: string): Promise<Finding> {
   try {
     await client.readSite({ site_id: siteId })
-    return ok('key', `The key may administer ${siteId}.`)
+    return ok('key', `The key may read the data of ${siteId}.`)
   } catch (fault) {
     const { code, message } = fault as Error & { code?: string }
     if (code === 'api_key_forbidden')
       return warning(
         'key',
-        'The key is valid, but may not administer the site.',
-        'Use a key with site:admin to check webhooks and verifiers too.',
+        'The key is valid, but may not read the data of the site.',
+        'Use a key with site:read to check webhooks and verifiers too.',
       )
     if (code === 'api_key_missing')
       return skipped('key', 'This check needs COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE.')

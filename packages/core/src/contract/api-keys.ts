@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { administration, siteParams } from './administration.ts'
+import { administration, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { label, madeId, time } from './fields.ts'
 import { idempotencyHeaders } from './headers.ts'
@@ -65,7 +65,7 @@ export const apiKeyEndpoints = {
     problems: ['store_unavailable'],
   }),
   list_keys: endpoint({
-    ...administration,
+    ...reading,
     method: 'GET',
     path: '/api/sites/{site_id}/keys',
     summary: 'List API keys',

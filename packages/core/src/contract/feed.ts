@@ -154,7 +154,7 @@ export const feedEndpoints = {
     summary: 'Get the receipt of an entry',
     tag: 'feed',
     auth: 'api_key',
-    permissions: ['feed:read', 'credentials:revoke'],
+    permissions: ['feed:read', 'credentials:revoke', 'site:read', 'site:admin'],
     rateLimit: 'caller',
     request: { params, query: propagationQuerySchema },
     answers: {

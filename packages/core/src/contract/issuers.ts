@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { administration, siteParams } from './administration.ts'
+import { administration, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { entryBodySchemas } from './events.ts'
 import {
@@ -131,7 +131,7 @@ export const issuerEndpoints = {
     problems: ['key_rejected', 'already_exists', 'store_unavailable'],
   }),
   list_issuers: endpoint({
-    ...administration,
+    ...reading,
     method: 'GET',
     path: '/api/sites/{site_id}/issuers',
     summary: 'List issuers',
@@ -140,7 +140,7 @@ export const issuerEndpoints = {
     problems: ['cursor_malformed', 'store_unavailable'],
   }),
   get_issuer: endpoint({
-    ...administration,
+    ...reading,
     method: 'GET',
     path: '/api/sites/{site_id}/issuers/{issuer}',
     summary: 'Show an issuer',

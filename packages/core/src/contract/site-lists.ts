@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { administration, siteParams } from './administration.ts'
+import { administration, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { credentialId, madeId, permissionId, ppid, scopeList, seq, time } from './fields.ts'
 import { idempotencyHeaders, verifierName } from './headers.ts'
@@ -109,7 +109,7 @@ export const tokenListQuerySchema = z.strictObject({ ...pageParameters, ppid: pp
 
 const params = z.strictObject(siteParams)
 const list = {
-  ...administration,
+  ...reading,
   method: 'GET',
   problems: ['cursor_malformed', 'store_unavailable'],
 } as const

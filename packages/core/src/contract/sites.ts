@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { administration, siteParams } from './administration.ts'
+import { administration, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { credentialTtlSecondsMax, reason, siteHost, siteId, siteName, time } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
@@ -120,7 +120,7 @@ export const siteEndpoints = {
     problems: ['redirect_not_allowed', 'already_exists', 'store_unavailable'],
   }),
   list_sites: endpoint({
-    ...administration,
+    ...reading,
     method: 'GET',
     path: '/api/sites',
     summary: 'List sites',
@@ -130,7 +130,7 @@ export const siteEndpoints = {
     problems: ['cursor_malformed', 'store_unavailable'],
   }),
   read_site: endpoint({
-    ...administration,
+    ...reading,
     method: 'GET',
     path: '/api/sites/{site_id}',
     summary: 'Get a site',

@@ -138,7 +138,7 @@ export const userEndpoints = {
       'The ids under which the log revokes this user, with their state. A user_ref has two: one of credentials, one of OAuth tokens. Changes nothing. The response is the same for users who do not exist.',
     tag: 'administration',
     auth: 'api_key',
-    permissions: ['credentials:revoke', 'credentials:reinstate', 'site:admin'],
+    permissions: ['credentials:revoke', 'credentials:reinstate', 'site:read', 'site:admin'],
     rateLimit: 'caller',
     request: { params: z.strictObject(siteParams), body: resolveUserRequestSchema },
     answers: { 200: { description: 'The ids.', body: resolvedUserSchema } },

@@ -9,6 +9,7 @@ export const permissions = [
   'credentials:revoke',
   'credentials:reinstate',
   'feed:read',
+  'site:read',
   'site:admin',
 ] as const
 export type Permission = (typeof permissions)[number]

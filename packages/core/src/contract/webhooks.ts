@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { administration, siteParams } from './administration.ts'
+import { administration, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { entryKinds } from './events.ts'
 import { epoch, madeId, seq, time } from './fields.ts'
@@ -114,7 +114,7 @@ export const webhookEndpoints = {
     problems: ['webhook_url_forbidden', 'store_unavailable'],
   }),
   list_webhooks: endpoint({
-    ...administration,
+    ...reading,
     method: 'GET',
     path: '/api/sites/{site_id}/webhooks',
     summary: 'List webhooks',
@@ -144,7 +144,7 @@ export const webhookEndpoints = {
     problems: ['store_unavailable'],
   }),
   list_deliveries: endpoint({
-    ...administration,
+    ...reading,
     method: 'GET',
     path: '/api/sites/{site_id}/webhooks/{webhook_id}/deliveries',
     summary: 'List deliveries of a webhook',

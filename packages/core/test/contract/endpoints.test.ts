@@ -121,10 +121,28 @@ describe('endpoints', () => {
       )
       expect(needed.length > 0, id).toBe(byKey)
     }
-    expect(endpoints.propagation_receipt.permissions).toEqual(['feed:read', 'credentials:revoke'])
+    expect(endpoints.propagation_receipt.permissions).toEqual([
+      'feed:read',
+      'credentials:revoke',
+      'site:read',
+      'site:admin',
+    ])
     expect(endpointList.filter(({ auth }) => auth === 'operator_key').map(({ id }) => id)).toEqual([
       'create_site',
     ])
+  })
+
+  test('let site:read see every list of the administration, and change nothing', () => {
+    const readable = endpointList.filter(({ permissions: of = [] }) => of.includes('site:read'))
+    for (const { id, method, permissions: of = [] } of readable) {
+      expect(method === 'GET' || id === 'resolve_user', id).toBe(true)
+      expect(of, id).toContain('site:admin')
+    }
+    const ids = readable.map(({ id }) => id)
+    for (const { id, method, tag, auth } of endpointList)
+      if (method === 'GET' && tag === 'administration' && auth === 'api_key') expect(ids, id).toContain(id)
+    expect(ids).not.toContain('feed')
+    expect(ids).not.toContain('snapshot')
   })
 
   test('take an Idempotency-Key where something is changed through an API key, and where a token is made', () => {

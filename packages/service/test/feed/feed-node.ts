@@ -75,6 +75,7 @@ const EVERYTHING: readonly Permission[] = [
   'credentials:revoke',
   'credentials:reinstate',
   'feed:read',
+  'site:read',
   'site:admin',
 ]
 export const context = () => ({ actor: 'operator', atMs: Date.now(), requestId: undefined })
