@@ -37,6 +37,8 @@ export interface Verb {
 
 /** A command with subcommands, such as `sites`. */
 export interface Group {
+  /** The subcommand that runs when the command line names none. */
+  readonly standard?: string
   readonly verbs: Readonly<Record<string, Verb & { readonly summary: string }>>
 }
 

@@ -108,7 +108,7 @@ function prepare(command: Command): Command {
 function addVerbs(
   program: Command,
   name: string,
-  { verbs }: Group,
+  { verbs, standard }: Group,
   summary: string,
   take: (verb: Verb, made: Command) => void,
 ): void {
@@ -118,7 +118,7 @@ function addVerbs(
     .addHelpText('before', examplesText(examples))
     .helpCommand(false)
   for (const [verbName, verb] of Object.entries(verbs)) {
-    const made = prepare(program.command(verbName))
+    const made = prepare(program.command(verbName, { isDefault: verbName === standard }))
     addVerb(made, verb, verb.summary, take)
     made.summary(verb.summary)
   }

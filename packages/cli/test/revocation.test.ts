@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expectAnswer, type Home, openHome } from './home.ts'
@@ -30,6 +31,30 @@ const loadAudit = async (action: string, target: string) => {
     (row: { action: string; target: string }) => row.action === action && row.target === target,
   )
 }
+
+describe('tokens revoke', () => {
+  test('revokes a token by its id, after a yes, and ends with 3 when there is nothing to revoke', async () => {
+    const { credential, ppid } = await issued('token holder')
+    writeFileSync(home.file('holder.json'), JSON.stringify(credential))
+    const { out: token } = await home.run(['exchange', '--credential', 'holder.json'])
+    const [listed] = (await home.run(['tokens', 'list', '--ppid', ppid, '--json'])).json().items
+    const { token_id } = listed
+    const sha256 = createHash('sha256').update(token.trim()).digest('hex')
+    const byHash = await home.run(['tokens', '--sha256', sha256, '--json'])
+    expect(byHash.json().items).toMatchObject([{ token_id }])
+
+    const revoke = (...more: string[]) => home.run(['tokens', 'revoke', token_id, ...more])
+    expect((await revoke()).code).toBe(2)
+    expect((await revoke('--dry-run')).out).toContain(`Would revoke the token ${token_id}`)
+    const done = await revoke('--yes', '--reason', 'leaked', '--json')
+    expect(done.code).toBe(0)
+    expectAnswer('revoke_token_by_id', done.json())
+    expect(await loadAudit('token.revoke', token_id)).toMatchObject([{ reason: 'leaked' }])
+    const again = await revoke('--yes', '--wait', '1')
+    expect(again).toMatchObject({ code: 3, out: expect.stringContaining('Nothing to revoke') })
+    expect((await home.run(['tokens', 'revoke', '--yes'])).code).toBe(2)
+  })
+})
 
 describe('revoke-user', () => {
   test('is not done without a yes, when there is no terminal to ask', async () => {

@@ -84,6 +84,19 @@ export function printRevocation(
   ])
 }
 
+/** Prints the revocation of a token by its id; 3 if there was nothing to revoke. */
+export async function printTokenRevocation(
+  revoker: Revoker,
+  at: Terminal,
+  done: Awaited<ReturnType<Client['revokeTokenById']>>,
+): Promise<ExitCode> {
+  const { token_id, epoch, seq } = done
+  if (epoch !== null && seq !== null)
+    return printWithReceipt(revoker, at, { ...done, epoch, seq }, [['revoked', token_id]])
+  at.result(done, () => 'Nothing to revoke: the token is unknown, expired or already revoked.')
+  return 3
+}
+
 /** Prints a cut-off. See `printWithReceipt`. */
 export function printCutOff(revoker: Revoker, at: Terminal, what: string, done: CutOff): Promise<ExitCode> {
   const { kind, already_revoked, before, entries = [] } = done

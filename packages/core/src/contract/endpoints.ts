@@ -11,6 +11,7 @@ import { signInEndpoints } from './sign-in.ts'
 import { signalEndpoints } from './signals.ts'
 import { siteListEndpoints } from './site-lists.ts'
 import { siteEndpoints } from './sites.ts'
+import { tokenRevocationEndpoints } from './token-revocation.ts'
 import { tokenEndpoints } from './tokens.ts'
 import { userEndpoints } from './users.ts'
 import { webhookEndpoints } from './webhooks.ts'
@@ -24,6 +25,7 @@ export const endpoints = Object.freeze({
   ...tokenEndpoints,
   ...revocationEndpoints,
   ...cutOffEndpoints,
+  ...tokenRevocationEndpoints,
   ...userEndpoints,
   ...issuingEndpoints,
   ...signInEndpoints,

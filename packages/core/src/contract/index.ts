@@ -35,6 +35,7 @@ export * from './signals.ts'
 export * from './site-lists.ts'
 export * from './sites.ts'
 export { isLine } from './text.ts'
+export * from './token-revocation.ts'
 export * from './tokens.ts'
 export * from './urls.ts'
 export {

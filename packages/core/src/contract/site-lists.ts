@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { administration, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
-import { credentialId, madeId, permissionId, ppid, scopeList, seq, time } from './fields.ts'
+import { credentialId, madeId, permissionId, ppid, scopeList, seq, sha256Hex, time } from './fields.ts'
 import { idempotencyHeaders, verifierName } from './headers.ts'
 import { page, pageParameters } from './paging.ts'
 import { credentialStatuses, revocationTypes, tokenStatuses } from './vocabulary.ts'
@@ -105,7 +105,13 @@ export const credentialListQuerySchema = z.strictObject({
   ppid: ppid.optional(),
   status: z.enum(knownStatuses).optional(),
 })
-export const tokenListQuerySchema = z.strictObject({ ...pageParameters, ppid: ppid.optional() })
+export const tokenListQuerySchema = z.strictObject({
+  ...pageParameters,
+  ppid: ppid.optional(),
+  token_sha256: sha256Hex
+    .optional()
+    .meta({ description: 'SHA-256 of a token in hex: finds a token without sending it.' }),
+})
 
 const params = z.strictObject(siteParams)
 const list = {

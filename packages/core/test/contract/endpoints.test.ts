@@ -64,6 +64,7 @@ GET /api/sites/{site_id}/webhooks/{webhook_id}/deliveries 200
 POST /api/sites/{site_id}/deliveries/{delivery_id}/replay 202
 GET /api/sites/{site_id}/credentials 200
 GET /api/sites/{site_id}/tokens 200
+POST /api/sites/{site_id}/tokens/{token_id}/revoke 200
 GET /api/sites/{site_id}/audit 200
 GET /api/sites/{site_id}/verifiers 200
 DELETE /api/sites/{site_id}/verifiers/{instance_id} 204

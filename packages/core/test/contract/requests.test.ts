@@ -126,6 +126,7 @@ const spoiled: Spoiled[] = [
   ['resolve_user', 'user_ref', ['', 'x'.repeat(257), ...not.line, ...not.string]],
   ['erase_user', 'user_ref', ['', 'x'.repeat(257), ...not.line, ...not.string]],
   ['erase_user', 'dry_run', ['true', 1, null]],
+  ['revoke_token_by_id', 'reason', bad.reason],
   ['revoke_holder', 'holder_key', bad.holder_key, 'key_rejected'],
   ['revoke_holder', 'holder_key', not.string],
   ['revoke_holder', 'reason', bad.reason],

@@ -51,6 +51,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     nonce: NONCE,
   },
   revoke_token: { token: 'x', token_type_hint: 'access_token', reason: 'lost laptop' },
+  revoke_token_by_id: { reason: 'lost laptop' },
   revoke_user: { ppid: PPID, site_id: SITE, reason: 'left the company' },
   revoke_credential: { credential_id: CREDENTIAL_ID, site_id: SITE, reason: 'rotated' },
   reinstate_user: { ppid: PPID, site_id: SITE, reason: 'came back' },
@@ -148,7 +149,7 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
   feed: { after: `${EPOCH}.0` },
   propagation_receipt: { seq: '42' },
   list_credentials: { limit: '200', cursor: 'abc', ppid: PPID, status: 'revoked' },
-  list_tokens: { limit: '1', cursor: 'abc', ppid: PPID },
+  list_tokens: { limit: '1', cursor: 'abc', ppid: PPID, token_sha256: 'a'.repeat(64) },
 }
 
 const site = {
@@ -348,6 +349,10 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   revoke_token: [
     { success: true, revoked: true },
     { success: true, revoked: false },
+  ],
+  revoke_token_by_id: [
+    { success: true, token_id: 'tok_1', revoked: true, epoch: EPOCH, seq: 42, propagation },
+    { success: true, token_id: 'tok_1', revoked: false, epoch: null, seq: null },
   ],
   revoke_user: [
     { ...revocation, propagation },

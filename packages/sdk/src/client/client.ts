@@ -109,6 +109,7 @@ export const calls = {
   exchangeProof: row('POST', '/api/auth/exchange-proof', { repeat: 'secret', key: false }),
   introspect: row('POST', '/api/auth/introspect', { repeat: 'safe' }),
   revokeToken: row('POST', '/api/auth/revoke', { wait: true }),
+  revokeTokenById: row('POST', '/api/sites/{site_id}/tokens/{token_id}/revoke', { wait: true }),
   revokeUser: row('POST', '/api/wallet/revoke-user', { wait: true }),
   revokeCredential: row('POST', '/api/wallet/revoke', { wait: true }),
   reinstateUser: row('POST', '/api/wallet/reinstate-user'),

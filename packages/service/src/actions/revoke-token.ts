@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import type { Logged, SiteEntryPosition } from '../store/logged.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
-import type { TokenRevocation } from '../store/operations/tokens.ts'
+import type { TokenRevocation, TokenRow } from '../store/operations/tokens.ts'
 import { confirmRevocation } from './confirm-revocation.ts'
 import { revokeCredential } from './revoke-credential.ts'
 
@@ -38,16 +38,31 @@ export async function revokeToken(
     if (tokenId !== undefined) return revokeJwt(deps, siteId, tokenId, reason, context)
   }
   const order = { sha256: secretSha256(token), siteId, reason }
-  const first = await deps.store.revokeToken(order, context)
+  return confirmToken(deps, (isUnconfirmed) => deps.store.revokeToken(order, context, isUnconfirmed))
+}
+
+/** The same for a token of a site by its id. */
+export function revokeTokenById(
+  deps: Pick<Deps, 'store' | 'views'>,
+  order: { readonly siteId: SiteId; readonly jti: string; readonly reason: string | undefined },
+  context: AuditContext,
+): Promise<SiteEntryPosition | undefined> {
+  return confirmToken(deps, (isUnconfirmed) => deps.store.revokeTokenById(order, context, isUnconfirmed))
+}
+
+async function confirmToken(
+  deps: Pick<Deps, 'store' | 'views'>,
+  revokeInStore: (isUnconfirmed: boolean) => Promise<Logged<TokenRevocation> | undefined>,
+): Promise<SiteEntryPosition | undefined> {
+  const first = await revokeInStore(false)
   if (first === undefined) return undefined
+  const { siteId, sha256 } = first.token
   const { entry } = await confirmRevocation<Logged<TokenRevocation>>(deps, {
     revokeInStore: async (unconfirmed) =>
-      unconfirmed === undefined
-        ? first
-        : ((await deps.store.revokeToken(order, context, true)) ?? unconfirmed),
-    findUnconfirmed: (view, answer) => (isRevokedIn(view, answer) ? undefined : answer),
-    siteId: first.token.siteId,
-    row: { table: 'tokens', key: order.sha256 },
+      unconfirmed === undefined ? first : ((await revokeInStore(true)) ?? unconfirmed),
+    findUnconfirmed: (view, { token }) => (isTokenRevokedIn(view, token) ? undefined : first),
+    siteId,
+    row: { table: 'tokens', key: sha256 },
   })
   return entry
 }
@@ -93,8 +108,7 @@ async function revokeJwt(
  * Whether the token, its user or a credential of its chain is revoked, which is final for this
  * token. Trust in an issuer may come back, so it is not considered.
  */
-function isRevokedIn(view: SiteView, { token }: TokenRevocation): boolean {
-  const { sha256, ppid, chain } = token
+export function isTokenRevokedIn(view: SiteView, { sha256, ppid, chain }: TokenRow): boolean {
   return (
     view.tokenRevocation(sha256) !== undefined ||
     chain.some(({ credentialId }) => view.credentialRevocation(credentialId) !== undefined) ||

@@ -41,6 +41,7 @@ const REVOCATIONS: ReadonlySet<EndpointId> = new Set([
   'revoke_user',
   'revoke_credential',
   'revoke_token',
+  'revoke_token_by_id',
   'sign_out_user',
   'revoke_holder',
   'cut_off_issuer',

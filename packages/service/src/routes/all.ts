@@ -19,6 +19,7 @@ import { propagationReceipt } from './api/sites/propagation.ts'
 import { receiveEvent, receiveLogout, receiveTokenRevocation } from './api/sites/signals.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
 import { snapshot } from './api/sites/snapshot.ts'
+import { revokeTokenById } from './api/sites/tokens/revoke.ts'
 import { listTokens } from './api/sites/tokens.ts'
 import { eraseUser } from './api/sites/users/erase.ts'
 import { resolveUser } from './api/sites/users/resolve.ts'
@@ -59,6 +60,7 @@ export const routes: Routes = {
   exchange_proof: exchangeProof,
   introspect,
   revoke_token: revokeToken,
+  revoke_token_by_id: revokeTokenById,
   forward_auth: forwardAuth,
   revoke_user: revokeUserRoute,
   revoke_credential: revokeCredentialRoute,

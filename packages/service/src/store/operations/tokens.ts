@@ -21,6 +21,12 @@ export interface TokenRow extends NewToken {
   readonly revokedAtMs: number | undefined
 }
 
+/** Which tokens of a site: those of a user, or the one with this hash. */
+export interface TokenFilter {
+  readonly ppid?: Ppid | undefined
+  readonly sha256?: string | undefined
+}
+
 export interface TokenRevocation {
   readonly alreadyRevoked: boolean
   readonly token: TokenRow
@@ -83,17 +89,19 @@ export const token = read(function* (sha256: string): Transaction<TokenRow | und
 /** By `jti`, the last first: ids sort by time, so the newest comes first. */
 export const tokens = read(function* (
   siteId: SiteId,
-  { ppid }: { readonly ppid?: Ppid | undefined },
+  { ppid, sha256 }: TokenFilter,
   page: Page,
 ): Transaction<readonly TokenRow[]> {
   const loadPage = (after: string, limit: number) =>
     rows(
       `SELECT * FROM tokens WHERE site_id = $1 AND ${ppid === undefined ? 'CAST($2 AS TEXT) IS NULL' : 'ppid = $2'}
+         AND ${sha256 === undefined ? 'CAST($5 AS TEXT) IS NULL' : 'sha256 = $5'}
          AND ${after === '' ? 'CAST($3 AS TEXT) IS NOT NULL' : 'jti < $3'} ORDER BY jti DESC LIMIT $4`,
       siteId,
       ppid ?? null,
       after,
       limit,
+      sha256 ?? null,
     )
   return (yield* intactPage('tokens', page, loadPage, (found) => text(found, 'jti'))).map(toToken)
 })
@@ -160,4 +168,24 @@ export function* revokeToken(
     entry: { siteId: token.siteId, epoch, seq, atMs: context.atMs },
     position,
   }
+}
+
+/** The same for a token of a site by its id, which lists show. */
+export function* revokeTokenById(
+  { siteId, jti, reason }: { siteId: SiteId; jti: string; reason: string | undefined },
+  context: AuditContext,
+  isUnconfirmed = false,
+): Transaction<Logged<TokenRevocation> | undefined> {
+  const named = yield* row('SELECT sha256 FROM tokens WHERE site_id = $1 AND jti = $2', siteId, jti)
+  if (named !== undefined)
+    return yield* revokeToken({ sha256: text(named, 'sha256'), siteId, reason }, context, isUnconfirmed)
+  yield* recordAudit({
+    siteId,
+    action: 'token.revoke',
+    target: jti,
+    outcome: AUDIT_REJECTED,
+    reason,
+    context,
+  })
+  return undefined
 }

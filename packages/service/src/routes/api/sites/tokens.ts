@@ -9,12 +9,12 @@ import { requireSiteInPath } from '../../shared/site-access.ts'
 
 export const listTokens: Route<'list_tokens'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
-  const { ppid } = request.query
+  const { ppid, token_sha256: sha256 } = request.query
   const nowMs = deps.clock.nowMs()
   const page = await loadPage(
     deps.keys,
     { ...request.query, list: `tokens ${siteId}` },
-    (wanted) => deps.store.tokens(siteId, { ppid }, wanted),
+    (wanted) => deps.store.tokens(siteId, { ppid, sha256 }, wanted),
     ({ jti }) => jti,
     async (row) => toTokenBody(row, await tokenStatus(deps, row, nowMs)),
   )
