@@ -44,7 +44,7 @@ function darkStyle(): string {
   const lines = Object.entries(LINES).map(
     ([look, { dark }]) => `.${look}{stroke:${dark}}.${look}-fill{fill:${dark}}`,
   )
-  return `@media (prefers-color-scheme:dark){svg{fill:${DARK.ink}}.ground{fill:${DARK.ground}}.quiet{fill:${DARK.quiet}}.grid{stroke:${DARK.grid}}${lines.join('')}}`
+  return `@media (prefers-color-scheme:dark){svg{fill:${DARK.ink}}.ground{fill:${DARK.ground}}.halo{stroke:${DARK.ground}}.quiet{fill:${DARK.quiet}}.grid{stroke:${DARK.grid}}${lines.join('')}}`
 }
 
 interface Scale {
@@ -115,8 +115,8 @@ function drawSeries({ look, points }: Series, scale: Scale): string {
   const labels =
     look === 'main'
       ? at.map(
-          ({ x, y, text }) =>
-            `<text class="main-fill" x="${Math.min(x, PLOT.right - 8)}" y="${round(y - 8)}" text-anchor="middle" font-size="14" fill="${light}">${text}</text>`,
+          ({ x, y, text }, i) =>
+            `<text class="main-fill halo" x="${i === 0 ? x - 6 : Math.min(x, PLOT.right - 8)}" y="${round(y - 8)}" text-anchor="${i === 0 ? 'start' : 'middle'}" font-size="14" fill="${light}" stroke="${LIGHT.ground}" stroke-width="4" paint-order="stroke" stroke-linejoin="round">${text}</text>`,
         )
       : []
   return [path, ...marks, ...labels].join('\n')
