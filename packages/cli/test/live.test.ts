@@ -7,7 +7,7 @@ import { verifyWebhook } from '@countersign/sdk'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { start } from './countersign.ts'
-import { type Home, nowhere, openHome } from './home.ts'
+import { expectAnswer, type Home, nowhere, openHome } from './home.ts'
 
 let home: Home
 beforeAll(async () => {
@@ -29,6 +29,37 @@ const lines = (text: string) =>
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
+
+describe('log', () => {
+  test('lists entries newest first, by kind, and after a position', async () => {
+    const ppid = await revokeSomebody()
+    const { code, out } = await home.run(['log', '--limit', '1'])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^SEQ +AT +KIND +ABOUT$/m)
+    expect(out).toMatch(new RegExp(`^\\d+ +20\\S+Z +user\\.revoked +${ppid}$`, 'm'))
+    const trusted = (await home.run(['log', '--kind', 'issuer.trusted', '--json'])).json()
+    expect(trusted.items.at(-1)).toMatchObject({ kind: 'issuer.trusted', seq: 2 })
+    const { epoch } = trusted.items[0]
+    const first = (await home.run(['log', '--after', `${epoch}.0`, '--limit', '2', '--json'])).json()
+    expect(first.items.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2])
+    expect((await home.run(['log', '--before', `${epoch}.2`])).out).toMatch(/^1 +\S+ +site\.changed/m)
+  })
+  test('prints the signed head', async () => {
+    const head = (await home.run(['log', '--head', '--json'])).json()
+    expectAnswer('read_head', head)
+    expect((await home.run(['log', '--head'])).out).toMatch(/^signature +\S{86}$/m)
+  })
+  test.each([
+    [['--after', '12'], 2, 'epoch.seq'],
+    [['--head', '--kind', 'user.revoked'], 2, '--head takes no'],
+    [['--kind', 'user.made'], 1, 'kind'],
+    [['--after', 'aaaaaaaa.1'], 1, 'another epoch'],
+  ])('rejects %j', async (argv, exit, words) => {
+    const { code, err } = await home.run(['log', ...argv])
+    expect(code).toBe(exit)
+    expect(err).toContain(words)
+  })
+})
 
 describe('watch', () => {
   test('prints every entry as it comes, for people', async () => {

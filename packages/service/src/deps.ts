@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
 import type { KeySetFetcher } from './did-web/fetch-key-set.ts'
 import type { FeedServer } from './feed/feed-server.ts'
+import type { SignedHeads } from './feed/signed-heads.ts'
 import type { Snapshots } from './feed/snapshot/snapshots.ts'
 import type { VerifierClocks } from './feed/verifier-clocks.ts'
 import type { VerifierRegistry } from './feed/verifier-registry.ts'
@@ -43,6 +44,7 @@ export interface Deps {
     hint(siteId: SiteId, issuer: string): void
   }
   readonly snapshots: Snapshots
+  readonly signedHeads: SignedHeads
   /** Code that deletes a key calls `feeds.dropKey`. */
   readonly feeds: FeedServer
   readonly verifiers: VerifierRegistry

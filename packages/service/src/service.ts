@@ -16,6 +16,7 @@ import { createRefreshHints } from './did-web/refresh-hints.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
 import { FeedServer } from './feed/feed-server.ts'
 import { createHeadAges } from './feed/head-ages.ts'
+import { createSignedHeads } from './feed/signed-heads.ts'
 import { createSnapshots } from './feed/snapshot/snapshots.ts'
 import { createVerifierClocks } from './feed/verifier-clocks.ts'
 import { VerifierRegistry } from './feed/verifier-registry.ts'
@@ -161,6 +162,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       keySets: createKeySetFetcher(documents),
       refreshHints: { hint: (siteId, issuer) => hints.hint(siteId, issuer) },
       snapshots: createSnapshots({ store, views, clock, keys, ages, verifiers, meters }),
+      signedHeads: createSignedHeads({ store, views, clock, keys, ages, verifiers }),
       feeds: keep(new FeedServer({ store, views, clock, keys, ages, verifiers, log })),
       verifiers,
       verifierClocks,

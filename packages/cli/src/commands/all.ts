@@ -142,6 +142,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
   [
     'Watch and try',
     [
+      command('log', 'list the entries of the log of a site', () => import('./log.ts')),
       command('watch', 'follow the log of a site as it grows', () => import('./watch.ts')),
       command('listen', 'receive the webhooks of a site on this machine', () => import('./listen.ts')),
       command('bench', 'load a running service and measure its latencies', () => import('./bench.ts')),

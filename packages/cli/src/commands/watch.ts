@@ -1,5 +1,6 @@
 import type { Client } from '@countersign/sdk'
 import { CommandError, type Given, UsageError, type Verb } from '../command.ts'
+import { entryTarget } from '../feed/entry-target.ts'
 import type { LogCursor } from '../feed/follow-feed.ts'
 import { connect, requireSite, type Target } from '../service/connection.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
@@ -92,23 +93,8 @@ interface Shown {
 const REMOVES = /revoked|distrusted|retired|compromised/
 
 function entryText({ kind, seq, at: time, body }: Shown, lagMs: number, at: Terminal): string {
-  const { ppid, credential_id, token_sha256, issuer, key_id } = body as Readonly<
-    Record<string, string | undefined>
-  >
-  const target =
-    ppid ??
-    credential_id ??
-    token_sha256 ??
-    (issuer && [issuer, key_id].filter(Boolean).join(' ')) ??
-    settingsText(body)
   const painted = at.paint(REMOVES.test(kind) ? 'red' : 'green', kind.padEnd(18))
-  return `${time}  ${String(seq).padStart(5)}  ${painted}  ${visible(target)}  ${at.paint('dim', `+${lagMs} ms`)}`
-}
-
-function settingsText(body: object): string {
-  return Object.entries(body)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ')
+  return `${time}  ${String(seq).padStart(5)}  ${painted}  ${visible(entryTarget(body))}  ${at.paint('dim', `+${lagMs} ms`)}`
 }
 
 /**

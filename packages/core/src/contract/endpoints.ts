@@ -10,6 +10,7 @@ import { revocationEndpoints } from './revocation.ts'
 import { signInEndpoints } from './sign-in.ts'
 import { signalEndpoints } from './signals.ts'
 import { siteListEndpoints } from './site-lists.ts'
+import { siteLogEndpoints } from './site-log.ts'
 import { siteEndpoints } from './sites.ts'
 import { tokenRevocationEndpoints } from './token-revocation.ts'
 import { tokenEndpoints } from './tokens.ts'
@@ -30,6 +31,7 @@ export const endpoints = Object.freeze({
   ...issuingEndpoints,
   ...signInEndpoints,
   ...feedEndpoints,
+  ...siteLogEndpoints,
   ...signalEndpoints,
   ...siteEndpoints,
   ...issuerEndpoints,

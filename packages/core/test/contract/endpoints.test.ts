@@ -36,6 +36,8 @@ GET /api/sites/{site_id}/snapshot 200,304
 GET /api/sites/{site_id}/feed 200
 POST /api/sites/{site_id}/feed/ack 204
 GET /api/sites/{site_id}/propagation 200
+GET /api/sites/{site_id}/log 200
+GET /api/sites/{site_id}/head 200
 POST /api/sites/{site_id}/signals/logout 200
 POST /api/sites/{site_id}/signals/token-revocation 204
 POST /api/sites/{site_id}/signals/events 202

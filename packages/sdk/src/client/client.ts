@@ -125,6 +125,8 @@ export const calls = {
   startSignIn: row('POST', '/auth/sdk-request', { repeat: 'safe', key: false }),
   signInResult: row('POST', '/auth/sdk-result', { repeat: 'once', key: false }),
   propagationReceipt: row('GET', '/api/sites/{site_id}/propagation'),
+  listLogEntries: row('GET', '/api/sites/{site_id}/log'),
+  readHead: row('GET', '/api/sites/{site_id}/head'),
   createSite: row('POST', '/api/sites'),
   listSites: row('GET', '/api/sites'),
   readSite: row('GET', '/api/sites/{site_id}'),

@@ -1,4 +1,4 @@
-import { formatTime, type LogHead, type SiteId, signHeartbeat } from '@countersign/core'
+import { formatTime, type Heartbeat, type LogHead, type SiteId, signHeartbeat } from '@countersign/core'
 import type { ServiceKeys } from '../keys/service-keys.ts'
 import type { LiveViews } from '../log/live-views.ts'
 import type { Clock } from '../time/clock.ts'
@@ -16,9 +16,11 @@ export interface HeadSignerParts {
   readonly silentMs: number
 }
 
-interface SignedHead {
+export interface SignedHead {
   readonly head: LogHead
   readonly asOfMs: number
+  readonly heartbeat: Heartbeat
+  /** The heartbeat as an event of the feed. */
   readonly text: string
 }
 
@@ -38,6 +40,11 @@ export class HeadSigner {
 
   /** See `FeedSource.confirmHead`. */
   async confirm(head: LogHead, isNew: boolean): Promise<string | undefined> {
+    return (await this.sign(head, isNew))?.text
+  }
+
+  /** Undefined when this node must not sign the head: see `FeedSource.confirmHead`. */
+  async sign(head: LogHead, isNew: boolean): Promise<SignedHead | undefined> {
     const { views, clock, keys, ages, mayConfirmHeads, silentMs } = this.#parts
     const known = views.view(this.#siteId)?.head
     const { ageMs, asOfMs } = views.age()
@@ -46,19 +53,18 @@ export class HeadSigner {
     if (!isOurs || !(ageMs <= silentMs) || !views.readiness().ready) return undefined
     if (!mayConfirmHeads()) return undefined
     const last = this.#last
-    if (!isNew && last !== undefined && last.head.seq === seq && asOfMs - last.asOfMs < REUSED_MS)
-      return last.text
+    if (!isNew && last !== undefined && last.head.seq === seq && asOfMs - last.asOfMs < REUSED_MS) return last
     const max_age_seconds = ages.seconds(this.#siteId)
     if (typeof max_age_seconds !== 'number') {
       await max_age_seconds
       // The view may have changed meanwhile, and the value belongs to the current view.
-      return this.confirm(head, isNew)
+      return this.sign(head, isNew)
     }
     const { kid, key } = keys.feedKey(clock.nowMs())
     const as_of = formatTime(asOfMs)
     const fields = { site_id: this.#siteId, epoch, seq, hash, as_of, max_age_seconds, kid }
-    const text = heartbeatText(await signHeartbeat(fields, key))
-    this.#last = { head, asOfMs, text }
-    return text
+    const heartbeat = await signHeartbeat(fields, key)
+    this.#last = { head, asOfMs, heartbeat, text: heartbeatText(heartbeat) }
+    return this.#last
   }
 }

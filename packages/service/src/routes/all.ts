@@ -15,6 +15,7 @@ import { acknowledge } from './api/sites/feed/ack.ts'
 import { feed } from './api/sites/feed.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, getIssuer, listIssuers } from './api/sites/issuers.ts'
 import { createKey, deleteKey, listKeys } from './api/sites/keys.ts'
+import { listLogEntries, readHead } from './api/sites/log.ts'
 import { propagationReceipt } from './api/sites/propagation.ts'
 import { receiveEvent, receiveLogout, receiveTokenRevocation } from './api/sites/signals.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
@@ -88,6 +89,8 @@ export const routes: Routes = {
   feed,
   acknowledge,
   propagation_receipt: propagationReceipt,
+  list_log_entries: listLogEntries,
+  read_head: readHead,
   list_verifiers: listVerifiers,
   dismiss_verifier: dismissVerifier,
   receive_logout: receiveLogout,

@@ -11,6 +11,7 @@ import { auditRows } from '../../src/store/operations/audit.ts'
 import { type CredentialRow, credentials, type ListedStatus } from '../../src/store/operations/credentials.ts'
 import { deliveries } from '../../src/store/operations/deliveries.ts'
 import { issuers } from '../../src/store/operations/issuers.ts'
+import { siteLogPage } from '../../src/store/operations/log-pages.ts'
 import { sites } from '../../src/store/operations/sites.ts'
 import { tokens } from '../../src/store/operations/tokens.ts'
 import { webhooks } from '../../src/store/operations/webhooks.ts'
@@ -231,6 +232,11 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             tokens(siteId, { ppid: user }, page),
             credentials(siteId, {}, page),
             credentials(siteId, { ppid: user }, page),
+            ...(['newest', 'oldest'] as const).flatMap((order) =>
+              [undefined, 'issuer.trusted' as const].map((kind) =>
+                siteLogPage(store.epoch, siteId, { afterSeq: 0, beforeSeq: 99, kind, order, limit: LIMIT }),
+              ),
+            ),
           ]
         }
         for (const after of [undefined, '1 x'])

@@ -18,6 +18,7 @@ import { credentialStatuses } from './0017-credential-statuses.ts'
 import { retention } from './0018-retention.ts'
 import { cutLog } from './0019-cut-log.ts'
 import { linksByLink } from './0020-links-by-link.ts'
+import { logPages } from './0021-log-pages.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   retention,
   cutLog,
   linksByLink,
+  logPages,
 ]

@@ -19,6 +19,7 @@ import * as jobTurns from './job-turns.ts'
 import * as keySources from './key-sources.ts'
 import * as leases from './leases.ts'
 import * as log from './log.ts'
+import * as logPages from './log-pages.ts'
 import * as logTimes from './log-times.ts'
 import * as offers from './offers.ts'
 import * as purgeExpired from './purge-expired.ts'
@@ -59,6 +60,7 @@ const portOperations = {
   ...keySources,
   ...leases,
   ...log,
+  ...logPages,
   ...logTimes,
   ...offers,
   ...purgeExpired,
