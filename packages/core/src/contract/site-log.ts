@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { administration, siteParams } from './administration.ts'
+import { reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { entryKinds, heartbeatSchema, type LogEntry, logEntrySchema } from './events.ts'
 import { epoch, feedCursor, seq, sha256Hex } from './fields.ts'
@@ -38,9 +38,9 @@ export const headQuerySchema = z.strictObject({
 
 /** What the feed sends, for readers that look at the log and do not follow it. */
 const logReading = {
-  ...administration,
+  ...reading,
   method: 'GET',
-  permissions: ['feed:read', 'site:admin'],
+  permissions: ['feed:read', ...reading.permissions],
 } as const
 
 export const siteLogEndpoints = {

@@ -455,12 +455,17 @@ describe('query parameters', () => {
         'list_tokens',
         'list_audit',
         'list_verifiers',
+        'list_log_entries',
       ] as const
     ).flatMap((id): Spoiled[] => [
       [id, 'limit', pageBad],
       [id, 'cursor', cursorBad, 'cursor_malformed'],
     ]),
     ['feed', 'after', positionBad, 'cursor_malformed'],
+    ['list_log_entries', 'after', positionBad, 'cursor_malformed'],
+    ['list_log_entries', 'before', positionBad, 'cursor_malformed'],
+    ['list_log_entries', 'kind', ['', 'user', 'heartbeat', 'User.revoked']],
+    ['read_head', 'observe', ['', '0', 'true']],
     ['forward_auth', 'min_seq', positionBad, 'cursor_malformed'],
     ['forward_auth', 'scope', [['*'], ['a b'], Array.from({ length: 33 }, (_, i) => `s${i}`)]],
     ['revocation_status', 'min_seq', positionBad, 'cursor_malformed'],

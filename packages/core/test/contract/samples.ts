@@ -148,6 +148,14 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
   sign_in_callback: { state: RANDOM, payload: 'opaque' },
   feed: { after: `${EPOCH}.0` },
   propagation_receipt: { seq: '42' },
+  list_log_entries: {
+    after: `${EPOCH}.1`,
+    before: `${EPOCH}.9`,
+    kind: 'user.revoked',
+    limit: '9',
+    cursor: 'abc',
+  },
+  read_head: { observe: '1' },
   list_credentials: { limit: '200', cursor: 'abc', ppid: PPID, status: 'revoked' },
   list_tokens: { limit: '1', cursor: 'abc', ppid: PPID, token_sha256: 'a'.repeat(64) },
 }
@@ -458,6 +466,23 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   snapshot: [{ type: 'head', ...head, base: { seq: 0, hash: '0'.repeat(64) } }],
   feed: [{ ...head, kid: 'feed-1', signature: 'A'.repeat(86) }],
   propagation_receipt: [{ epoch: EPOCH, seq: 42, ...propagation }],
+  list_log_entries: [
+    {
+      epoch: EPOCH,
+      base: { seq: 0, hash: '0'.repeat(64) },
+      ...paged({
+        epoch: EPOCH,
+        seq: 42,
+        site_id: SITE,
+        kind: 'user.revoked',
+        body: { ppid: PPID, revoked_at: AT },
+        at: AT,
+        prev_hash: '0'.repeat(64),
+        hash: 'a'.repeat(64),
+      }),
+    },
+  ],
+  read_head: [{ ...head, kid: 'feed-1', signature: 'A'.repeat(86) }],
   create_site: [site],
   list_sites: [paged(site), { items: [], next_cursor: 'abc' }],
   read_site: [{ ...site, name: null, credential_ttl_seconds_max: null }],
