@@ -3,8 +3,8 @@ import { entriesText, operatorCommand } from './operator-command.ts'
 export const cutLog = operatorCommand('cut-log', {
   options: [['--dry-run', 'count what would be removed; change nothing']],
   examples: [
-    ['countersign cut-log --dry-run', 'count the entries that are older than log_kept_days'],
-    ['countersign cut-log', 'remove them now'],
+    ['countersign cut-log --dry-run', 'count what is older than log_kept_days'],
+    ['countersign cut-log', 'remove it now'],
   ],
   about: [
     'Removes log entries that are older than `log_kept_days` (396 by default, which is also the minimum), after checking their hashes. A checkpoint keeps what they still mean: revoked users, stolen holder keys, issuers, compromised keys and cut-offs stay permanently. Revocations of credentials, tokens and sessions go when nothing that they revoked can still be valid. No verdict changes.',
@@ -24,10 +24,11 @@ export const cutLog = operatorCommand('cut-log', {
       revocations,
       rows,
     }
+    const what = `${entriesText(entries)}, ${entriesText(formerEntries)} of former epochs, ${revocations} revocations from the checkpoint and ${rows} rows`
     at.item(facts, () =>
       dryRun
-        ? `Would remove ${entriesText(entries)} and ${rows} rows of revocations. The log would begin after position ${basePosition}.`
-        : `Removed ${entriesText(entries)}, ${entriesText(formerEntries)} of former epochs, ${revocations} revocations from the checkpoint and ${rows} rows. The log begins after position ${basePosition}.`,
+        ? `Would remove ${what}. The log would begin after position ${basePosition}.`
+        : `Removed ${what}. The log begins after position ${basePosition}.`,
     )
     return 0
   },

@@ -4,7 +4,7 @@ import type { CheckpointSite } from '../store/checkpoint.ts'
 import { digestSite, digestSites } from '../store/checkpoint-digests.ts'
 import { loadCheckpoint } from '../store/checkpoints/load-checkpoint.ts'
 import { failedAudit } from '../store/log-corrupted.ts'
-import { type LogWalk, walkFromBase, walkFromStart, walkPage } from '../store/log-walk.ts'
+import { type LogWalk, walkFromBase, walkPage } from '../store/log-walk.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
 import type { LoggedEntry } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
@@ -15,8 +15,6 @@ export interface CutOrder {
   /** Entries and revocations before this time are removed, if they can no longer matter. */
   readonly beforeMs: number
   readonly context: AuditContext
-  /** Only count. */
-  readonly dryRun?: boolean
   /** Ends the work early. The next run goes on where this one ended. */
   readonly signal?: AbortSignal
   /** For tests. */
@@ -39,10 +37,9 @@ export type CutStore = Pick<
   | 'removeCutEntries'
   | 'removeFormerEntries'
   | 'removeOldRevocations'
-  | 'countOldRevocations'
 >
 
-/** What a cut has removed, or would remove. */
+/** What a cut has removed. */
 export interface CutResult {
   /** The base of the log after the cut. */
   readonly basePosition: number
@@ -71,8 +68,7 @@ const PAGE = 200
  * not the one that the service wrote.
  */
 export async function cutLog(order: CutOrder): Promise<CutResult> {
-  const { store, beforeMs, dryRun = false, batchRows = BATCH_ROWS, context } = order
-  if (dryRun) return countCut(order)
+  const { store, beforeMs, batchRows = BATCH_ROWS, context } = order
   const removeCut = () => removeAll(order, () => store.removeCutEntries(batchRows), batchRows)
   // What an earlier run has left.
   let entries = await removeCut()
@@ -110,7 +106,10 @@ async function removeAll(order: CutOrder, remove: () => Promise<number>, full: n
   return removed
 }
 
-/** `done`: the base is where it should be. `taken`: the checkpoint was replaced meanwhile. */
+/**
+ * `done`: the base is where it should be. `taken`: the checkpoint was replaced meanwhile, or another
+ * cut has moved the base.
+ */
 async function moveOneStep(order: CutOrder): Promise<'moved' | 'done' | 'taken'> {
   const { store, context, stepEntriesMax = STEP_ENTRIES_MAX } = order
   const whole = await loadCheckpoint(store)
@@ -118,6 +117,7 @@ async function moveOneStep(order: CutOrder): Promise<'moved' | 'done' | 'taken'>
   const { checkpoint, sites } = whole
   const until = Math.min(checkpoint.position, checkpoint.basePosition + stepEntriesMax)
   const walk = await walkOld(order, walkFromBase(whole), until)
+  if (walk === undefined) return 'taken'
   if (walk.position === checkpoint.basePosition) return 'done'
   const changed = new Map<SiteId, CheckpointSite>()
   for (const [siteId, { seq, hash }] of walk.heads) {
@@ -137,12 +137,17 @@ async function moveOneStep(order: CutOrder): Promise<'moved' | 'done' | 'taken'>
   return (await store.moveBase(checkpoint, next, [...changed.values()], context)) ? 'moved' : 'taken'
 }
 
-/** Checks entries up to `until`, and stops before the first one that must stay. */
-async function walkOld(order: CutOrder, from: LogWalk, until: number): Promise<LogWalk> {
+/**
+ * Checks entries up to `until`, and stops before the first one that must stay. Undefined when
+ * another cut has moved the base over entries that this one has not read.
+ */
+async function walkOld(order: CutOrder, from: LogWalk, until: number): Promise<LogWalk | undefined> {
   const { store } = order
   let walk = from
   while (walk.position < until && !isStopped(order)) {
-    const { entries, end } = await store.entriesAfter(walk.position, Math.min(PAGE, until - walk.position))
+    const count = Math.min(PAGE, until - walk.position)
+    const { entries, end, basePosition } = await store.entriesAfter(walk.position, count)
+    if (basePosition > walk.position) return undefined
     const old = takeOld(entries, Math.min(until, end.position - 1), order.beforeMs)
     const walked = await walkPage(walk, old)
     if ('ok' in walked) throw failedAudit(walked)
@@ -159,21 +164,4 @@ function takeOld(entries: readonly LoggedEntry[], until: number, beforeMs: numbe
     position <= until && (parseTime(entry.at) ?? Infinity) < beforeMs
   const end = entries.findIndex((each) => !isOld(each))
   return end === -1 ? entries : entries.slice(0, end)
-}
-
-/** Counts from the beginning if there is no checkpoint yet. */
-async function countCut(order: CutOrder): Promise<CutResult> {
-  const { store, beforeMs } = order
-  const whole = await loadCheckpoint(store)
-  const isUsable = whole !== undefined && whole.checkpoint.epoch === store.epoch
-  const from = isUsable ? walkFromBase(whole) : walkFromStart(store.epoch)
-  const before = from.position
-  const walk = await walkOld(order, from, isUsable ? whole.checkpoint.position : Infinity)
-  return {
-    basePosition: walk.position,
-    entries: walk.position - before,
-    formerEntries: 0,
-    revocations: 0,
-    rows: await store.countOldRevocations(beforeMs),
-  }
 }

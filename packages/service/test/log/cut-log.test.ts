@@ -1,11 +1,13 @@
 import type { SiteId } from '@countersign/core'
 import { expect, it } from 'vitest'
+import { loadCountingStore } from '../../src/log/counting-store.ts'
 import { type CutOrder, cutLog } from '../../src/log/cut-log.ts'
 import type { AppliedLog } from '../../src/store/checkpoints/applied-log.ts'
 import { readToEnd, writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
 import { restoreLog } from '../../src/store/checkpoints/restore-log.ts'
+import { beginNewEpoch } from '../../src/store/maintenance.ts'
 import type { Store } from '../../src/store/store.ts'
-import { context, DAY, ppid } from '../store/fixtures.ts'
+import { context, DAY, MASTER_KEY, ppid } from '../store/fixtures.ts'
 import { forEachStoreWriter, type StoreWriter, withStore } from '../store/store-writer.ts'
 import { countVerdicts, createPicks, judgeAll } from './verdicts.ts'
 import { beginYears, changeAt, createClaims, type SiteYears } from './years.ts'
@@ -17,14 +19,22 @@ const KEPT_MS = 396 * DAY
 const TIMES = [END, END + 10 * DAY, END + 200 * DAY, END + 400 * DAY]
 
 async function fillYears(store: Store, seed: number, changes = 300): Promise<readonly SiteYears[]> {
-  const pick = createPicks(seed)
   const sites = [await beginYears(store, START), await beginYears(store, START)]
-  const times = Array.from({ length: changes }, () => START + pick() * (END - START)).sort((a, b) => a - b)
+  await changeSites(store, sites, { pick: createPicks(seed), changes, fromMs: START, toMs: END })
+  return sites
+}
+
+/** Random changes in order of time, with a checkpoint after each 50. */
+async function changeSites(
+  store: Store,
+  sites: readonly SiteYears[],
+  { pick, changes, fromMs, toMs }: { pick: () => number; changes: number; fromMs: number; toMs: number },
+): Promise<void> {
+  const times = Array.from({ length: changes }, () => fromMs + pick() * (toMs - fromMs)).sort((a, b) => a - b)
   for (const [i, atMs] of times.entries()) {
     await changeAt(store, sites[Math.floor(pick() * 2)] as SiteYears, pick, Math.floor(atMs))
     if (i % 50 === 49) await writeCheckpointAtEnd(store, Math.floor(atMs))
   }
-  return sites
 }
 
 async function readLog(store: Store): Promise<AppliedLog> {
@@ -38,6 +48,23 @@ const toOrder = (store: Store): CutOrder => ({ store, beforeMs: END - KEPT_MS, c
 async function cut(store: Store, order: Partial<CutOrder> = {}) {
   await writeCheckpointAtEnd(store, END)
   return cutLog({ ...toOrder(store), ...order })
+}
+
+/** What `cut` would remove. */
+async function countCut(store: Store) {
+  const counting = await loadCountingStore(store)
+  await writeCheckpointAtEnd(counting, END)
+  return cutLog({ ...toOrder(store), store: counting })
+}
+
+/** Everything that a cut can change. */
+async function dump({ sql }: StoreWriter): Promise<unknown> {
+  const tables = ['checkpoint', 'checkpoint_sites', 'users', 'credential_revocations', 'audit']
+  const numbers = ['entries', 'log_pages'].map((table) => `${table} ORDER BY 1, 2`)
+  return Promise.all([
+    ...tables.map((table) => sql(`SELECT * FROM ${table} ORDER BY 1, 2`)),
+    ...numbers.map((table) => sql(`SELECT * FROM ${table}`)),
+  ])
 }
 
 const count = async ({ sql }: StoreWriter, from: string) =>
@@ -94,17 +121,56 @@ forEachStoreWriter('a cut of the log', (newWriter) => {
       const { siteId } = await beginYears(store, START)
       for (const atMs of [START, START + DAY, END - DAY, END])
         await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context(atMs))
-      const counted = await cutLog({ ...toOrder(store), dryRun: true })
+      const counted = await countCut(store)
       expect(counted).toMatchObject({ basePosition: 4, entries: 4, rows: 0 })
       expect(await store.checkpoint()).toBeUndefined()
       await writeCheckpointAtEnd(store, END)
-      expect(await cutLog({ ...toOrder(store), dryRun: true })).toEqual(counted)
+      expect(await countCut(store)).toEqual(counted)
       expect(await count(writer, 'entries')).toBe(6)
-      expect(await cutLog(toOrder(store))).toMatchObject({ basePosition: 4, entries: 4 })
+      expect(await cutLog(toOrder(store))).toEqual(counted)
       expect(await count(writer, 'entries')).toBe(2)
       expect(await writer.sql(`SELECT action, detail FROM audit WHERE action = 'log.cut'`)).toEqual([
         { action: 'log.cut', detail: expect.stringContaining('"from":0,"to":4') },
       ])
+    })
+  })
+
+  it('counts exactly what it then removes: entries, former epochs, revocations and rows', async () => {
+    const writer = await newWriter()
+    const pick = createPicks(8)
+    const middleMs = START + 365 * DAY
+    const sites = await withStore(writer, async (store) => {
+      const begun = [await beginYears(store, START), await beginYears(store, START)]
+      await changeSites(store, begun, { pick, changes: 120, fromMs: START, toMs: middleMs })
+      return begun
+    })
+    await beginNewEpoch(writer.place, MASTER_KEY, middleMs)
+    await withStore(writer, async (store) => {
+      // The last checkpoint is 30 entries before the end.
+      await changeSites(store, sites, { pick, changes: 230, fromMs: middleMs, toMs: END })
+      const before = await dump(writer)
+      const counted = await countCut(store)
+      expect(await dump(writer)).toEqual(before)
+      for (const each of ['entries', 'formerEntries', 'revocations', 'rows'] as const)
+        expect(counted[each], each).toBeGreaterThan(10)
+      expect(await cut(store)).toEqual(counted)
+      const rest = { entries: 0, formerEntries: 0, revocations: 0, rows: 0 }
+      expect(await countCut(store)).toEqual({ ...rest, basePosition: counted.basePosition })
+    })
+  })
+
+  it('counts what a run that has ended early has left', async () => {
+    const writer = await newWriter()
+    await withStore(writer, async (store) => {
+      await fillYears(store, 6, 160)
+      await writeCheckpointAtEnd(store, END)
+      const { entries } = await countCut(store)
+      // The base has moved, and no entry is removed.
+      await expect(cut(failAfter(store, 1))).rejects.toThrow('power')
+      expect((await store.checkpoint())?.basePosition).toBe(entries)
+      const counted = await countCut(store)
+      expect(counted).toMatchObject({ basePosition: entries, entries })
+      expect(await cut(store)).toEqual(counted)
     })
   })
 

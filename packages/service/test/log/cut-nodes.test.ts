@@ -118,4 +118,26 @@ forEachStoreWriter('those who follow a log that is cut', (newWriter) => {
       expect(views.readiness()).toEqual({ ready: true })
     })
   })
+
+  it('a cut goes on when another one moves the base over entries that it was about to read', async () => {
+    const writer = await newWriter()
+    const siteId = await newSiteWithPast(writer, 20)
+    await withStore(writer, async (store) => {
+      for (let i = 0; i < 20; i++) await revoke(store, siteId, OLD + DAY)
+      await revoke(store, siteId, NEW)
+      await writeCheckpointAtEnd(store, NEW)
+      const other = writer.place.kind === 'postgres' ? await openPlace(writer.place) : store
+      let removed = 0
+      const slow: Store = Object.assign(Object.create(store), {
+        async entriesAfter(...asked: Parameters<Store['entriesAfter']>) {
+          const order = { store: other, beforeMs: OLD + 1, context: context(NEW) }
+          if (removed === 0) removed = (await cutLog(order)).entries
+          return store.entriesAfter(...asked)
+        },
+      })
+      expect(await cut(slow)).toMatchObject({ basePosition: 40, entries: 20 })
+      expect(removed).toBe(20)
+      if (other !== store) await other.close()
+    })
+  })
 })

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { cutLogNow } from '../../src/operations/cut-log.ts'
-import { context, DAY, MASTER_KEY, MASTER_KEY_HEX, newSite, ppid } from '../store/fixtures.ts'
+import { writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
+import { context, credentialId, DAY, MASTER_KEY, MASTER_KEY_HEX, newSite, ppid } from '../store/fixtures.ts'
 import { forEachStoreWriter, type StoreWriter, withStore } from '../store/store-writer.ts'
 import { run } from './terminal.ts'
 
@@ -29,17 +30,29 @@ forEachStoreWriter('a cut by an operator', (newWriter) => {
     await withStore(writer, async (store) => {
       const site = newSite()
       await store.createSite(site, context(OLD))
-      for (const atMs of [OLD, Date.now()])
-        await store.revokeUser({ siteId: site.siteId, ppid: ppid(), reason: undefined }, context(atMs))
+      const { siteId } = site
+      const credential = { siteId, credentialId: credentialId(), reason: undefined }
+      await store.revokeCredential(credential, context(OLD))
+      const revokeUser = (atMs: number) =>
+        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context(atMs))
+      await revokeUser(OLD)
+      await revokeUser(OLD)
+      await writeCheckpointAtEnd(store, OLD)
+      await revokeUser(Date.now())
       await store.confirmTime(Date.now(), 0)
     })
     const entries = async () => (await writer.sql('SELECT position FROM entries')).length
     const [dry, wet] = [['--dry-run', '--json'], ['--json']]
-    expect(await cutLogBy(writer, dry)).toMatchObject({ changed: false, base_position: 2, entries: 2 })
-    expect(await entries()).toBe(3)
-    expect(await cutLogBy(writer, wet)).toMatchObject({ changed: true, base_position: 2, entries: 2 })
+    const counted = { base_position: 4, entries: 4, former_entries: 0, revocations: 1, rows: 1 }
+    expect(await cutLogBy(writer, dry)).toEqual({ changed: false, ...counted })
+    const { said } = await runCut(writer, ['--dry-run'])
+    expect(said).toContain(
+      'Would remove 4 entries, 0 entries of former epochs, 1 revocations from the checkpoint and 1 rows.',
+    )
+    expect(await entries()).toBe(5)
+    expect(await cutLogBy(writer, wet)).toEqual({ changed: true, ...counted })
     expect(await entries()).toBe(1)
-    expect(await cutLogBy(writer, wet)).toMatchObject({ changed: true, base_position: 2, entries: 0 })
+    expect(await cutLogBy(writer, wet)).toMatchObject({ changed: true, base_position: 4, entries: 0 })
   })
 
   it('is refused while the embedded store is in use, and with a shorter time than the least', async () => {

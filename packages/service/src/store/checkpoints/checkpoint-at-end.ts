@@ -5,7 +5,8 @@ import { newEntries } from './log-part.ts'
 import { type CheckpointStore, restoreLog } from './restore-log.ts'
 import { type CheckpointWriterStore, writeCheckpoint } from './write-checkpoint.ts'
 
-type OfflineStore = CheckpointStore & CheckpointWriterStore & Pick<Store, 'entriesAfter'>
+/** What `writeCheckpointAtEnd` needs. */
+export type OfflineStore = CheckpointStore & CheckpointWriterStore & Pick<Store, 'entriesAfter'>
 
 const PAGE = 2000
 /** Another node may write a checkpoint at the same time. */

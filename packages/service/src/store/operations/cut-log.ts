@@ -72,6 +72,17 @@ export function* removeCutEntries(limit: number): Transaction<number> {
   return yield* removeEntries(current.epoch, current.basePosition, limit)
 }
 
+/** How many entries of an epoch are after `after`, up to the position `to`. */
+export const countEntries = read(function* (epoch: string, after: number, to: number): Transaction<number> {
+  const found = yield* row(
+    'SELECT COUNT(*) AS count FROM entries WHERE epoch = $1 AND position > $2 AND position <= $3',
+    epoch,
+    after,
+    to,
+  )
+  return found === undefined ? 0 : number(found, 'count')
+})
+
 /** How long the entries of a former epoch are kept: deliveries to webhooks may refer to them. */
 const FORMER_EPOCHS_KEPT_MS = 30 * 86_400_000
 
@@ -81,17 +92,33 @@ const FORMER_EPOCHS_KEPT_MS = 30 * 86_400_000
  */
 export function* removeFormerEntries(nowMs: number, limit: number): Transaction<number> {
   yield* lock('checkpoint')
-  const log = yield* row('SELECT * FROM log WHERE one = 1')
-  if (log === undefined) return 0
-  yield* requireIntact('log', log)
   let removed = 0
-  for (const epoch of yield* formerEpochs()) {
+  for (const epoch of yield* epochsToRemove(nowMs)) {
     if (removed >= limit) break
-    const endedAtMs = yield* findEnd(epoch, text(log, 'epoch'))
-    if (endedAtMs !== undefined && endedAtMs <= nowMs - FORMER_EPOCHS_KEPT_MS)
-      removed += yield* removeEntries(epoch, Number.MAX_SAFE_INTEGER, limit - removed)
+    removed += yield* removeEntries(epoch, Number.MAX_SAFE_INTEGER, limit - removed)
   }
   return removed
+}
+
+/** How many entries `removeFormerEntries` would remove in all its batches. */
+export const countFormerEntries = read(function* (nowMs: number): Transaction<number> {
+  let count = 0
+  for (const epoch of yield* epochsToRemove(nowMs))
+    count += yield* countEntries(epoch, 0, Number.MAX_SAFE_INTEGER)
+  return count
+})
+
+/** The former epochs that have entries and ended long enough ago. */
+function* epochsToRemove(nowMs: number): Transaction<readonly string[]> {
+  const log = yield* row('SELECT * FROM log WHERE one = 1')
+  if (log === undefined) return []
+  yield* requireIntact('log', log)
+  const found: string[] = []
+  for (const epoch of yield* formerEpochs()) {
+    const endedAtMs = yield* findEnd(epoch, text(log, 'epoch'))
+    if (endedAtMs !== undefined && endedAtMs <= nowMs - FORMER_EPOCHS_KEPT_MS) found.push(epoch)
+  }
+  return found
 }
 
 /** When the epoch that followed this one began; if that is not known, when the current one did. */
@@ -120,15 +147,6 @@ function* removeEntries(epoch: string, position: number, limit: number): Transac
   return count
 }
 
-/** How many rows are derived from revocations that can no longer matter. */
-export const countOldRevocations = read(function* (beforeMs: number): Transaction<number> {
-  const found = yield* row(
-    `SELECT (SELECT COUNT(*) FROM credential_revocations WHERE ${OLD_CREDENTIAL}) + (SELECT COUNT(*) FROM users WHERE ${OLD_USER}) AS count`,
-    beforeMs,
-  )
-  return found === undefined ? 0 : number(found, 'count')
-})
-
 const BASE_POSITION = `(SELECT base_position FROM checkpoint WHERE one = 1)`
 /**
  * A credential that was revoked before `$1` has expired after this time, unless it was signed by a
@@ -136,12 +154,29 @@ const BASE_POSITION = `(SELECT base_position FROM checkpoint WHERE one = 1)`
  */
 const LAST_END = `$1 + ${limits.credential_lifetime_seconds_max * 1000}`
 // With a plain JOIN, SQLite reads all credentials that have not expired for each revocation.
-const OLD_CREDENTIAL = `at < $1 AND position <= ${BASE_POSITION} AND NOT EXISTS (
+const toOldCredential = (basePosition: string) => `at < $1 AND position <= ${basePosition} AND NOT EXISTS (
   SELECT 1 FROM credential_links l CROSS JOIN credentials c
   WHERE l.site_id = credential_revocations.site_id AND l.link_id = credential_revocations.credential_id
     AND c.site_id = l.site_id AND c.credential_id = l.credential_id AND c.valid_until >= ${LAST_END})`
 /** Reinstated, and everything that was signed before has expired. */
-const OLD_USER = `revoked = 0 AND cutoff < $1 AND revoked_at < $1 AND revoked_position <= ${BASE_POSITION} AND reinstated_position <= ${BASE_POSITION}`
+const toOldUser = (basePosition: string) =>
+  `revoked = 0 AND cutoff < $1 AND revoked_at < $1 AND revoked_position <= ${basePosition} AND reinstated_position <= ${basePosition}`
+
+/**
+ * How many rows `removeOldRevocations` would remove in all its batches, if the base of the log were
+ * at this position.
+ */
+export const countOldRevocations = read(function* (
+  beforeMs: number,
+  basePosition: number,
+): Transaction<number> {
+  const found = yield* row(
+    `SELECT (SELECT COUNT(*) FROM credential_revocations WHERE ${toOldCredential('$2')}) + (SELECT COUNT(*) FROM users WHERE ${toOldUser('$2')}) AS count`,
+    beforeMs,
+    basePosition,
+  )
+  return found === undefined ? 0 : number(found, 'count')
+})
 
 /**
  * Those of these credentials that may still be valid when a revocation before `beforeMs` is
@@ -173,8 +208,8 @@ export function* removeOldRevocations(beforeMs: number, limit: number): Transact
   yield* checkpoint()
   let removed = 0
   for (const [table, key, isOld] of [
-    ['credential_revocations', 'credential_id', OLD_CREDENTIAL],
-    ['users', 'ppid', OLD_USER],
+    ['credential_revocations', 'credential_id', toOldCredential(BASE_POSITION)],
+    ['users', 'ppid', toOldUser(BASE_POSITION)],
   ] as const) {
     const gone = yield* rows(
       // The condition is repeated for a row that another transaction changes at this moment.

@@ -32,7 +32,7 @@ export const derivedFault = readLog(function* (
   return (
     (yield* findUsersFault(log, beforeMs)) ??
     (yield* findCredentialsFault(log, beforeMs)) ??
-    (yield* findTokensFault(expected, position)) ??
+    (yield* findTokensFault(log, beforeMs)) ??
     (yield* findIssuersFault(expected, position)) ??
     (yield* findSitesFault(expected, position))
   )
@@ -41,6 +41,9 @@ export const derivedFault = readLog(function* (
 function* findUsersFault(log: ReplayedLog, beforeMs: number): Transaction<DerivedFault | undefined> {
   const { users } = log.expected
   const left = new Set(users.keys())
+  // A cut removes old cut-offs from pages and rows, but not from both at the same time.
+  const toKept = (cutoffMs: number | undefined) =>
+    cutoffMs !== undefined && cutoffMs < beforeMs && log.basePosition > 0 ? undefined : cutoffMs
   for (let [site, ppid] = ['', '']; ; ) {
     const page = yield* rows(
       'SELECT * FROM users WHERE (site_id, ppid) > ($1, $2) ORDER BY site_id, ppid LIMIT $3',
@@ -60,7 +63,9 @@ function* findUsersFault(log: ReplayedLog, beforeMs: number): Transaction<Derive
       const isRight =
         state === undefined
           ? found.revoked === 0 && isRemovable(log, at, optionalNumber(found, 'cutoff'), beforeMs)
-          : found.revoked === state.revoked && found.cutoff === state.cutoff && isAt(log, at, state.position)
+          : found.revoked === state.revoked &&
+            toKept(optionalNumber(found, 'cutoff')) === toKept(state.cutoff ?? undefined) &&
+            isAt(log, at, state.position)
       if (!isRight && !(yield* isNewer(at, log.position)))
         return { table: 'users', key, fault: 'row_differs' }
     }
@@ -116,25 +121,29 @@ function* findCredentialsFault(log: ReplayedLog, beforeMs: number): Transaction<
 }
 
 /**
- * Only tokens that have not expired: others are removed. A token is revoked by itself, or with its
- * user or a credential.
+ * Only tokens that are still there: expired ones are removed. A token is revoked by itself, or with
+ * its user or a credential.
  */
 function* findTokensFault(
-  { tokens, users, credentials }: ExpectedRows,
-  position: number,
+  { expected: { tokens, users, credentials }, position, basePosition }: ReplayedLog,
+  beforeMs: number,
 ): Transaction<DerivedFault | undefined> {
   for (let after = ''; ; ) {
     const page = yield* rows('SELECT * FROM tokens WHERE sha256 > $1 ORDER BY sha256 LIMIT $2', after, PAGE)
     for (const found of page) {
       after = text(found, 'sha256')
       const site = text(found, 'site_id')
+      const revokedAtMs = optionalNumber(found, 'revoked_at')
+      // A cut may come before the removal, in a store that was out of use.
+      const isOld = revokedAtMs !== undefined && revokedAtMs < beforeMs && basePosition > 0
       const canBeRevoked = () =>
+        isOld ||
         tokens.has(after) ||
         users.has(`${site} ${text(found, 'ppid')}`) ||
         json<NewToken['chain']>(found, 'chain').some(({ credentialId }) =>
           credentials.has(`${site} ${credentialId}`),
         )
-      const isRight = found.revoked_at === null ? !tokens.has(after) : canBeRevoked()
+      const isRight = revokedAtMs === undefined ? !tokens.has(after) : canBeRevoked()
       if (!isRight && !(yield* hasGrown(position)))
         return { table: 'tokens', key: after, fault: 'row_differs' }
     }

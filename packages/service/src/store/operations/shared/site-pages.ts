@@ -40,9 +40,9 @@ export function* findPagesOfSites(
  * are not among them. Of two pages with the same end, the later one is used. Empty if the pages do
  * not reach from 1 to `seq`.
  */
-export function toChain(stored: readonly SitePageInfo[], seq: number): readonly SitePageInfo[] {
+export function toChain<Page extends SitePageInfo>(stored: readonly Page[], seq: number): readonly Page[] {
   const byEnd = new Map(stored.map((info) => [info.toSeq, info]))
-  const pages: SitePageInfo[] = []
+  const pages: Page[] = []
   for (let end = seq; end > 0; ) {
     const page = byEnd.get(end)
     // A page that begins after its end would not get closer to the beginning.

@@ -1,0 +1,73 @@
+import Database from 'better-sqlite3'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  countOldRevocations,
+  credentialsBeyond,
+  removeOldRevocations,
+} from '../../src/store/operations/cut-log.ts'
+import type { SqlValue, Transaction } from '../../src/store/transaction.ts'
+import { credentialId, NOW, siteId } from './fixtures.ts'
+import { newFile, type StoreWriter, withStore } from './store-writer.ts'
+
+interface Statement {
+  readonly sql: string
+  readonly values: readonly SqlValue[]
+}
+
+/** The statements of an operation in an empty store that look links of credentials up. */
+function findStatements(operation: Transaction<unknown>): readonly Statement[] {
+  const found: Statement[] = []
+  for (let step = operation.next(); !step.done; step = operation.next([]))
+    if ('sql' in step.value && step.value.sql.includes('credential_links')) found.push(step.value)
+  return found
+}
+
+const OPERATIONS = [
+  ['countOldRevocations', () => countOldRevocations(NOW, 9)],
+  ['removeOldRevocations', () => removeOldRevocations(NOW, 100)],
+  ['credentialsBeyond', () => credentialsBeyond(siteId(), [credentialId(), credentialId()], NOW)],
+] as const
+
+/** SQLite plans without knowing how many rows there are, so an empty store is enough. */
+describe('a cut on SQLite', () => {
+  let file: string
+  beforeEach(async () => {
+    file = newFile()
+    const writer: StoreWriter = { place: { kind: 'sqlite', file }, sql: async () => [] }
+    await withStore(writer, async () => {})
+  })
+
+  /** How each statement reads links and credentials. */
+  function findSteps(operation: Transaction<unknown>): readonly string[] {
+    const db = new Database(file)
+    try {
+      return findStatements(operation).flatMap(({ sql, values }) => {
+        const bound = Object.fromEntries(values.map((value, i) => [i + 1, value]))
+        const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(bound) as { readonly detail: string }[]
+        return plan.map(({ detail }) => detail).filter((detail) => /^(?:SEARCH|SCAN) [lc]\b/.test(detail))
+      })
+    } finally {
+      db.close()
+    }
+  }
+
+  const isLinkLookup = (step: string) =>
+    step.startsWith('SEARCH l ') && /\(site_id=\? AND link_id=\?\)/.test(step)
+  const isCredentialLookup = (step: string) =>
+    step.startsWith('SEARCH c ') && /\(site_id=\? AND credential_id=\?\)/.test(step)
+
+  it.each(OPERATIONS)('%s finds credentials by the link that is revoked', (_name, operation) => {
+    const steps = findSteps(operation())
+    expect(steps.filter((step) => step.includes(' l ')).length).toBeGreaterThan(0)
+    expect(steps.filter((step) => step.includes(' c ')).length).toBeGreaterThan(0)
+    expect(steps.filter((step) => !isLinkLookup(step) && !isCredentialLookup(step))).toEqual([])
+  })
+
+  it('control: with the index of version 19, links of a whole site are read for each revocation', () => {
+    const db = new Database(file)
+    db.exec('DROP INDEX credential_links_by_link')
+    db.exec('CREATE INDEX credential_links_by_link ON credential_links (site_id, link_id)')
+    db.close()
+    expect(findSteps(countOldRevocations(NOW, 9)).filter(isLinkLookup)).toEqual([])
+  })
+})
