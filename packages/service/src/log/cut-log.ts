@@ -107,8 +107,8 @@ async function removeAll(order: CutOrder, remove: () => Promise<number>, full: n
 }
 
 /**
- * `done`: the base is where it should be. `taken`: the checkpoint was replaced meanwhile, or another
- * cut has moved the base.
+ * `done`: the base is where it should be. `taken`: the checkpoint was replaced meanwhile, or
+ * another cut has moved the base.
  */
 async function moveOneStep(order: CutOrder): Promise<'moved' | 'done' | 'taken'> {
   const { store, context, stepEntriesMax = STEP_ENTRIES_MAX } = order

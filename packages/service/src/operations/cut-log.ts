@@ -9,8 +9,8 @@ const AHEAD_MS_MAX = 30 * 86_400_000
 
 /**
  * Cuts the log now, as the running service does once a day, and writes a checkpoint first. With
- * `dryRun`, only counts what it would remove. The embedded store must not be in use. What is removed
- * cannot be put back, so a clock that is far ahead of the time on record does not count.
+ * `dryRun`, only counts what it would remove. The embedded store must not be in use. What is
+ * removed cannot be put back, so a clock that is far ahead of the time on record does not count.
  */
 export async function cutLogNow(
   settings: StoreSettings & { readonly logKeptMs: number },

@@ -55,7 +55,7 @@ forEachStoreWriter('a cut by an operator', (newWriter) => {
     expect(await cutLogBy(writer, wet)).toMatchObject({ changed: true, base_position: 4, entries: 0 })
   })
 
-  it('is refused while the embedded store is in use, and with a shorter time than the least', async () => {
+  it('is rejected while the embedded store is in use, and with a shorter time than the least', async () => {
     const writer = await newWriter()
     await withStore(writer, async () => {
       const { code, noted } = await runCut(writer, [])
