@@ -20,7 +20,14 @@ export {
   type DelegationRequest,
 } from './agent/agent-fetch.ts'
 export type { CallOptions, CredentialObject } from './client/call.ts'
-export { allItems, type Client, type ClientOptions, createClient } from './client/client.ts'
+export {
+  type AuditExport,
+  allItems,
+  type Client,
+  type ClientOptions,
+  createClient,
+  exportAudit,
+} from './client/client.ts'
 export { CountersignError, type CountersignErrorCode } from './client/countersign-error.ts'
 export { type Denial, readDenial } from './client/read-denial.ts'
 export { type GuardClock, systemClock } from './feed/clock.ts'

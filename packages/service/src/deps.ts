@@ -2,6 +2,7 @@ import type { NonceStore, SignatureCache, SiteId } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { SeenCredentials } from './access/seen-credentials.ts'
 import type { TokenFinder } from './access/token-finder.ts'
+import type { ExportQuota } from './audit-list/export-quota.ts'
 import type { BoundedMap } from './bounded-map.ts'
 import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
@@ -50,6 +51,7 @@ export interface Deps {
   readonly verifiers: VerifierRegistry
   readonly verifierClocks: VerifierClocks
   readonly rateLimiter: RateLimiter
+  readonly auditExports: ExportQuota
   readonly signals: {
     readonly findSenders: FindSenders
     readonly keys: SenderKeys

@@ -207,9 +207,12 @@ function toRequestBody({ request, bodyBytesMax }: Described, components: Compone
 
 function toAnswers({ answers }: Described, components: Components): Json {
   return Object.fromEntries(
-    Object.entries(answers).map(([status, { description, body, mediaType, headers }]: [string, Answer]) => {
+    Object.entries(answers).map(([status, answer]: [string, Answer]) => {
+      const { description, body, mediaType, otherMediaTypes = [], headers } = answer
       const schema = body ? components.of(body, 'output') : { type: 'string' }
-      const content = body || mediaType ? { content: { [mediaType ?? 'application/json']: { schema } } } : {}
+      const others = Object.fromEntries(otherMediaTypes.map((type) => [type, { schema: { type: 'string' } }]))
+      const content =
+        body || mediaType ? { content: { [mediaType ?? 'application/json']: { schema }, ...others } } : {}
       return [
         status,
         { description, headers: { ...COMMON_HEADERS, ...toHeaders(headers ?? {}) }, ...content },

@@ -7,6 +7,7 @@ import { openKeyUpkeep } from './actions/key-upkeep.ts'
 import { startStatusUpdates } from './actions/list-statuses.ts'
 import { type App, createApp } from './app.ts'
 import { startAuditArchiving } from './audit-archive/start-archiving.ts'
+import { ExportQuota } from './audit-list/export-quota.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
@@ -167,6 +168,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       verifiers,
       verifierClocks,
       rateLimiter,
+      auditExports: new ExportQuota(),
       signals: {
         unmapped: new BoundedMap(10_000),
         findSenders: createFindSenders(store, () => clock.clocks().monotonicMs),

@@ -19,6 +19,7 @@ import { createStoreNonces } from '../src/access/store-nonces.ts'
 import { createTokenFinder } from '../src/access/token-finder.ts'
 import type { Caller } from '../src/answer.ts'
 import { createApp } from '../src/app.ts'
+import { ExportQuota } from '../src/audit-list/export-quota.ts'
 import type { Deps } from '../src/deps.ts'
 import { createRateLimiter } from '../src/http/rate-limiter.ts'
 import { LiveViews } from '../src/log/live-views.ts'
@@ -169,6 +170,7 @@ export async function openNode(
       issuerRefresh: () => {},
     },
     rateLimiter: createRateLimiter(UNLIMITED as Deps['config']['rateLimits']),
+    auditExports: new ExportQuota(),
     feeds: { close: async () => {}, dropKey: () => {} },
     verifiers: { close: async () => {}, receipt: async () => NO_RECEIPT },
     log: createLogger('silent'),
@@ -205,7 +207,9 @@ export async function openNode(
       ...(bytes === undefined ? {} : { payload: bytes }),
     })
     const { statusCode: status, headers, body: text } = answer
-    const body = text === '' ? undefined : JSON.parse(text)
+    const isJson =
+      /json$/.test(String(headers['content-type'])) && headers['content-type'] !== 'application/x-ndjson'
+    const body = text === '' ? undefined : isJson ? JSON.parse(text) : text
     if (status === 500) throw new Error(`${id} has failed`)
     // Every endpoint may answer so when the store fails.
     if (body?.code !== 'store_unavailable') checkContract({ method, path, status, headers, text })

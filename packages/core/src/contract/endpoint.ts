@@ -60,6 +60,8 @@ export interface Answer {
   readonly body?: z.ZodType
   /** Default: application/json when there is a body. */
   readonly mediaType?: string
+  /** Media types that the caller can choose instead, as text. */
+  readonly otherMediaTypes?: readonly string[]
   /** Descriptions of headers in addition to those of every response. */
   readonly headers?: Readonly<Record<string, string>>
 }

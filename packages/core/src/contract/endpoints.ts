@@ -1,4 +1,5 @@
 import { apiKeyEndpoints } from './api-keys.ts'
+import { auditEndpoints } from './audit.ts'
 import { cutOffEndpoints } from './cut-offs.ts'
 import { discoveryEndpoints } from './discovery.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -38,6 +39,7 @@ export const endpoints = Object.freeze({
   ...apiKeyEndpoints,
   ...webhookEndpoints,
   ...siteListEndpoints,
+  ...auditEndpoints,
   ...discoveryEndpoints,
 })
 

@@ -5,6 +5,7 @@
  */
 export * from './access-credential.ts'
 export * from './api-keys.ts'
+export * from './audit.ts'
 export * from './cut-offs.ts'
 export * from './discovery.ts'
 export {

@@ -45,30 +45,6 @@ export const issuedTokenSchema = z
   .meta({ id: 'IssuedToken' })
 export type IssuedToken = z.input<typeof issuedTokenSchema>
 
-export const auditRowSchema = z
-  .strictObject({
-    audit_id: madeId,
-    at: time,
-    actor: z.strictObject({
-      type: z.enum(['operator', 'api_key', 'holder', 'page', 'sender', 'service']),
-      id: z
-        .string()
-        .nullable()
-        .meta({ description: 'key_id, credential_id or the issuer of a signal; never a secret.' }),
-    }),
-    action: z.string().meta({ examples: ['user.revoke'] }),
-    target: z.string().nullable().meta({
-      description:
-        'The target of the action: a ppid, credential_id, issuer or key_id; erased if the user’s data was erased.',
-    }),
-    outcome: z.enum(['done', 'unchanged', 'refused']),
-    reason: z.string().nullable(),
-    seq: seq.nullable().meta({ description: 'The log entry that the action appended.' }),
-    request_id: z.string().nullable(),
-  })
-  .meta({ id: 'AuditRow' })
-export type AuditRow = z.input<typeof auditRowSchema>
-
 export const verifierSchema = z
   .strictObject({
     verifier_id: z.string(),
@@ -95,8 +71,6 @@ export const credentialPageSchema = page(knownCredentialSchema).meta({ id: 'Cred
 export type CredentialPage = z.input<typeof credentialPageSchema>
 export const tokenPageSchema = page(issuedTokenSchema).meta({ id: 'TokenPage' })
 export type TokenPage = z.input<typeof tokenPageSchema>
-export const auditPageSchema = page(auditRowSchema).meta({ id: 'AuditPage' })
-export type AuditPage = z.input<typeof auditPageSchema>
 export const verifierPageSchema = page(verifierSchema).meta({ id: 'VerifierPage' })
 export type VerifierPage = z.input<typeof verifierPageSchema>
 
@@ -136,13 +110,6 @@ export const siteListEndpoints = {
     summary: 'List issued tokens',
     request: { params, query: tokenListQuerySchema },
     answers: { 200: { description: 'A page of tokens, without their secrets.', body: tokenPageSchema } },
-  }),
-  list_audit: endpoint({
-    ...list,
-    path: '/api/sites/{site_id}/audit',
-    summary: 'List the audit log',
-    request: { params, query: z.strictObject(pageParameters) },
-    answers: { 200: { description: 'A page of audit rows, newest first.', body: auditPageSchema } },
   }),
   list_verifiers: endpoint({
     ...list,

@@ -76,6 +76,21 @@ export type WebhookStatus = (typeof webhookStatuses)[number]
 export const verifierStates = ['acknowledged', 'waiting', 'silent', 'not_connected'] as const
 export type VerifierState = (typeof verifierStates)[number]
 
+/** Who acts, in the audit. `service`: the service by itself. `anonymous`: a caller without a key. */
+export const auditActorTypes = [
+  'operator',
+  'api_key',
+  'holder',
+  'page',
+  'sender',
+  'service',
+  'anonymous',
+] as const
+/** `unchanged`: there was nothing to do. `refused`: rejected. */
+export const auditOutcomes = ['done', 'unchanged', 'refused'] as const
+export const auditOrders = ['newest', 'oldest'] as const
+export const auditFormats = ['json', 'ndjson', 'csv', 'ocsf'] as const
+
 export const bearerModes = ['on', 'off'] as const
 export const holderProofModes = ['optional', 'required'] as const
 export const delegationModes = ['on', 'off'] as const

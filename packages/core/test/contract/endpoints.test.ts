@@ -68,6 +68,7 @@ GET /api/sites/{site_id}/credentials 200
 GET /api/sites/{site_id}/tokens 200
 POST /api/sites/{site_id}/tokens/{token_id}/revoke 200
 GET /api/sites/{site_id}/audit 200
+GET /api/audit 200
 GET /api/sites/{site_id}/verifiers 200
 DELETE /api/sites/{site_id}/verifiers/{instance_id} 204
 GET /.well-known/did.json 200
@@ -132,6 +133,7 @@ describe('endpoints', () => {
     ])
     expect(endpointList.filter(({ auth }) => auth === 'operator_key').map(({ id }) => id)).toEqual([
       'create_site',
+      'list_service_audit',
     ])
   })
 

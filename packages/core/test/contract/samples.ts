@@ -158,6 +158,20 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
   read_head: { observe: '1' },
   list_credentials: { limit: '200', cursor: 'abc', ppid: PPID, status: 'revoked' },
   list_tokens: { limit: '1', cursor: 'abc', ppid: PPID, token_sha256: 'a'.repeat(64) },
+  list_audit: {
+    actor: 'api_key:key_1',
+    action: 'user.revoke',
+    target: PPID,
+    outcome: 'refused',
+    request_id: 'req-1',
+    from: AT,
+    to: LATER,
+    order: 'oldest',
+    after: 'audit_1',
+    format: 'ocsf',
+    rows: '100000',
+  },
+  list_service_audit: { actor: 'operator', without_site: '1', format: 'csv' },
 }
 
 const site = {
@@ -546,6 +560,21 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
     paged({
       audit_id: 'aud_1',
       at: AT,
+      site_id: SITE,
+      actor: { type: 'api_key', id: 'key_1' },
+      action: 'user.revoke',
+      target: PPID,
+      outcome: 'done',
+      reason: null,
+      seq: 42,
+      request_id: 'req-1',
+    }),
+  ],
+  list_service_audit: [
+    paged({
+      audit_id: 'aud_1',
+      at: AT,
+      site_id: null,
       actor: { type: 'api_key', id: 'key_1' },
       action: 'user.revoke',
       target: PPID,

@@ -1,20 +1,10 @@
 import type { EndpointId, endpoints } from '@countersign/core/contract'
-import { type BaseUrlOptions, readBaseUrl } from '../shared/base-url.ts'
-import { type OptionKinds, requireOptions } from '../shared/require-options.ts'
-import { type CallInput, type CallOptions, type CallRow, type Connection, call } from './call.ts'
+import { requireOptions } from '../shared/require-options.ts'
+import { type CallInput, type CallOptions, type CallRow, call } from './call.ts'
+import { type ClientOptions, CONNECTION_KINDS, readConnection } from './connection.ts'
 
-export interface ClientOptions extends BaseUrlOptions {
-  readonly baseUrl: string
-  /** `svc_sk_…`, sent in `X-API-Key` to the calls that need one, and never anywhere else. */
-  readonly apiKey?: string
-  readonly fetch?: typeof globalThis.fetch
-  /** For one try. */
-  readonly timeoutMs?: number
-  /** How often a call is retried that got no response, or a retryable one. */
-  readonly retriesMax?: number
-  /** The time for signatures of requests. */
-  readonly nowMs?: () => number
-}
+export type { ClientOptions } from './connection.ts'
+export { type AuditExport, exportAudit } from './export-audit.ts'
 
 /**
  * One method for each endpoint that a program calls: its first argument has the members of path,
@@ -47,27 +37,6 @@ export function createClient(options: ClientOptions): Client {
       value: () => `Client { ${connection.baseUrl} }`,
     }),
   )
-}
-
-/** The options of everything that calls the service. */
-export const CONNECTION_KINDS: OptionKinds<Omit<ClientOptions, 'apiKey'>> = {
-  baseUrl: 'string',
-  fetch: 'function',
-  timeoutMs: 'number',
-  retriesMax: 'number',
-  nowMs: 'function',
-}
-
-/** Reads the options of the caller. Throws a TypeError for invalid ones. */
-export function readConnection(options: ClientOptions): Connection {
-  const { apiKey, fetch, timeoutMs = 10_000, retriesMax = 2, nowMs = Date.now } = options
-  // Checked here because the error of fetch would contain the invalid header.
-  if (apiKey !== undefined && !/^svc_sk_[\x21-\x7e]{1,256}$/.test(apiKey))
-    throw new TypeError('apiKey must be svc_sk_… as it was shown')
-  if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be more than 0')
-  if (!Number.isInteger(retriesMax) || retriesMax < 0)
-    throw new TypeError('retriesMax must be a whole number from 0')
-  return { baseUrl: readBaseUrl(options.baseUrl, options), apiKey, fetch, timeoutMs, retriesMax, nowMs }
 }
 
 /**
@@ -150,6 +119,7 @@ export const calls = {
   listCredentials: row('GET', '/api/sites/{site_id}/credentials'),
   listTokens: row('GET', '/api/sites/{site_id}/tokens'),
   listAudit: row('GET', '/api/sites/{site_id}/audit'),
+  listServiceAudit: row('GET', '/api/audit'),
   listVerifiers: row('GET', '/api/sites/{site_id}/verifiers'),
   dismissVerifier: row('DELETE', '/api/sites/{site_id}/verifiers/{instance_id}'),
   discovery: row('GET', '/.well-known/countersign', { key: false }),
@@ -169,9 +139,12 @@ type Part<Name extends CallName, Key extends string> = Contract[Endpoint<Name>][
 }
   ? Schema
   : undefined
-/** Numbers in a query are text on the wire, but callers pass numbers. */
+/**
+ * Numbers in a query are text on the wire, but callers pass numbers. A method returns JSON; for
+ * other formats of the audit see `exportAudit`.
+ */
 type QueryInput<Input, Output> = {
-  [Member in keyof Input]: Member extends keyof Output
+  [Member in keyof Input as Exclude<Member, 'format' | 'rows'>]: Member extends keyof Output
     ? Exclude<Output[Member], undefined> extends number
       ? number
       : Input[Member]

@@ -1,7 +1,8 @@
 import { encodeBase64url } from '@countersign/core'
 import type { SignInResult } from '@countersign/core/contract'
 import { call } from '../client/call.ts'
-import { type ClientOptions, CONNECTION_KINDS, calls, readConnection } from '../client/client.ts'
+import { calls } from '../client/client.ts'
+import { type ClientOptions, CONNECTION_KINDS, readConnection } from '../client/connection.ts'
 import { requireOptions } from '../shared/require-options.ts'
 import { isSameText } from './same-text.ts'
 

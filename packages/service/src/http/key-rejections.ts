@@ -1,6 +1,7 @@
 import type { EndpointId } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import type { Caller } from '../answer.ts'
+import { AUDIT_REJECTED } from '../store/operations/shared/record-audit.ts'
 import type { Store } from '../store/store.ts'
 
 interface KeyRejection {
@@ -38,7 +39,7 @@ export function createKeyRejections(store: Pick<Store, 'audit'>, log: Logger): K
         siteId: isSite ? caller.siteId : null,
         action: 'key.refused',
         target: isSite ? caller.keyId : undefined,
-        detail: { code, endpoint },
+        detail: { outcome: AUDIT_REJECTED, code, endpoint },
         context: { actor: isSite ? `key:${caller.keyId}` : 'anonymous', atMs: nowMs, requestId },
       })
     } catch (error) {

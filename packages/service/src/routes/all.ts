@@ -2,6 +2,7 @@ import type { EndpointId } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
 import { STYLE_PATH, style } from '../pages/page.ts'
 import type { PageRequest, Route } from '../route.ts'
+import { listServiceAudit } from './api/audit.ts'
 import { exchangeProof } from './api/auth/exchange-proof.ts'
 import { introspect } from './api/auth/introspect.ts'
 import { revokeToken } from './api/auth/revoke.ts'
@@ -117,6 +118,7 @@ export const routes: Routes = {
   list_credentials: listCredentials,
   list_tokens: listTokens,
   list_audit: listAudit,
+  list_service_audit: listServiceAudit,
   discovery,
   did_document: didDocument,
   jwks,

@@ -30,6 +30,29 @@ export interface AuditRow extends NewAuditRow {
   readonly id: string
 }
 
+/** Which rows of the audit a list shows, and in which order. */
+export interface AuditSelection {
+  /** Null: those that concern no site. Undefined: all. */
+  readonly siteId: SiteId | null | undefined
+  /** Only rows with this value. Of outcomes, `done` cannot be selected. */
+  readonly by:
+    | {
+        readonly column: 'actor' | 'action' | 'target' | 'request_id' | 'outcome'
+        readonly value: string
+      }
+    | undefined
+  readonly fromMs: number | undefined
+  /** The first millisecond that is not selected. */
+  readonly toMs: number | undefined
+  readonly order: 'newest' | 'oldest'
+}
+
+export type AuditOutcome = 'done' | 'unchanged' | 'refused'
+
+export function toAuditOutcome({ outcome }: NewAuditRow['detail']): AuditOutcome {
+  return outcome === 'unchanged' || outcome === 'refused' ? outcome : 'done'
+}
+
 export function toAuditRow(row: Row): AuditRow {
   return {
     id: text(row, 'id'),

@@ -481,14 +481,14 @@ describe('what the audit learns', () => {
         siteId: SITE,
         action: 'key.refused',
         target: expect.stringMatching(/^key_/),
-        detail: { code: 'api_key_forbidden', endpoint: 'introspect' },
+        detail: { outcome: 'refused', code: 'api_key_forbidden', endpoint: 'introspect' },
         actor: expect.stringMatching(/^key:key_/),
       },
       {
         siteId: null,
         action: 'key.refused',
         target: undefined,
-        detail: { code: 'api_key_invalid', endpoint: 'introspect' },
+        detail: { outcome: 'refused', code: 'api_key_invalid', endpoint: 'introspect' },
         actor: 'anonymous',
       },
     ])

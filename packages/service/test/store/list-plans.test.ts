@@ -5,9 +5,10 @@ import type { Deps } from '../../src/deps.ts'
 import { createPairwiseSecret } from '../../src/keys/ids.ts'
 import { pairwisePurpose } from '../../src/sealing/purposes.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
+import type { AuditSelection } from '../../src/store/audit-rows.ts'
 import { toCredentialName } from '../../src/store/credential-name.ts'
 import { apiKeys } from '../../src/store/operations/api-keys.ts'
-import { auditRows } from '../../src/store/operations/audit.ts'
+import { auditRows, selectAuditRows } from '../../src/store/operations/audit.ts'
 import { type CredentialRow, credentials, type ListedStatus } from '../../src/store/operations/credentials.ts'
 import { deliveries } from '../../src/store/operations/deliveries.ts'
 import { issuers } from '../../src/store/operations/issuers.ts'
@@ -39,6 +40,21 @@ function firstStatement(operation: Transaction<unknown>): Statement {
   if (value === undefined || typeof value !== 'object' || !('sql' in (value as object)))
     throw new Error('the operation begins with no statement')
   return value as Statement
+}
+
+/** Every selection of audit rows that a list makes. */
+function audits(siteId: SiteId): readonly AuditSelection[] {
+  const columns = ['actor', 'action', 'target', 'request_id', 'outcome'] as const
+  const by = columns.map((column) => ({ column, value: 'refused' }))
+  const all: AuditSelection[] = []
+  for (const order of ['newest', 'oldest'] as const)
+    for (const fromMs of [undefined, 1]) {
+      const range = { fromMs, toMs: fromMs && 2 ** 41, order }
+      for (const site of [siteId, null, undefined]) all.push({ siteId: site, by: undefined, ...range })
+      for (const site of [siteId, null]) all.push(...by.map((each) => ({ siteId: site, by: each, ...range })))
+      all.push({ siteId: undefined, by: { column: 'request_id', value: 'x' }, ...range })
+    }
+  return all
 }
 
 interface PlanNode {
@@ -205,6 +221,45 @@ forEachStoreWriter('lists with filters', (newWriter) => {
     })
   }, 300_000)
 
+  it('audit rows with a filter: reads only those, with very many others in between', async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (store) => {
+      const { siteId } = newSite()
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+      const columns = 'id, site_id, at, actor, action, target, detail, request_id, outcome'
+      const rare = `'key:rare', 'rare.act', 'rare', '{}', 'rare', 'refused'`
+      const usual = `'key:usual', 'usual.act', 'usual', '{}', 'usual', 'done'`
+      const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
+      const id = `'audit_m' || (1000000 + n.i)`
+      await writer.sql(
+        `INSERT INTO audit (${columns}) ${numbers}
+         SELECT ${id}, $1, n.i, ${usual} FROM n WHERE n.i % 300 <> 0
+         UNION ALL SELECT ${id}, $1, n.i, ${rare} FROM n WHERE n.i % 300 = 0`,
+        siteId,
+      )
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const values = {
+        actor: 'key:rare',
+        action: 'rare.act',
+        target: 'rare',
+        request_id: 'rare',
+        outcome: 'refused',
+      }
+      for (const [column, value] of Object.entries(values))
+        for (const order of ['newest', 'oldest'] as const)
+          for (const site of column === 'request_id' ? [siteId, undefined] : [siteId]) {
+            const by = { column, value } as NonNullable<AuditSelection['by']>
+            const selection = { siteId: site, by, fromMs: undefined, toMs: undefined, order }
+            const page = { after: undefined, limit: LIMIT }
+            const fault = await findFault(writer, firstStatement(selectAuditRows(selection, page)), [
+              `${column}=? AND id${order === 'newest' ? '<' : '>'}?`,
+            ])
+            expect([column, order, fault]).toEqual([column, order, undefined])
+            expect(await store.selectAuditRows(selection, page)).toHaveLength(LIMIT)
+          }
+    })
+  }, 300_000)
+
   describe('every other list', () => {
     it('is read from an index, too', async () => {
       const writer = await newWriter()
@@ -228,6 +283,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             deliveries(siteId, 'wh_1', page),
             auditRows(siteId, page),
             auditRows(null, page),
+            ...audits(siteId).map((selection) => selectAuditRows(selection, page)),
             tokens(siteId, {}, page),
             tokens(siteId, { ppid: user }, page),
             credentials(siteId, {}, page),

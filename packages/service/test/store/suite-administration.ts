@@ -435,6 +435,70 @@ export function administrationSuite(store: TheStore): void {
       expect(rest.map(({ action }) => action)).toEqual(['a', 'site.create'])
     })
 
+    it('selects audit rows by each column, in both orders, between two times', async () => {
+      const [site, other] = [await madeSite(), await madeSite()]
+      const of = async (siteId: typeof site | null, n: number, outcome?: string) =>
+        store().audit({
+          siteId,
+          action: `act.${n % 2 === 0 ? 'even' : 'odd'}`,
+          target: `target-${n % 3}`,
+          detail: outcome === undefined ? { n } : { n, outcome, reason: '"outcome":"refused"' },
+          context: { ...context(NOW + 100 + n, `key:key_${n % 2}`), requestId: `${site}.${n}` },
+        })
+      for (let n = 0; n < 6; n++) await of(site, n, [undefined, 'done', 'unchanged', 'refused'][n])
+      await of(other, 7, 'refused')
+      await of(null, 8)
+      const select = async (
+        by: [string, string] | undefined,
+        more: Partial<Parameters<Store['selectAuditRows']>[0]> = {},
+        page: Parameters<Store['selectAuditRows']>[1] = { after: undefined, limit: 100 },
+      ) => {
+        const selection = {
+          siteId: site,
+          by: by && { column: by[0] as 'actor', value: by[1] },
+          fromMs: NOW + 100,
+          toMs: undefined,
+          order: 'oldest' as const,
+          ...more,
+        }
+        return (await store().selectAuditRows(selection, page)).map(({ detail }) => detail.n)
+      }
+      expect(await select(undefined)).toEqual([0, 1, 2, 3, 4, 5])
+      expect(await select(undefined, { order: 'newest' })).toEqual([5, 4, 3, 2, 1, 0])
+      expect(await select(['actor', 'key:key_1'])).toEqual([1, 3, 5])
+      expect(await select(['action', 'act.even'], { order: 'newest' })).toEqual([4, 2, 0])
+      expect(await select(['target', 'target-2'])).toEqual([2, 5])
+      expect(await select(['outcome', 'refused'])).toEqual([3])
+      expect(await select(['outcome', 'unchanged'])).toEqual([2])
+      expect(await select(['request_id', `${site}.4`])).toEqual([4])
+      expect(await select(['request_id', `${site}.7`])).toEqual([])
+      expect(await select(['request_id', `${site}.7`], { siteId: undefined })).toEqual([7])
+      expect(await select(['request_id', `${site}.8`], { siteId: null })).toEqual([8])
+      // `from` is the first time, `to` the first that is not listed.
+      expect(await select(undefined, { fromMs: NOW + 102, toMs: NOW + 104 })).toEqual([2, 3])
+      expect(await select(undefined, { toMs: NOW + 104, order: 'newest' })).toEqual([3, 2, 1, 0])
+      for (const order of ['oldest', 'newest'] as const) {
+        const all = await store().selectAuditRows(
+          { siteId: site, by: undefined, fromMs: NOW + 101, toMs: NOW + 105, order },
+          { after: undefined, limit: 100 },
+        )
+        const seen: unknown[] = []
+        for (const { id } of all)
+          seen.push(
+            ...(await select(
+              undefined,
+              { fromMs: NOW + 101, toMs: NOW + 105, order },
+              { after: id, limit: 1 },
+            )),
+          )
+        expect(seen).toEqual(all.slice(1).map(({ detail }) => detail.n))
+        // A row outside of the range is no way around it.
+        const [first] = await store().auditRows(site, { after: undefined, limit: 1 })
+        const page = { after: order === 'newest' ? first?.id : 'audit_0', limit: 100 }
+        expect(await select(undefined, { fromMs: NOW + 101, toMs: NOW + 105, order }, page)).toHaveLength(4)
+      }
+    })
+
     it('keeps what concerns no site apart', async () => {
       const action = `test.${sha256()}`
       await store().audit({ siteId: null, action, target: 'x', detail: {}, context: context() })

@@ -19,6 +19,7 @@ import { retention } from './0018-retention.ts'
 import { cutLog } from './0019-cut-log.ts'
 import { linksByLink } from './0020-links-by-link.ts'
 import { logPages } from './0021-log-pages.ts'
+import { auditFilters } from './0022-audit-filters.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   cutLog,
   linksByLink,
   logPages,
+  auditFilters,
 ]
