@@ -390,6 +390,35 @@ describe('what a site knows', () => {
     expect(next.items[0].audit_id).not.toBe(page.items[0].audit_id)
     expect((await home.run(['audit', '--cursor', 'nonsense'])).code).toBe(1)
   })
+  test('the audit by filter, in both orders, and of all sites', async () => {
+    const oldest = (await home.run(['audit', '--order', 'oldest', '--limit', '1', '--json'])).json()
+    const [first] = oldest.items
+    const { json } = await home.run([
+      ...['audit', '--action', first.action, '--outcome', 'done', '--to', '2100-01-01T00:00:00Z', '--json'],
+    ])
+    expect(json().items.at(-1)).toEqual(first)
+    expect((await home.run(['audit', '--target', 'nothing'])).err).toContain('There are none.')
+    const who = `${first.actor.type}${first.actor.id === null ? '' : `:${first.actor.id}`}`
+    expect((await home.run(['audit', '--actor', who])).out).toContain(who)
+    const wide = await home.run(['audit', '--all-sites', '--json'])
+    expectAnswer('list_service_audit', wide.json())
+    expect((await home.run(['audit', '--without-site'])).code).toBe(0)
+    expect((await home.run(['audit', '--order', 'random'])).code).toBe(2)
+    expect((await home.run(['audit', '--from', 'yesterday'])).code).toBe(2)
+    expect((await home.run(['audit', '--actor', 'me'])).code).toBe(1)
+  })
+  test('the audit as CSV, NDJSON and OCSF', async () => {
+    const csv = await home.run(['audit', '--format', 'csv', '--limit', '2'])
+    expect(csv.out).toMatch(/^"audit_id","at"/)
+    expect(csv.out.trim().split('\r\n')).toHaveLength(3)
+    const lines = (await home.run(['audit', '--format', 'ndjson'])).out.trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).site_id)).toContain(home.dev.site_id)
+    const events = (await home.run(['audit', '--all-sites', '--format', 'ocsf'])).out.trim().split('\n')
+    expect(JSON.parse(events[0] ?? '')).toMatchObject({ category_uid: 3 })
+    expect((await home.run(['audit', '--format', 'xml'])).code).toBe(2)
+    expect((await home.run(['audit', '--format', 'csv', '--json'])).code).toBe(2)
+    expect((await home.run(['audit', '--format', 'csv', '--actor', 'me'])).code).toBe(1)
+  })
   test('verifiers', async () => {
     const { code, err } = await home.run(['verifiers'])
     expect(code).toBe(0)

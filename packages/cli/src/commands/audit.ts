@@ -1,3 +1,4 @@
+import type { AuditExport } from '@countersign/sdk/client'
 import { type Given, UsageError, type Verb } from '../command.ts'
 import { omitUndefined, parseOneOf } from '../input/option-values.ts'
 import { parseTimeOption } from '../input/times.ts'
@@ -15,7 +16,7 @@ export const audit: Verb = {
     ],
     ['--action <action>', 'only this action, such as user.revoke'],
     ['--target <id>', 'only actions with this target: a ppid, credential_id, issuer, key_id, …'],
-    ['--outcome <outcome>', 'done, unchanged or refused'],
+    ['--outcome <outcome>', 'only actions with this outcome, such as unchanged'],
     ['--request-id <id>', 'only actions of this request'],
     ['--from <time>', 'only actions at this time or later'],
     ['--to <time>', 'only actions before this time'],
@@ -36,7 +37,7 @@ export const audit: Verb = {
   ],
   about: [
     `Lists ${LIMIT_DEFAULT} actions by default, and with --format up to ${EXPORT_ROWS_MAX}. Without a running service: countersign operator-audit.`,
-    'In CSV, an apostrophe stands before cells that a spreadsheet could run as a formula.',
+    'In CSV, text that a spreadsheet could run as a formula begins with an apostrophe.',
   ],
   async run(given, at) {
     const filter = readFilter(given)
@@ -88,7 +89,7 @@ function readFilter(given: Given) {
     actor: given.text('actor'),
     action: given.text('action'),
     target: given.text('target'),
-    outcome: parseOneOf(given, 'outcome', ['done', 'unchanged', 'refused']),
+    outcome: given.text('outcome') as AuditExport['outcome'],
     request_id: given.text('request-id'),
     from: toTime('from'),
     to: toTime('to'),

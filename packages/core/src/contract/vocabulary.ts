@@ -76,7 +76,9 @@ export type WebhookStatus = (typeof webhookStatuses)[number]
 export const verifierStates = ['acknowledged', 'waiting', 'silent', 'not_connected'] as const
 export type VerifierState = (typeof verifierStates)[number]
 
-/** Who acts, in the audit. `service`: the service by itself. `anonymous`: a caller without a key. */
+/**
+ * Who acts, in the audit. `service`: the service by itself. `anonymous`: a caller without a key.
+ */
 export const auditActorTypes = [
   'operator',
   'api_key',
@@ -86,7 +88,7 @@ export const auditActorTypes = [
   'service',
   'anonymous',
 ] as const
-/** `unchanged`: there was nothing to do. `refused`: rejected. */
+/** `unchanged`: there was nothing to do. The last one: the service rejected it. */
 export const auditOutcomes = ['done', 'unchanged', 'refused'] as const
 export const auditOrders = ['newest', 'oldest'] as const
 export const auditFormats = ['json', 'ndjson', 'csv', 'ocsf'] as const

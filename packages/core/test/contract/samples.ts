@@ -162,7 +162,7 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
     actor: 'api_key:key_1',
     action: 'user.revoke',
     target: PPID,
-    outcome: 'refused',
+    outcome: 'unchanged',
     request_id: 'req-1',
     from: AT,
     to: LATER,

@@ -3,7 +3,15 @@ import { type Endpoint, type EndpointId, endpointList, endpoints } from '@counte
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type DevProcess, startDevProcess } from '../../../../scripts/dev-process.ts'
 import { seenFetch } from '../../../../test/outside/seen-fetch.ts'
-import { allItems, type Client, calls, createClient } from '../../src/client/client.ts'
+import {
+  type AuditExport,
+  allItems,
+  type Client,
+  type ClientOptions,
+  calls,
+  createClient,
+  exportAudit,
+} from '../../src/client/client.ts'
 import { CountersignError } from '../../src/client/countersign-error.ts'
 import { PLAIN_HTTP } from '../../src/shared/base-url.ts'
 
@@ -340,6 +348,52 @@ test('a list that leads in a circle ends', async () => {
     for await (const item of allItems(list, {})) expect(item).toBe(1)
   }
   await expect(walk()).rejects.toThrow('same page')
+})
+
+describe('exportAudit', () => {
+  const read = async (options: Partial<ClientOptions>, more: Partial<AuditExport> = {}) => {
+    let text = ''
+    const order: AuditExport = { format: 'csv', site_id: 'shop.example', ...more }
+    for await (const bytes of exportAudit({ baseUrl: BASE, apiKey: KEY, ...options }, order))
+      text += new TextDecoder().decode(bytes)
+    return text
+  }
+
+  test('asks for one format with its filters, and gives the bytes as they are', async () => {
+    const fetch = vi.fn(async (_url: string, _init?: RequestInit) => new Response('a,b\r\n'))
+    const given = { fetch: fetch as never }
+    expect(await read(given, { actor: 'api_key:key_1', rows: 7 })).toBe('a,b\r\n')
+    expect(fetch.mock.lastCall).toMatchObject([
+      `${BASE}/api/sites/shop.example/audit?format=csv&actor=api_key%3Akey_1&rows=7`,
+      { headers: { 'x-api-key': KEY }, redirect: 'manual' },
+    ])
+    for await (const _ of exportAudit({ baseUrl: BASE, ...given }, { format: 'ocsf', without_site: '1' }))
+      break
+    expect(fetch.mock.lastCall?.[0]).toBe(`${BASE}/api/audit?format=ocsf&without_site=1`)
+    expect(fetch.mock.lastCall?.[1]?.headers).toEqual({})
+  })
+
+  test('throws what the service answers, and when the answer breaks off', async () => {
+    const problem = JSON.stringify({ code: 'rate_limited', status: 429, title: 't', detail: 'Wait.' })
+    const headers = { 'content-type': 'application/problem+json' }
+    const rejected = (async () => new Response(problem, { status: 429, headers })) as never
+    await expect(read({ fetch: rejected })).rejects.toMatchObject({ code: 'rate_limited' })
+    const other = (async () => new Response('hello', { status: 302 })) as never
+    await expect(read({ fetch: other })).rejects.toMatchObject({ code: 'answer_unknown' })
+    const cut = (async () =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            controller.error(new Error('reset'))
+          },
+        }),
+      )) as never
+    await expect(read({ fetch: cut })).rejects.toMatchObject({ code: 'no_answer', retryable: true })
+    await expect(read({ apiKey: 'nonsense' })).rejects.toThrow(TypeError)
+    const stop = AbortSignal.abort(new Error('enough'))
+    const aborted = (async () => Promise.reject(new Error('aborted'))) as never
+    await expect(read({ fetch: aborted }, { signal: stop })).rejects.toThrow('enough')
+  })
 })
 
 test('neither the client nor its errors show the key', async () => {

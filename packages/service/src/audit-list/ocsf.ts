@@ -1,5 +1,6 @@
 import { parseTime } from '@countersign/core'
 import type { AuditRow } from '@countersign/core/contract'
+import { AUDIT_REJECTED } from '../store/audit-rows.ts'
 import { SERVICE_VERSION } from '../version.ts'
 
 /** The schema that these events follow: Open Cybersecurity Schema Framework, https://ocsf.io. */
@@ -40,7 +41,7 @@ export function toOcsfEvent(row: AuditRow): Readonly<Record<string, unknown>> {
     ? (activities[verb] as Activity)
     : [OTHER, verb]
   const type = isUser ? ACCOUNT_CHANGE : ENTITY_MANAGEMENT
-  const isDone = row.outcome !== 'refused'
+  const isDone = row.outcome !== AUDIT_REJECTED
   return {
     metadata: {
       version: OCSF_VERSION,

@@ -1,7 +1,7 @@
 import type { EndpointId } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import type { Caller } from '../answer.ts'
-import { AUDIT_REJECTED } from '../store/operations/shared/record-audit.ts'
+import { AUDIT_REJECTED } from '../store/audit-rows.ts'
 import type { Store } from '../store/store.ts'
 
 interface KeyRejection {

@@ -20,7 +20,8 @@ export interface NewAuditRow {
   /** The id of what was changed, never a secret. */
   readonly target: string | undefined
   /**
-   * Lists show `outcome` (`done` when absent, `unchanged`, `refused`), `reason` and `seq` of it.
+   * Lists show `outcome` (`done` when absent, `unchanged`, or `AUDIT_REJECTED`), `reason` and `seq`
+   * of it.
    */
   readonly detail: Readonly<Record<string, string | number | boolean | readonly string[] | null>>
   readonly context: AuditContext
@@ -47,10 +48,12 @@ export interface AuditSelection {
   readonly order: 'newest' | 'oldest'
 }
 
-export type AuditOutcome = 'done' | 'unchanged' | 'refused'
+/** The outcome of what was rejected, as the contract has it. */
+export const AUDIT_REJECTED = 'refused'
+export type AuditOutcome = 'done' | 'unchanged' | typeof AUDIT_REJECTED
 
 export function toAuditOutcome({ outcome }: NewAuditRow['detail']): AuditOutcome {
-  return outcome === 'unchanged' || outcome === 'refused' ? outcome : 'done'
+  return outcome === 'unchanged' || outcome === AUDIT_REJECTED ? outcome : 'done'
 }
 
 export function toAuditRow(row: Row): AuditRow {

@@ -1,6 +1,7 @@
 import type { AuditRow } from '@countersign/core/contract'
 import { describe, expect, it } from 'vitest'
 import { toOcsfEvent } from '../../src/audit-list/ocsf.ts'
+import { AUDIT_REJECTED } from '../../src/store/audit-rows.ts'
 
 const row: AuditRow = {
   audit_id: 'audit_1',
@@ -67,7 +68,7 @@ describe('the audit as OCSF events', () => {
   it('has what the schema requires, for every actor and outcome', () => {
     for (const type of ['operator', 'api_key', 'holder', 'page', 'sender', 'service', 'anonymous'] as const)
       for (const id of ['x', null])
-        for (const outcome of ['done', 'unchanged', 'refused'] as const)
+        for (const outcome of ['done', 'unchanged', AUDIT_REJECTED] as const)
           for (const action of ['user.revoke', 'site.create']) {
             const made = event({
               actor: { type, id },
@@ -87,7 +88,7 @@ describe('the audit as OCSF events', () => {
               'type_uid',
             ])
               expect(made[name]).toBeDefined()
-            expect(made.status_id).toBe(outcome === 'refused' ? 2 : 1)
+            expect(made.status_id).toBe(outcome === AUDIT_REJECTED ? 2 : 1)
             const actor = made.actor as { user?: { uid?: string; name?: string }; app_name?: string }
             expect(actor.user?.uid ?? actor.user?.name ?? actor.app_name).toBeTypeOf('string')
             expect(made.user ?? made.entity).toBeDefined()

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { Problem } from '../../src/problem.ts'
 import type { RouteRequest } from '../../src/route.ts'
 import type { Routes } from '../../src/routes/all.ts'
+import { AUDIT_REJECTED } from '../../src/store/audit-rows.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import { type AppDouble, createAppDouble, type DoubleOptions, SITE } from './app-double.ts'
 
@@ -462,7 +463,7 @@ describe('who calls', () => {
 })
 
 describe('what the audit learns', () => {
-  test('has a row for a key that was refused, without the key', async () => {
+  test('has a row for a key that was rejected, without the key', async () => {
     open()
     const secret = double.key({ permissions: ['feed:read'] })
     await introspect(secret)
@@ -481,14 +482,14 @@ describe('what the audit learns', () => {
         siteId: SITE,
         action: 'key.refused',
         target: expect.stringMatching(/^key_/),
-        detail: { outcome: 'refused', code: 'api_key_forbidden', endpoint: 'introspect' },
+        detail: { outcome: AUDIT_REJECTED, code: 'api_key_forbidden', endpoint: 'introspect' },
         actor: expect.stringMatching(/^key:key_/),
       },
       {
         siteId: null,
         action: 'key.refused',
         target: undefined,
-        detail: { outcome: 'refused', code: 'api_key_invalid', endpoint: 'introspect' },
+        detail: { outcome: AUDIT_REJECTED, code: 'api_key_invalid', endpoint: 'introspect' },
         actor: 'anonymous',
       },
     ])

@@ -45,7 +45,7 @@ function firstStatement(operation: Transaction<unknown>): Statement {
 /** Every selection of audit rows that a list makes. */
 function audits(siteId: SiteId): readonly AuditSelection[] {
   const columns = ['actor', 'action', 'target', 'request_id', 'outcome'] as const
-  const by = columns.map((column) => ({ column, value: 'refused' }))
+  const by = columns.map((column) => ({ column, value: 'unchanged' }))
   const all: AuditSelection[] = []
   for (const order of ['newest', 'oldest'] as const)
     for (const fromMs of [undefined, 1]) {
@@ -227,7 +227,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
       const { siteId } = newSite()
       await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
       const columns = 'id, site_id, at, actor, action, target, detail, request_id, outcome'
-      const rare = `'key:rare', 'rare.act', 'rare', '{}', 'rare', 'refused'`
+      const rare = `'key:rare', 'rare.act', 'rare', '{}', 'rare', 'unchanged'`
       const usual = `'key:usual', 'usual.act', 'usual', '{}', 'usual', 'done'`
       const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
       const id = `'audit_m' || (1000000 + n.i)`
@@ -243,7 +243,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
         action: 'rare.act',
         target: 'rare',
         request_id: 'rare',
-        outcome: 'refused',
+        outcome: 'unchanged',
       }
       for (const [column, value] of Object.entries(values))
         for (const order of ['newest', 'oldest'] as const)

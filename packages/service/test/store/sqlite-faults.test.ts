@@ -15,6 +15,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { auditLog } from '../../src/store/audit-log.ts'
+import { AUDIT_REJECTED } from '../../src/store/audit-rows.ts'
+import { auditFilters } from '../../src/store/migrations/0022-audit-filters.ts'
 import { migrations } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
 import { backupSqlite, restoreSqlite } from '../../src/store/sqlite/backup.ts'
@@ -184,6 +186,45 @@ describe('the file', () => {
       expect(schemaOf(file)).toEqual(schemaOf(await emptyStore()))
     },
   )
+
+  it('gives older audit rows the outcome that they have in their details', async () => {
+    const file = newFile()
+    mkdirSync(join(file, '..'), { mode: 0o700 })
+    writeFileSync(file, '', { mode: 0o600 })
+    const db = new Database(file)
+    migrate(
+      db,
+      migrations.slice(
+        0,
+        migrations.findIndex((each) => each === auditFilters),
+      ),
+    )
+    const details = {
+      a: {},
+      b: { outcome: 'done', reason: `"outcome":"${AUDIT_REJECTED}"` },
+      c: { n: 1, outcome: 'unchanged', reason: null },
+      d: { outcome: AUDIT_REJECTED, reason: 'x' },
+      e: { reason: '%"outcome":"unchanged"%', list: ['outcome', AUDIT_REJECTED] },
+    }
+    for (const [id, detail] of Object.entries(details))
+      db.prepare('INSERT INTO audit (id, at, actor, action, detail) VALUES (?, 1, ?, ?, ?)').run(
+        id,
+        'system',
+        'x',
+        JSON.stringify(detail),
+      )
+    db.close()
+    await (await open(file)).close()
+    const again = new Database(file, { readonly: true })
+    expect(again.prepare('SELECT outcome FROM audit ORDER BY id').pluck().all()).toEqual([
+      'done',
+      'done',
+      'unchanged',
+      AUDIT_REJECTED,
+      'done',
+    ])
+    again.close()
+  })
 
   it('is refused with a clear message when it has rows of a version whose MACs cover less', async () => {
     const file = newFile()

@@ -1,5 +1,6 @@
 import { parseScopeList } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
+import { AUDIT_REJECTED } from '../../src/store/audit-rows.ts'
 import type { NewApiKey } from '../../src/store/operations/api-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, failingAct, NOW, newIssuer, newKey, newSite, sha256, siteId } from './fixtures.ts'
@@ -442,11 +443,11 @@ export function administrationSuite(store: TheStore): void {
           siteId,
           action: `act.${n % 2 === 0 ? 'even' : 'odd'}`,
           target: `target-${n % 3}`,
-          detail: outcome === undefined ? { n } : { n, outcome, reason: '"outcome":"refused"' },
+          detail: outcome === undefined ? { n } : { n, outcome, reason: '"outcome":"unchanged"' },
           context: { ...context(NOW + 100 + n, `key:key_${n % 2}`), requestId: `${site}.${n}` },
         })
-      for (let n = 0; n < 6; n++) await of(site, n, [undefined, 'done', 'unchanged', 'refused'][n])
-      await of(other, 7, 'refused')
+      for (let n = 0; n < 6; n++) await of(site, n, [undefined, 'done', 'unchanged', AUDIT_REJECTED][n])
+      await of(other, 7, AUDIT_REJECTED)
       await of(null, 8)
       const select = async (
         by: [string, string] | undefined,
@@ -468,7 +469,7 @@ export function administrationSuite(store: TheStore): void {
       expect(await select(['actor', 'key:key_1'])).toEqual([1, 3, 5])
       expect(await select(['action', 'act.even'], { order: 'newest' })).toEqual([4, 2, 0])
       expect(await select(['target', 'target-2'])).toEqual([2, 5])
-      expect(await select(['outcome', 'refused'])).toEqual([3])
+      expect(await select(['outcome', AUDIT_REJECTED])).toEqual([3])
       expect(await select(['outcome', 'unchanged'])).toEqual([2])
       expect(await select(['request_id', `${site}.4`])).toEqual([4])
       expect(await select(['request_id', `${site}.7`])).toEqual([])

@@ -1,3 +1,4 @@
+import { AUDIT_REJECTED } from '../audit-rows.ts'
 import type { Migration } from './migration.ts'
 
 /** Lists of audit rows by actor, action, target, outcome and request are read from an index. */
@@ -8,7 +9,8 @@ export const auditFilters: Migration = {
     // backslash before it, so these words can only be the member itself.
     `ALTER TABLE audit ADD COLUMN outcome TEXT NOT NULL DEFAULT 'done'`,
     `UPDATE audit SET outcome = 'unchanged' WHERE detail LIKE '%"outcome":"unchanged"%'`,
-    `UPDATE audit SET outcome = 'refused' WHERE detail LIKE '%"outcome":"refused"%' OR action = 'key.refused'`,
+    // The actions of \`key\` are those of rejected API keys.
+    `UPDATE audit SET outcome = '${AUDIT_REJECTED}' WHERE detail LIKE '%"outcome":"${AUDIT_REJECTED}"%' OR action LIKE 'key.%'`,
     `CREATE INDEX audit_by_actor ON audit (site_id, actor, id)`,
     `CREATE INDEX audit_by_action ON audit (site_id, action, id)`,
     `CREATE INDEX audit_by_target ON audit (site_id, target, id)`,

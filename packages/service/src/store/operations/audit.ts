@@ -50,8 +50,8 @@ export const auditRows = read(function* (
 const ID_END = '~'
 
 /**
- * A page of a selection; the last one if it has fewer rows than `limit`. Reads at most `limit` rows,
- * except for a selection by a column across all sites: only `request_id` has an index for that.
+ * A page of a selection; the last one if it has fewer rows than `limit`. Reads at most `limit`
+ * rows, except by a column across all sites: only `request_id` has an index for that.
  */
 export const selectAuditRows = read(function* (
   { siteId, by, fromMs, toMs, order }: AuditSelection,

@@ -1,16 +1,16 @@
 import type { SiteId } from '@countersign/core'
+import type { AuditOutcome } from '../../audit-rows.ts'
 import type { Transaction } from '../../transaction.ts'
 import { type AuditContext, audit, type NewAuditRow } from '../audit.ts'
 
-/** The outcome of what was rejected, as the contract has it. */
-export const AUDIT_REJECTED = 'refused'
+export { AUDIT_REJECTED } from '../../audit-rows.ts'
 
 interface Done {
   readonly siteId: SiteId | null
   readonly action: string
   readonly target: string
   /** Default: `done`. */
-  readonly outcome?: 'done' | 'unchanged' | typeof AUDIT_REJECTED
+  readonly outcome?: AuditOutcome
   readonly reason?: string | undefined
   /** The seq of its entry. */
   readonly seq?: number | undefined

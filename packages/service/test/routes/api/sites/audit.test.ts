@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import type { EndpointId } from '@countersign/core/contract'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { AUDIT_REJECTED } from '../../../../src/store/audit-rows.ts'
 import { StoreUnavailable } from '../../../../src/store/errors.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
 import { keyOf, operator } from '../../../node.ts'
@@ -33,7 +34,7 @@ forEachSharedStore('the audit', (open) => {
         siteId,
         action: n % 2 === 0 ? 'user.revoke' : 'token.revoke',
         target: `t${n}`,
-        detail: n === 3 ? { outcome: 'refused', reason: '=1+1' } : {},
+        detail: n === 3 ? { outcome: AUDIT_REJECTED, reason: '=1+1' } : {},
         context: {
           actor: n < 2 ? 'operator:key_o' : n < 4 ? 'key:key_k' : 'system',
           atMs: NOW + 60_000 + n * 1000,
@@ -55,7 +56,7 @@ forEachSharedStore('the audit', (open) => {
       expect(await targets(node, 'actor=holder')).toEqual([])
       expect(await targets(node, 'action=token.revoke')).toEqual(['t5', 't3', 't1'])
       expect(await targets(node, 'target=t4')).toEqual(['t4'])
-      expect(await targets(node, 'outcome=refused')).toEqual(['t3'])
+      expect(await targets(node, `outcome=${AUDIT_REJECTED}`)).toEqual(['t3'])
       expect(await targets(node, `outcome=done&action=token.revoke`)).toEqual(['t5', 't1'])
       expect(await targets(node, `request_id=${A}.2`)).toEqual(['t2'])
       expect(await targets(node, `from=${at(NOW + 62_000)}&to=${at(NOW + 64_000)}`)).toEqual(['t3', 't2'])
@@ -138,7 +139,12 @@ forEachSharedStore('the audit', (open) => {
     it('I-15: no filter and no format shows its rows', async () => {
       const node = await begin()
       await fill(node)
-      for (const query of [`request_id=${A}.2`, 'target=t2', 'actor=api_key:key_k', 'outcome=refused']) {
+      for (const query of [
+        `request_id=${A}.2`,
+        'target=t2',
+        'actor=api_key:key_k',
+        `outcome=${AUDIT_REJECTED}`,
+      ]) {
         expect((await list(node, query, keyOf(B), B)).body).toEqual({ items: [], next_cursor: null })
         for (const format of ['csv', 'ndjson', 'ocsf']) {
           const { body } = await list(node, `${query}&format=${format}`, keyOf(B), B)
@@ -229,12 +235,12 @@ forEachSharedStore('the audit', (open) => {
     it('200: CSV has a line of names and no formulas', async () => {
       const node = await begin()
       await fill(node)
-      const { body, headers } = await bytes(node, 'format=csv&outcome=refused')
+      const { body, headers } = await bytes(node, `format=csv&outcome=${AUDIT_REJECTED}`)
       expect(headers['content-type']).toBe('text/csv; charset=utf-8; header=present')
       const lines = body.split('\r\n')
       expect(lines).toHaveLength(3)
       expect(lines[0]).toMatch(/^"audit_id","at","site_id"/)
-      expect(lines[1]).toContain('"refused","\'=1+1"')
+      expect(lines[1]).toContain(`"${AUDIT_REJECTED}","'=1+1"`)
     })
 
     it('200: OCSF has one event per line', async () => {
