@@ -37,7 +37,7 @@ interface AskOptions {
 /** Longer than the service may take for anything. */
 const ANSWER_MS_MAX = 30_000
 
-export function createClient(url: string, dev: DevFile): Client {
+export function createClient(url: string, dev: Pick<DevFile, 'site_id' | 'site_key'>): Client {
   const ask = async (
     method: string,
     path: string,
