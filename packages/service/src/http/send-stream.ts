@@ -87,6 +87,7 @@ async function sendPieces(
   if (signal?.aborted) cut()
   await pipeline(Readable.from(noted()), response).catch(cut)
   signal?.removeEventListener('abort', cut)
+  response.off('timeout', cut)
   if (fault !== undefined) throw fault
 }
 
