@@ -6,6 +6,7 @@ import type { Endpoint } from './endpoint.ts'
 import { feedEndpoints } from './feed.ts'
 import { issuerEndpoints } from './issuers.ts'
 import { issuingEndpoints } from './issuing.ts'
+import { peopleEndpoints } from './people.ts'
 import { protectedEndpoints } from './protected-action.ts'
 import { revocationEndpoints } from './revocation.ts'
 import { signInEndpoints } from './sign-in.ts'
@@ -40,6 +41,7 @@ export const endpoints = Object.freeze({
   ...webhookEndpoints,
   ...siteListEndpoints,
   ...auditEndpoints,
+  ...peopleEndpoints,
   ...discoveryEndpoints,
 })
 

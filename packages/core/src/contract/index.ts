@@ -27,6 +27,14 @@ export * from './issuing.ts'
 export * from './limits.ts'
 export * from './oauth-issuers.ts'
 export * from './parameters.ts'
+export {
+  type ChangePersonRequest,
+  type ConsoleLink,
+  type CreatePersonRequest,
+  type Person,
+  type PersonPage,
+  peopleEndpoints,
+} from './people.ts'
 export * from './problem-body.ts'
 export * from './problems.ts'
 export * from './protected-action.ts'

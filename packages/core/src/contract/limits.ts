@@ -89,6 +89,14 @@ export const limits = Object.freeze({
   signal_senders_max: 8,
   session_ttl_seconds_max: 366 * DAY,
 
+  people_max: 1000,
+  person_roles_max: 100,
+  console_link_seconds: 60,
+  console_session_seconds: 12 * 3600,
+  console_idle_seconds: 30 * MINUTE,
+  console_elevated_seconds: 5 * MINUTE,
+  console_sessions_per_person_max: 20,
+
   feed_connections_per_key_max: 1000,
   feed_observers_per_key_max: 20,
   feed_leases_per_key_max: 1000,

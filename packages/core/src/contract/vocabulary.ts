@@ -14,6 +14,26 @@ export const permissions = [
 ] as const
 export type Permission = (typeof permissions)[number]
 
+/**
+ * The roles of a person in the console. `operator` is for all sites; each of the others is for one
+ * site.
+ */
+export const consoleRoles = ['viewer', 'responder', 'issuing', 'admin', 'operator'] as const
+export type ConsoleRole = (typeof consoleRoles)[number]
+
+/** The permissions that a role has at its site. An operator has all of them at every site. */
+export const rolePermissions: Readonly<Record<ConsoleRole, readonly Permission[]>> = Object.freeze({
+  viewer: ['site:read'],
+  responder: ['site:read', 'credentials:revoke', 'tokens:revoke'],
+  issuing: ['site:read', 'credentials:issue'],
+  admin: permissions,
+  operator: permissions,
+})
+
+/** `active` ⇄ `ended`. */
+export const personStatuses = ['active', 'ended'] as const
+export type PersonStatus = (typeof personStatuses)[number]
+
 /** What was revoked. */
 export const revocationTypes = ['user', 'credential'] as const
 export type RevocationType = (typeof revocationTypes)[number]

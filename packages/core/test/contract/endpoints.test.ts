@@ -71,6 +71,10 @@ GET /api/sites/{site_id}/audit 200
 GET /api/audit 200
 GET /api/sites/{site_id}/verifiers 200
 DELETE /api/sites/{site_id}/verifiers/{instance_id} 204
+POST /api/people 201
+GET /api/people 200
+PATCH /api/people/{person_id} 200
+POST /api/people/{person_id}/links 201
 GET /.well-known/did.json 200
 GET /.well-known/jwks.json 200
 GET /.well-known/countersign 200
@@ -134,6 +138,10 @@ describe('endpoints', () => {
     expect(endpointList.filter(({ auth }) => auth === 'operator_key').map(({ id }) => id)).toEqual([
       'create_site',
       'list_service_audit',
+      'create_person',
+      'list_people',
+      'change_person',
+      'create_console_link',
     ])
   })
 
@@ -163,6 +171,7 @@ describe('endpoints', () => {
     }
     const secret = endpointList.filter(({ idempotency }) => idempotency === 'secret').map(({ id }) => id)
     expect(secret.sort()).toEqual([
+      'create_console_link',
       'create_key',
       'create_offer',
       'create_webhook',

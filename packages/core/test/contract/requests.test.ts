@@ -262,6 +262,31 @@ const spoiled: Spoiled[] = [
   ['create_key', 'permissions', [[], ['everything'], ['feed:read', 'feed:read'], 'feed:read', null, [7]]],
   ['create_key', 'label', ['x'.repeat(65), ...not.line, ...not.string]],
   ['create_key', 'expires_in_seconds', [0, -1, 1.5, '60', null, 1e10]],
+  ['create_person', 'name', ['', 'x'.repeat(65), ...not.line, ...not.string]],
+  [
+    'create_person',
+    'roles',
+    [
+      null,
+      'operator',
+      [{ site_id: null, role: 'viewer' }],
+      [{ site_id: 'shop.example', role: 'operator' }],
+      [{ site_id: 'shop.example', role: 'root' }],
+      [{ role: 'operator' }],
+      [{ site_id: 'SHOP', role: 'viewer' }],
+      [{ site_id: 'shop.example', role: 'viewer', permissions: ['site:admin'] }],
+      [
+        { site_id: 'shop.example', role: 'viewer' },
+        { site_id: 'shop.example', role: 'admin' },
+      ],
+      Array.from({ length: 101 }, (_, i) => ({ site_id: `s${i}.example`, role: 'viewer' })),
+    ],
+  ],
+  ['create_person', 'reason', bad.reason],
+  ['change_person', 'name', ['', 'x'.repeat(65), ...not.line, ...not.string]],
+  ['change_person', 'roles', [null, [{ site_id: null, role: 'admin' }]]],
+  ['change_person', 'status', ['gone', '', null]],
+  ['change_person', 'reason', bad.reason],
   [
     'create_webhook',
     'url',
@@ -306,6 +331,7 @@ const required: Partial<Record<EndpointId, string[]>> = {
   change_issuer_key: ['status'],
   create_key: ['permissions'],
   create_webhook: ['url'],
+  create_person: ['name', 'roles'],
 }
 
 const withBody = endpointList.filter(({ request }) => request.body !== undefined).map(({ id }) => id)
@@ -457,6 +483,7 @@ describe('query parameters', () => {
         'list_service_audit',
         'list_verifiers',
         'list_log_entries',
+        'list_people',
       ] as const
     ).flatMap((id): Spoiled[] => [
       [id, 'limit', pageBad],

@@ -131,6 +131,15 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
   receive_token_revocation: { sub_id: { format: 'iss_sub', iss: 'https://idp.example', sub: 'alice' } },
   create_key: { permissions: ['tokens:introspect', 'feed:read'], label: 'ci', expires_in_seconds: 2 },
   create_webhook: { url: 'https://hooks.example/in', kinds: ['user.revoked'] },
+  create_person: {
+    name: 'Ada',
+    roles: [
+      { site_id: SITE, role: 'responder' },
+      { site_id: null, role: 'operator' },
+    ],
+    reason: 'new',
+  },
+  change_person: { name: 'Ada', roles: [], status: 'ended', reason: 'left' },
 }
 
 export const queries: Partial<Record<EndpointId, Record<string, string | string[]>>> = {
@@ -172,6 +181,14 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
     rows: '100000',
   },
   list_service_audit: { actor: 'operator', without_site: '1', format: 'csv' },
+}
+
+const person = {
+  person_id: 'person_1',
+  name: 'Ada',
+  roles: [{ site_id: SITE, role: 'viewer' }],
+  status: 'active',
+  created_at: AT,
 }
 
 const site = {
@@ -517,6 +534,10 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       expires_at: null,
     }),
   ],
+  create_person: [person],
+  list_people: [paged(person)],
+  change_person: [{ ...person, status: 'ended', roles: [] }],
+  create_console_link: [{ url: `https://auth.example/console#link=${RANDOM}`, expires_at: LATER }],
   create_webhook: [{ webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=` }],
   rotate_webhook_secret: [
     { webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=`, previous_valid_until: AT },

@@ -122,6 +122,10 @@ export const calls = {
   listServiceAudit: row('GET', '/api/audit'),
   listVerifiers: row('GET', '/api/sites/{site_id}/verifiers'),
   dismissVerifier: row('DELETE', '/api/sites/{site_id}/verifiers/{instance_id}'),
+  createPerson: row('POST', '/api/people'),
+  listPeople: row('GET', '/api/people'),
+  changePerson: row('PATCH', '/api/people/{person_id}'),
+  createConsoleLink: row('POST', '/api/people/{person_id}/links', { repeat: 'secret' }),
   discovery: row('GET', '/.well-known/countersign', { key: false }),
 } as const satisfies Record<string, CallRow>
 

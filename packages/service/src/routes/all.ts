@@ -7,6 +7,7 @@ import { exchangeProof } from './api/auth/exchange-proof.ts'
 import { introspect } from './api/auth/introspect.ts'
 import { revokeToken } from './api/auth/revoke.ts'
 import { forwardAuth } from './api/auth/verify.ts'
+import { changePerson, createConsoleLink, createPerson, listPeople } from './api/people.ts'
 import { protectedAction } from './api/protected/action.ts'
 import { listAudit } from './api/sites/audit.ts'
 import { listCredentials } from './api/sites/credentials.ts'
@@ -119,6 +120,10 @@ export const routes: Routes = {
   list_tokens: listTokens,
   list_audit: listAudit,
   list_service_audit: listServiceAudit,
+  create_person: createPerson,
+  list_people: listPeople,
+  change_person: changePerson,
+  create_console_link: createConsoleLink,
   discovery,
   did_document: didDocument,
   jwks,

@@ -5,8 +5,8 @@ import type { Row } from './transaction.ts'
 /** Who makes a change, and when. */
 export interface AuditContext {
   /**
-   * `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>`, `sender:<issuer>` or `system`;
-   * an operator at the command line is `operator`.
+   * `operator:<key_id>`, `key:<key_id>`, `person:<person_id>`, `holder:<credential_id>`,
+   * `sender:<issuer>` or `system`; an operator at the command line is `operator`.
    */
   readonly actor: string
   readonly atMs: number

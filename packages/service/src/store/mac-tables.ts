@@ -4,7 +4,7 @@ export interface MacTable {
   readonly key: readonly string[]
   /**
    * The columns that the MAC covers, in this order. `epoch` of a head and `keys_deleted` of an API
-   * key are columns of the log row.
+   * key or a person are columns of the log row.
    */
   readonly columns: readonly string[]
   /** Columns that the MAC does not cover, each with the reason why it cannot grant anything. */
@@ -91,6 +91,30 @@ export const macTables = {
       'expires_at',
       'created_at',
       'keys_deleted',
+    ],
+    uncovered: {},
+  },
+  people: {
+    key: ['person_id'],
+    columns: ['person_id', 'name', 'roles', 'status', 'ended_at', 'created_at', 'keys_deleted'],
+    uncovered: {},
+  },
+  console_links: {
+    key: ['sha256'],
+    columns: ['sha256', 'person_id', 'expires_at'],
+    uncovered: { used_at: TAKES_AWAY },
+  },
+  console_sessions: {
+    key: ['sha256'],
+    columns: [
+      'sha256',
+      'session_id',
+      'person_id',
+      'door',
+      'created_at',
+      'expires_at',
+      'seen_at',
+      'elevated_until',
     ],
     uncovered: {},
   },

@@ -8,11 +8,13 @@ import { createSealer } from '../../src/sealing/sealer.ts'
 import type { AuditSelection } from '../../src/store/audit-rows.ts'
 import { toCredentialName } from '../../src/store/credential-name.ts'
 import { apiKeys } from '../../src/store/operations/api-keys.ts'
-import { auditRows, selectAuditRows } from '../../src/store/operations/audit.ts'
+import { auditRows, auditRows, selectAuditRows } from '../../src/store/operations/audit.ts'
+import { consoleSessions } from '../../src/store/operations/console-sessions.ts'
 import { type CredentialRow, credentials, type ListedStatus } from '../../src/store/operations/credentials.ts'
 import { deliveries } from '../../src/store/operations/deliveries.ts'
 import { issuers } from '../../src/store/operations/issuers.ts'
 import { siteLogPage } from '../../src/store/operations/log-pages.ts'
+import { people } from '../../src/store/operations/people.ts'
 import { sites } from '../../src/store/operations/sites.ts'
 import { tokens } from '../../src/store/operations/tokens.ts'
 import { webhooks } from '../../src/store/operations/webhooks.ts'
@@ -284,6 +286,8 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             auditRows(siteId, page),
             auditRows(null, page),
             ...audits(siteId).map((selection) => selectAuditRows(selection, page)),
+            people(page),
+            consoleSessions('person_1', page),
             tokens(siteId, {}, page),
             tokens(siteId, { ppid: user }, page),
             credentials(siteId, {}, page),

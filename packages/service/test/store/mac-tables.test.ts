@@ -25,9 +25,9 @@ describe('rows that can grant (A271, A272)', () => {
   it.each(Object.keys(covered))('every column of %s is covered, or states why it grants nothing', (table) => {
     const { key, columns: inMac, uncovered } = covered[table] as MacTable
     const ofTable = columns.filter((each) => each.table === table)
-    // A head is that of the epoch which the log is in, and an API key is of the keys that were left
-    // after the last deletion.
-    const ofOthers = { heads: ['epoch'], api_keys: ['keys_deleted'] }[table] ?? []
+    // A head is that of the epoch which the log is in. API keys and people are those that were left
+    // after access was last taken away from one of them.
+    const ofOthers = { heads: ['epoch'], api_keys: ['keys_deleted'], people: ['keys_deleted'] }[table] ?? []
     expect([...inMac, ...Object.keys(uncovered), 'mac'].sort()).toEqual(
       [...ofTable.map(({ column }) => column), ...ofOthers].sort(),
     )

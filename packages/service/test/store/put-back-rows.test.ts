@@ -8,7 +8,7 @@ import { createSealer } from '../../src/sealing/sealer.ts'
 import { RowForged } from '../../src/store/errors.ts'
 import { inject } from '../inject.ts'
 import { newParty } from '../party.ts'
-import { context, MASTER_KEY, newIssuer, newSite } from './fixtures.ts'
+import { context, DAY, MASTER_KEY, NOW, newIssuer, newSite } from './fixtures.ts'
 import { kindsOf, lastEntryOf } from './log-reading.ts'
 import { audit, forEachStoreWriter, putBack, type StoreWriter, withNode, withStore } from './store-writer.ts'
 
@@ -149,6 +149,82 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       })
     })
     expect(await audit(writer)).toMatchObject({ code: 0 })
+  })
+
+  it('does not give a person back the role or the access that was taken away (A272)', async () => {
+    const writer = await newWriter()
+    const rowOf = async (personId: string) =>
+      (await writer.sql('SELECT * FROM people WHERE person_id = $1', personId))[0]
+    const roles = [{ siteId: null, role: 'operator' as const }]
+    await withNode(writer, async (store, { deps }) => {
+      for (const [personId, changes] of [
+        ['person_1', { status: 'ended' as const }],
+        ['person_2', { roles: [] }],
+      ] as const) {
+        await store.createPerson({ personId, name: 'Ada', roles }, 9, undefined, context())
+        const link = { sha256: personId, personId, expiresAtMs: NOW + 60_000 }
+        await store.createConsoleLink(link, context())
+        const session = {
+          sha256: `cookie of ${personId}`,
+          sessionId: `sess_${personId}`,
+          expiresAtMs: NOW + DAY,
+          elevatedUntilMs: NOW,
+        }
+        await store.openConsoleSession(personId, session, undefined, 9, context())
+        const kept = (await writer.sql('SELECT * FROM console_sessions WHERE person_id = $1', personId))[0]
+        expect(await store.consoleSession(session.sha256)).toMatchObject({ person: { roles } })
+        const before = await rowOf(personId)
+        await store.changePerson(personId, changes, 9, undefined, context())
+        await putBack(writer, 'people', before)
+        await putBack(writer, 'console_sessions', kept)
+        expect(await store.person(personId)).toBeUndefined()
+        expect(await store.consoleSession(session.sha256)).toBeUndefined()
+        expect(await store.createConsoleLink(link, context())).toBe(false)
+        await expect(
+          store.changePerson(personId, { name: 'x' }, 9, undefined, context()),
+        ).rejects.toBeInstanceOf(RowForged)
+      }
+      expect(await deps.meters.text()).toMatch(/countersign_store_rows_forged_total\{table="people"\} [1-9]/)
+    })
+    expect(await audit(writer)).toMatchObject({
+      code: 3,
+      said: expect.stringContaining('person_1 of people'),
+    })
+  })
+
+  it('does not give a session more time, another person or elevation, and no link another person', async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (store) => {
+      for (const personId of ['person_1', 'person_2'])
+        await store.createPerson({ personId, name: 'Ada', roles: [] }, 9, undefined, context())
+      const open = async (name: string) => {
+        await store.createConsoleLink(
+          { sha256: name, personId: 'person_1', expiresAtMs: NOW + 60_000 },
+          context(),
+        )
+        const session = { sha256: name, sessionId: name, expiresAtMs: NOW + DAY, elevatedUntilMs: NOW }
+        return store.openConsoleSession(name, session, undefined, 9, context())
+      }
+      for (const forged of [
+        `person_id = 'person_2'`,
+        `expires_at = ${NOW + 99 * DAY}`,
+        `seen_at = ${NOW + DAY}`,
+        `elevated_until = ${NOW + DAY}`,
+      ]) {
+        expect(await open(forged)).toBeDefined()
+        expect(await store.consoleSession(forged)).toBeDefined()
+        await writer.sql(`UPDATE console_sessions SET ${forged} WHERE sha256 = $1`, forged)
+        expect(await store.consoleSession(forged)).toBeUndefined()
+      }
+      await store.createConsoleLink(
+        { sha256: 'l', personId: 'person_1', expiresAtMs: NOW + 60_000 },
+        context(),
+      )
+      await writer.sql(`UPDATE console_links SET person_id = 'person_2' WHERE sha256 = 'l'`)
+      const session = { sha256: 's', sessionId: 's', expiresAtMs: NOW + DAY, elevatedUntilMs: NOW }
+      expect(await store.openConsoleSession('l', session, undefined, 9, context())).toBeUndefined()
+      expect(await store.consoleSession('s')).toBeUndefined()
+    })
   })
 
   it('does not make a deleted API key valid again, and the other keys stay valid (A272)', async () => {

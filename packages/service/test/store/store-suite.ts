@@ -5,6 +5,7 @@ import { checkpointSuite } from './suite-checkpoints.ts'
 import { feedStreamSuite } from './suite-feed-streams.ts'
 import { leaseSuite } from './suite-leases.ts'
 import { logSuite } from './suite-log.ts'
+import { peopleSuite } from './suite-people.ts'
 import { retentionSuite } from './suite-retention.ts'
 import { revocationSuite } from './suite-revocation.ts'
 import { signInSuite } from './suite-sign-in.ts'
@@ -31,6 +32,7 @@ export function storeSuite(name: string, open: () => Promise<Store>): void {
     onceSuite(() => store)
     signInSuite(() => store)
     webhookSuite(() => store)
+    peopleSuite(() => store)
     retentionSuite(() => store)
   })
 }

@@ -20,6 +20,7 @@ import { cutLog } from './0019-cut-log.ts'
 import { linksByLink } from './0020-links-by-link.ts'
 import { logPages } from './0021-log-pages.ts'
 import { auditFilters } from './0022-audit-filters.ts'
+import { people } from './0023-people.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   linksByLink,
   logPages,
   auditFilters,
+  people,
 ]

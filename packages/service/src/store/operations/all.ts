@@ -3,6 +3,7 @@ import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'
 import * as auditArchive from './audit-archive.ts'
 import * as checkpoints from './checkpoints.ts'
+import * as consoleSessions from './console-sessions.ts'
 import * as credentialStatuses from './credential-statuses.ts'
 import * as credentials from './credentials.ts'
 import * as cutLog from './cut-log.ts'
@@ -22,6 +23,7 @@ import * as log from './log.ts'
 import * as logPages from './log-pages.ts'
 import * as logTimes from './log-times.ts'
 import * as offers from './offers.ts'
+import * as people from './people.ts'
 import * as purgeExpired from './purge-expired.ts'
 import * as reinstatements from './reinstatements.ts'
 import * as revocations from './revocations.ts'
@@ -46,6 +48,7 @@ const portOperations = {
   ...checkpoints,
   ...credentialStatuses,
   ...auditArchive,
+  ...consoleSessions,
   ...credentials,
   ...cutLog,
   ...cutOffs,
@@ -63,6 +66,7 @@ const portOperations = {
   ...logPages,
   ...logTimes,
   ...offers,
+  ...people,
   ...purgeExpired,
   ...reinstatements,
   ...revocations,

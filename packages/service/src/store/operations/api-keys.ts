@@ -4,8 +4,9 @@ import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
+import { GRANTING_LOCK, LOG_COLUMNS, loadKeysDeleted, renewGrantingMacs } from './shared/granting-rows.ts'
 import { toLogRow } from './shared/log-rows.ts'
-import { createRowMac, intactPage, isIntact, requireIntact, updateRow } from './shared/mac-rows.ts'
+import { createRowMac, intactPage, isIntact, requireIntact } from './shared/mac-rows.ts'
 import { padList } from './shared/pad-list.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
@@ -24,19 +25,12 @@ export interface ApiKey extends NewApiKey {
   readonly createdAtMs: number
 }
 
-/**
- * The MAC of every API key covers how many keys have been deleted. A deletion gives all others a
- * new MAC, so a deleted key that is put back as it was has a wrong one. One lock for both: a key
- * that is created meanwhile must get the new number.
- */
-const LOCK = 'api_keys'
-const KEY_AND_LOG = `SELECT k.*, log.keys_deleted, log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest,
-    log.keys_deleted AS log_keys_deleted, log.mac AS log_mac FROM api_keys k JOIN log ON log.one = 1`
+const KEY_AND_LOG = `SELECT k.*, ${LOG_COLUMNS} FROM api_keys k JOIN log ON log.one = 1`
 
 /** Throws when there is no such site, or a key with that id or secret already. */
 export function* createApiKey(key: NewApiKey, context: AuditContext): Transaction<ApiKey> {
-  yield* lock(LOCK)
-  const log = yield* requireLogRow('SELECT * FROM log WHERE one = 1')
+  yield* lock(GRANTING_LOCK)
+  const keys_deleted = yield* loadKeysDeleted()
   const created: Row = {
     key_id: key.keyId,
     site_id: key.siteId,
@@ -47,7 +41,7 @@ export function* createApiKey(key: NewApiKey, context: AuditContext): Transactio
     expires_at: key.expiresAtMs ?? null,
     created_at: context.atMs,
   }
-  const mac = yield* createRowMac('api_keys', { ...created, keys_deleted: number(log, 'keys_deleted') })
+  const mac = yield* createRowMac('api_keys', { ...created, keys_deleted })
   yield* exec(
     `INSERT INTO api_keys (key_id, site_id, sha256, last4, permissions, label, expires_at, created_at, mac)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -65,48 +59,15 @@ export function* deleteApiKey(
   keyId: string,
   context: AuditContext,
 ): Transaction<boolean> {
-  yield* lock(LOCK)
+  yield* lock(GRANTING_LOCK)
   const gone =
     siteId === null
       ? yield* row('DELETE FROM api_keys WHERE key_id = $1 AND site_id IS NULL RETURNING key_id', keyId)
       : yield* row('DELETE FROM api_keys WHERE key_id = $1 AND site_id = $2 RETURNING key_id', keyId, siteId)
   if (gone === undefined) return false
-  yield* renewMacs()
+  yield* renewGrantingMacs()
   yield* recordAudit({ siteId, action: 'api_key.delete', target: keyId, context })
   return true
-}
-
-const RENEWED_A_PAGE = 500
-
-/** Counts a deletion, and renews the MAC of every key that the service wrote. */
-function* renewMacs(): Transaction<void> {
-  for (let after = ''; ; ) {
-    const page = yield* rows(
-      `${KEY_AND_LOG} WHERE k.key_id > $1 ORDER BY k.key_id LIMIT $2`,
-      after,
-      RENEWED_A_PAGE,
-    )
-    for (const found of page) {
-      after = text(found, 'key_id')
-      if (!(yield* isIntact('api_keys', found))) continue
-      const mac = yield* createRowMac('api_keys', {
-        ...found,
-        keys_deleted: number(found, 'keys_deleted') + 1,
-      })
-      yield* exec('UPDATE api_keys SET mac = $2 WHERE key_id = $1', after, mac)
-    }
-    if (page.length < RENEWED_A_PAGE) break
-  }
-  // Last, because it blocks every append until the end of the transaction.
-  const log = yield* requireLogRow('UPDATE log SET keys_deleted = keys_deleted WHERE one = 1 RETURNING *')
-  yield* updateRow('log', log, { keys_deleted: number(log, 'keys_deleted') + 1 })
-}
-
-/** Throws a `RowForged` for a log row that the service did not write. */
-function* requireLogRow(sql: string): Transaction<Row> {
-  const log = yield* row(sql)
-  if (log === undefined) throw new Error('there is no log')
-  return yield* requireIntact('log', log)
 }
 
 /** Undefined for a key that the service did not write, or has deleted; the lists skip such keys. */

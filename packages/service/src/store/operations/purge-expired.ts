@@ -16,6 +16,9 @@ const NODES_KEPT_MS = 3_600_000
 /** Receipts state early instants for entries of the last day. */
 const LEASES_KEPT_MS = 86_400_000
 
+/** After a person was ended, so that lists and the audit still say who it was. */
+const PEOPLE_KEPT_MS = 396 * 86_400_000
+
 /** A document that an issuer names is fetched every few minutes. */
 const SOURCES_KEPT_MS = 30 * 86_400_000
 
@@ -43,6 +46,13 @@ const REMOVALS: readonly Removal[] = [
   ],
   byEnd('sign_in_presentations', 'payload_sha256'),
   byEnd('offers', 'sha256'),
+  byEnd('console_links', 'sha256'),
+  byEnd('console_sessions', 'sha256'),
+  [
+    'people',
+    `DELETE FROM people WHERE person_id IN
+       (SELECT person_id FROM people WHERE ended_at IS NOT NULL AND ended_at <= $1 - ${PEOPLE_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
+  ],
   byEnd('signals', 'site_id, issuer, jti'),
   byEnd('idempotency_keys', 'owner, sha256'),
   [
@@ -92,7 +102,7 @@ const REMOVALS: readonly Removal[] = [
 
 /**
  * Removes a batch of expired rows: tokens, sign-ins, offers, used-once names, idempotency keys,
- * signals, old deliveries, streams of vanished nodes, sources of keys that no issuer names. Never
+ * links and sessions of the console, people who were ended long ago, signals, old deliveries, streams of vanished nodes, sources of keys that no issuer names. Never
  * anything of the log.
  */
 export function* purgeExpired(nowMs: number): Transaction<Purged> {

@@ -1,0 +1,166 @@
+import { number, text } from '../columns.ts'
+import type { Page } from '../page.ts'
+import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { type Person, person } from './people.ts'
+import { consoleLock } from './shared/console-lock.ts'
+import { insertRow, intact, intactPage, updateRow } from './shared/mac-rows.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+/** A one-time link with which a person signs in. */
+export interface NewConsoleLink {
+  readonly sha256: string
+  readonly personId: string
+  readonly expiresAtMs: number
+}
+
+export interface NewConsoleSession {
+  /** The hash of the secret in the cookie. */
+  readonly sha256: string
+  /** The public name of the session. */
+  readonly sessionId: string
+  readonly expiresAtMs: number
+  readonly elevatedUntilMs: number
+}
+
+export interface ConsoleSession extends NewConsoleSession {
+  readonly personId: string
+  /** How the person signed in. */
+  readonly door: string
+  readonly createdAtMs: number
+  readonly seenAtMs: number
+}
+
+/**
+ * Creates a link, and ends the links that the person had before. False unless there is such a
+ * person, and is active.
+ */
+export function* createConsoleLink(link: NewConsoleLink, context: AuditContext): Transaction<boolean> {
+  const { sha256, personId, expiresAtMs } = link
+  yield* lock(consoleLock(personId))
+  if ((yield* person(personId))?.status !== 'active') return false
+  yield* exec('DELETE FROM console_links WHERE person_id = $1', personId)
+  yield* insertRow('console_links', { sha256, person_id: personId, expires_at: expiresAtMs })
+  yield* recordAudit({ siteId: null, action: 'person.link', target: personId, context })
+  return true
+}
+
+/**
+ * Uses a link, once, and opens a session for its person. `replaced` is the session that the browser
+ * had before, which ends. With more than `sessionsMax` sessions of the person, the oldest ends.
+ * Undefined when the link is unknown, expired or used, or its person was ended.
+ */
+export function* openConsoleSession(
+  linkSha256: string,
+  session: NewConsoleSession,
+  replaced: string | undefined,
+  sessionsMax: number,
+  { atMs, requestId }: Pick<AuditContext, 'atMs' | 'requestId'>,
+): Transaction<{ readonly session: ConsoleSession; readonly person: Person } | undefined> {
+  const named = yield* row('SELECT person_id FROM console_links WHERE sha256 = $1', linkSha256)
+  if (named === undefined) return undefined
+  const personId = text(named, 'person_id')
+  yield* lock(consoleLock(personId))
+  const used = yield* row(
+    'UPDATE console_links SET used_at = $2 WHERE sha256 = $1 AND used_at IS NULL AND expires_at > $2 RETURNING *',
+    linkSha256,
+    atMs,
+  )
+  if ((yield* intact('console_links', used)) === undefined || used?.person_id !== personId) return undefined
+  const owner = yield* person(personId)
+  if (owner?.status !== 'active') return undefined
+  if (replaced !== undefined) yield* exec('DELETE FROM console_sessions WHERE sha256 = $1', replaced)
+  yield* exec(
+    `DELETE FROM console_sessions WHERE person_id = $1 AND session_id NOT IN
+       (SELECT session_id FROM console_sessions WHERE person_id = $1 ORDER BY session_id DESC LIMIT $2)`,
+    personId,
+    sessionsMax - 1,
+  )
+  const created: Row = {
+    sha256: session.sha256,
+    session_id: session.sessionId,
+    person_id: personId,
+    door: 'link',
+    created_at: atMs,
+    expires_at: session.expiresAtMs,
+    seen_at: atMs,
+    elevated_until: session.elevatedUntilMs,
+  }
+  yield* insertRow('console_sessions', created)
+  const context = { actor: `person:${personId}`, atMs, requestId }
+  const detail = { door: 'link' }
+  yield* recordAudit({ siteId: null, action: 'session.open', target: session.sessionId, detail, context })
+  return { session: toSession(created), person: owner }
+}
+
+/**
+ * A session with its person. Undefined for one that the service did not write, has ended or is of a
+ * person who was ended. The caller checks the times.
+ */
+export const consoleSession = read(function* (
+  sha256: string,
+): Transaction<{ readonly session: ConsoleSession; readonly person: Person } | undefined> {
+  const found = yield* row('SELECT * FROM console_sessions WHERE sha256 = $1', sha256)
+  const kept = yield* intact('console_sessions', found)
+  if (kept === undefined) return undefined
+  const owner = yield* person(text(kept, 'person_id'))
+  return owner?.status === 'active' ? { session: toSession(kept), person: owner } : undefined
+})
+
+/** Records that a session was used. */
+export function* touchConsoleSession(sha256: string, seenAtMs: number): Transaction<void> {
+  const found = yield* row('SELECT * FROM console_sessions WHERE sha256 = $1', sha256)
+  if (found === undefined) return
+  yield* lock(consoleLock(text(found, 'person_id')))
+  const current = yield* row('SELECT * FROM console_sessions WHERE sha256 = $1', sha256)
+  const kept = yield* intact('console_sessions', current)
+  if (kept === undefined || number(kept, 'seen_at') >= seenAtMs) return
+  yield* updateRow('console_sessions', kept, { seen_at: seenAtMs })
+}
+
+/** Ends a session of that person. False when there is none of that name. */
+export function* endConsoleSession(
+  personId: string,
+  sessionId: string,
+  context: AuditContext,
+): Transaction<boolean> {
+  yield* lock(consoleLock(personId))
+  const gone = yield* row(
+    'DELETE FROM console_sessions WHERE person_id = $1 AND session_id = $2 RETURNING session_id',
+    personId,
+    sessionId,
+  )
+  if (gone === undefined) return false
+  const detail = { person: personId }
+  yield* recordAudit({ siteId: null, action: 'session.end', target: sessionId, detail, context })
+  return true
+}
+
+/** The sessions of a person by id, which is the order in which they were opened. */
+export const consoleSessions = read(function* (
+  personId: string,
+  page: Page,
+): Transaction<readonly ConsoleSession[]> {
+  const loadPage = (after: string, limit: number) =>
+    rows(
+      'SELECT * FROM console_sessions WHERE person_id = $1 AND session_id > $2 ORDER BY session_id LIMIT $3',
+      personId,
+      after,
+      limit,
+    )
+  const toName = (found: Row) => text(found, 'session_id')
+  return (yield* intactPage('console_sessions', page, loadPage, toName)).map(toSession)
+})
+
+function toSession(found: Row): ConsoleSession {
+  return {
+    sha256: text(found, 'sha256'),
+    sessionId: text(found, 'session_id'),
+    personId: text(found, 'person_id'),
+    door: text(found, 'door'),
+    createdAtMs: number(found, 'created_at'),
+    expiresAtMs: number(found, 'expires_at'),
+    seenAtMs: number(found, 'seen_at'),
+    elevatedUntilMs: number(found, 'elevated_until'),
+  }
+}

@@ -1,0 +1,164 @@
+import type { SiteId } from '@countersign/core'
+import type { ConsoleRole, PersonStatus } from '@countersign/core/contract'
+import { json, number, text } from '../columns.ts'
+import type { Page } from '../page.ts'
+import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import type { AuditContext } from './audit.ts'
+import { consoleLock } from './shared/console-lock.ts'
+import { GRANTING_LOCK, LOG_COLUMNS, loadKeysDeleted, renewGrantingMacs } from './shared/granting-rows.ts'
+import { toLogRow } from './shared/log-rows.ts'
+import { createRowMac, intactPage, isIntact, requireIntact } from './shared/mac-rows.ts'
+import { recordAudit } from './shared/record-audit.ts'
+
+export interface PersonRole {
+  /** Null for an operator. */
+  readonly siteId: SiteId | null
+  readonly role: ConsoleRole
+}
+
+export interface NewPerson {
+  readonly personId: string
+  readonly name: string
+  readonly roles: readonly PersonRole[]
+}
+
+/** A person who may use the console. */
+export interface Person extends NewPerson {
+  readonly status: PersonStatus
+  readonly createdAtMs: number
+}
+
+export interface PersonChanges {
+  readonly name?: string | undefined
+  readonly roles?: readonly PersonRole[] | undefined
+  readonly status?: PersonStatus | undefined
+}
+
+const PERSON_AND_LOG = `SELECT p.*, ${LOG_COLUMNS} FROM people p JOIN log ON log.one = 1`
+
+/** `full` when `peopleMax` people are active already. */
+export function* createPerson(
+  person: NewPerson,
+  peopleMax: number,
+  reason: string | undefined,
+  context: AuditContext,
+): Transaction<Person | 'full'> {
+  yield* lock(GRANTING_LOCK)
+  if (yield* isFull(peopleMax)) return 'full'
+  const created: Row = {
+    person_id: person.personId,
+    name: person.name,
+    roles: JSON.stringify(person.roles),
+    status: 'active',
+    ended_at: null,
+    created_at: context.atMs,
+  }
+  const mac = yield* createRowMac('people', { ...created, keys_deleted: yield* loadKeysDeleted() })
+  yield* exec(
+    `INSERT INTO people (person_id, name, roles, status, ended_at, created_at, mac) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    ...Object.values(created),
+    mac,
+  )
+  const detail = { roles: toTexts(person.roles) }
+  yield* recordAudit({
+    siteId: null,
+    action: 'person.create',
+    target: person.personId,
+    reason,
+    detail,
+    context,
+  })
+  return { ...person, status: 'active', createdAtMs: context.atMs }
+}
+
+/**
+ * Changes a person. One who is ended loses every session and link in the same transaction.
+ * Undefined when there is no such person, `full` when one more would be active than `peopleMax`.
+ * Throws a `RowForged` for a person whom the service did not write.
+ */
+export function* changePerson(
+  personId: string,
+  changes: PersonChanges,
+  peopleMax: number,
+  reason: string | undefined,
+  context: AuditContext,
+): Transaction<Person | 'full' | undefined> {
+  // A session that is opened meanwhile must not outlive the person.
+  yield* lock(GRANTING_LOCK, consoleLock(personId))
+  const found = yield* row(`${PERSON_AND_LOG} WHERE p.person_id = $1`, personId)
+  if (found === undefined) return undefined
+  yield* requireIntact('log', toLogRow(found))
+  const before = toPerson(yield* requireIntact('people', found))
+  const { name = before.name, roles = before.roles, status = before.status } = changes
+  if (status === 'active' && before.status === 'ended' && (yield* isFull(peopleMax))) return 'full'
+  const changed: Row = {
+    name,
+    roles: JSON.stringify(roles),
+    status,
+    ended_at:
+      status === 'active' ? null : before.status === 'ended' ? (found.ended_at ?? null) : context.atMs,
+  }
+  const mac = yield* createRowMac('people', { ...found, ...changed })
+  yield* exec(
+    'UPDATE people SET name = $2, roles = $3, status = $4, ended_at = $5, mac = $6 WHERE person_id = $1',
+    personId,
+    ...Object.values(changed),
+    mac,
+  )
+  if (status === 'ended') {
+    yield* exec('DELETE FROM console_sessions WHERE person_id = $1', personId)
+    yield* exec('DELETE FROM console_links WHERE person_id = $1', personId)
+  }
+  // The row as it was before must not become valid again.
+  const isOther = changed.roles !== found.roles || status !== before.status
+  if (isOther) yield* renewGrantingMacs()
+  const outcome = isOther || name !== before.name ? 'done' : 'unchanged'
+  const detail = { roles: toTexts(roles), status }
+  yield* recordAudit({
+    siteId: null,
+    action: 'person.change',
+    target: personId,
+    outcome,
+    reason,
+    detail,
+    context,
+  })
+  return { ...before, name, roles, status }
+}
+
+/** Undefined for a person whom the service did not write; the list skips such rows. */
+export const person = read(function* (personId: string): Transaction<Person | undefined> {
+  const found = yield* row(`${PERSON_AND_LOG} WHERE p.person_id = $1`, personId)
+  if (found === undefined) return undefined
+  // Without the true number of changes it is unknown whether this is the current row.
+  yield* requireIntact('log', toLogRow(found))
+  return (yield* isIntact('people', found)) ? toPerson(found) : undefined
+})
+
+/** By id, which is the order in which they were added. */
+export const people = read(function* (page: Page): Transaction<readonly Person[]> {
+  const loadPage = (after: string, limit: number) =>
+    rows(`${PERSON_AND_LOG} WHERE p.person_id > $1 ORDER BY p.person_id LIMIT $2`, after, limit)
+  return (yield* intactPage('people', page, loadPage, (found) => text(found, 'person_id'))).map(toPerson)
+})
+
+/** At most `peopleMax` are active, and a row is kept for about a year after the person was ended. */
+function* isFull(peopleMax: number): Transaction<boolean> {
+  const active = yield* row(`SELECT COUNT(*) AS active FROM people WHERE ended_at IS NULL`)
+  return active !== undefined && number(active, 'active') >= peopleMax
+}
+
+function toPerson(found: Row): Person {
+  return {
+    personId: text(found, 'person_id'),
+    name: text(found, 'name'),
+    roles: json(found, 'roles'),
+    status: text(found, 'status') === 'active' ? 'active' : 'ended',
+    createdAtMs: number(found, 'created_at'),
+  }
+}
+
+/** For the audit. */
+function toTexts(roles: readonly PersonRole[]): readonly string[] {
+  return roles.map(({ siteId, role }) => (siteId === null ? role : `${role} ${siteId}`))
+}
