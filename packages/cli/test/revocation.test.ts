@@ -56,6 +56,26 @@ describe('tokens revoke', () => {
   })
 })
 
+describe('users', () => {
+  test('list and show say who is revoked, since when and why', async () => {
+    const { ppid } = await issued('shown user')
+    await home.run(['sign-out-user', ppid, '--yes', '--reason', 'lost phone'])
+    await home.run(['revoke-user', ppid, '--yes', '--reason', 'has left'])
+    const listed = await home.run(['users', 'list', '--status', 'revoked', '--json'])
+    expectAnswer('list_users', listed.json())
+    expect(listed.json().items).toContainEqual(expect.objectContaining({ ppid, reason: 'has left' }))
+    expect((await home.run(['users', 'list'])).out).toMatch(new RegExp(`^${ppid} +revoked`, 'm'))
+    expect((await home.run(['users', 'list', '--status', 'unknown'])).code).toBe(2)
+    const shown = await home.run(['users', 'show', ppid])
+    expect(shown.out).toMatch(/^status +revoked$/m)
+    expect(shown.out).toMatch(/^active credentials +0$/m)
+    expect(shown.out).toMatch(/^\d+ +user\.signed_out +\S+ +lost phone$/m)
+    const named = (await home.run(['users', 'show', 'shown user', '--json'])).json().users
+    expect(named).toMatchObject([{ ppid, status: 'revoked' }, { status: 'active' }])
+    expectAnswer('get_user', named[0])
+  })
+})
+
 describe('revoke-user', () => {
   test('is not done without a yes, when there is no terminal to ask', async () => {
     const { ppid, credential_id } = await issued('asked')

@@ -132,7 +132,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       command('issuers', 'list, show, add and change issuers and their keys', () => import('./issuers.ts')),
       command('keys', 'list, show, create and delete API keys of a site', () => import('./keys.ts')),
       command('webhooks', 'manage webhooks and list what was sent', () => import('./webhooks.ts')),
-      command('users', 'show the ids of a user, or erase the data of a user', () => import('./users.ts')),
+      command('users', 'list and show users, their ids, and erase their data', () => import('./users.ts')),
       command('credentials', 'list the credentials that a site knows', () => import('./credentials.ts')),
       command('tokens', 'list and revoke the bearer tokens of a site', () => import('./tokens.ts')),
       command('audit', 'list what was done at a site, and which caller did it', () => import('./audit.ts')),

@@ -1,9 +1,11 @@
 import type { Client } from '@countersign/sdk'
 import type { Group } from '../command.ts'
+import { parseOneOf } from '../input/option-values.ts'
 import { type NamedUser, readUser, USER_OPTIONS, USER_WORD, userText } from '../input/user.ts'
 import { connectSite } from '../service/connection.ts'
+import { PAGE_OPTIONS, printList } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
-import { table } from '../terminal/output.ts'
+import { facts, table } from '../terminal/output.ts'
 
 type ErasedUser = Awaited<ReturnType<Client['eraseUser']>>
 
@@ -23,8 +25,72 @@ function toCountsText({ credentials, tokens, offers, presentations, audit_rows }
   return `${credentials} credentials, ${tokens} tokens, ${offers} offers, ${presentations} sign-ins, ${audit_rows} audit rows`
 }
 
+/** The users of the list, and the user that `show` shows. */
+type UserState = Awaited<ReturnType<Client['getUser']>>
+
+function toCountText({ count, complete }: UserState['credentials']): string {
+  return complete ? String(count) : `${count} or more`
+}
+
+function toUserText(user: UserState): string {
+  const { history } = user
+  const entries = history.map(({ seq, kind, at, reason }) => [seq, kind, at, reason])
+  const rows = facts([
+    ['user', user.ppid],
+    ['status', user.status],
+    ['revoked', user.revoked_at ?? undefined],
+    ['reason', user.reason ?? undefined],
+    ['active credentials', toCountText(user.credentials)],
+    ['active tokens', toCountText(user.tokens)],
+  ])
+  return history.length === 0 ? rows : `${rows}\n\n${table(['seq', 'entry', 'at', 'reason'], entries)}`
+}
+
 export const users: Group = {
   verbs: {
+    list: {
+      summary: 'list the users that were revoked, reinstated or signed out',
+      options: [['--status <status>', 'active or revoked'], ...PAGE_OPTIONS],
+      shares: ['site', 'service'],
+      examples: [['countersign users list --status revoked', 'list the users who are revoked now']],
+      about: ['The last change first. The service does not list users that its log does not name.'],
+      async run(given, at) {
+        const status = parseOneOf(given, 'status', ['active', 'revoked'])
+        const { client, site_id } = await connectSite(given, at)
+        return printList(given, at, (part) => client.listUsers({ site_id, status, ...part }), {
+          user: 'ppid',
+          status: 'status',
+          revoked: 'revoked_at',
+          reason: 'reason',
+          'last entry': ({ last_entry }) => last_entry.kind,
+          at: ({ last_entry }) => last_entry.at,
+        })
+      },
+    },
+    show: {
+      summary: 'show the state and the history of a user',
+      words: [USER_WORD],
+      options: USER_OPTIONS,
+      shares: ['site', 'service'],
+      examples: [
+        ['countersign users show alice', 'show whether alice is revoked, since when and why'],
+        ['countersign users show did:service:ppid_… --json', 'for a program'],
+      ],
+      about: [
+        'Your own id of a user has two ids here, one of credentials and one of access tokens; both are shown. The output for a user who does not exist is that of a user without a history.',
+      ],
+      async run(given, at) {
+        const user = readUser(given)
+        const { client, site_id } = await connectSite(given, at)
+        const { users: ids } =
+          user.ppid === undefined
+            ? await client.resolveUser({ site_id, ...user })
+            : { users: [{ ppid: user.ppid }] }
+        const found = await Promise.all(ids.map(({ ppid }) => client.getUser({ site_id, ppid })))
+        at.result({ users: found }, () => found.map(toUserText).join('\n\n'))
+        return 0
+      },
+    },
     resolve: {
       summary: 'show the ids of a user, and whether they are revoked',
       words: [USER_WORD],

@@ -6,6 +6,7 @@ import type { Endpoint } from './endpoint.ts'
 import { feedEndpoints } from './feed.ts'
 import { issuerEndpoints } from './issuers.ts'
 import { issuingEndpoints } from './issuing.ts'
+import { knownUserEndpoints } from './known-users.ts'
 import { peopleEndpoints } from './people.ts'
 import { protectedEndpoints } from './protected-action.ts'
 import { revocationEndpoints } from './revocation.ts'
@@ -30,6 +31,7 @@ export const endpoints = Object.freeze({
   ...cutOffEndpoints,
   ...tokenRevocationEndpoints,
   ...userEndpoints,
+  ...knownUserEndpoints,
   ...issuingEndpoints,
   ...signInEndpoints,
   ...feedEndpoints,

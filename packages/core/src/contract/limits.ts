@@ -60,6 +60,7 @@ export const limits = Object.freeze({
   status_ids_max: 100,
   wait_seconds_max: 30,
   laggards_listed_max: 100,
+  user_entries_listed_max: 50,
   page_items_default: 50,
   page_items_max: 200,
   audit_export_rows_max: 100_000,

@@ -49,6 +49,9 @@ export type CredentialStatus = (typeof credentialStatuses)[number]
 export const userStatuses = ['active', 'revoked'] as const
 export type UserStatus = (typeof userStatuses)[number]
 
+/** Log entries about a user. */
+export const userEntryKinds = ['user.revoked', 'user.reinstated', 'user.signed_out'] as const
+
 /**
  * `active` → `revoked` or `expired`. A token follows its credential, chain, user, issuer and key.
  */

@@ -48,6 +48,8 @@ PATCH /api/sites/{site_id} 200
 POST /api/sites/{site_id}/cut-off 200
 POST /api/sites/{site_id}/cut-off-issuer 200
 POST /api/sites/{site_id}/revoke-holder 200
+GET /api/sites/{site_id}/users 200
+GET /api/sites/{site_id}/users/{ppid} 200
 POST /api/sites/{site_id}/users/erase 200
 POST /api/sites/{site_id}/users/resolve 200
 POST /api/sites/{site_id}/issuers 201

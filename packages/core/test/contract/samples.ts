@@ -166,6 +166,7 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
   },
   read_head: { observe: '1' },
   list_credentials: { limit: '200', cursor: 'abc', ppid: PPID, status: 'revoked' },
+  list_users: { limit: '1', cursor: 'abc', status: 'revoked' },
   list_tokens: { limit: '1', cursor: 'abc', ppid: PPID, token_sha256: 'a'.repeat(64) },
   list_audit: {
     actor: 'api_key:key_1',
@@ -563,6 +564,30 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       revocation_type: 'credential',
       reason: 'rotated',
     }),
+  ],
+  list_users: [
+    paged({
+      ppid: PPID,
+      status: 'revoked',
+      revoked_at: AT,
+      reason: 'left the company',
+      last_entry: { seq: 42, kind: 'user.revoked', at: AT, reason: 'left the company' },
+    }),
+  ],
+  get_user: [
+    {
+      site_id: SITE,
+      ppid: PPID,
+      status: 'active',
+      revoked_at: null,
+      reason: null,
+      credentials: { count: 2, complete: true },
+      tokens: { count: 1000, complete: false },
+      history: [{ seq: 42, kind: 'user.signed_out', at: AT, reason: null }],
+      history_complete: true,
+      epoch: EPOCH,
+      seq: 43,
+    },
   ],
   list_tokens: [
     paged({

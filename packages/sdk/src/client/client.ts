@@ -83,6 +83,8 @@ export const calls = {
   revokeCredential: row('POST', '/api/wallet/revoke', { wait: true }),
   reinstateUser: row('POST', '/api/wallet/reinstate-user'),
   signOutUser: row('POST', '/api/wallet/sign-out-user', { wait: true }),
+  listUsers: row('GET', '/api/sites/{site_id}/users'),
+  getUser: row('GET', '/api/sites/{site_id}/users/{ppid}'),
   resolveUser: row('POST', '/api/sites/{site_id}/users/resolve', { repeat: 'safe' }),
   eraseUser: row('POST', '/api/sites/{site_id}/users/erase'),
   revokeHolder: row('POST', '/api/sites/{site_id}/revoke-holder', { wait: true }),

@@ -37,6 +37,7 @@ export type CutStore = Pick<
   | 'removeCutEntries'
   | 'removeFormerEntries'
   | 'removeOldRevocations'
+  | 'removeOldUserEntries'
 >
 
 /** What a cut has removed. */
@@ -86,6 +87,7 @@ export async function cutLog(order: CutOrder): Promise<CutResult> {
   )
   const revocations = await compactPages(order)
   const rows = await removeAll(order, () => store.removeOldRevocations(beforeMs, batchRows), 1)
+  await removeAll(order, () => store.removeOldUserEntries(beforeMs, batchRows), batchRows)
   const basePosition = (await store.checkpoint())?.basePosition ?? 0
   return { basePosition, entries, formerEntries, revocations, rows }
 }

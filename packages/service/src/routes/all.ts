@@ -26,6 +26,7 @@ import { revokeTokenById } from './api/sites/tokens/revoke.ts'
 import { listTokens } from './api/sites/tokens.ts'
 import { eraseUser } from './api/sites/users/erase.ts'
 import { resolveUser } from './api/sites/users/resolve.ts'
+import { getUser, listUsers } from './api/sites/users.ts'
 import { dismissVerifier, listVerifiers } from './api/sites/verifiers.ts'
 import { createWebhook, deleteWebhook, listWebhooks, rotateWebhookSecret } from './api/sites/webhooks.ts'
 import { createSite, listSites } from './api/sites.ts'
@@ -73,6 +74,8 @@ export const routes: Routes = {
   cut_off_issuer: cutOffIssuer,
   cut_off_site: cutOffSite,
   resolve_user: resolveUser,
+  list_users: listUsers,
+  get_user: getUser,
   erase_user: eraseUser,
   revocation_status: revocationStatus,
   issue_credential: issueCredential,

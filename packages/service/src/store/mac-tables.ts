@@ -222,6 +222,7 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
   log_pages:
     'the pages of a site are covered by pages_sha256 of its checkpoint_sites row, and so by the MAC of the checkpoint',
   users: CONFIRMED,
+  user_history: 'a list of what the log says about users, with reasons; the view of the log decides',
   credential_revocations: CONFIRMED,
   compromised_keys: 'derived from the log, which decides; the audit compares the two',
   credentials:

@@ -17,6 +17,7 @@ import { siteLogPage } from '../../src/store/operations/log-pages.ts'
 import { people } from '../../src/store/operations/people.ts'
 import { sites } from '../../src/store/operations/sites.ts'
 import { tokens } from '../../src/store/operations/tokens.ts'
+import { knownUsers, userEntries } from '../../src/store/operations/user-history.ts'
 import { webhooks } from '../../src/store/operations/webhooks.ts'
 import type { SqlValue, Transaction } from '../../src/store/transaction.ts'
 import { context, DAY, MASTER_KEY, newIssuer, newSite, ppid, seen } from './fixtures.ts'
@@ -276,6 +277,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
         const user = ppid()
         const lists = (after: string | undefined) => {
           const page = { after, limit: LIMIT }
+          const seqPage = { after: after && '1', limit: LIMIT }
           return [
             sites(page),
             issuers(siteId, page),
@@ -290,6 +292,10 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             consoleSessions('person_1', page),
             tokens(siteId, {}, page),
             tokens(siteId, { ppid: user }, page),
+            tokens(siteId, { sha256: 'a'.repeat(64) }, page),
+            knownUsers(siteId, {}, seqPage),
+            knownUsers(siteId, { isRevoked: true }, seqPage),
+            userEntries(siteId, user, LIMIT),
             credentials(siteId, {}, page),
             credentials(siteId, { ppid: user }, page),
             ...(['newest', 'oldest'] as const).flatMap((order) =>

@@ -21,6 +21,7 @@ import { linksByLink } from './0020-links-by-link.ts'
 import { logPages } from './0021-log-pages.ts'
 import { auditFilters } from './0022-audit-filters.ts'
 import { people } from './0023-people.ts'
+import { userHistory } from './0024-user-history.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -48,4 +49,5 @@ export const migrations: readonly Migration[] = [
   logPages,
   auditFilters,
   people,
+  userHistory,
 ]

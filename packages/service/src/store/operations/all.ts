@@ -34,6 +34,7 @@ import * as singleUse from './single-use.ts'
 import * as sites from './sites.ts'
 import * as time from './time.ts'
 import * as tokens from './tokens.ts'
+import * as userHistory from './user-history.ts'
 import * as webhooks from './webhooks.ts'
 import * as writeProbe from './write-probe.ts'
 
@@ -77,6 +78,7 @@ const portOperations = {
   ...sites,
   ...time,
   ...tokens,
+  ...userHistory,
   ...webhooks,
 }
 

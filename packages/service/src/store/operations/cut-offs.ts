@@ -6,6 +6,7 @@ import type { UsersAtSite } from './revocations.ts'
 import { appendEntry } from './shared/append-entry.ts'
 import { userLock } from './shared/chain-locks.ts'
 import { recordAudit } from './shared/record-audit.ts'
+import { recordUserEntry } from './shared/record-user-entry.ts'
 import { revokeSignedAhead } from './shared/revoke-signed-ahead.ts'
 import { cancelPending, toPosition, type UsersAnswer } from './shared/user-rows.ts'
 
@@ -85,6 +86,7 @@ export function* signOutUsers(
     yield* revokeSignedAhead({ siteId, ppid, signedAfterMs, reason }, context)
     const body = { ppid, before: formatTime(beforeMs) }
     const { epoch, seq, position } = yield* appendEntry(siteId, 'user.signed_out', body, context.atMs)
+    yield* recordUserEntry({ siteId, ppid, seq, kind: 'user.signed_out', atMs: context.atMs, reason })
     yield* recordAudit({ siteId, action: 'user.sign_out', target: ppid, reason, seq, context })
     users.push({ ppid, epoch, seq, position })
   }

@@ -74,6 +74,7 @@ export function* eraseUserRows({ siteId, ppids }: ErasedUser): Transaction<UserR
     siteId,
     ...users,
   )
+  yield* exec(`UPDATE user_history SET reason = NULL WHERE ${isOfUser}`, siteId, ...users)
   const [tokens = 0, offers = 0, presentations = 0] = removed
   return { tokens, offers, presentations }
 }

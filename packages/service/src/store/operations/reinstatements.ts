@@ -7,6 +7,7 @@ import type { UserAtSite, UsersAtSite } from './revocations.ts'
 import { appendEntry } from './shared/append-entry.ts'
 import { userLock } from './shared/chain-locks.ts'
 import { recordAudit } from './shared/record-audit.ts'
+import { recordUserEntry } from './shared/record-user-entry.ts'
 import { revokeSignedAhead } from './shared/revoke-signed-ahead.ts'
 import { findUserRow, toPosition, type UsersAnswer } from './shared/user-rows.ts'
 
@@ -84,6 +85,7 @@ function* reinstateLockedUser(
     seq,
     position,
   )
+  yield* recordUserEntry({ siteId, ppid, seq, kind: 'user.reinstated', atMs: context.atMs, reason })
   yield* recordAudit({ siteId, action: 'user.reinstate', target: ppid, reason, seq, context })
   return { reinstatedAtMs, alreadyActive: false, epoch, seq, position }
 }

@@ -7,6 +7,7 @@ import { appendEntry } from './shared/append-entry.ts'
 import { credentialLock, userLock } from './shared/chain-locks.ts'
 import { writeCredentialRevocation } from './shared/credential-revocation.ts'
 import { recordAudit } from './shared/record-audit.ts'
+import { recordUserEntry } from './shared/record-user-entry.ts'
 import { cancelPending, findUserRow, toPosition, type UsersAnswer } from './shared/user-rows.ts'
 
 export interface Revoked extends LogPosition {
@@ -121,6 +122,7 @@ function* revokeLockedUser(
     seq,
     position,
   )
+  yield* recordUserEntry({ siteId, ppid, seq, kind: 'user.revoked', atMs: context.atMs, reason })
   yield* recordAudit({
     siteId,
     action: 'user.revoke',

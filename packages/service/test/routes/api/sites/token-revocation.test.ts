@@ -3,6 +3,7 @@ import type { Permission } from '@countersign/core/contract'
 import { expect, it } from 'vitest'
 import type { Caller } from '../../../../src/answer.ts'
 import { StoreUnavailable } from '../../../../src/store/errors.ts'
+import { AUDIT_REJECTED } from '../../../../src/store/operations/shared/record-audit.ts'
 import { begin as beginAt, keyOf, openNode, operator, type Told } from '../../../node.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
@@ -76,7 +77,7 @@ forEachSharedStore('POST /api/sites/{site_id}/tokens/{token_id}/revoke', (open) 
     expect((await revoke(tokenId, { caller: operator, site_id: B })).body).toMatchObject({ revoked: false })
     expect((await node.bearer(token)).status).toBe(200)
     const [audit] = await store.auditRows(A, { after: undefined, limit: 1 })
-    expect(audit).toMatchObject({ target: 'tok_unknown', detail: { outcome: 'refused' } })
+    expect(audit).toMatchObject({ target: 'tok_unknown', detail: { outcome: AUDIT_REJECTED } })
     await node.later(3_600_000)
     expect((await revoke()).body).toMatchObject({ revoked: false })
     expect(await store.logPosition()).toBe(position)
