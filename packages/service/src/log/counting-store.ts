@@ -126,5 +126,7 @@ export async function loadCountingStore(store: CountedStore): Promise<OfflineSto
     removeFormerEntries: (nowMs) => countOnce('former entries', () => store.countFormerEntries(nowMs)),
     removeOldRevocations: (beforeMs) =>
       countOnce('rows', () => store.countOldRevocations(beforeMs, current?.basePosition ?? 0)),
+    // Entries in the histories of users repeat entries that are counted.
+    removeOldUserEntries: async () => 0,
   }
 }
