@@ -169,6 +169,15 @@ export type { LogHead, LogPosition, Revocation } from './log/position.ts'
 export { beginRestore, type RestoreOptions, type ViewRestore } from './log/restore-view.ts'
 export { type EntryContent, toRevocationLine } from './log/revocation-line.ts'
 export {
+  checkDrillReport,
+  type DrillOutcome,
+  type DrillReport,
+  type DrillReportFields,
+  drillOutcomes,
+  parseDrillReport,
+  signDrillReport,
+} from './log/signed-drill.ts'
+export {
   checkHeartbeat,
   checkSnapshot,
   type Heartbeat,
@@ -184,6 +193,19 @@ export {
   parseIntrospectionProof,
   signIntrospection,
 } from './log/signed-introspection.ts'
+export {
+  checkReceipt,
+  parseReceipt,
+  RECEIPT_VERIFIERS_MAX,
+  type ReceiptFields,
+  type ReceiptState,
+  type ReceiptVerifier,
+  type ReceiptVerifierState,
+  receiptStates,
+  receiptVerifierStates,
+  type SignedReceipt,
+  signReceipt,
+} from './log/signed-receipt.ts'
 export {
   type CompromisedKey,
   type CredentialLine,

@@ -41,6 +41,8 @@ export interface Config {
   readonly rateLimits: RateLimits
   /** How many sign-ins of one site may be open at the same time, on all nodes together. */
   readonly openSignInsMax: number
+  /** How often a drill starts by itself at each site with verifiers. Undefined: never. */
+  readonly drillEveryMs: number | undefined
   /** How long old rows are kept. */
   readonly retention: {
     /** After they have expired. */
@@ -49,6 +51,8 @@ export interface Config {
     readonly auditKeptMs: number | undefined
     /** Where audit rows are written before they are removed. Undefined: nowhere. */
     readonly auditArchiveDir: string | undefined
+    /** Receipts and drills. */
+    readonly receiptsKeptMs: number
   }
   /** Above this load verifications are rejected with 503, so that revocations still succeed. */
   readonly overload: {
@@ -104,6 +108,8 @@ export const settingNames = [
   'credentials_kept_days',
   'audit_kept_days',
   'audit_archive_dir',
+  'receipts_kept_days',
+  'drill_every_hours',
 ] as const
 type SettingName = (typeof settingNames)[number]
 
@@ -176,6 +182,13 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
       'audit_archive_dir must be set with audit_kept_days: a directory, or off to remove rows without an archive',
     )
 
+  const drillHours = read(
+    'drill_every_hours',
+    'off' as number | 'off',
+    (text) => (text === 'off' ? text : integer(1, 8760)(text)),
+    'an integer from 1 to 8760, or off',
+  )
+
   if (mode === 'production') {
     if (!settings.has('base_url'))
       mistakes.push('base_url must be set: the address under which clients reach the service')
@@ -245,10 +258,12 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
       ]),
     ) as RateLimits,
     openSignInsMax: count('open_sign_ins_max', 10_000, 1, 1_000_000),
+    drillEveryMs: drillHours === 'off' ? undefined : drillHours * 3_600_000,
     retention: {
       credentialsKeptMs: count('credentials_kept_days', 30, 1, KEPT_DAYS_MAX) * DAY_MS,
       auditKeptMs: auditKept === 'all' ? undefined : auditKept * DAY_MS,
       auditArchiveDir: toArchiveDir(settings, mistakes),
+      receiptsKeptMs: count('receipts_kept_days', 396, 1, KEPT_DAYS_MAX) * DAY_MS,
     },
     overload: {
       eventLoopDelayMsMax: count('overload_event_loop_delay_ms_max', 100, 10, 60_000),

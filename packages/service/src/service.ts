@@ -5,6 +5,7 @@ import { createStoreNonces } from './access/store-nonces.ts'
 import { createTokenFinder } from './access/token-finder.ts'
 import { openKeyUpkeep } from './actions/key-upkeep.ts'
 import { startStatusUpdates } from './actions/list-statuses.ts'
+import { startScheduledDrills } from './actions/scheduled-drills.ts'
 import { type App, createApp } from './app.ts'
 import { startAuditArchiving } from './audit-archive/start-archiving.ts'
 import { ExportQuota } from './audit-list/export-quota.ts'
@@ -17,6 +18,7 @@ import { createRefreshHints } from './did-web/refresh-hints.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
 import { FeedServer } from './feed/feed-server.ts'
 import { createHeadAges } from './feed/head-ages.ts'
+import { startReceipts } from './feed/receipt-job.ts'
 import { createSignedHeads } from './feed/signed-heads.ts'
 import { createSnapshots } from './feed/snapshot/snapshots.ts'
 import { createVerifierClocks } from './feed/verifier-clocks.ts'
@@ -192,6 +194,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(startStatusUpdates(deps))
     keep(startCheckpoints(deps, checkpoints))
     keep(startCutting(deps))
+    keep(startReceipts(deps))
+    keep(startScheduledDrills(deps))
     keep(startWebhookSender(deps, fetchRules))
     const admin =
       config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, rateLimiter))

@@ -122,6 +122,8 @@ describe('settings', () => {
     ['audit_kept_days', 'some'],
     ['audit_kept_days', '400'],
     ['audit_archive_dir', ''],
+    ['receipts_kept_days', '0'],
+    ['drill_every_hours', '0'],
   ])('refuse %s=%s and name it', (name, value) => {
     const mistakes = mistakesOf({ ...good, [`COUNTERSIGN_${name.toUpperCase()}`]: value })
     expect(mistakes).toHaveLength(1)
@@ -199,10 +201,11 @@ describe('settings', () => {
       credentialsKeptMs: days(30),
       auditKeptMs: undefined,
       auditArchiveDir: undefined,
+      receiptsKeptMs: 396 * 86_400_000,
     })
     const env = { ...good, COUNTERSIGN_AUDIT_KEPT_DAYS: '400', COUNTERSIGN_CREDENTIALS_KEPT_DAYS: '1' }
     expect(mistakesOf(env)).toEqual([expect.stringContaining('audit_archive_dir must be set')])
-    expect(read({ ...env, COUNTERSIGN_AUDIT_ARCHIVE_DIR: '/srv/archives' }).retention).toEqual({
+    expect(read({ ...env, COUNTERSIGN_AUDIT_ARCHIVE_DIR: '/srv/archives' }).retention).toMatchObject({
       credentialsKeptMs: days(1),
       auditKeptMs: days(400),
       auditArchiveDir: '/srv/archives',

@@ -9,6 +9,7 @@ import { issuingEndpoints } from './issuing.ts'
 import { knownUserEndpoints } from './known-users.ts'
 import { peopleEndpoints } from './people.ts'
 import { protectedEndpoints } from './protected-action.ts'
+import { receiptEndpoints } from './receipts.ts'
 import { revocationEndpoints } from './revocation.ts'
 import { signInEndpoints } from './sign-in.ts'
 import { signalEndpoints } from './signals.ts'
@@ -44,6 +45,7 @@ export const endpoints = Object.freeze({
   ...siteListEndpoints,
   ...auditEndpoints,
   ...peopleEndpoints,
+  ...receiptEndpoints,
   ...discoveryEndpoints,
 })
 

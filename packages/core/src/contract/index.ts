@@ -39,6 +39,7 @@ export {
 export * from './problem-body.ts'
 export * from './problems.ts'
 export * from './protected-action.ts'
+export * from './receipts.ts'
 export * from './revocation.ts'
 export * from './sign-in.ts'
 export * from './signals.ts'

@@ -153,6 +153,10 @@ const bodyParsers: ReadonlyMap<EntryKind, (body: unknown) => EntryBodies[EntryKi
   } satisfies { readonly [Kind in EntryKind]: (body: unknown) => EntryBodies[Kind] | undefined }),
 ) as never
 
+export function isEntryKind(value: unknown): value is EntryKind {
+  return bodyParsers.has(value as EntryKind)
+}
+
 /** Ignores other members of the object. */
 export function parseIssuerState({
   issuer,

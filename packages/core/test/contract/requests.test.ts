@@ -130,6 +130,7 @@ const spoiled: Spoiled[] = [
   ['revoke_holder', 'holder_key', bad.holder_key, 'key_rejected'],
   ['revoke_holder', 'holder_key', not.string],
   ['revoke_holder', 'reason', bad.reason],
+  ['start_drill', 'reason', bad.reason],
   ['cut_off_issuer', 'issuer', ['', 'x'.repeat(1025), ...not.string]],
   ['cut_off_issuer', 'reason', bad.reason],
   ['cut_off_site', 'confirm', bad.site_id],
@@ -485,6 +486,8 @@ describe('query parameters', () => {
         'list_verifiers',
         'list_log_entries',
         'list_people',
+        'list_receipts',
+        'list_drills',
       ] as const
     ).flatMap((id): Spoiled[] => [
       [id, 'limit', pageBad],
@@ -505,6 +508,7 @@ describe('query parameters', () => {
       [[], [''], ['nonsense'], undefined, Array.from({ length: 101 }, () => CREDENTIAL_ID)],
     ],
     ['propagation_receipt', 'seq', ['', '0', '-1', 'x', '1.5', '9999999999999999', undefined]],
+    ['list_receipts', 'state', ['lost', 'Complete', '']],
     ['list_credentials', 'ppid', bad.ppid],
     ['list_credentials', 'status', ['unknown', 'Active', '']],
     ['list_tokens', 'ppid', bad.ppid],

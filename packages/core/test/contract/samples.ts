@@ -59,6 +59,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
   resolve_user: { user_ref: 'alice' },
   erase_user: { user_ref: 'alice', dry_run: true },
   revoke_holder: { holder_key: `did:key:${MULTIKEY}`, reason: 'stolen' },
+  start_drill: { reason: 'weekly' },
   cut_off_issuer: { issuer: 'did:web:issuer.example', reason: 'breach' },
   cut_off_site: { confirm: SITE, reason: 'breach' },
   issue_credential: {
@@ -296,6 +297,62 @@ const propagation = {
   ],
   exceptions: [],
 }
+const receiptSummary = {
+  epoch: EPOCH,
+  seq: 42,
+  kind: 'credential.revoked',
+  at: AT,
+  committed_at: AT,
+  as_of: AT,
+  state: 'complete',
+  final: true,
+  drill_id: 'drill_1',
+  expected: 1,
+  acknowledged: 1,
+  gone: 0,
+  elapsed_ms: 41,
+  denied_everywhere_at: AT,
+}
+const receipt = {
+  site_id: SITE,
+  ...receiptSummary,
+  entry_hash: HASH,
+  denied_at_latest: AT,
+  verifiers: [
+    {
+      verifier_id: 'web',
+      instance_id: 'c4a7',
+      node_id: 'node_1',
+      state: 'acknowledged',
+      after_ms: 41,
+      rejects_from: null,
+      fails_open: false,
+    },
+  ],
+  kid: 'feed-1',
+  signature: 'A'.repeat(86),
+}
+const drill = {
+  drill_id: 'drill_1',
+  state: 'complete',
+  started_at: AT,
+  ended_at: AT,
+  credential_id: CREDENTIAL_ID,
+  epoch: EPOCH,
+  seq: 42,
+}
+const drillReport = {
+  site_id: SITE,
+  drill_id: 'drill_1',
+  credential_id: CREDENTIAL_ID,
+  started_at: AT,
+  ended_at: AT,
+  outcome: 'complete',
+  receipt,
+  kid: 'feed-1',
+  signature: 'A'.repeat(86),
+}
+
 const head = { site_id: SITE, epoch: EPOCH, seq: 42, hash: HASH, as_of: AT, max_age_seconds: 60 }
 const introspectionProof = {
   nonce: NONCE,
@@ -643,6 +700,11 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       acknowledged_at: null,
     }),
   ],
+  list_receipts: [paged(receiptSummary)],
+  read_receipt: [receipt],
+  start_drill: [{ ...drill, state: 'running', ended_at: null, report: null }],
+  list_drills: [paged({ ...drill, expected: 1, acknowledged: 1, elapsed_ms: 41 })],
+  read_drill: [{ ...drill, report: drillReport }],
   discovery: [
     {
       base_url: 'https://auth.example',

@@ -128,6 +128,11 @@ export const calls = {
   listPeople: row('GET', '/api/people'),
   changePerson: row('PATCH', '/api/people/{person_id}'),
   createConsoleLink: row('POST', '/api/people/{person_id}/links', { repeat: 'secret' }),
+  listReceipts: row('GET', '/api/sites/{site_id}/receipts'),
+  readReceipt: row('GET', '/api/sites/{site_id}/receipts/{seq}'),
+  startDrill: row('POST', '/api/sites/{site_id}/drills'),
+  listDrills: row('GET', '/api/sites/{site_id}/drills'),
+  readDrill: row('GET', '/api/sites/{site_id}/drills/{drill_id}'),
   discovery: row('GET', '/.well-known/countersign', { key: false }),
 } as const satisfies Record<string, CallRow>
 
@@ -146,10 +151,10 @@ type Part<Name extends CallName, Key extends string> = Contract[Endpoint<Name>][
   ? Schema
   : undefined
 /**
- * Numbers in a query are text on the wire, but callers pass numbers. A method returns JSON; for
- * other formats of the audit see `exportAudit`.
+ * Numbers in a path or a query are text on the wire, but callers pass numbers. A method returns
+ * JSON; for other formats of the audit see `exportAudit`.
  */
-type QueryInput<Input, Output> = {
+type TextInput<Input, Output> = {
   [Member in keyof Input as Exclude<Member, 'format' | 'rows'>]: Member extends keyof Output
     ? Exclude<Output[Member], undefined> extends number
       ? number
@@ -157,11 +162,12 @@ type QueryInput<Input, Output> = {
     : never
 }
 
-type Input<Name extends CallName> = WireInput<Part<Name, 'params'>> &
-  WireInput<Part<Name, 'body'>> &
-  (Part<Name, 'query'> extends undefined
-    ? unknown
-    : QueryInput<WireInput<Part<Name, 'query'>>, Parsed<Part<Name, 'query'>>>)
+type Texts<Name extends CallName, Key extends string> =
+  Part<Name, Key> extends undefined ? unknown : TextInput<WireInput<Part<Name, Key>>, Parsed<Part<Name, Key>>>
+
+type Input<Name extends CallName> = Texts<Name, 'params'> &
+  Texts<Name, 'query'> &
+  WireInput<Part<Name, 'body'>>
 
 type Success<Answers> = Answers extends
   | { readonly 200: infer A }

@@ -49,6 +49,10 @@ export interface CommittedEntry {
 export interface VerifierReport {
   readonly verifierId: string
   readonly instanceId: string | undefined
+  /** The node that it is connected to. */
+  readonly nodeId: string | undefined
+  /** A time before an instance was given its first signed head. */
+  readonly openedAtMs: number | undefined
   readonly state: VerifierState
   readonly seq: number
   readonly acknowledgedAtMs: number | undefined
@@ -268,6 +272,8 @@ function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Ho
     report: {
       verifierId: lease.verifierId,
       instanceId: lease.instanceId,
+      nodeId: isThere ? lease.nodeId : undefined,
+      openedAtMs: lease.openedAtMs,
       state,
       seq: lease.epoch === entry.epoch ? lease.seq : 0,
       acknowledgedAtMs,
@@ -282,6 +288,8 @@ function reportReader({ verifierId, seq, streams }: StreamReader, entry: Committ
   return {
     verifierId,
     instanceId: undefined,
+    nodeId: streams[0]?.nodeId,
+    openedAtMs: undefined,
     state: seq >= entry.seq ? 'acknowledged' : 'waiting',
     seq,
     acknowledgedAtMs: seq >= entry.seq && times.length > 0 ? Math.min(...times) : undefined,

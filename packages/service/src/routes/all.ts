@@ -13,12 +13,14 @@ import { listAudit } from './api/sites/audit.ts'
 import { listCredentials } from './api/sites/credentials.ts'
 import { cutOffIssuer, cutOffSite, revokeHolder } from './api/sites/cut-offs.ts'
 import { listDeliveries, replayDelivery } from './api/sites/deliveries.ts'
+import { listDrills, readDrill, startDrill } from './api/sites/drills.ts'
 import { acknowledge } from './api/sites/feed/ack.ts'
 import { feed } from './api/sites/feed.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, getIssuer, listIssuers } from './api/sites/issuers.ts'
 import { createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { listLogEntries, readHead } from './api/sites/log.ts'
 import { propagationReceipt } from './api/sites/propagation.ts'
+import { listReceipts, readReceipt } from './api/sites/receipts.ts'
 import { receiveEvent, receiveLogout, receiveTokenRevocation } from './api/sites/signals.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
 import { snapshot } from './api/sites/snapshot.ts'
@@ -127,6 +129,11 @@ export const routes: Routes = {
   list_people: listPeople,
   change_person: changePerson,
   create_console_link: createConsoleLink,
+  list_receipts: listReceipts,
+  read_receipt: readReceipt,
+  start_drill: startDrill,
+  list_drills: listDrills,
+  read_drill: readDrill,
   discovery,
   did_document: didDocument,
   jwks,

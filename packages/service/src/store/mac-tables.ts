@@ -244,6 +244,9 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
   leases: 'which verifiers may still accept: says what receipts state, and grants nothing',
   head_readers: 'until when a head that was read may be used: says what receipts state, and grants nothing',
   log_times: 'when entries were committed: says what receipts state, and grants nothing',
+  receipts: 'each receipt is signed with the feed key, so a changed one is rejected; it decides nothing',
+  receipt_progress: 'up to which entry receipts are written; decides nothing else',
+  drills: 'each report is signed with the feed key; a drill revokes an id that no credential has',
   job_turns:
     'when a node last did a job, such as the removal of old entries; decides only when it is done again',
   write_probe: 'is replaced to find out whether the store can be written, and means nothing else',

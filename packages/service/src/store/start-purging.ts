@@ -10,11 +10,15 @@ const EVERY_MS = 60_000
 /** Rows that one transaction removes, so that others do not wait for it long. */
 const CREDENTIALS = 100
 const AUDIT_ROWS = 500
+const RECEIPTS = 100
 /** At least this long after each transaction, and as long as it took. */
 const PAUSE_MS_MIN = 5
 
 interface PurgeDeps {
-  readonly store: Pick<Store, 'purgeExpired' | 'purgeCredentials' | 'removeAuditRows' | 'takeTurn'>
+  readonly store: Pick<
+    Store,
+    'purgeExpired' | 'purgeCredentials' | 'purgeReceipts' | 'purgeDrills' | 'removeAuditRows' | 'takeTurn'
+  >
   readonly clock: { nowMs(): number }
   readonly config: Pick<Config, 'retention'>
   readonly meters: Pick<Meters, 'rowsRemoved'>
@@ -25,8 +29,8 @@ interface PurgeDeps {
 type Removal = () => Promise<boolean>
 
 /**
- * Removes expired rows about once a minute. Once a day, one of the nodes removes credentials and
- * audit rows that the settings do not keep any longer: see `takeRemovalTurn`. Only the size of the
+ * Removes expired rows about once a minute. Once a day, one of the nodes removes credentials,
+ * receipts, drills and audit rows that the settings do not keep any longer: see `takeRemovalTurn`. Only the size of the
  * store depends on it, so a failure is logged and retried.
  */
 export function startPurging(deps: PurgeDeps, ms: number = EVERY_MS): PeriodicJob {
@@ -80,18 +84,29 @@ async function removeExpired({ store, clock, meters }: PurgeDeps): Promise<boole
 
 /** Rows that are kept for long, and are lost once they are removed. */
 function listDailyRemovals({ store, clock, config, meters }: PurgeDeps): readonly Removal[] {
-  const { credentialsKeptMs, auditKeptMs, auditArchiveDir } = config.retention
+  const { credentialsKeptMs, auditKeptMs, auditArchiveDir, receiptsKeptMs } = config.retention
   const credentials = async () => {
     const count = await store.purgeCredentials(clock.nowMs() - credentialsKeptMs, CREDENTIALS)
     meters.rowsRemoved('credentials', count)
     return count === CREDENTIALS
   }
+  const receipts = async () => {
+    const count = await store.purgeReceipts(clock.nowMs() - receiptsKeptMs, RECEIPTS)
+    meters.rowsRemoved('receipts', count)
+    return count === RECEIPTS
+  }
+  const drills = async () => {
+    const count = await store.purgeDrills(clock.nowMs() - receiptsKeptMs, RECEIPTS)
+    meters.rowsRemoved('drills', count)
+    return count === RECEIPTS
+  }
+  const always = [credentials, receipts, drills]
   // With a directory, rows are archived before they are removed.
-  if (auditKeptMs === undefined || auditArchiveDir !== undefined) return [credentials]
+  if (auditKeptMs === undefined || auditArchiveDir !== undefined) return always
   const audit = async () => {
     const count = await store.removeAuditRows(clock.nowMs() - auditKeptMs, AUDIT_ROWS)
     meters.rowsRemoved('audit', count)
     return count === AUDIT_ROWS
   }
-  return [credentials, audit]
+  return [...always, audit]
 }

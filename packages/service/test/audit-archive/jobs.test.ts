@@ -35,6 +35,7 @@ forEachSharedStore('jobs that remove old rows', (open) => {
             credentialsKeptMs: 10 * DAY,
             auditKeptMs: undefined,
             auditArchiveDir: undefined,
+            receiptsKeptMs: 10 * DAY,
             ...retention,
           },
         },

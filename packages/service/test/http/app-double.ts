@@ -85,7 +85,13 @@ const DEFAULTS: Config = {
   logKeptMs: 396 * 86_400_000,
   rateLimits,
   openSignInsMax: 10_000,
-  retention: { credentialsKeptMs: 86_400_000, auditKeptMs: undefined, auditArchiveDir: undefined },
+  drillEveryMs: undefined,
+  retention: {
+    credentialsKeptMs: 86_400_000,
+    auditKeptMs: undefined,
+    auditArchiveDir: undefined,
+    receiptsKeptMs: 86_400_000,
+  },
   overload: { eventLoopDelayMsMax: 100, acceptDelayMsMax: 250, inFlightMax: 1000 },
 }
 

@@ -12,9 +12,11 @@ import { auditRows, selectAuditRows } from '../../src/store/operations/audit.ts'
 import { consoleSessions } from '../../src/store/operations/console-sessions.ts'
 import { type CredentialRow, credentials, type ListedStatus } from '../../src/store/operations/credentials.ts'
 import { deliveries } from '../../src/store/operations/deliveries.ts'
+import { drills } from '../../src/store/operations/drills.ts'
 import { issuers } from '../../src/store/operations/issuers.ts'
 import { siteLogPage } from '../../src/store/operations/log-pages.ts'
 import { people } from '../../src/store/operations/people.ts'
+import { dueReceipts, openReceipts, receipts } from '../../src/store/operations/receipts.ts'
 import { sites } from '../../src/store/operations/sites.ts'
 import { tokens } from '../../src/store/operations/tokens.ts'
 import { knownUsers, userEntries } from '../../src/store/operations/user-history.ts'
@@ -290,6 +292,11 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             ...audits(siteId).map((selection) => selectAuditRows(selection, page)),
             people(page),
             consoleSessions('person_1', page),
+            receipts(siteId, {}, page),
+            receipts(siteId, { state: 'waiting' }, page),
+            openReceipts(siteId, { afterSeq: 1, toSeq: 9 }, LIMIT),
+            dueReceipts(1, LIMIT),
+            drills(siteId, page),
             tokens(siteId, {}, page),
             tokens(siteId, { ppid: user }, page),
             tokens(siteId, { sha256: 'a'.repeat(64) }, page),

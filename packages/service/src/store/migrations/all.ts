@@ -22,6 +22,7 @@ import { logPages } from './0021-log-pages.ts'
 import { auditFilters } from './0022-audit-filters.ts'
 import { people } from './0023-people.ts'
 import { userHistory } from './0024-user-history.ts'
+import { receipts } from './0025-receipts.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   auditFilters,
   people,
   userHistory,
+  receipts,
 ]

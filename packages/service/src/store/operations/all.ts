@@ -10,6 +10,7 @@ import * as cutLog from './cut-log.ts'
 import * as cutOffs from './cut-offs.ts'
 import * as deliveries from './deliveries.ts'
 import * as derived from './derived.ts'
+import * as drills from './drills.ts'
 import * as epoch from './epoch.ts'
 import * as erasure from './erasure.ts'
 import * as feedStreams from './feed-streams.ts'
@@ -25,6 +26,7 @@ import * as logTimes from './log-times.ts'
 import * as offers from './offers.ts'
 import * as people from './people.ts'
 import * as purgeExpired from './purge-expired.ts'
+import * as receipts from './receipts.ts'
 import * as reinstatements from './reinstatements.ts'
 import * as revocations from './revocations.ts'
 import * as secrets from './secrets.ts'
@@ -55,6 +57,7 @@ const portOperations = {
   ...cutOffs,
   ...deliveries,
   ...derived,
+  ...drills,
   ...erasure,
   ...feedStreams,
   ...idempotency,
@@ -69,6 +72,7 @@ const portOperations = {
   ...offers,
   ...people,
   ...purgeExpired,
+  ...receipts,
   ...reinstatements,
   ...revocations,
   ...secrets,

@@ -1,0 +1,172 @@
+import {
+  formatTime,
+  parseTime,
+  RECEIPT_VERIFIERS_MAX,
+  type ReceiptFields,
+  type ReceiptVerifier,
+} from '@countersign/core'
+import type { ReceiptEntry } from '../store/operations/receipts.ts'
+import type { Receipt, VerifierReport } from './receipt.ts'
+
+/** A receipt as it is signed, without the key. */
+export type UnsignedReceipt = Omit<ReceiptFields, 'kid'>
+
+/**
+ * When a receipt that is not complete is written again: at these ages of its entry. After the last
+ * one it is final. Until then it also changes when a verifier catches up.
+ */
+const DUE_AGES_MS = [30_000, 120_000, 600_000, 3_600_000, 6 * 3_600_000, 24 * 3_600_000]
+const FINAL_MS = DUE_AGES_MS.at(-1) as number
+
+/** When a receipt is due again after `nowMs`; undefined when it is final. */
+export function findDue({ state, final, committed_at }: UnsignedReceipt, nowMs: number): number | undefined {
+  if (state === 'complete' || final) return undefined
+  const committedAtMs = toMs(committed_at)
+  return committedAtMs + (DUE_AGES_MS.find((ageMs) => committedAtMs + ageMs > nowMs) ?? FINAL_MS)
+}
+
+/**
+ * The first version of the receipt of an entry. It leaves out instances that opened their lease
+ * when every node had applied the entry, at most `appliedMsMax` after its commit: they never had a
+ * head without it.
+ */
+export function createStoredReceipt(
+  entry: ReceiptEntry,
+  live: Receipt,
+  { nowMs, appliedMsMax }: { readonly nowMs: number; readonly appliedMsMax: number },
+): UnsignedReceipt {
+  const exceptions = new Set(live.exceptions)
+  const untilMs = live.committedAtMs + appliedMsMax
+  const verifiers = live.verifiers
+    .filter(({ openedAtMs }) => openedAtMs === undefined || openedAtMs <= untilMs)
+    .map((report) => toVerifier(report, entry.atMs, exceptions.has(report)))
+  return complete(
+    {
+      site_id: entry.siteId,
+      epoch: entry.epoch,
+      seq: entry.seq,
+      kind: entry.kind,
+      entry_hash: entry.hash,
+      at: formatTime(entry.atMs),
+      committed_at: formatTime(Math.ceil(live.committedAtMs)),
+      drill_id: entry.drillId,
+      expected: verifiers.length,
+      denied_everywhere_at: toTime(live.deniedEverywhereAtMs),
+      denied_at_latest: formatTime(Math.ceil(live.deniedAtLatestMs)),
+    },
+    verifiers,
+    0,
+    nowMs,
+  )
+}
+
+/**
+ * The next version of a receipt. It covers the same verifiers as the first one: what they have
+ * acknowledged stays, and those that are no longer known are gone.
+ */
+export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowMs: number): UnsignedReceipt {
+  const pending = before.verifiers.filter(isPending)
+  const { site_id, epoch, seq, kind, entry_hash, at, committed_at, drill_id, expected } = before
+  const fixed = { site_id, epoch, seq, kind, entry_hash, at, committed_at, drill_id }
+  const times = {
+    denied_everywhere_at: toEarlier(before.denied_everywhere_at, live.deniedEverywhereAtMs),
+    denied_at_latest: before.denied_at_latest,
+  }
+  const atMs = toMs(at)
+  const exceptions = new Set(live.exceptions)
+  const convert = (report: VerifierReport) => toVerifier(report, atMs, exceptions.has(report))
+  // The list was too short for all that had not acknowledged, so some of them are not known by name.
+  if (expected - before.acknowledged - before.gone > pending.length)
+    return complete(
+      { ...fixed, ...times, expected: live.verifiers.length },
+      live.verifiers.map(convert),
+      0,
+      nowMs,
+    )
+  // Two keys may have readers of the same name: the one that comes first has not acknowledged.
+  const reports = new Map(live.verifiers.toReversed().map((report) => [toName(report), report]))
+  const verifiers = before.verifiers.map((verifier) => {
+    if (!isPending(verifier)) return verifier
+    const report = reports.get(`${verifier.verifier_id} ${verifier.instance_id ?? ''}`)
+    return report === undefined
+      ? { ...verifier, state: 'gone' as const, node_id: null }
+      : { ...convert(report), fails_open: verifier.fails_open }
+  })
+  return complete({ ...fixed, ...times, expected }, verifiers, expected - verifiers.length, nowMs)
+}
+
+/** Whether the new version says something else about a verifier. */
+export function isChanged(before: UnsignedReceipt, next: UnsignedReceipt): boolean {
+  const toStates = ({ verifiers }: UnsignedReceipt) =>
+    verifiers.map(({ verifier_id, instance_id, state }) => `${verifier_id} ${instance_id} ${state}`).sort()
+  return (
+    before.state !== next.state ||
+    before.final !== next.final ||
+    JSON.stringify(toStates(before)) !== JSON.stringify(toStates(next))
+  )
+}
+
+/** `unlisted` verifiers have acknowledged. */
+function complete(
+  fields: Omit<
+    UnsignedReceipt,
+    'as_of' | 'state' | 'final' | 'acknowledged' | 'gone' | 'elapsed_ms' | 'verifiers'
+  >,
+  verifiers: readonly ReceiptVerifier[],
+  unlisted: number,
+  nowMs: number,
+): UnsignedReceipt {
+  const pending = verifiers.filter(isPending)
+  const gone = verifiers.filter(({ state }) => state === 'gone')
+  const done = verifiers
+    .filter(({ state }) => state === 'acknowledged')
+    .sort((one, other) => (other.after_ms ?? 0) - (one.after_ms ?? 0))
+  const isComplete = pending.length === 0
+  const listed = [...pending, ...gone, ...done].slice(0, RECEIPT_VERIFIERS_MAX)
+  return {
+    ...fields,
+    as_of: formatTime(nowMs),
+    state: isComplete ? 'complete' : 'waiting',
+    final: isComplete || nowMs - toMs(fields.committed_at) >= FINAL_MS,
+    acknowledged: done.length + unlisted,
+    gone: gone.length,
+    elapsed_ms: isComplete ? Math.max(0, ...done.map(({ after_ms }) => after_ms ?? 0)) : null,
+    verifiers: listed,
+  }
+}
+
+function isPending({ state }: ReceiptVerifier): boolean {
+  return state !== 'acknowledged' && state !== 'gone'
+}
+
+function toVerifier(report: VerifierReport, atMs: number, failsOpen: boolean): ReceiptVerifier {
+  const { acknowledgedAtMs } = report
+  return {
+    verifier_id: report.verifierId,
+    instance_id: report.instanceId ?? null,
+    node_id: report.nodeId ?? null,
+    state: report.state,
+    after_ms: acknowledgedAtMs === undefined ? null : Math.max(0, Math.ceil(acknowledgedAtMs - atMs)),
+    rejects_from: toTime(report.rejectsFromMs),
+    fails_open: failsOpen,
+  }
+}
+
+function toName({ verifierId, instanceId }: VerifierReport): string {
+  return `${verifierId} ${instanceId ?? ''}`
+}
+
+/** A stated time stays true, so the earlier one is kept. */
+function toEarlier(before: string | null, ms: number | undefined): string | null {
+  const next = toTime(ms)
+  return before === null || (next !== null && toMs(next) < toMs(before)) ? next : before
+}
+
+/** Rounded up, so that the time is never too early. */
+function toTime(ms: number | undefined): string | null {
+  return ms === undefined ? null : formatTime(Math.ceil(ms))
+}
+
+function toMs(time: string): number {
+  return parseTime(time) ?? 0
+}

@@ -1,0 +1,243 @@
+import { checkDrillReport, checkReceipt, parseDrillReport, parseReceipt } from '@countersign/core'
+import { expect, it } from 'vitest'
+import { type FeedNode, type FeedSite, newPpid, onEachStore, type Told } from './feed-node.ts'
+import { follow, type SseClient } from './sse-client.ts'
+
+const path = (siteId: string, rest: string) => `/api/sites/${siteId}/${rest}`
+const promise = (instance: string) => ({
+  'x-verifier-id': 'web',
+  'x-verifier-instance': instance,
+  'x-verifier-max-staleness': '30',
+})
+const listen = (node: FeedNode, { siteId, key }: FeedSite, instance: string) =>
+  follow(node.port, siteId, { key, headers: promise(instance) })
+const ack = (
+  node: FeedNode,
+  { siteId, key }: FeedSite,
+  { epoch, seq }: { readonly epoch: string; readonly seq: number },
+  instance: string,
+  more: object = {},
+) =>
+  node.call('POST', path(siteId, 'feed/ack'), {
+    key,
+    body: { epoch, seq, ...more },
+    headers: { 'x-verifier-instance': instance },
+  })
+const revoke = (node: FeedNode, { siteId, key }: FeedSite) =>
+  node.call('POST', '/api/wallet/revoke-user', { key, body: { ppid: newPpid(), site_id: siteId } })
+const get = (node: FeedNode, { siteId, key }: FeedSite, rest: string) =>
+  node.call('GET', path(siteId, rest), { key })
+const codeOf = ({ status, json }: Told) => json?.code ?? status
+
+/** The receipt of an entry, once it fits. */
+async function until(
+  node: FeedNode,
+  site: FeedSite,
+  seq: number,
+  fits: (receipt: Told['json']) => boolean,
+  timeoutMs = 15_000,
+) {
+  let last: Told | undefined
+  await expect
+    .poll(
+      async () => {
+        last = await get(node, site, `receipts/${seq}`)
+        return last.status === 200 && fits(last.json)
+      },
+      { timeout: timeoutMs, interval: 50 },
+    )
+    .toBe(true)
+  return (last as Told).json
+}
+const isSigned = async (node: FeedNode, json: unknown) => {
+  const receipt = parseReceipt(json)
+  const key = receipt && node.service.deps.keys.findFeedKey(receipt.kid)
+  return receipt !== undefined && key !== undefined && (await checkReceipt(receipt, key))
+}
+const closeAll = (streams: readonly SseClient[]) => {
+  for (const stream of streams) stream.close()
+}
+
+onEachStore('stored receipts', (home) => {
+  it('are complete and signed when every verifier has acknowledged, and name no user', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const streams = [await listen(node, site, 'one'), await listen(node, site, 'two')]
+    const { json: done } = await revoke(node, site)
+    for (const instance of ['one', 'two']) await ack(node, site, done, instance)
+    const receipt = await until(node, site, done.seq, ({ state }) => state === 'complete')
+    expect(receipt).toMatchObject({
+      site_id: site.siteId,
+      epoch: done.epoch,
+      seq: done.seq,
+      kind: 'user.revoked',
+      final: true,
+      drill_id: null,
+      expected: 2,
+      acknowledged: 2,
+      gone: 0,
+      elapsed_ms: expect.any(Number),
+    })
+    const verifier = { verifier_id: 'web', state: 'acknowledged', after_ms: expect.any(Number) }
+    expect(receipt.verifiers).toHaveLength(2)
+    for (const each of receipt.verifiers) expect(each).toMatchObject(verifier)
+    const [entry] = await node.service.deps.store.siteEntriesAfter(site.siteId, done.seq - 1, 1)
+    expect(receipt.entry_hash).toBe(entry?.hash)
+    expect(JSON.stringify(receipt)).not.toContain('ppid_')
+    expect(await isSigned(node, receipt)).toBe(true)
+    expect(await isSigned(node, { ...receipt, elapsed_ms: receipt.elapsed_ms + 1 })).toBe(false)
+    closeAll(streams)
+  })
+
+  it('wait for a verifier that is late, and are updated when it catches up or closes', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const streams = [await listen(node, site, 'keen'), await listen(node, site, 'lazy')]
+    const { json: done } = await revoke(node, site)
+    await ack(node, site, done, 'keen')
+    const waiting = await until(node, site, done.seq, ({ acknowledged }) => acknowledged === 1)
+    expect(waiting).toMatchObject({ state: 'waiting', final: false, expected: 2, elapsed_ms: null })
+    expect(waiting.verifiers).toMatchObject([
+      { instance_id: 'lazy', state: 'waiting', after_ms: null, rejects_from: expect.any(String) },
+      { instance_id: 'keen', state: 'acknowledged' },
+    ])
+    await ack(node, site, done, 'lazy')
+    const complete = await until(node, site, done.seq, ({ state }) => state === 'complete')
+    expect(complete).toMatchObject({ final: true, expected: 2, acknowledged: 2 })
+    const [first, second] = complete.verifiers
+    expect([first.instance_id, complete.elapsed_ms]).toEqual(['lazy', first.after_ms])
+    expect(second).toEqual(waiting.verifiers[1])
+
+    const { json: next } = await revoke(node, site)
+    await ack(node, site, next, 'keen')
+    await until(node, site, next.seq, ({ state }) => state === 'waiting')
+    await ack(node, site, done, 'lazy', { closed: true })
+    streams[1]?.close()
+    const closed = await until(node, site, next.seq, ({ state }) => state === 'complete')
+    expect(closed).toMatchObject({ expected: 2, acknowledged: 1, gone: 1 })
+    expect(closed.verifiers).toMatchObject([
+      { instance_id: 'lazy', state: 'gone' },
+      { state: 'acknowledged' },
+    ])
+    expect(await isSigned(node, closed)).toBe(true)
+    closeAll(streams)
+  }, 60_000)
+
+  it('are listed newest first, by state, without verifiers; a reinstatement has none', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const { siteId, key } = site
+    const user = newPpid()
+    const body = { ppid: user, site_id: siteId }
+    await node.call('POST', '/api/wallet/revoke-user', { key, body })
+    const { json: reinstated } = await node.call('POST', '/api/wallet/reinstate-user', { key, body })
+    await until(node, site, 2, () => true)
+    const streams = [await listen(node, site, 'lazy')]
+    const { json: last } = await revoke(node, site)
+    await until(node, site, last.seq, () => true)
+    const seqs = async (query: string) =>
+      (await get(node, site, `receipts${query}`)).json.items.map(({ seq }: { seq: number }) => seq)
+    // The first entry states the settings of the site.
+    expect(await seqs('')).toEqual([4, 2, 1])
+    expect(reinstated.seq).toBe(3)
+    expect(await seqs('?state=waiting')).toEqual([4])
+    expect(await seqs('?state=complete')).toEqual([2, 1])
+    const first = await get(node, site, 'receipts?limit=2')
+    expect(first.json.items[0]).not.toHaveProperty('verifiers')
+    expect(await seqs(`?limit=2&cursor=${first.json.next_cursor}`)).toEqual([1])
+    expect(codeOf(await get(node, site, `receipts?state=complete&cursor=${first.json.next_cursor}`))).toBe(
+      'cursor_malformed',
+    )
+    expect(codeOf(await get(node, site, 'receipts?state=lost'))).toBe('validation_failed')
+    closeAll(streams)
+  })
+
+  it('are not found for other entries and other sites, and need a permission', async () => {
+    const node = await home().node()
+    const [site, other] = [await node.newSite(), await node.newSite()]
+    const { json: done } = await revoke(node, site)
+    await until(node, site, done.seq, () => true)
+    for (const seq of ['0', '99', '-1', 'x', '1e1'])
+      expect(codeOf(await get(node, site, `receipts/${seq}`))).toBe('not_found')
+    for (const rest of ['receipts', `receipts/${done.seq}`, 'drills', 'drills/drill_1']) {
+      const answer = await node.call('GET', path(site.siteId, rest), { key: other.key })
+      expect(codeOf(answer)).toBe('not_found')
+      expect(codeOf(await node.call('GET', path(site.siteId, rest)))).toBe('api_key_missing')
+      const { key } = await node.newKey(site.siteId, ['feed:read'])
+      expect(codeOf(await node.call('GET', path(site.siteId, rest), { key }))).toBe('api_key_forbidden')
+    }
+  })
+})
+
+onEachStore('drills', (home) => {
+  const start = (node: FeedNode, { siteId, key }: FeedSite, body: object = {}) =>
+    node.call('POST', path(siteId, 'drills'), { key, body })
+  const ended = async (node: FeedNode, site: FeedSite, id: string, timeout = 15_000) => {
+    let last: Told | undefined
+    const isRunning = async () => {
+      last = await get(node, site, `drills/${id}`)
+      return last.json.state === 'running'
+    }
+    await expect.poll(isRunning, { timeout, interval: 100 }).toBe(false)
+    return (last as Told).json
+  }
+
+  it('revoke an id that no credential has, and report who applied the entry', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const streams = [await listen(node, site, 'one')]
+    const { status, json: drill } = await start(node, site, { reason: 'weekly' })
+    expect([status, drill.state, drill.report]).toEqual([202, 'running', null])
+    expect(drill.credential_id).toMatch(/^cred_drill_[0-9a-f]{32}$/)
+    const entry = await streams[0]?.until(({ event }) => event === 'credential.revoked')
+    expect(JSON.parse(entry?.data ?? '').body.credential_id).toBe(drill.credential_id)
+    // While it runs, there is no other.
+    expect((await start(node, site)).json.drill_id).toBe(drill.drill_id)
+    await ack(node, site, drill, 'one')
+    const done = await ended(node, site, drill.drill_id)
+    expect(done).toMatchObject({ state: 'complete', seq: drill.seq, ended_at: expect.any(String) })
+    expect(done.report.receipt).toMatchObject({ drill_id: drill.drill_id, expected: 1, acknowledged: 1 })
+    const report = parseDrillReport(done.report)
+    const key = report && node.service.deps.keys.findFeedKey(report.kid)
+    if (report === undefined || key === undefined) throw new Error('the report cannot be read')
+    expect(await checkDrillReport(report, key)).toBe(true)
+    expect(await isSigned(node, done.report.receipt)).toBe(true)
+    expect((await get(node, site, 'drills')).json.items).toMatchObject([
+      { drill_id: drill.drill_id, state: 'complete', expected: 1, acknowledged: 1 },
+    ])
+    const again = await start(node, site)
+    expect(again.json.drill_id).not.toBe(drill.drill_id)
+    const audit = await get(node, site, 'audit')
+    const rows = audit.json.items.filter(({ action }: { action: string }) => action === 'drill.start')
+    expect(rows).toMatchObject([
+      { target: again.json.drill_id },
+      { target: drill.drill_id, reason: 'weekly' },
+    ])
+    closeAll(streams)
+  }, 60_000)
+
+  it('end after 30 seconds and name the verifier that is late', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const streams = [await listen(node, site, 'lazy')]
+    const { json: drill } = await start(node, site)
+    const done = await ended(node, site, drill.drill_id, 50_000)
+    expect(done).toMatchObject({ state: 'incomplete', report: { outcome: 'incomplete' } })
+    expect(done.report.receipt).toMatchObject({ state: 'waiting', expected: 1, acknowledged: 0 })
+    expect(done.report.receipt.verifiers).toMatchObject([{ instance_id: 'lazy', after_ms: null }])
+    expect(Date.parse(done.ended_at) - Date.parse(done.started_at)).toBeGreaterThanOrEqual(30_000)
+    closeAll(streams)
+  }, 90_000)
+
+  it('need a permission, a site of the caller, and a valid body', async () => {
+    const node = await home().node()
+    const [site, other] = [await node.newSite(), await node.newSite()]
+    expect(codeOf(await start(node, { ...site, key: other.key }))).toBe('not_found')
+    const reader = await node.newKey(site.siteId, ['feed:read', 'credentials:issue'])
+    expect(codeOf(await start(node, { ...site, key: reader.key }))).toBe('api_key_forbidden')
+    expect(codeOf(await start(node, site, { credential_id: 'cred_12345678' }))).toBe('validation_failed')
+    expect(codeOf(await get(node, site, 'drills/drill_unknown'))).toBe('not_found')
+    const revoker = await node.newKey(site.siteId, ['credentials:revoke'])
+    expect((await start(node, { ...site, key: revoker.key })).status).toBe(202)
+  })
+})

@@ -1,0 +1,179 @@
+import { checkReceipt, parseReceipt, type SiteId } from '@countersign/core'
+import { expect, it } from 'vitest'
+import { createPairwiseSecret } from '../../src/keys/ids.ts'
+import { pairwisePurpose } from '../../src/sealing/purposes.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
+import type { Service } from '../../src/service.ts'
+import { beginNewEpoch } from '../../src/store/maintenance.ts'
+import type { Store } from '../../src/store/store.ts'
+import { context, MASTER_KEY, newSite, ppid } from '../store/fixtures.ts'
+import { forEachStoreWriter, openNode, type StoreWriter, withNode, withStore } from '../store/store-writer.ts'
+
+const revoke = (store: Store, siteId: SiteId, atMs = Date.now()) =>
+  store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context(atMs))
+
+async function fill(store: Store, count: number): Promise<SiteId> {
+  const { siteId } = newSite()
+  const sealed = createSealer(MASTER_KEY).seal(pairwisePurpose(siteId), createPairwiseSecret())
+  const site = newSite({ siteId, pairwiseSecretSealed: sealed })
+  await store.createSite(site, context(Date.now()))
+  for (let i = 0; i < count; i++) await revoke(store, site.siteId)
+  return site.siteId
+}
+
+const listSeqs = async (store: Store, siteId: SiteId) =>
+  (await store.receipts(siteId, {}, { after: undefined, limit: 1000 })).map(({ seq }) => seq)
+const listEntries = async (store: Store, siteId: SiteId) =>
+  (await store.siteEntriesAfter(siteId, 0, 1000)).map(({ seq }) => seq).reverse()
+/** Every entry that the log has now gets a receipt. A node adds an entry about its own issuer. */
+async function untilWritten(store: Store, siteId: SiteId, count: number): Promise<void> {
+  const entries = await listEntries(store, siteId)
+  expect(entries.length).toBeGreaterThanOrEqual(count)
+  await expect.poll(() => listSeqs(store, siteId), { timeout: 8000 }).toEqual(entries)
+}
+const countRows = async ({ sql }: StoreWriter, from: string) =>
+  Number((await sql(`SELECT COUNT(*) AS count FROM ${from}`))[0]?.count)
+
+async function requireSigned(store: Store, { deps }: Service, siteId: SiteId, seq: number) {
+  const receipt = parseReceipt(await store.receipt(siteId, seq))
+  const key = receipt && deps.keys.findFeedKey(receipt.kid)
+  if (receipt === undefined || key === undefined) throw new Error(`the receipt of ${seq} cannot be read`)
+  expect(await checkReceipt(receipt, key)).toBe(true)
+  return receipt
+}
+
+forEachStoreWriter('receipts', (newWriter) => {
+  it('are written at the next start for entries that were committed before a crash', async () => {
+    const writer = await newWriter()
+    // Without a node: what a process leaves that ends right after the commit.
+    const siteId = await withStore(writer, (store) => fill(store, 120))
+    await withNode(writer, async (store, service) => {
+      await untilWritten(store, siteId, 121)
+      expect(await requireSigned(store, service, siteId, 77)).toMatchObject({
+        state: 'complete',
+        expected: 0,
+      })
+    })
+  })
+
+  it('are also written for entries of an epoch that has ended', async () => {
+    const writer = await newWriter()
+    const siteId = await withStore(writer, (store) => fill(store, 60))
+    const epochs = [(await writer.sql('SELECT epoch FROM log'))[0]?.epoch]
+    for (let i = 0; i < 2; i++) {
+      epochs.push((await beginNewEpoch(writer.place, MASTER_KEY, Date.now())).epoch)
+      await withStore(writer, (store) => revoke(store, siteId))
+    }
+    await withNode(writer, async (store, service) => {
+      await expect.poll(async () => (await listSeqs(store, siteId)).length, { timeout: 8000 }).toBe(64)
+      for (const [seq, epoch] of [
+        [61, epochs[0]],
+        [62, epochs[1]],
+        [63, epochs[2]],
+      ] as const)
+        expect((await requireSigned(store, service, siteId, seq)).epoch).toBe(epoch)
+    })
+  })
+
+  it('do not begin with entries from before this release', async () => {
+    const writer = await newWriter()
+    const siteId = await withStore(writer, (store) => fill(store, 3))
+    await writer.sql(
+      'INSERT INTO receipt_progress (one, epoch, position) SELECT 1, epoch, position FROM log WHERE one = 1',
+    )
+    await withNode(writer, async (store) => {
+      const { seq } = await revoke(store, siteId)
+      await expect.poll(async () => (await listSeqs(store, siteId))[0], { timeout: 8000 }).toBe(seq)
+      expect((await listSeqs(store, siteId)).at(-1)).toBe(5)
+    })
+  })
+
+  it('stay when progress was moved past the end of the log', async () => {
+    const writer = await newWriter()
+    const siteId = await withStore(writer, (store) => fill(store, 1))
+    await withNode(writer, (store) => untilWritten(store, siteId, 2))
+    await writer.sql('UPDATE receipt_progress SET position = 1000000')
+    await withNode(writer, async (store) => {
+      const before = (await listSeqs(store, siteId)).length
+      await revoke(store, siteId)
+      // One entry is passed over, and then the progress is right again.
+      await expect
+        .poll(
+          async () => {
+            await revoke(store, siteId)
+            return (await listSeqs(store, siteId)).length
+          },
+          { timeout: 20_000, interval: 700 },
+        )
+        .toBeGreaterThan(before)
+    })
+  })
+
+  it('stay when their entries are removed, until they are purged themselves', async () => {
+    const writer = await newWriter()
+    const siteId = await withStore(writer, (store) => fill(store, 3))
+    await withNode(writer, async (store) => {
+      await untilWritten(store, siteId, 4)
+      const all = await listSeqs(store, siteId)
+      await writer.sql('DELETE FROM entries WHERE seq <= 2')
+      expect(await listSeqs(store, siteId)).toEqual(all)
+      expect(await store.receipt(siteId, 1)).toBeDefined()
+      expect(await store.purgeReceipts(Date.now() - 3_600_000, 10)).toBe(0)
+      expect(await store.purgeReceipts(Date.now(), 3)).toBe(3)
+      expect(await listSeqs(store, siteId)).toEqual(all.slice(0, -3))
+    })
+  })
+
+  it('are written once, and updated only by the node that read the last version', async () => {
+    const writer = await newWriter()
+    const siteId = await withStore(writer, (store) => fill(store, 1))
+    await withNode(writer, async (store, service) => {
+      await untilWritten(store, siteId, 2)
+      const work = await store.entriesWithoutReceipt(1000, 10)
+      expect(work).toMatchObject({ entries: [], hasMore: false })
+      if (work === undefined) throw new Error('there is no log')
+      const receipt = await requireSigned(store, service, siteId, 2)
+      const stale = { from: { epoch: 'epoch000', position: 0 }, to: work.to }
+      expect(await store.writeReceipts(stale, [])).toBe(false)
+      const other = { ...receipt, as_of: '2030-01-01T00:00:00Z' }
+      await store.updateReceipts([{ receipt: other, dueAtMs: 1, updates: 1 }])
+      expect(await store.receipt(siteId, 2)).toEqual(receipt)
+      await store.updateReceipts([{ receipt: other, dueAtMs: undefined, updates: 0 }])
+      expect(await store.receipt(siteId, 2)).toEqual(other)
+    })
+  })
+
+  it('that a writer of the store has changed are not valid', async () => {
+    const writer = await newWriter()
+    const siteId = await withStore(writer, (store) => fill(store, 1))
+    await withNode(writer, async (store, service) => {
+      await untilWritten(store, siteId, 2)
+      await requireSigned(store, service, siteId, 2)
+      await writer.sql(`UPDATE receipts SET receipt = replace(receipt, '"gone":0', '"gone":1')`)
+      await expect(requireSigned(store, service, siteId, 2)).rejects.toThrow()
+      await writer.sql(`UPDATE receipts SET receipt = replace(receipt, '"gone":1', '"gone":0')`)
+      await requireSigned(store, service, siteId, 2)
+      await writer.sql(`UPDATE receipts SET receipt = replace(receipt, '"seq":2', '"seq":3')`)
+      await expect(requireSigned(store, service, siteId, 2)).rejects.toThrow()
+    })
+  })
+
+  it('of two nodes are written by one of them at a time, each once', async () => {
+    const writer = await newWriter()
+    if (writer.place.kind === 'sqlite') return
+    const nodes = [await openNode(writer), await openNode(writer)]
+    try {
+      const [{ store }, other] = nodes as [(typeof nodes)[0], (typeof nodes)[0]]
+      const siteId = await fill(store, 0)
+      for (let i = 0; i < 60; i++) await revoke(i % 2 === 0 ? store : other.store, siteId)
+      await untilWritten(store, siteId, 61)
+      await nodes[0]?.close()
+      // The other one goes on alone.
+      await revoke(other.store, siteId)
+      await untilWritten(other.store, siteId, 62)
+      expect(await countRows(writer, 'receipts WHERE updates > 0')).toBe(0)
+    } finally {
+      for (const node of nodes) await node.close()
+    }
+  })
+})
