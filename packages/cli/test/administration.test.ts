@@ -298,23 +298,72 @@ describe('keys', () => {
     const keyId = written.json().key_id
 
     const listed = await home.run(['keys', 'list'])
-    expect(listed.out).toMatch(/^KEY +ENDS WITH +PERMISSIONS +LABEL +CREATED +EXPIRES$/m)
+    expect(listed.out).toMatch(/^KEY +ENDS WITH +PERMISSIONS +LABEL +CREATED +EXPIRES +LAST USED$/m)
     expect(listed.out).toContain('tokens:introspect feed:read')
     expectAnswer('list_keys', (await home.run(['keys', 'list', '--json'])).json())
     expect((await home.run(['keys', 'show', keyId])).out).toMatch(/^permissions +feed:read$/m)
     expect((await home.run(['keys', 'show', 'key_none'])).code).toBe(1)
 
+    const renamed = await home.run(['keys', 'rename', keyId, 'guard 2', '--reason', 'moved', '--json'])
+    expectAnswer('change_key', renamed.json())
+    expect(renamed.json()).toMatchObject({ key_id: keyId, label: 'guard 2', permissions: ['feed:read'] })
+    expect((await home.run(['keys', 'rename', keyId, '--json'])).json().label).toBeNull()
+    expect((await home.run(['keys', 'rename', 'key_none', 'x'])).code).toBe(1)
+
     expect((await home.run(['keys', 'delete', keyId])).code).toBe(2)
     expect((await home.run(['keys', 'delete', keyId, '--dry-run'])).out).toContain(
       `Would delete the key ${keyId}`,
     )
-    expect((await home.run(['keys', 'delete', keyId, '--yes', '--json'])).json()).toEqual({
+    expect(
+      (await home.run(['keys', 'delete', keyId, '--yes', '--reason', 'Zoë: 100 %', '--json'])).json(),
+    ).toEqual({
       key_id: keyId,
       deleted: true,
     })
+    const audit = (await home.run(['audit', '--limit', '1', '--json'])).json()
+    expect(audit.items[0]).toMatchObject({ action: 'api_key.delete', reason: 'Zoë: 100 %' })
     expect((await home.run(['keys', 'delete', keyId, '--yes'])).code).toBe(1)
     expect((await home.run(['sites', 'show', '--api-key-file', 'feed.key'])).code).toBe(4)
     expect((await home.run(['keys', 'create'])).code).toBe(2)
+  })
+})
+
+describe('operator keys over HTTP', () => {
+  test('are created, listed, renamed and deleted while the service runs', async () => {
+    const printed = await home.run(['keys', 'create', '--operator', '--label', 'second', '--json'])
+    expectAnswer('create_operator_key', printed.json())
+    const { key_id: id } = printed.json()
+    const list = await home.run(['keys', 'list', '--operator', '--json'])
+    expectAnswer('list_operator_keys', list.json())
+    expect(list.json().items).toContainEqual(expect.objectContaining({ key_id: id, label: 'second' }))
+    expect((await home.run(['keys', 'list', '--operator'])).out).toMatch(
+      /^KEY +ENDS WITH +LABEL +CREATED +EXPIRES +LAST USED$/m,
+    )
+    expect((await home.run(['keys', 'show', id, '--operator'])).out).toMatch(/^created_by +operator key_/m)
+    expect((await home.run(['keys', 'rename', id, 'third', '--operator', '--json'])).json().label).toBe(
+      'third',
+    )
+    const dry = await home.run(['keys', 'delete', id, '--operator', '--dry-run'])
+    expect(dry.out).toContain(`Would delete the operator key ${id}`)
+    expect((await home.run(['keys', 'delete', id, '--operator', '--yes'])).code).toBe(0)
+    const permitted = ['keys', 'create', '--operator', '--permissions', 'feed:read']
+    expect((await home.run(permitted)).code).toBe(2)
+  })
+  test('the key that makes the call stays', async () => {
+    const { items } = (await home.run(['keys', 'list', '--operator', '--json'])).json()
+    const own = items.find(({ last4 }: { last4: string }) => home.dev.operator_key.endsWith(last4))
+    const { code, err } = await home.run(['keys', 'delete', own.key_id, '--operator', '--yes'])
+    expect([code, err.includes('key_in_use')]).toEqual([1, true])
+  })
+})
+
+describe('nodes', () => {
+  test('are listed with their state, for operators', async () => {
+    const { code, out } = await home.run(['nodes'])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^NODE +STATE +VERSION +STARTED +REPORTED +POSITION +VIEW AGE +STREAMS +CLOCK$/m)
+    expect(out).toMatch(/^node_\S+ +ready +/m)
+    expectAnswer('list_nodes', (await home.run(['nodes', '--json'])).json())
   })
 })
 

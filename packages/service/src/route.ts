@@ -39,6 +39,8 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
   /** Every field line of that lower-case name. */
   readonly lines: (name: string) => readonly string[] | undefined
   readonly requestId: string
+  /** Why the caller makes this change: `reason` of the body, or `X-Reason` of a DELETE. */
+  readonly reason: string | undefined
   /** `Prefer: wait=N`, in seconds. */
   readonly preferWaitSeconds: number | undefined
   /** `Prefer: denied-everywhere`: to wait for that, and not only for acknowledgements. */

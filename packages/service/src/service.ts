@@ -18,6 +18,7 @@ import { createRefreshHints } from './did-web/refresh-hints.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
 import { FeedServer } from './feed/feed-server.ts'
 import { createHeadAges } from './feed/head-ages.ts'
+import { openNodeReports } from './feed/node-reports.ts'
 import { startReceipts } from './feed/receipt-job.ts'
 import { createSignedHeads } from './feed/signed-heads.ts'
 import { createSnapshots } from './feed/snapshot/snapshots.ts'
@@ -25,6 +26,7 @@ import { createVerifierClocks } from './feed/verifier-clocks.ts'
 import { VerifierRegistry } from './feed/verifier-registry.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
 import { createApiKeys } from './keys/api-keys.ts'
+import { openKeyUses } from './keys/key-uses.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
 import { findSubjectKey } from './keys/subject-keys.ts'
 import { type CheckpointJobOptions, startCheckpoints } from './log/checkpoint-job.ts'
@@ -147,6 +149,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     if (views.readiness().ready) await views.waitFor(await store.logPosition())
     verifiers.applied(views.position)
     const rateLimiter = createRateLimiter(config.rateLimits)
+    const keyUses = keep(openKeyUses({ store, log }))
     const fetchRules = { allowLoopback: config.mode === 'development' }
     const documents = createJsonFetcher(fetchRules)
     const deps: Deps = {
@@ -156,7 +159,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       clock,
       heads,
       keys,
-      apiKeys: createApiKeys(store),
+      apiKeys: createApiKeys(store, undefined, keyUses.record),
       signatures,
       nonces: createStoreNonces(store),
       tokens: createTokenFinder(store),
@@ -197,6 +200,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(startReceipts(deps))
     keep(startScheduledDrills(deps))
     keep(startWebhookSender(deps, fetchRules))
+    const { nodeId } = verifiers
+    keep(await openNodeReports({ nodeId, store, views, clock, log, countStreams: () => deps.feeds.size }))
     const admin =
       config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, rateLimiter))
     const app = keep(createApp(deps, { sharesPort, rateLimiter }))

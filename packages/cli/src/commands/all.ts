@@ -130,13 +130,14 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
     [
       command('sites', 'list, show, create and change sites', () => import('./sites.ts')),
       command('issuers', 'list, show, add and change issuers and their keys', () => import('./issuers.ts')),
-      command('keys', 'list, show, create and delete API keys of a site', () => import('./keys.ts')),
+      command('keys', 'list, create, rename and delete API keys', () => import('./keys.ts')),
       command('webhooks', 'manage webhooks and list what was sent', () => import('./webhooks.ts')),
       command('users', 'list and show users, their ids, and erase their data', () => import('./users.ts')),
       command('credentials', 'list the credentials that a site knows', () => import('./credentials.ts')),
       command('tokens', 'list and revoke the bearer tokens of a site', () => import('./tokens.ts')),
       command('audit', 'list what was done at a site, and which caller did it', () => import('./audit.ts')),
       command('verifiers', 'list the verifiers that follow a site', () => import('./verifiers.ts')),
+      command('nodes', 'list the nodes of the service and their state', () => import('./nodes.ts')),
     ],
   ],
   [

@@ -1,7 +1,13 @@
 import type { Client } from '@countersign/sdk'
 import { type Given, type Group, type Option, UsageError } from '../command.ts'
 import { OAUTH_OPTIONS, readOAuthMembers } from '../input/oauth-members.ts'
-import { omitUndefined, parseOneOf, requireOneOf, toClearedMembers } from '../input/option-values.ts'
+import {
+  omitUndefined,
+  parseOneOf,
+  REASON_OPTION,
+  requireOneOf,
+  toClearedMembers,
+} from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
@@ -91,6 +97,7 @@ export const issuers: Group = {
         ...MEMBERS,
         ['--oauth', 'it signs access tokens (JWT), not credentials; the next options belong to it'],
         ...OAUTH_OPTIONS,
+        REASON_OPTION,
       ],
       shares: ['site', 'service'],
       examples: [
@@ -117,10 +124,11 @@ export const issuers: Group = {
           throw new UsageError('An OAuth issuer needs --audience: what aud of its tokens says')
         const { client, site_id } = await connectSite(given, at)
         const { audience = [] } = oauth
+        const reason = given.text('reason')
         const added = await client.addIssuer(
           isOAuth
-            ? { site_id, type: 'oauth', issuer, ...toOAuthCommon(members), ...oauth, audience }
-            : { site_id, issuer, ...members },
+            ? { site_id, type: 'oauth', issuer, ...toOAuthCommon(members), ...oauth, audience, reason }
+            : { site_id, issuer, ...members, reason },
         )
         at.result(added, () => issuerText(added))
         return 0
@@ -142,11 +150,12 @@ export const issuers: Group = {
           'clear scope, credential_ttl_seconds_max, label, client_ids or session_claim; repeatable',
           'list',
         ],
+        REASON_OPTION,
       ],
       shares: ['site', 'service', 'removal'],
       examples: [
         [
-          'countersign issuers change did:web:issuer.example --status distrusted',
+          'countersign issuers change did:web:issuer.example --status distrusted --reason breach',
           'reject everything that it signed',
         ],
         ['countersign issuers change did:web:issuer.example --clear scope', 'remove the scope limit'],
@@ -188,7 +197,9 @@ export const issuers: Group = {
           if (answer !== undefined) return answer
         }
         const path = await findIssuerForPath(client, site_id, target.issuer)
-        const issuer = await client.changeIssuer({ ...target, issuer: path, ...members, ...confirmed })
+        const reason = given.text('reason')
+        const order = { ...target, issuer: path, ...members, ...confirmed, reason }
+        const issuer = await client.changeIssuer(order)
         at.result(issuer, () => issuerText(issuer))
         return 0
       },
@@ -199,7 +210,7 @@ export const issuers: Group = {
         ISSUER_WORD,
         ['<key>', 'the fragment of the verificationMethod, or the thumbprint of an OAuth key'],
       ],
-      options: [['--status <status>', 'active, retired, or compromised, which is permanent']],
+      options: [['--status <status>', 'active, retired, or compromised, which is permanent'], REASON_OPTION],
       shares: ['site', 'service', 'removal'],
       examples: [
         [
@@ -228,7 +239,8 @@ export const issuers: Group = {
           if (answer !== undefined) return answer
         }
         const path = await findIssuerForPath(client, site_id, target.issuer)
-        const issuer = await client.changeIssuerKey({ ...target, issuer: path, status })
+        const reason = given.text('reason')
+        const issuer = await client.changeIssuerKey({ ...target, issuer: path, status, reason })
         at.result(issuer, () => issuerText(issuer))
         return 0
       },

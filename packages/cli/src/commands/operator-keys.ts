@@ -28,17 +28,23 @@ export const createOperatorKey = operatorCommand('create-operator-key', {
 })
 
 export const operatorKeys = operatorCommand('operator-keys', {
-  examples: [['countersign operator-keys', 'print id, last four characters, creation time and label']],
+  examples: [
+    [
+      'countersign operator-keys',
+      'print id, last four characters, creation time and label; with --json also the hour of the last use',
+    ],
+  ],
   about: [
     'It only reads, and the service may run. Needs the master key, and skips rows that the service did not write. The keys themselves are not shown, because the store does not contain them.',
   ],
   async run({ at, service, storeSettings }) {
     const keys = await service.listOperatorKeys(storeSettings())
     if (keys.length === 0) at.note('There is no operator key. Create one: countersign create-operator-key')
-    const items = keys.map(({ keyId: key_id, last4, createdAtMs, label }) => ({
+    const items = keys.map(({ keyId: key_id, last4, createdAtMs, lastUsedAtMs, label }) => ({
       key_id,
       last4,
       created_at: new Date(createdAtMs).toISOString(),
+      last_used_at: lastUsedAtMs === undefined ? null : new Date(lastUsedAtMs).toISOString(),
       label: label ?? null,
     }))
     at.item({ items }, () =>

@@ -1,5 +1,5 @@
 import { type Given, type Group, type Option, UsageError } from '../command.ts'
-import { omitUndefined, parseOneOf, toClearedMembers } from '../input/option-values.ts'
+import { omitUndefined, parseOneOf, REASON_OPTION, toClearedMembers } from '../input/option-values.ts'
 import { connect, connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList } from '../service/paging.ts'
 import {
@@ -66,7 +66,7 @@ export const sites: Group = {
     create: {
       summary: 'create a site; needs an operator key',
       words: [['<site_id>', 'a lower-case host name, such as shop.example']],
-      options: MEMBERS,
+      options: [...MEMBERS, REASON_OPTION],
       shares: ['service'],
       examples: [
         [
@@ -76,7 +76,8 @@ export const sites: Group = {
       ],
       async run(given, at) {
         const { client } = await connect(given, at, 'operator')
-        const site = await client.createSite({ site_id: given.word(0), ...toMembers(given) })
+        const members = { ...toMembers(given), reason: given.text('reason') }
+        const site = await client.createSite({ site_id: given.word(0), ...members })
         at.result(site, () => siteText(site))
         at.note(
           `Next: countersign keys create --site ${site.site_id} --permissions credentials:issue,credentials:revoke,feed:read`,

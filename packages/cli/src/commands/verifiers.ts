@@ -1,5 +1,6 @@
 import type { Client } from '@countersign/sdk'
 import type { ExitCode, Given, Verb } from '../command.ts'
+import { REASON_OPTION } from '../input/option-values.ts'
 import { connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { shortInstance } from '../service/propagation.ts'
@@ -13,6 +14,7 @@ export const verifiers: Verb = {
       '--dismiss <instance>',
       'dismiss an instance that fails open and whose process has ended; the first characters of its id are enough',
     ],
+    REASON_OPTION,
   ],
   shares: ['site', 'service', 'removal'],
   examples: [
@@ -62,7 +64,7 @@ async function dismiss(
   }
   const answer = await confirmRemoval(given, at, removal)
   if (answer !== undefined) return answer
-  await client.dismissVerifier(target)
+  await client.dismissVerifier({ ...target, reason: given.text('reason') })
   at.result({ instance_id: target.instance_id, dismissed: true }, () => `Dismissed ${target.instance_id}.`)
   return 0
 }

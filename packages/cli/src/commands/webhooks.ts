@@ -1,4 +1,5 @@
 import type { Group } from '../command.ts'
+import { REASON_OPTION } from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
@@ -46,6 +47,7 @@ export const webhooks: Group = {
       options: [
         ['--kinds <kinds>', 'only these kinds, such as user.revoked; may be repeated; default: all', 'list'],
         ['--out <file>', 'write the secret to a new file that only you can read'],
+        REASON_OPTION,
       ],
       shares: ['site', 'service'],
       examples: [
@@ -62,6 +64,7 @@ export const webhooks: Group = {
           site_id,
           url: given.word(0),
           ...(kinds && { kinds: kinds as never }),
+          reason: given.text('reason'),
         })
         const { webhook_id, secret } = made
         printSecret(given, at, { whole: made, secret, rest: { webhook_id }, id: webhook_id })
@@ -72,6 +75,7 @@ export const webhooks: Group = {
     delete: {
       summary: 'delete a webhook',
       words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
+      options: [REASON_OPTION],
       shares: ['site', 'service', 'removal'],
       examples: [
         ['countersign webhooks delete wh_01k… --yes', 'delete it; pending deliveries are not sent any more'],
@@ -85,7 +89,7 @@ export const webhooks: Group = {
         }
         const answer = await confirmRemoval(given, at, removal)
         if (answer !== undefined) return answer
-        await client.deleteWebhook(target)
+        await client.deleteWebhook({ ...target, reason: given.text('reason') })
         at.result({ webhook_id: target.webhook_id, deleted: true }, () => `Deleted ${target.webhook_id}.`)
         return 0
       },

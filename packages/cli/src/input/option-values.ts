@@ -1,4 +1,7 @@
-import { type Given, UsageError } from '../command.ts'
+import { type Given, type Option, UsageError } from '../command.ts'
+
+/** Of every command that makes a change. */
+export const REASON_OPTION: Option = ['--reason <text>', 'why, for the audit']
 
 /** Throws a `UsageError` unless the text is one of the values. */
 export function requireOneOf<const Value extends string>(

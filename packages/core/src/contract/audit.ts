@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { administration, reading, siteParams } from './administration.ts'
+import { actorSchema, administration, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { integerParameter, line, madeId, seq, siteId, time } from './fields.ts'
 import { limits } from './limits.ts'
@@ -12,13 +12,7 @@ export const auditRowSchema = z
     audit_id: madeId,
     at: time,
     site_id: siteId.nullable().meta({ description: 'Null for actions that concern no site.' }),
-    actor: z.strictObject({
-      type: z.enum(auditActorTypes),
-      id: z
-        .string()
-        .nullable()
-        .meta({ description: 'key_id, credential_id or the issuer of a signal; never a secret.' }),
-    }),
+    actor: actorSchema,
     action: z.string().meta({ examples: ['user.revoke'] }),
     target: z.string().nullable().meta({
       description:

@@ -7,6 +7,8 @@ import { feedEndpoints } from './feed.ts'
 import { issuerEndpoints } from './issuers.ts'
 import { issuingEndpoints } from './issuing.ts'
 import { knownUserEndpoints } from './known-users.ts'
+import { nodeEndpoints } from './nodes.ts'
+import { operatorKeyEndpoints } from './operator-keys.ts'
 import { peopleEndpoints } from './people.ts'
 import { protectedEndpoints } from './protected-action.ts'
 import { receiptEndpoints } from './receipts.ts'
@@ -41,11 +43,13 @@ export const endpoints = Object.freeze({
   ...siteEndpoints,
   ...issuerEndpoints,
   ...apiKeyEndpoints,
+  ...operatorKeyEndpoints,
   ...webhookEndpoints,
   ...siteListEndpoints,
   ...auditEndpoints,
   ...peopleEndpoints,
   ...receiptEndpoints,
+  ...nodeEndpoints,
   ...discoveryEndpoints,
 })
 

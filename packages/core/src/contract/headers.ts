@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { HEAD_HEADER_CHARS_MAX } from '../log/head-header.ts'
 import { feedCursor } from './fields.ts'
 import { limits } from './limits.ts'
+import { isLine } from './text.ts'
 
 /** All headers of the contract, with lower-case names as in Node and fetch. */
 export const headerNames = Object.freeze({
@@ -11,6 +12,7 @@ export const headerNames = Object.freeze({
   requestId: 'x-request-id',
   serviceVersion: 'service-version',
   idempotencyKey: 'idempotency-key',
+  reason: 'x-reason',
   prefer: 'prefer',
   preferenceApplied: 'preference-applied',
   verifierId: 'x-verifier-id',
@@ -55,6 +57,38 @@ export const idempotencyHeaders = {
     .meta({
       description:
         'A repeated key gets the same response for a day; with another body, 409 idempotency_conflict.',
+    }),
+}
+
+/**
+ * The text of `X-Reason`: percent-encoded UTF-8, as `encodeURIComponent` writes it. Undefined if it
+ * is not, or not a reason.
+ */
+export function parseReasonHeader(value: string): string | undefined {
+  if (!/^[\x20-\x7e]*$/.test(value)) return undefined
+  try {
+    const text = decodeURIComponent(value)
+    return isLine(text, limits.reason_chars_max) ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * For DELETE, which has no body (RFC 9110 §9.3.5). A reason may name a person, so it is never in a
+ * URL.
+ */
+export const reasonHeaders = {
+  'x-reason': z
+    .string()
+    .refine(
+      (value) => parseReasonHeader(value) !== undefined,
+      `must be percent-encoded UTF-8 of one line, at most ${limits.reason_chars_max} characters`,
+    )
+    .optional()
+    .meta({
+      description:
+        'The reason given by the caller, in percent-encoded UTF-8. Stored and shown to the site, never sent on the feed.',
     }),
 }
 

@@ -26,7 +26,9 @@ export * from './issuers.ts'
 export * from './issuing.ts'
 export type { KnownUser, UserDetail, UserPage } from './known-users.ts'
 export * from './limits.ts'
+export * from './nodes.ts'
 export * from './oauth-issuers.ts'
+export * from './operator-keys.ts'
 export * from './parameters.ts'
 export {
   type ChangePersonRequest,

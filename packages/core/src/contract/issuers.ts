@@ -8,6 +8,7 @@ import {
   issuerKeyId,
   label,
   multikey,
+  reason,
   someScopes,
   time,
 } from './fields.ts'
@@ -43,6 +44,7 @@ const addCredentialIssuerRequestSchema = z
     scope: someScopes.optional().meta({ description: 'The scopes that the issuer may grant. Default: all.' }),
     credential_ttl_seconds_max: credentialTtlSecondsMax.optional(),
     label: label.optional(),
+    reason: reason.optional(),
   })
   .refine(({ issuer, keys: pinned }) => pinned === undefined || issuer.startsWith('did:web:'), {
     path: ['keys'],
@@ -66,12 +68,14 @@ export const changeIssuerRequestSchema = z.strictObject({
     .optional()
     .meta({ description: 'Null removes the limit of this issuer.' }),
   label: label.nullable().optional(),
+  reason: reason.optional(),
   ...oauthChanges,
 })
 export type ChangeIssuerRequest = z.input<typeof changeIssuerRequestSchema>
 
 export const changeIssuerKeyRequestSchema = z.strictObject({
   status: z.enum(issuerKeyStatuses).meta({ description: 'compromised is permanent.' }),
+  reason: reason.optional(),
 })
 export type ChangeIssuerKeyRequest = z.input<typeof changeIssuerKeyRequestSchema>
 

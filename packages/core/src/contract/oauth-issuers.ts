@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { label, someScopes, time } from './fields.ts'
+import { label, reason, someScopes, time } from './fields.ts'
 import { limits } from './limits.ts'
 import {
   audience,
@@ -92,6 +92,7 @@ export const addOAuthIssuerRequestSchema = z
     audience,
     scope: someScopes.optional().meta({ description: 'The scopes that the issuer may grant. Default: all.' }),
     label: label.optional(),
+    reason: reason.optional(),
   })
   .refine(({ jwks, jwks_uri }) => jwks === undefined || jwks_uri === undefined, {
     path: ['jwks_uri'],

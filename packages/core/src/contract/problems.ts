@@ -264,6 +264,13 @@ const table = {
     meaning: 'The name is already in use.',
     remedy: 'Change the existing resource with PATCH, or choose another name.',
   },
+  key_in_use: {
+    status: 409,
+    title: 'Key is in use',
+    meaning: 'The key is that of the request itself, or the last valid operator key.',
+    remedy:
+      'Create another operator key, and delete this one with it. With access to the store: countersign delete-operator-key.',
+  },
   cursor_expired: {
     status: 410,
     title: 'Cursor expired',

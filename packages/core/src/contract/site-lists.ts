@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { administration, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { credentialId, madeId, permissionId, ppid, scopeList, seq, sha256Hex, time } from './fields.ts'
-import { idempotencyHeaders, verifierName } from './headers.ts'
+import { idempotencyHeaders, reasonHeaders, verifierName } from './headers.ts'
 import { page, pageParameters } from './paging.ts'
 import { credentialStatuses, revocationTypes, tokenStatuses } from './vocabulary.ts'
 
@@ -132,7 +132,7 @@ export const siteListEndpoints = {
     idempotency: 'replayed',
     request: {
       params: z.strictObject({ ...siteParams, instance_id: verifierName }),
-      headers: z.object(idempotencyHeaders),
+      headers: z.object({ ...idempotencyHeaders, ...reasonHeaders }),
     },
     answers: { 204: { description: 'Dismissed.' } },
     problems: ['store_unavailable'],

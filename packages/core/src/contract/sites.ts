@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { administration, reading, siteParams } from './administration.ts'
+import { administration, operating, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { credentialTtlSecondsMax, reason, siteHost, siteId, siteName, time } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
@@ -55,6 +55,7 @@ export const createSiteRequestSchema = z.strictObject({
   delegation: delegation.optional(),
   credential_ttl_seconds_max: credentialTtlSecondsMax.optional(),
   max_staleness_seconds_max: maxStalenessSecondsMax.optional(),
+  reason: reason.optional(),
 })
 export type CreateSiteRequest = z.input<typeof createSiteRequestSchema>
 
@@ -107,9 +108,7 @@ export type SitePage = z.input<typeof sitePageSchema>
 
 export const siteEndpoints = {
   create_site: endpoint({
-    ...administration,
-    auth: 'operator_key',
-    permissions: [],
+    ...operating,
     method: 'POST',
     path: '/api/sites',
     summary: 'Create a site',

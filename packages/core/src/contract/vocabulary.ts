@@ -116,6 +116,10 @@ export const auditOutcomes = ['done', 'unchanged', 'refused'] as const
 export const auditOrders = ['newest', 'oldest'] as const
 export const auditFormats = ['json', 'ndjson', 'csv', 'ocsf'] as const
 
+/** `silent`: the node has reported nothing for 30 seconds, so its state is unknown. */
+export const nodeStates = ['ready', 'not_ready', 'silent'] as const
+export type NodeState = (typeof nodeStates)[number]
+
 export const bearerModes = ['on', 'off'] as const
 export const holderProofModes = ['optional', 'required'] as const
 export const delegationModes = ['on', 'off'] as const

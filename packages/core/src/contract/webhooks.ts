@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { administration, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { entryKinds } from './events.ts'
-import { epoch, madeId, seq, time } from './fields.ts'
-import { idempotencyHeaders } from './headers.ts'
+import { epoch, madeId, reason, seq, time } from './fields.ts'
+import { idempotencyHeaders, reasonHeaders } from './headers.ts'
 import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
 import { parseWebhookUrl } from './urls.ts'
@@ -27,6 +27,7 @@ const webhookUrl = codedText(
 export const createWebhookRequestSchema = z.strictObject({
   url: webhookUrl,
   kinds: kinds.optional().meta({ description: 'The kinds of entries to send. Default: all.' }),
+  reason: reason.optional(),
 })
 export type CreateWebhookRequest = z.input<typeof createWebhookRequestSchema>
 
@@ -128,7 +129,7 @@ export const webhookEndpoints = {
     path: '/api/sites/{site_id}/webhooks/{webhook_id}',
     summary: 'Delete a webhook',
     idempotency: 'replayed',
-    request: { params: webhookParams, headers: z.object(idempotencyHeaders) },
+    request: { params: webhookParams, headers: z.object({ ...idempotencyHeaders, ...reasonHeaders }) },
     answers: { 204: { description: 'Deleted.' } },
     problems: ['store_unavailable'],
   }),

@@ -59,7 +59,13 @@ PATCH /api/sites/{site_id}/issuers/{issuer} 200
 PATCH /api/sites/{site_id}/issuers/{issuer}/keys/{key} 200
 POST /api/sites/{site_id}/keys 201
 GET /api/sites/{site_id}/keys 200
+PATCH /api/sites/{site_id}/keys/{key_id} 200
 DELETE /api/sites/{site_id}/keys/{key_id} 204
+POST /api/service/operator-keys 201
+GET /api/service/operator-keys 200
+PATCH /api/service/operator-keys/{key_id} 200
+DELETE /api/service/operator-keys/{key_id} 204
+GET /api/service/nodes 200
 POST /api/sites/{site_id}/webhooks 201
 GET /api/sites/{site_id}/webhooks 200
 DELETE /api/sites/{site_id}/webhooks/{webhook_id} 204
@@ -149,6 +155,11 @@ describe('endpoints', () => {
       'list_people',
       'change_person',
       'create_console_link',
+      'create_operator_key',
+      'list_operator_keys',
+      'change_operator_key',
+      'delete_operator_key',
+      'list_nodes',
     ])
   })
 
@@ -181,6 +192,7 @@ describe('endpoints', () => {
       'create_console_link',
       'create_key',
       'create_offer',
+      'create_operator_key',
       'create_webhook',
       'exchange_proof',
       'rotate_webhook_secret',

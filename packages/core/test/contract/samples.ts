@@ -128,9 +128,12 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     subject_claim: 'oid',
     confirm_new_ids: true,
   },
-  change_issuer_key: { status: 'retired' },
+  change_issuer_key: { status: 'retired', reason: 'rotated' },
   receive_token_revocation: { sub_id: { format: 'iss_sub', iss: 'https://idp.example', sub: 'alice' } },
   create_key: { permissions: ['tokens:introspect', 'feed:read'], label: 'ci', expires_in_seconds: 2 },
+  change_key: { label: null, reason: 'renamed' },
+  create_operator_key: { label: 'deployment', expires_in_seconds: 2, reason: 'second one' },
+  change_operator_key: { label: 'old' },
   create_webhook: { url: 'https://hooks.example/in', kinds: ['user.revoked'] },
   create_person: {
     name: 'Ada',
@@ -373,6 +376,15 @@ const feedKeyStatement = {
   previous_signature: SIGNATURE,
   signature: SIGNATURE,
 }
+const listedKey = {
+  key_id: 'key_1',
+  label: 'ci',
+  last4: 'aB3x',
+  created_at: AT,
+  created_by: { type: 'operator', id: 'key_0' },
+  expires_at: null,
+  last_used_at: AT,
+}
 const delivery = {
   delivery_id: 'dlv_1',
   webhook_id: 'wh_1',
@@ -582,20 +594,15 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   change_issuer: [{ ...issuer, status: 'distrusted', scope: ['orders:read'] }],
   change_issuer_key: [issuer],
   create_key: [{ key_id: 'key_1', api_key: `svc_sk_${'A'.repeat(49)}`, permissions: ['feed:read'] }],
-  list_keys: [
-    paged({
-      key_id: 'key_1',
-      permissions: ['feed:read'],
-      label: 'ci',
-      last4: 'aB3x',
-      created_at: AT,
-      expires_at: null,
-    }),
-  ],
   create_person: [person],
   list_people: [paged(person)],
   change_person: [{ ...person, status: 'ended', roles: [] }],
   create_console_link: [{ url: `https://auth.example/console#link=${RANDOM}`, expires_at: LATER }],
+  list_keys: [paged({ ...listedKey, permissions: ['feed:read'] })],
+  change_key: [{ ...listedKey, created_by: null, last_used_at: null, permissions: ['feed:read'] }],
+  create_operator_key: [{ key_id: 'key_1', api_key: `svc_sk_${'A'.repeat(49)}` }],
+  list_operator_keys: [paged(listedKey)],
+  change_operator_key: [{ ...listedKey, label: null }],
   create_webhook: [{ webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=` }],
   rotate_webhook_secret: [
     { webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=`, previous_valid_until: AT },
@@ -705,6 +712,20 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   start_drill: [{ ...drill, state: 'running', ended_at: null, report: null }],
   list_drills: [paged({ ...drill, expected: 1, acknowledged: 1, elapsed_ms: 41 })],
   read_drill: [{ ...drill, report: drillReport }],
+  list_nodes: [
+    paged({
+      node_id: 'node_1',
+      version: '0.1.0',
+      state: 'ready',
+      started_at: AT,
+      reported_at: AT,
+      epoch: EPOCH,
+      position: 42,
+      view_age_ms: null,
+      streams: 3,
+      clock_difference_ms: -12,
+    }),
+  ],
   discovery: [
     {
       base_url: 'https://auth.example',

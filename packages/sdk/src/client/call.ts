@@ -139,6 +139,12 @@ async function toWireRequest(
   }
   const timeoutMs = (options.timeoutMs ?? connection.timeoutMs) + (waitSeconds ?? 0) * 1000
   if (row.method === 'GET' || row.method === 'DELETE') {
+    // A reason may name a person, so it must not be in the URL.
+    const reason = row.method === 'DELETE' ? rest.get('reason') : undefined
+    if (reason !== undefined) {
+      headers['x-reason'] = encodeURIComponent(String(reason))
+      rest.delete('reason')
+    }
     const query = toQuery(rest)
     return { method: row.method, url: connection.baseUrl + path + query, headers, body: undefined, timeoutMs }
   }

@@ -109,7 +109,13 @@ export const calls = {
   changeIssuerKey: row('PATCH', '/api/sites/{site_id}/issuers/{issuer}/keys/{key}', { wait: true }),
   createKey: row('POST', '/api/sites/{site_id}/keys', { repeat: 'secret' }),
   listKeys: row('GET', '/api/sites/{site_id}/keys'),
+  changeKey: row('PATCH', '/api/sites/{site_id}/keys/{key_id}'),
   deleteKey: row('DELETE', '/api/sites/{site_id}/keys/{key_id}'),
+  createOperatorKey: row('POST', '/api/service/operator-keys', { repeat: 'secret' }),
+  listOperatorKeys: row('GET', '/api/service/operator-keys'),
+  changeOperatorKey: row('PATCH', '/api/service/operator-keys/{key_id}'),
+  deleteOperatorKey: row('DELETE', '/api/service/operator-keys/{key_id}'),
+  listNodes: row('GET', '/api/service/nodes'),
   createWebhook: row('POST', '/api/sites/{site_id}/webhooks', { repeat: 'secret' }),
   listWebhooks: row('GET', '/api/sites/{site_id}/webhooks'),
   deleteWebhook: row('DELETE', '/api/sites/{site_id}/webhooks/{webhook_id}'),
@@ -165,9 +171,15 @@ type TextInput<Input, Output> = {
 type Texts<Name extends CallName, Key extends string> =
   Part<Name, Key> extends undefined ? unknown : TextInput<WireInput<Part<Name, Key>>, Parsed<Part<Name, Key>>>
 
+/** A DELETE has no body: its reason is in a header. */
+type ReasonInput<Headers> = 'x-reason' extends keyof Headers
+  ? { readonly reason?: string | undefined }
+  : unknown
+
 type Input<Name extends CallName> = Texts<Name, 'params'> &
   Texts<Name, 'query'> &
-  WireInput<Part<Name, 'body'>>
+  WireInput<Part<Name, 'body'>> &
+  ReasonInput<WireInput<Part<Name, 'headers'>>>
 
 type Success<Answers> = Answers extends
   | { readonly 200: infer A }

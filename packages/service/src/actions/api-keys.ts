@@ -44,6 +44,19 @@ export async function createApiKey(
   return { key, secret }
 }
 
+/** Changes the label of a key; null removes it. Throws `not_found` when there is no such key. */
+export async function changeApiKey(
+  { store }: Pick<Deps, 'store'>,
+  siteId: SiteId | null,
+  keyId: string,
+  label: string | null,
+  context: AuditContext,
+): Promise<ApiKey> {
+  const changed = await store.changeApiKey(siteId, keyId, label, context)
+  if (changed === undefined) throw new Problem('not_found')
+  return changed
+}
+
 /**
  * Deletes a key of that site: it stops working here immediately, and its feeds end. Throws
  * `not_found` when the site has no such key.
@@ -56,6 +69,32 @@ export async function deleteApiKey(
 ): Promise<void> {
   const deleted = await store.deleteApiKey(siteId, keyId, context)
   // Also when the store fails: the cached key must not be used any more.
+  apiKeys.forget(keyId)
+  feeds.dropKey(keyId)
+  if (!deleted) throw new Problem('not_found')
+}
+
+/**
+ * Deletes an operator key for the caller with the key `ownKeyId`. Throws `key_in_use` for that key
+ * itself and for the last one that is valid: without one, sites cannot be created.
+ */
+export async function deleteOperatorKey(
+  { store, apiKeys, feeds }: Pick<Deps, 'store' | 'apiKeys' | 'feeds'>,
+  keyId: string,
+  ownKeyId: string,
+  context: AuditContext,
+): Promise<void> {
+  if (keyId === ownKeyId)
+    throw new Problem(
+      'key_in_use',
+      'This is the key of the request itself. Create another operator key, and delete this one with it.',
+    )
+  const deleted = await store.deleteOperatorKey(keyId, context)
+  if (deleted === 'last')
+    throw new Problem(
+      'key_in_use',
+      'This is the last valid operator key. Create another one first, or delete it at the store: countersign delete-operator-key.',
+    )
   apiKeys.forget(keyId)
   feeds.dropKey(keyId)
   if (!deleted) throw new Problem('not_found')

@@ -14,10 +14,9 @@ export async function changeSite(
   siteId: SiteId,
   changes: SiteChanges,
   context: AuditContext,
-  reason?: string,
 ): Promise<ChangedSite> {
   const knownSeq = deps.views.lastEntryAbout(siteId)
-  const changed = await deps.store.changeSite(siteId, changes, context, knownSeq, reason)
+  const changed = await deps.store.changeSite(siteId, changes, context, knownSeq)
   if (changed === undefined) throw new Problem('not_found')
   await waitForLocalView(deps, changed)
   return changed

@@ -16,7 +16,10 @@ import type { Issuer, IssuerChanges, OAuthSettings } from '../store/operations/i
 import { existsAlready, tooManyIssuers } from './add-issuer.ts'
 
 /** What callers can set for an OAuth issuer, as they send it. */
-type OAuthMembers = Omit<AddOAuthIssuerRequest, 'type' | 'issuer' | 'audience' | 'scope' | 'label'> & {
+type OAuthMembers = Omit<
+  AddOAuthIssuerRequest,
+  'type' | 'issuer' | 'audience' | 'scope' | 'label' | 'reason'
+> & {
   readonly audience?: string[] | undefined
 }
 

@@ -33,7 +33,7 @@ const ACTORS: Readonly<Record<string, ActorType>> = {
 }
 
 /** What kind of actor and, after a colon, which. */
-function toActorBody(actor: string): AuditBody['actor'] {
+export function toActorBody(actor: string): AuditBody['actor'] {
   const colon = actor.indexOf(':')
   const kind = colon === -1 ? actor : actor.slice(0, colon)
   return { type: ACTORS[kind] ?? 'service', id: colon === -1 ? null : actor.slice(colon + 1) }

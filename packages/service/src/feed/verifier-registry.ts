@@ -285,6 +285,11 @@ export class VerifierRegistry {
     return this.#quota.run(keyId, run, () => readings.leases(siteId) * this.#options.queryRestMsPerLease)
   }
 
+  /** The random id of this node. */
+  get nodeId(): string {
+    return this.#parts.nodeId
+  }
+
   /** This node has applied the log up to `position`. */
   applied(position: number): void {
     this.#parts.readings.applied(position)

@@ -11,6 +11,7 @@ import {
   headerNames,
   limits,
   parsePreferWait,
+  parseReasonHeader,
   prefersDeniedEverywhere,
   type RequestPart,
   toValidationProblem,
@@ -54,6 +55,8 @@ export interface Exchange {
   params: unknown
   /** `presentation`: what the request presents, once it has been parsed. */
   presentation: Presentation | undefined
+  /** `headers`: those that the endpoint declares. */
+  headers: unknown
   /** `body`: as it was sent. */
   bytes: Uint8Array | undefined
   /** `access`: at endpoints behind the guard. */
@@ -78,6 +81,7 @@ export function createExchange(raw: RawRequest, endpoint: MountedEndpoint, rawPa
     callerKnownAtMs: 0,
     params: undefined,
     presentation: undefined,
+    headers: undefined,
     bytes: undefined,
     access: undefined,
     query: undefined,
@@ -101,9 +105,22 @@ export function toRouteRequest(exchange: Exchange, origin: Origin): RouteRequest
     holderRequest: toHolderRequest(exchange, origin),
     lines: raw.lines,
     requestId: raw.requestId,
+    reason: findReason(exchange),
     preferWaitSeconds: parsePreferWait(prefer),
     prefersDeniedEverywhere: prefersDeniedEverywhere(prefer),
   } as RouteRequest
+}
+
+/** The reason of a change, from the body or, at an endpoint that declares it, from its header. */
+function findReason({ headers, body }: Pick<Exchange, 'headers' | 'body'>): string | undefined {
+  const sent = findText(headers, headerNames.reason)
+  return sent === undefined ? findText(body, 'reason') : parseReasonHeader(sent)
+}
+
+function findText(from: unknown, name: string): string | undefined {
+  if (typeof from !== 'object' || from === null || !Object.hasOwn(from, name)) return undefined
+  const value: unknown = from[name as keyof typeof from]
+  return typeof value === 'string' ? value : undefined
 }
 
 /** The request as its holder has signed it. */

@@ -69,10 +69,7 @@ const steps = [
   ['permission', authorize],
   ['origin', checkOrigin],
   ['presentation', checkPresentation],
-  [
-    'headers',
-    ({ raw, endpoint }) => void validatePart(endpoint.request.headers, raw.message.headers, 'headers'),
-  ],
+  ['headers', validateHeaders],
   ['body', loadBody],
   ['access', checkAccess],
   ['schema', validate],
@@ -129,6 +126,11 @@ function checkOrigin({ raw, endpoint, bodyForm }: Exchange, { deps }: PipelineDe
 function checkPresentation(exchange: Exchange): void {
   const { auth } = exchange.endpoint
   if (auth === 'credential' || auth === 'api_key_and_credential') requirePresentation(exchange)
+}
+
+function validateHeaders(exchange: Exchange): void {
+  const { raw, endpoint } = exchange
+  exchange.headers = validatePart(endpoint.request.headers, raw.message.headers, 'headers')
 }
 
 async function loadBody(exchange: Exchange, deps: PipelineDeps): Promise<void> {
@@ -190,7 +192,9 @@ async function runRoute(
   if (!endpoint.idempotency) return run()
   const requireReadable = () => requireReadableCredential(request)
   const requireSameCaller = () => requireSameHolder(request, deps)
-  return answerOnce({ raw, endpoint, caller, body: bytes, requireReadable, requireSameCaller }, deps, run)
+  // A DELETE has no body; its reason is what may differ.
+  const body = bytes ?? Buffer.from(request.reason ?? '')
+  return answerOnce({ raw, endpoint, caller, body, requireReadable, requireSameCaller }, deps, run)
 }
 
 /** Counts a rejected request against its sender, by what it has cost. */

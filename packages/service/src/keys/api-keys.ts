@@ -29,12 +29,13 @@ interface CachedKey {
 }
 
 /**
- * Only valid keys are cached, so that guessing does not fill the cache. Ages are measured with
+ * `onUse` is called each time that a valid key is found. Only valid keys are cached, so that guessing does not fill the cache. Ages are measured with
  * `monotonicMs`: setting the wall clock back must not prolong the life of a deleted key.
  */
 export function createApiKeys(
   store: Pick<Store, 'apiKeyBySha256'>,
   monotonicMs: () => number = () => performance.now(),
+  onUse: (keyId: string, nowMs: number) => void = () => undefined,
 ): ApiKeys {
   const cached = new BoundedMap<string, CachedKey>(KEYS_MAX)
   /** Lookups in flight, so that concurrent requests with one key query the store once. */
@@ -69,7 +70,9 @@ export function createApiKeys(
       const isRecent = known !== undefined && monotonicMs() - known.lookedUpAtMs < KEY_CACHED_MS
       const key = isRecent ? known.key : await ask(sha256)
       const isExpired = key?.expiresAtMs !== undefined && key.expiresAtMs <= nowMs
-      return isExpired ? undefined : key
+      if (key === undefined || isExpired) return undefined
+      onUse(key.keyId, nowMs)
+      return key
     },
     wasGood(secret) {
       return cached.has(secretSha256(secret))

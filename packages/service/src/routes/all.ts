@@ -9,6 +9,13 @@ import { revokeToken } from './api/auth/revoke.ts'
 import { forwardAuth } from './api/auth/verify.ts'
 import { changePerson, createConsoleLink, createPerson, listPeople } from './api/people.ts'
 import { protectedAction } from './api/protected/action.ts'
+import { listNodes } from './api/service/nodes.ts'
+import {
+  changeOperatorKey,
+  createOperatorKey,
+  deleteOperatorKey,
+  listOperatorKeys,
+} from './api/service/operator-keys.ts'
 import { listAudit } from './api/sites/audit.ts'
 import { listCredentials } from './api/sites/credentials.ts'
 import { cutOffIssuer, cutOffSite, revokeHolder } from './api/sites/cut-offs.ts'
@@ -17,7 +24,7 @@ import { listDrills, readDrill, startDrill } from './api/sites/drills.ts'
 import { acknowledge } from './api/sites/feed/ack.ts'
 import { feed } from './api/sites/feed.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, getIssuer, listIssuers } from './api/sites/issuers.ts'
-import { createKey, deleteKey, listKeys } from './api/sites/keys.ts'
+import { changeKey, createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { listLogEntries, readHead } from './api/sites/log.ts'
 import { propagationReceipt } from './api/sites/propagation.ts'
 import { listReceipts, readReceipt } from './api/sites/receipts.ts'
@@ -114,7 +121,12 @@ export const routes: Routes = {
   change_issuer_key: changeIssuerKey,
   create_key: createKey,
   list_keys: listKeys,
+  change_key: changeKey,
   delete_key: deleteKey,
+  create_operator_key: createOperatorKey,
+  list_operator_keys: listOperatorKeys,
+  change_operator_key: changeOperatorKey,
+  delete_operator_key: deleteOperatorKey,
   create_webhook: createWebhook,
   list_webhooks: listWebhooks,
   delete_webhook: deleteWebhook,
@@ -134,6 +146,7 @@ export const routes: Routes = {
   start_drill: startDrill,
   list_drills: listDrills,
   read_drill: readDrill,
+  list_nodes: listNodes,
   discovery,
   did_document: didDocument,
   jwks,

@@ -11,6 +11,8 @@ export interface AuditContext {
   readonly actor: string
   readonly atMs: number
   readonly requestId?: string | undefined
+  /** The reason given by the caller. `recordAudit` writes it. */
+  readonly reason?: string | undefined
 }
 
 export interface NewAuditRow {

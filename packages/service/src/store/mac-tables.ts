@@ -92,7 +92,7 @@ export const macTables = {
       'created_at',
       'keys_deleted',
     ],
-    uncovered: {},
+    uncovered: { created_by: 'is shown in lists, and decides nothing' },
   },
   people: {
     key: ['person_id'],
@@ -249,6 +249,8 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
   drills: 'each report is signed with the feed key; a drill revokes an id that no credential has',
   job_turns:
     'when a node last did a job, such as the removal of old entries; decides only when it is done again',
+  api_key_uses: 'when keys were last used: is shown in lists, and decides nothing',
+  nodes: 'what the nodes report about themselves, for operators; decides nothing',
   write_probe: 'is replaced to find out whether the store can be written, and means nothing else',
   feed_nodes: 'which nodes serve feeds now',
   feed_streams: 'who follows the feeds now',

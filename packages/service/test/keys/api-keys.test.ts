@@ -48,6 +48,22 @@ describe('API keys', () => {
     expect(await keys().find(secret, 0)).toMatchObject({ keyId: 'key_1' })
     expect(asked).toEqual([secretSha256(secret)])
   })
+  test('report each use of a valid key, and no use of an expired one', async () => {
+    const used: [string, number][] = []
+    const apiKeys = createApiKeys(
+      store,
+      () => now.ms,
+      (keyId, nowMs) => void used.push([keyId, nowMs]),
+    )
+    const secret = newKey({ expiresAtMs: 10 })
+    await apiKeys.find(secret, 5)
+    await apiKeys.find(secret, 6)
+    await apiKeys.find(secret, 10)
+    expect(used).toEqual([
+      ['key_1', 5],
+      ['key_1', 6],
+    ])
+  })
   test('are asked for once a second, however often they are used', async () => {
     const apiKeys = keys()
     const secret = newKey()

@@ -15,6 +15,7 @@ import { deliveries } from '../../src/store/operations/deliveries.ts'
 import { drills } from '../../src/store/operations/drills.ts'
 import { issuers } from '../../src/store/operations/issuers.ts'
 import { siteLogPage } from '../../src/store/operations/log-pages.ts'
+import { nodes } from '../../src/store/operations/nodes.ts'
 import { people } from '../../src/store/operations/people.ts'
 import { dueReceipts, openReceipts, receipts } from '../../src/store/operations/receipts.ts'
 import { sites } from '../../src/store/operations/sites.ts'
@@ -285,6 +286,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             issuers(siteId, page),
             apiKeys(siteId, page),
             apiKeys(null, page),
+            nodes(page),
             webhooks(siteId, page),
             deliveries(siteId, 'wh_1', page),
             auditRows(siteId, page),

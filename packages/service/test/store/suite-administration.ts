@@ -1,4 +1,4 @@
-import { parseScopeList } from '@countersign/core'
+import { parseScopeList, type SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { AUDIT_REJECTED } from '../../src/store/audit-rows.ts'
 import type { NewApiKey } from '../../src/store/operations/api-keys.ts'
@@ -384,8 +384,9 @@ export function administrationSuite(store: TheStore): void {
     it('finds a key by its hash, and no more when it is deleted', async () => {
       const site = await madeSite()
       const key = newApiKey({ siteId: site })
-      expect(await store().createApiKey(key, context())).toEqual({ ...key, createdAtMs: NOW })
-      expect(await store().apiKeyBySha256(key.sha256)).toEqual({ ...key, createdAtMs: NOW })
+      const made = { ...key, createdAtMs: NOW, createdBy: context().actor }
+      expect(await store().createApiKey(key, context())).toEqual(made)
+      expect(await store().apiKeyBySha256(key.sha256)).toEqual(made)
       expect(await store().deleteApiKey(null, key.keyId, context())).toBe(false)
       expect(await store().deleteApiKey(await madeSite(), key.keyId, context())).toBe(false)
       expect(await store().apiKeyBySha256(key.sha256)).toBeDefined()
@@ -410,6 +411,73 @@ export function administrationSuite(store: TheStore): void {
       expect(found).toContain(operators.keyId)
       expect(found).not.toContain(sites.keyId)
       await expect(store().createApiKey(newApiKey({ siteId: siteId() }), context())).rejects.toThrow()
+    })
+
+    it('changes a label, and the key stays valid', async () => {
+      const site = await madeSite()
+      const key = newApiKey({ siteId: site, label: 'old' })
+      await store().createApiKey(key, context())
+      const change = (label: string | null, of: SiteId | null = site) =>
+        store().changeApiKey(of, key.keyId, label, context())
+      expect(await change('new')).toMatchObject({ keyId: key.keyId, label: 'new' })
+      expect((await store().apiKeyBySha256(key.sha256))?.label).toBe('new')
+      expect((await change(null))?.label).toBeUndefined()
+      expect((await change(null))?.label).toBeUndefined()
+      expect(await change('x', null)).toBeUndefined()
+      expect(await change('x', await madeSite())).toBeUndefined()
+      expect((await actions(site)).slice(0, 3)).toEqual([
+        ['api_key.change', 'unchanged'],
+        ['api_key.change', 'done'],
+        ['api_key.change', 'done'],
+      ])
+      // A deletion of another key gives all keys a new MAC, also one that was changed.
+      const other = newApiKey({ siteId: site })
+      await store().createApiKey(other, context())
+      await store().deleteApiKey(site, other.keyId, context())
+      expect(await store().apiKeyBySha256(key.sha256)).toBeDefined()
+    })
+
+    it('lists when keys were last used: no use moves back, and none outlives its key', async () => {
+      const site = await madeSite()
+      const [one, two] = [newApiKey({ siteId: site }), newApiKey({ siteId: site })]
+      for (const key of [one, two]) await store().createApiKey(key, context())
+      const used = async () =>
+        new Map(
+          (await store().apiKeys(site, { after: undefined, limit: 10 })).map(
+            ({ keyId, lastUsedAtMs }) => [keyId, lastUsedAtMs] as const,
+          ),
+        )
+      const record = (usedAtMs: number, ...keyIds: string[]) =>
+        store().recordKeyUses(keyIds.map((keyId) => ({ keyId, usedAtMs })))
+      expect((await used()).get(one.keyId)).toBeUndefined()
+      await record(NOW, one.keyId, 'key_of_nothing')
+      await record(NOW + 3_600_000, one.keyId)
+      await record(NOW, one.keyId)
+      expect(await used()).toEqual(
+        new Map([
+          [one.keyId, NOW + 3_600_000],
+          [two.keyId, undefined],
+        ]),
+      )
+      await store().deleteApiKey(site, one.keyId, context())
+      await record(NOW, one.keyId)
+      await store().createApiKey(one, context())
+      expect((await used()).get(one.keyId)).toBeUndefined()
+    })
+
+    it('keeps the last valid operator key', async () => {
+      const site = await madeSite()
+      const ofSite = newApiKey({ siteId: site })
+      await store().createApiKey(ofSite, context())
+      for (const { keyId } of await store().apiKeys(null, { after: undefined, limit: 1000 }))
+        await store().deleteApiKey(null, keyId, context())
+      const [one, two, expired] = [newApiKey({}), newApiKey({}), newApiKey({ expiresAtMs: NOW })]
+      for (const key of [one, two, expired]) await store().createApiKey(key, context())
+      expect(await store().deleteOperatorKey(ofSite.keyId, context())).toBe(false)
+      expect(await store().deleteOperatorKey('key_of_nothing', context())).toBe(false)
+      const both = [one, two].map(({ keyId }) => store().deleteOperatorKey(keyId, context()))
+      expect((await Promise.all(both)).sort()).toEqual(['last', true])
+      expect(await store().apiKeys(null, { after: undefined, limit: 10 })).toHaveLength(2)
     })
   })
 

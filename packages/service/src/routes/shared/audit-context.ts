@@ -3,13 +3,23 @@ import type { Caller } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
 import type { AuditContext } from '../../store/operations/audit.ts'
 
-/** The actor and the time for the audit: the owner of the key, or the holder of the credential. */
+interface AuditedRequest {
+  readonly caller: Caller
+  readonly requestId: string
+  readonly reason: string | undefined
+}
+
+/**
+ * Who acts, when and why, for the audit. The actor is the owner of the key, or the holder of the
+ * credential.
+ */
 export function auditContext(
-  { caller, requestId }: { readonly caller: Caller; readonly requestId: string },
+  request: AuditedRequest,
   { clock }: Pick<Deps, 'clock'>,
   allow?: AllowCredential,
 ): AuditContext {
-  return { actor: toActor(caller, allow), atMs: clock.nowMs(), requestId }
+  const { caller, requestId, reason } = request
+  return { actor: toActor(caller, allow), atMs: clock.nowMs(), requestId, reason }
 }
 
 function toActor(caller: Caller, allow: AllowCredential | undefined): string {

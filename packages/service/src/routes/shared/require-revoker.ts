@@ -8,7 +8,7 @@ import { auditContext } from './audit-context.ts'
 
 type RevokerRequest = Pick<
   RouteRequest,
-  'caller' | 'requirePresentation' | 'holderRequest' | 'lines' | 'requestId'
+  'caller' | 'requirePresentation' | 'holderRequest' | 'lines' | 'requestId' | 'reason'
 >
 
 /**

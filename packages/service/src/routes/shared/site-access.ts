@@ -23,6 +23,11 @@ export function requireOwnPath(caller: Caller, siteId: SiteId): void {
   if (!isOwnSite(caller, siteId)) throw new Problem('not_found')
 }
 
+/** Throws unless the caller has an operator key. The pipeline has checked that before. */
+export function requireOperator(caller: Caller): void {
+  if (caller.kind !== 'operator') throw new Problem('api_key_forbidden')
+}
+
 /** Whether the key of the caller is an operator's, or one of this site. */
 export function isOwnSite(caller: Caller, siteId: SiteId): boolean {
   return caller.kind === 'operator' || (caller.kind === 'site' && caller.siteId === siteId)

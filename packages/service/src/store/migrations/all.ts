@@ -23,6 +23,7 @@ import { auditFilters } from './0022-audit-filters.ts'
 import { people } from './0023-people.ts'
 import { userHistory } from './0024-user-history.ts'
 import { receipts } from './0025-receipts.ts'
+import { keyUses } from './0026-key-uses.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -52,4 +53,5 @@ export const migrations: readonly Migration[] = [
   people,
   userHistory,
   receipts,
+  keyUses,
 ]

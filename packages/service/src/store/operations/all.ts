@@ -23,6 +23,7 @@ import * as leases from './leases.ts'
 import * as log from './log.ts'
 import * as logPages from './log-pages.ts'
 import * as logTimes from './log-times.ts'
+import * as nodes from './nodes.ts'
 import * as offers from './offers.ts'
 import * as people from './people.ts'
 import * as purgeExpired from './purge-expired.ts'
@@ -69,6 +70,7 @@ const portOperations = {
   ...log,
   ...logPages,
   ...logTimes,
+  ...nodes,
   ...offers,
   ...people,
   ...purgeExpired,

@@ -11,7 +11,7 @@ const DELIVERIES_KEPT_MS = 30 * 86_400_000
  * opened: others are removed immediately.
  */
 const SIGN_INS_KEPT_MS = 3_600_000
-/** A vanished node may still decide for a short time, so receipts include it. */
+/** A vanished node may still decide for a short time, so receipts include it; lists show it. */
 const NODES_KEPT_MS = 3_600_000
 /** Receipts state early instants for entries of the last day. */
 const LEASES_KEPT_MS = 86_400_000
@@ -78,6 +78,10 @@ const REMOVALS: readonly Removal[] = [
   [
     'feed_nodes',
     `DELETE FROM feed_nodes WHERE node_id IN (SELECT node_id FROM feed_nodes WHERE expires_at + ${NODES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
+  ],
+  [
+    'nodes',
+    `DELETE FROM nodes WHERE node_id IN (SELECT node_id FROM nodes WHERE reported_at + ${NODES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
   ],
   [
     'leases',

@@ -79,7 +79,6 @@ export function* changeSite(
   changes: SiteChanges,
   context: AuditContext,
   knownSeq = 0,
-  reason?: string,
 ): Transaction<Logged<ChangedSite> | undefined> {
   yield* lock(`site ${siteId}`)
   const found = yield* findSiteRow(siteId)
@@ -116,7 +115,6 @@ export function* changeSite(
     outcome: JSON.stringify(after) === JSON.stringify(before) ? 'unchanged' : 'done',
     seq: appended?.seq,
     detail: { changed: Object.keys(changes) },
-    ...(reason !== undefined && { reason }),
     context,
   })
   const entry = appended && { epoch: appended.epoch, seq: appended.seq, atMs: context.atMs }

@@ -24,7 +24,7 @@ export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
   requireOwnPath(caller, params.site_id)
   const context = auditContext(request, deps)
   if (body.type === 'oauth') {
-    const { type, issuer, scope, label, ...members } = body
+    const { type, issuer, scope, label, reason, ...members } = body
     const added = await addOAuthIssuer(
       deps,
       { siteId: params.site_id, issuer, scope, label, members },
@@ -78,7 +78,7 @@ export const getIssuer: Route<'get_issuer'> = async (request, deps) => {
 export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
   const { body, caller, params } = request
   requireOwnPath(caller, params.site_id)
-  const { status, keys, scope, credential_ttl_seconds_max, label, ...oauth } = body
+  const { status, keys, scope, credential_ttl_seconds_max, label, reason, ...oauth } = body
   const changes: IssuerChange = {
     ...(status === undefined ? {} : { status }),
     ...(keys === undefined ? {} : { pinned: keys }),

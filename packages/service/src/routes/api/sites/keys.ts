@@ -1,6 +1,7 @@
 import { formatTime } from '@countersign/core'
 import type { ApiKey as ApiKeyBody, CreatedKey } from '@countersign/core/contract'
-import { createApiKey, deleteApiKey } from '../../../actions/api-keys.ts'
+import { changeApiKey, createApiKey, deleteApiKey } from '../../../actions/api-keys.ts'
+import { toActorBody } from '../../../audit-list/audit-body.ts'
 import type { Route } from '../../../route.ts'
 import type { ApiKey } from '../../../store/operations/api-keys.ts'
 import { auditContext } from '../../shared/audit-context.ts'
@@ -38,6 +39,14 @@ export const listKeys: Route<'list_keys'> = async (request, deps) => {
   )
 }
 
+export const changeKey: Route<'change_key'> = async (request, deps) => {
+  const { body, caller, params } = request
+  requireOwnPath(caller, params.site_id)
+  const context = auditContext(request, deps)
+  const key = await changeApiKey(deps, params.site_id, params.key_id, body.label, context)
+  return { status: 200, body: toApiKeyBody(key) }
+}
+
 export const deleteKey: Route<'delete_key'> = async (request, deps) => {
   const { caller, params } = request
   requireOwnPath(caller, params.site_id)
@@ -46,12 +55,18 @@ export const deleteKey: Route<'delete_key'> = async (request, deps) => {
 }
 
 function toApiKeyBody(key: ApiKey): ApiKeyBody {
+  return { ...toListedKey(key), permissions: [...key.permissions] }
+}
+
+/** What lists show of a key, of a site or of operators. */
+export function toListedKey(key: ApiKey): Omit<ApiKeyBody, 'permissions'> {
   return {
     key_id: key.keyId,
-    permissions: [...key.permissions],
     label: key.label ?? null,
     last4: key.last4,
     created_at: formatTime(key.createdAtMs),
+    created_by: key.createdBy === undefined ? null : toActorBody(key.createdBy),
     expires_at: toOptionalTime(key.expiresAtMs),
+    last_used_at: toOptionalTime(key.lastUsedAtMs),
   }
 }

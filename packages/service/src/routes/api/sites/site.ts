@@ -28,6 +28,6 @@ export const changeSite: Route<'change_site'> = async (request, deps) => {
       : { maxStalenessSecondsMax: body.max_staleness_seconds_max }),
   }
   const { site_id: siteId } = params
-  const changed = await change(deps, siteId, changes, auditContext(request, deps), body.reason)
+  const changed = await change(deps, siteId, changes, auditContext(request, deps))
   return withPropagation(request, deps, siteId, changed.entry, toSiteBody(changed))
 }

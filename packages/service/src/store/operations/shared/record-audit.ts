@@ -11,6 +11,7 @@ interface Done {
   readonly target: string
   /** Default: `done`. */
   readonly outcome?: AuditOutcome
+  /** Default: that of the context. */
   readonly reason?: string | undefined
   /** The seq of its entry. */
   readonly seq?: number | undefined
@@ -33,7 +34,7 @@ export function* recordAudit({
     siteId,
     action,
     target,
-    detail: { ...detail, outcome, reason: reason ?? null, seq: seq ?? null },
+    detail: { ...detail, outcome, reason: reason ?? context.reason ?? null, seq: seq ?? null },
     context,
   })
 }

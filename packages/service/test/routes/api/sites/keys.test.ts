@@ -71,7 +71,9 @@ forEachSharedStore('API keys', (open) => {
             label: 'once',
             last4: made.api_key.slice(-4),
             created_at: '2026-11-14T12:00:00Z',
+            created_by: { type: 'api_key', id: `key_${A}` },
             expires_at: '2026-11-14T12:01:00Z',
+            last_used_at: null,
           },
         ],
         next_cursor: null,
@@ -120,6 +122,24 @@ forEachSharedStore('API keys', (open) => {
           status: 422,
           code: 'validation_failed',
         })
+    })
+  })
+
+  describe('PATCH …/keys/{key_id}', () => {
+    it('200: changes the label only; 404 for keys of other sites', async () => {
+      const node = await begin()
+      const { body: made } = await create(node, { permissions: ['feed:read'], label: 'old' })
+      const change = (body: unknown, key_id = made.key_id, site_id: string = A) =>
+        node.admin('change_key', { params: { site_id, key_id }, body, caller: keyOf(A) })
+      expect(await change({ label: 'new' })).toMatchObject({
+        status: 200,
+        body: { key_id: made.key_id, label: 'new', permissions: ['feed:read'] },
+      })
+      expect(await node.deps.apiKeys.find(made.api_key, NOW)).toMatchObject({ keyId: made.key_id })
+      expect((await change({ label: 'x' }, `${made.key_id}x`)).code).toBe('not_found')
+      expect((await change({ label: 'x' }, made.key_id, B)).code).toBe('not_found')
+      for (const body of [{}, { label: 'a\u0000b' }, { label: 'x', permissions: ['site:admin'] }])
+        expect((await change(body)).code).toBe('validation_failed')
     })
   })
 
