@@ -3,6 +3,8 @@ import { join } from 'node:path'
 
 const KINDS = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'] as const
 const PACKAGES = ['.', 'packages/core', 'packages/sdk', 'packages/service', 'packages/cli', 'bench']
+/** Verifiers declare the version of the SDK, which cannot read a file in every runtime. */
+const SDK_VERSION = 'packages/sdk/src/shared/version.ts'
 const UNRELEASED = '## [Unreleased]'
 
 export interface PreparedRelease {
@@ -23,6 +25,7 @@ export function prepareRelease(root: string, version: string, date: string): Pre
   for (const path of PACKAGES.map((folder) => join(folder, 'package.json'))) {
     files.set(path, replaceVersions(read(path), now, version))
   }
+  files.set(SDK_VERSION, read(SDK_VERSION).replace(`'${now}'`, `'${version}'`))
   files.set('package-lock.json', replaceLockVersions(read('package-lock.json'), version))
   return { files, removed: changes.map(({ path }) => path) }
 }
@@ -36,6 +39,8 @@ export function checkRelease(root: string, tag: string): string[] {
     const found = (JSON.parse(readFileSync(join(root, path), 'utf8')) as { version: string }).version
     if (found !== version) faults.push(`${path} has version ${found}, the tag is ${tag}`)
   }
+  if (!readFileSync(join(root, SDK_VERSION), 'utf8').includes(`'${version}'`))
+    faults.push(`${SDK_VERSION} does not have version ${version}`)
   if (!readFileSync(join(root, 'CHANGELOG.md'), 'utf8').includes(`\n## [${version}] - `)) {
     faults.push(`CHANGELOG.md has no section for ${version}`)
   }

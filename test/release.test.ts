@@ -9,6 +9,7 @@ const FILES = [
   'package.json',
   'package-lock.json',
   ...['core', 'sdk', 'service', 'cli'].map((name) => `packages/${name}/package.json`),
+  'packages/sdk/src/shared/version.ts',
 ]
 let root: string
 
@@ -32,6 +33,7 @@ describe('npm run release', () => {
         '### Fixed\n\n- Two tabs both sign in.\n  The helper is new.\n\n## [0.1.0] - 2026-01-01\n\nFirst.\n',
     )
     expect(removed).toEqual(['changes/added-drill.md', 'changes/fixed-two-tabs.md'])
+    expect(files.get('packages/sdk/src/shared/version.ts')).toContain("SDK_VERSION = '9.0.0'")
     const cli = JSON.parse(files.get('packages/cli/package.json') as string)
     expect([cli.version, cli.dependencies['@countersign/service']]).toEqual(['9.0.0', '9.0.0'])
     expect(JSON.parse(files.get('package-lock.json') as string).packages['packages/sdk'].version).toBe(

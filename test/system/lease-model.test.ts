@@ -130,6 +130,9 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
             acks: before?.acks ?? [],
             heardAtMs: before?.heardAtMs ?? 0,
             closedAtMs: undefined,
+            version: headers.get('x-verifier-version') ?? '',
+            lastNodeId: 'node',
+            isRetired: false,
           })
           const response = await site.service.fetch(url, init)
           if (!isFeed || response.body === null) return response

@@ -99,7 +99,7 @@ test('verifiers --dismiss ends an instance that fails open and is gone', async (
   stop.abort()
   await expect
     .poll(async () => (await home.run(['verifiers'])).out)
-    .toMatch(/^lost +feedc0de +not_connected /m)
+    .toMatch(/^lost +feedc0de +gone +\d+ +\d+ +fails open /m)
   expect((await home.run(['revoke-user', newUser(), '--yes', '--wait', '1'])).out).toMatch(
     /^denied everywhere +unknown: lost feedc0de fails open$/m,
   )
@@ -109,6 +109,11 @@ test('verifiers --dismiss ends an instance that fails open and is gone', async (
     dismissed: true,
   })
   await expect.poll(async () => (await home.run(['verifiers'])).out).not.toContain('feedc0de')
+  expect((await home.run(['verifiers', '--state', 'retired'])).out).toMatch(/^lost +feedc0de +retired /m)
+  const shown = await home.run(['verifiers', '--instance', 'feedc0de0123456789'])
+  expect(shown.out).toMatch(/^retired_by +operator$/m)
+  expect((await home.run(['verifiers', '--instance', 'unknown'])).code).toBe(1)
+  expect((await home.run(['verifiers', '--state', 'lost'])).code).toBe(2)
   expect((await dismiss('--yes')).code).toBe(1)
 })
 

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { createGuard, FAIL_OPEN } from '../src/index.ts'
 import { createTestSite } from '../src/testing/index.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 /** The requests of a guard that was ready and then closed, by path. */
 async function collectRequests(options: object) {
@@ -36,6 +39,7 @@ test('a guard declares its instance, bound and name before it is given a signed 
         (name) => headers.get(name),
       ),
     ).toEqual([instanceId, 'web', '8', null])
+    expect(headers.get('x-verifier-version')).toBe(`sdk/${version}`)
   }
 })
 

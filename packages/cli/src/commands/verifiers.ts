@@ -1,47 +1,83 @@
 import type { Client } from '@countersign/sdk'
 import type { ExitCode, Given, Verb } from '../command.ts'
-import { REASON_OPTION } from '../input/option-values.ts'
+import { omitUndefined, parseOneOf, REASON_OPTION } from '../input/option-values.ts'
 import { connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { shortInstance } from '../service/propagation.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
-import { type Terminal, visible } from '../terminal/output.ts'
+import { facts, type Terminal, visible } from '../terminal/output.ts'
+
+const DAY_MS = 86_400_000
 
 export const verifiers: Verb = {
   options: [
+    ['--state <state>', 'connected, silent, gone or retired; gone and retired go back 30 days'],
+    ['--instance <id>', 'print everything about one instance'],
     ...PAGE_OPTIONS,
     [
       '--dismiss <instance>',
-      'dismiss an instance that fails open and whose process has ended; the first characters of its id are enough',
+      'retire an instance that is gone; the first characters of its id are enough. If it fails open, make sure first that its process has ended',
     ],
     REASON_OPTION,
   ],
   shares: ['site', 'service', 'removal'],
   examples: [
     ['countersign verifiers --site shop.example', 'list the verifiers of the site and their lag'],
+    ['countersign verifiers --state gone', 'list those that disappeared within the last 30 days'],
     ['countersign verifiers --dismiss 5e1f20c3 --yes', 'stop counting this instance in receipts'],
   ],
   about: [
-    'Each guard process is an instance; replicas may share a name. The column bound shows how long an instance accepts credentials without a newer signed head. A silent instance is connected but has acknowledged nothing for 15 seconds. Rows without an instance are other clients of the feed.',
-    'An instance that fails open and disconnected without guard.close() is listed as not_connected: it may still accept credentials, so receipts have no denied_everywhere_at. Dismiss it when its process has ended.',
+    'Lists the verifiers that are connected, and those that receipts still expect. Each guard process is an instance; replicas may share a name. The column bound shows how long an instance accepts credentials without a newer signed head. A silent instance is connected but has acknowledged nothing for 15 seconds. Rows without an instance are other clients of the feed.',
+    'An instance that disconnected without guard.close() is gone. With a configured name it is listed for 24 hours; the column bound then shows since when it rejects everything. One that fails open may still accept credentials, so receipts have no denied_everywhere_at until you dismiss it. A guard that closes is retired at once.',
   ],
   async run(given, at) {
+    const state = parseOneOf(given, 'state', ['connected', 'silent', 'gone', 'retired'])
     const { client, site_id } = await connectSite(given, at)
+    const instance_id = given.text('instance')
+    if (instance_id !== undefined) {
+      const verifier = await client.readVerifier({ site_id, instance_id })
+      at.result(verifier, () => facts(Object.entries(verifier)))
+      return 0
+    }
     const start = given.text('dismiss')
     if (start !== undefined) return dismiss(given, at, client, site_id, start)
     const nowMs = Date.now()
-    return printList(given, at, (part) => client.listVerifiers({ site_id, ...part }), {
-      verifier: (each) => (each.verifier_id === each.instance_id ? '-' : each.verifier_id),
-      instance: (each) => shortInstance(each.instance_id),
-      state: 'state',
-      applied: 'seq',
-      lag: 'lag',
-      bound: ({ fails_open, max_staleness_seconds: seconds }) =>
-        fails_open ? 'fails open' : seconds === null ? null : `${seconds} s`,
-      heard: ({ acknowledged_at: at }) =>
-        at === null ? null : `${Math.max(0, Math.round((nowMs - Date.parse(at)) / 1000))} s ago`,
-    })
+    return printList(
+      given,
+      at,
+      (part) => client.listVerifiers({ site_id, ...omitUndefined({ state }), ...part }),
+      {
+        verifier: (each) => (each.verifier_id === each.instance_id ? '-' : each.verifier_id),
+        instance: (each) => shortInstance(each.instance_id),
+        state: 'state',
+        applied: 'seq',
+        lag: 'lag',
+        bound: (each) => boundText(each, nowMs),
+        heard: ({ acknowledged_at: at }) =>
+          at === null ? null : `${Math.max(0, Math.round((nowMs - Date.parse(at)) / 1000))} s ago`,
+      },
+    )
   },
+}
+
+interface Bounded {
+  readonly fails_open: boolean
+  readonly max_staleness_seconds: number | null
+  readonly rejects_everything_since: string | null
+}
+
+/** How long an instance may accept without a newer head, or since when it rejects everything. */
+function boundText(
+  { fails_open, max_staleness_seconds: seconds, rejects_everything_since: since }: Bounded,
+  nowMs: number,
+): string | null {
+  if (since !== null) {
+    const isToday = nowMs - Date.parse(since) < DAY_MS
+    const time = isToday ? since.replace(/^.*T|\.\d+/g, '') : since.slice(0, 10)
+    return `rejects ${Date.parse(since) > nowMs ? 'from' : 'since'} ${time}`
+  }
+  if (fails_open) return 'fails open'
+  return seconds === null ? null : `${seconds} s`
 }
 
 async function dismiss(
@@ -52,10 +88,9 @@ async function dismiss(
   start: string,
 ): Promise<ExitCode> {
   const found = await requireListed(
-    (part) => client.listVerifiers({ site_id, ...part }),
-    'instance: only one that fails open and is not connected can be dismissed',
-    ({ state, instance_id }) =>
-      start !== '' && state === 'not_connected' && instance_id?.startsWith(start) === true,
+    (part) => client.listVerifiers({ site_id, state: 'gone', ...part }),
+    'instance: only one that is gone can be dismissed',
+    ({ instance_id }) => start !== '' && instance_id?.startsWith(start) === true,
   )
   const target = { site_id, instance_id: String(found.instance_id) }
   const removal = {

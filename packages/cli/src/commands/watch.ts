@@ -114,7 +114,7 @@ function watchVerifiers(target: Target & { readonly client: Client }, at: Termin
   }
   const look = async () => {
     const { items } = await target.client.listVerifiers({ site_id: requireSite(target), limit: 200 })
-    const others = items.filter(({ state }) => state !== 'not_connected')
+    const others = items.filter(({ state }) => state === 'connected' || state === 'silent')
     const behind = others.filter(({ lag }) => lag > 0)
     const lagMax = Math.max(0, ...others.map(({ lag }) => lag))
     const text = `${others.length} ${others.length === 1 ? 'verifier' : 'verifiers'}, ${behind.length === 0 ? 'none behind' : `${behind.length} behind, the slowest by ${lagMax}`}`

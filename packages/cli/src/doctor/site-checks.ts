@@ -128,14 +128,15 @@ export async function checkVerifierClocks(client: Client, site_id: string): Prom
 
 /** Finds verifiers that lag behind the log, and vanished ones that fail open. */
 export async function checkVerifiers(client: Client, site_id: string): Promise<Finding> {
-  const { items } = await client.listVerifiers({ site_id, limit: PAGE })
-  const gone = items.find(({ state }) => state === 'not_connected')
+  const { items: listed } = await client.listVerifiers({ site_id, limit: PAGE })
+  const gone = listed.find(({ state, fails_open }) => state === 'gone' && fails_open)
   if (gone !== undefined)
     return warning(
       'verifiers',
       `${gone.verifier_id} fails open and disconnected without closing, so receipts have no denied_everywhere_at.`,
       `If its process has ended: countersign verifiers --dismiss ${gone.instance_id}`,
     )
+  const items = listed.filter(({ state }) => state !== 'gone')
   const behind = items.filter(({ lag }) => lag > 0)
   const [slowest] = [...behind].sort((one, other) => other.lag - one.lag)
   if (slowest === undefined) return ok('verifiers', `Verifiers connected: ${items.length}. None is behind.`)

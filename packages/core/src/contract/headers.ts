@@ -19,6 +19,7 @@ export const headerNames = Object.freeze({
   verifierInstance: 'x-verifier-instance',
   verifierStaleness: 'x-verifier-max-staleness',
   verifierFailOpen: 'x-verifier-fail-open',
+  verifierVersion: 'x-verifier-version',
   verifierHead: 'x-verifier-head',
   feedVersion: 'feed-version',
   lastEventId: 'last-event-id',
@@ -128,8 +129,8 @@ export const verifierHeaders = {
 }
 
 /**
- * Declared by a verifier when it requests a signed head. Both require X-Verifier-Instance, and an
- * instance must send the first.
+ * Declared by a verifier when it requests a signed head. The first two require X-Verifier-Instance,
+ * and an instance must send the first.
  */
 export const verifierPromiseHeaders = {
   'x-verifier-max-staleness': z
@@ -147,6 +148,17 @@ export const verifierPromiseHeaders = {
     description:
       'The verifier accepts requests even with stale revocation data. Receipts then have no denied_everywhere_at.',
   }),
+  'x-verifier-version': z
+    .string()
+    .regex(
+      new RegExp(`^[A-Za-z0-9._+/-]{1,${limits.verifier_version_chars_max}}$`),
+      `must be 1 to ${limits.verifier_version_chars_max} of A-Z a-z 0-9 . _ + / -`,
+    )
+    .optional()
+    .meta({
+      description: 'The version of the software of the verifier, for the list of verifiers.',
+      examples: ['sdk/0.1.0'],
+    }),
 }
 
 /** Invalid values are ignored. */

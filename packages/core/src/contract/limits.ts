@@ -112,6 +112,8 @@ export const limits = Object.freeze({
   feed_silent_seconds: 15,
   feed_buffer_bytes_max: 256 * KIB,
   verifier_id_chars_max: 64,
+  verifier_version_chars_max: 64,
+  verifiers_kept_seconds: 30 * DAY,
   verifier_staleness_seconds_min: 1,
   verifier_staleness_seconds_max: 3600,
   clock_allowance_seconds: 10,

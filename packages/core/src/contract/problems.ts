@@ -258,6 +258,12 @@ const table = {
       'The cursor is ahead of the log or belongs to another epoch, so the applied entries may not be in the log.',
     remedy: 'Discard the applied entries and load a new snapshot.',
   },
+  verifier_active: {
+    status: 409,
+    title: 'Verifier may accept requests',
+    meaning: 'The verifier is connected, or its revocation data is still fresh, so it cannot be retired.',
+    remedy: 'End its process, then try again after the time that the detail names.',
+  },
   already_exists: {
     status: 409,
     title: 'Already exists',

@@ -4,7 +4,7 @@ import { endpoint } from './endpoint.ts'
 import { credentialId, madeId, permissionId, ppid, scopeList, seq, sha256Hex, time } from './fields.ts'
 import { idempotencyHeaders, reasonHeaders, verifierName } from './headers.ts'
 import { page, pageParameters } from './paging.ts'
-import { credentialStatuses, revocationTypes, tokenStatuses } from './vocabulary.ts'
+import { credentialStatuses, revocationTypes, rosterStates, tokenStatuses } from './vocabulary.ts'
 
 /** Listed credentials are never `unknown`. */
 const knownStatuses = credentialStatuses.filter((status) => status !== 'unknown')
@@ -49,16 +49,30 @@ export const verifierSchema = z
   .strictObject({
     verifier_id: z.string(),
     instance_id: z.string().nullable().meta({ description: 'Null for a reader that declares no instance.' }),
-    state: z.enum(['connected', 'silent', 'not_connected']).meta({
+    key_id: madeId.meta({ description: 'The API key that it uses.' }),
+    state: z.enum(rosterStates).meta({
       description:
-        'silent: it has not acknowledged anything for 15 seconds. not_connected: it fails open, has no stream and has not closed, so it may still accept requests.',
+        'silent: it has not acknowledged anything for 15 seconds. gone: it has no stream and did not close. retired: it has closed, or an operator has retired it.',
     }),
+    expected: z.boolean().meta({
+      description:
+        'Whether receipts expect it: it may still accept requests, or it has a configured name and disappeared within the last 24 hours.',
+    }),
+    node_id: z.string().nullable().meta({ description: 'The node of its last stream.' }),
+    version: z.string().nullable().meta({ description: 'The version of its software, if it declared one.' }),
     max_staleness_seconds: z.int().nullable().meta({ description: 'The bound that it declared.' }),
     fails_open: z.boolean(),
+    first_seen_at: time,
     connected_at: time.meta({ description: 'If it is not connected: the time of its last stream.' }),
     seq: seq.meta({ description: 'The last applied position.' }),
     lag: z.int().min(0).meta({ description: 'The number of entries behind the head.' }),
-    acknowledged_at: time.nullable(),
+    acknowledged_at: time.nullable().meta({ description: 'When it last acknowledged anything.' }),
+    rejects_everything_since: time.nullable().meta({
+      description:
+        'From when on it certainly rejects every request, for lack of fresh data or because it has closed. Can be up to its bound and 10 seconds ahead. Null while it is connected, and if it fails open.',
+    }),
+    retired_at: time.nullable(),
+    retired_by: z.enum(['verifier', 'operator']).nullable(),
     clock_difference_ms: z.int().optional().meta({
       description:
         'The clock of the answering node minus that of the verifier, if the verifier has recently acknowledged to this node.',
@@ -79,6 +93,10 @@ export const credentialListQuerySchema = z.strictObject({
   ppid: ppid.optional(),
   status: z.enum(knownStatuses).optional(),
 })
+export const verifierListQuerySchema = z.strictObject({
+  ...pageParameters,
+  state: z.enum(rosterStates).optional(),
+})
 export const tokenListQuerySchema = z.strictObject({
   ...pageParameters,
   ppid: ppid.optional(),
@@ -88,6 +106,7 @@ export const tokenListQuerySchema = z.strictObject({
 })
 
 const params = z.strictObject(siteParams)
+const verifierParams = z.strictObject({ ...siteParams, instance_id: verifierName })
 const list = {
   ...reading,
   method: 'GET',
@@ -114,27 +133,37 @@ export const siteListEndpoints = {
   list_verifiers: endpoint({
     ...list,
     path: '/api/sites/{site_id}/verifiers',
-    summary: 'List connected verifiers',
+    summary: 'List verifiers',
     description:
-      'Includes verifiers that fail open and disappeared without closing. At most about 100 ms old.',
-    request: { params, query: z.strictObject(pageParameters) },
+      'Without state: those that are connected, and those that receipts still expect. With state gone or retired: all of the last 30 days. At most about 100 ms old.',
+    request: { params, query: verifierListQuerySchema },
     answers: {
       200: { description: 'A page of verifiers.', body: verifierPageSchema },
     },
+  }),
+  read_verifier: endpoint({
+    ...reading,
+    method: 'GET',
+    path: '/api/sites/{site_id}/verifiers/{instance_id}',
+    summary: 'Get a verifier',
+    description: 'An instance that is connected or was connected within the last 30 days.',
+    request: { params: verifierParams },
+    answers: { 200: { description: 'The verifier.', body: verifierSchema } },
+    problems: ['store_unavailable'],
   }),
   dismiss_verifier: endpoint({
     ...administration,
     method: 'DELETE',
     path: '/api/sites/{site_id}/verifiers/{instance_id}',
-    summary: 'Dismiss a verifier that fails open and has disappeared',
+    summary: 'Retire a verifier that has disappeared',
     description:
-      'Receipts have no denied_everywhere_at while a verifier that fails open may accept requests. Dismiss it after its process has ended; the service cannot check that. A verifier that is connected or does not fail open is not_found. A verifier that reconnects is counted again.',
+      'Receipts no longer expect it. A verifier that is connected, or whose revocation data is still fresh, is verifier_active. Retire one that fails open only after its process has ended: the service cannot check that, and receipts have no denied_everywhere_at until then. A verifier that reconnects is counted again.',
     idempotency: 'replayed',
     request: {
-      params: z.strictObject({ ...siteParams, instance_id: verifierName }),
+      params: verifierParams,
       headers: z.object({ ...idempotencyHeaders, ...reasonHeaders }),
     },
-    answers: { 204: { description: 'Dismissed.' } },
-    problems: ['store_unavailable'],
+    answers: { 204: { description: 'Retired.' } },
+    problems: ['verifier_active', 'store_unavailable'],
   }),
 }

@@ -120,6 +120,14 @@ export const auditFormats = ['json', 'ndjson', 'csv', 'ocsf'] as const
 export const nodeStates = ['ready', 'not_ready', 'silent'] as const
 export type NodeState = (typeof nodeStates)[number]
 
+/**
+ * The state of a verifier in the list. `connected`: it has a stream. `silent`: it has one, and has
+ * not acknowledged anything for 15 seconds. `gone`: it has none, and did not close. `retired`: it
+ * has closed, or an operator has retired it.
+ */
+export const rosterStates = ['connected', 'silent', 'gone', 'retired'] as const
+export type RosterState = (typeof rosterStates)[number]
+
 export const bearerModes = ['on', 'off'] as const
 export const holderProofModes = ['optional', 'required'] as const
 export const delegationModes = ['on', 'off'] as const

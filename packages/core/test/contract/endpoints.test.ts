@@ -83,6 +83,7 @@ GET /api/sites/{site_id}/receipts/{seq} 200
 POST /api/sites/{site_id}/drills 202
 GET /api/sites/{site_id}/drills 200
 GET /api/sites/{site_id}/drills/{drill_id} 200
+GET /api/sites/{site_id}/verifiers/{instance_id} 200
 DELETE /api/sites/{site_id}/verifiers/{instance_id} 204
 POST /api/people 201
 GET /api/people 200

@@ -15,7 +15,7 @@ const statuses: Record<number, string> = {
   403: 'site_mismatch scope_insufficient bearer_disabled api_key_forbidden revocation_forbidden csrf_invalid origin_forbidden',
   404: 'not_found',
   405: 'method_not_allowed',
-  409: 'idempotency_conflict cursor_ahead already_exists key_in_use',
+  409: 'idempotency_conflict cursor_ahead verifier_active already_exists key_in_use',
   410: 'cursor_expired',
   413: 'request_too_large',
   414: 'uri_too_long',

@@ -549,6 +549,7 @@ describe('query parameters', () => {
     ['list_service_audit', 'without_site', ['', '0', 'true']],
     ['list_tokens', 'token_sha256', ['', 'A'.repeat(64), 'a'.repeat(63)]],
     ['list_users', 'status', ['unknown', 'Active', '']],
+    ['list_verifiers', 'state', ['', 'not_connected', 'Gone']],
     ['start_sign_in_by_link', 'requested_scope', ['', 'a  b', ' a', 'a a', 'A']],
     ['start_sign_in_by_link', 'return_url', bad.url, 'redirect_not_allowed'],
     ['start_sign_in_by_link', 'code_challenge_method', ['plain']],

@@ -171,6 +171,7 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
   read_head: { observe: '1' },
   list_credentials: { limit: '200', cursor: 'abc', ppid: PPID, status: 'revoked' },
   list_users: { limit: '1', cursor: 'abc', status: 'revoked' },
+  list_verifiers: { limit: '1', state: 'gone' },
   list_tokens: { limit: '1', cursor: 'abc', ppid: PPID, token_sha256: 'a'.repeat(64) },
   list_audit: {
     actor: 'api_key:key_1',
@@ -194,6 +195,26 @@ const person = {
   roles: [{ site_id: SITE, role: 'viewer' }],
   status: 'active',
   created_at: AT,
+}
+
+const verifier = {
+  verifier_id: 'web',
+  instance_id: 'c4a7',
+  key_id: 'key_1',
+  state: 'gone',
+  expected: true,
+  node_id: 'node_1',
+  version: 'sdk/0.1.0',
+  max_staleness_seconds: 30,
+  fails_open: false,
+  first_seen_at: AT,
+  connected_at: AT,
+  seq: 41,
+  lag: 1,
+  acknowledged_at: null,
+  rejects_everything_since: LATER,
+  retired_at: null,
+  retired_by: null,
 }
 
 const site = {
@@ -694,19 +715,6 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       request_id: 'req-1',
     }),
   ],
-  list_verifiers: [
-    paged({
-      verifier_id: 'web',
-      instance_id: 'c4a7',
-      state: 'silent',
-      max_staleness_seconds: 30,
-      fails_open: false,
-      connected_at: AT,
-      seq: 41,
-      lag: 1,
-      acknowledged_at: null,
-    }),
-  ],
   list_receipts: [paged(receiptSummary)],
   read_receipt: [receipt],
   start_drill: [{ ...drill, state: 'running', ended_at: null, report: null }],
@@ -726,6 +734,8 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       clock_difference_ms: -12,
     }),
   ],
+  list_verifiers: [paged(verifier)],
+  read_verifier: [verifier],
   discovery: [
     {
       base_url: 'https://auth.example',

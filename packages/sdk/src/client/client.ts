@@ -129,6 +129,7 @@ export const calls = {
   listAudit: row('GET', '/api/sites/{site_id}/audit'),
   listServiceAudit: row('GET', '/api/audit'),
   listVerifiers: row('GET', '/api/sites/{site_id}/verifiers'),
+  readVerifier: row('GET', '/api/sites/{site_id}/verifiers/{instance_id}'),
   dismissVerifier: row('DELETE', '/api/sites/{site_id}/verifiers/{instance_id}'),
   createPerson: row('POST', '/api/people'),
   listPeople: row('GET', '/api/people'),

@@ -1,6 +1,7 @@
 import { encodeHeadHeader, formatTime, type Heartbeat } from '@countersign/core'
 import { readBoundedBody } from '../shared/bounded-body.ts'
 import { describeAddress, describeCause } from '../shared/cause.ts'
+import { SDK_VERSION } from '../shared/version.ts'
 import type { GuardClock } from './clock.ts'
 
 /** The calls of a verifier to the service. A call that fails rejects with a `ServiceError`. */
@@ -96,6 +97,7 @@ export function createVerifierApi({
     'feed-version': '1',
     ...(instance && { 'x-verifier-max-staleness': String(Math.ceil(instance.ageMsMax / 1000)) }),
     ...(instance?.failsOpen && { 'x-verifier-fail-open': '1' }),
+    ...(instance && { 'x-verifier-version': `sdk/${SDK_VERSION}` }),
   }
   const query = instance === undefined ? '?observe=1' : ''
 

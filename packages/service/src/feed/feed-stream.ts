@@ -28,6 +28,8 @@ export interface VerifierPromise {
   readonly instanceId: string
   readonly boundMs: number
   readonly failsOpen: boolean
+  /** Of its software; undefined if it does not say. */
+  readonly version?: string | undefined
 }
 
 /** The options of all streams of a node. */

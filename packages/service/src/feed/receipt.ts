@@ -233,8 +233,23 @@ interface Holder {
   readonly deniesAtMs: number
 }
 
-function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Holder {
-  const { committedAtMs, headAgeMsMax, headsDeadAtMs } = entry
+/** Until when an instance may accept with the data that it has. */
+export interface LeaseTimes {
+  readonly isConnected: boolean
+  readonly isClosed: boolean
+  /** When it can last have been given a signed head. */
+  readonly servedAtMs: number
+  /** For how long it may accept after that, with allowance for clocks. */
+  readonly leaseMs: number
+  /** Infinity unless it has closed. */
+  readonly closedAtMs: number
+  /** Without regard to whether it fails open. */
+  readonly liveUntilMs: number
+  /** Whether a receipt of now counts it. */
+  readonly isExpected: boolean
+}
+
+export function readLeaseTimes(lease: LeaseRow, headAgeMsMax: number, nowMs: number): LeaseTimes {
   const isThere = isConnected(lease, nowMs)
   // While the instance has a stream, a declaration that it has closed is wrong.
   const isClosed = lease.closedAtMs !== undefined && !isThere
@@ -247,6 +262,16 @@ function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Ho
   const leaseMs = Math.min(lease.boundMs, headAgeMsMax) + CLOCK_ALLOWANCE_MS
   const closedAtMs = isClosed ? Math.max(lease.closedAtMs ?? 0, servedAtMs) : Infinity
   const liveUntilMs = isClosed ? closedAtMs : servedAtMs + leaseMs
+  const isExpected =
+    !isClosed &&
+    (lease.failsOpen || liveUntilMs > nowMs || (lease.isNamed && servedAtMs > nowMs - VANISHED_MS_MAX))
+  return { isConnected: isThere, isClosed, servedAtMs, leaseMs, closedAtMs, liveUntilMs, isExpected }
+}
+
+function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Holder {
+  const { committedAtMs, headAgeMsMax, headsDeadAtMs } = entry
+  const times = readLeaseTimes(lease, headAgeMsMax, nowMs)
+  const { isConnected: isThere, closedAtMs, liveUntilMs, isExpected } = times
   const acknowledgedAtMs =
     lease.epoch === entry.epoch ? lease.acks.find(({ seq }) => seq >= entry.seq)?.atMs : undefined
   const heads = Math.min(committedAtMs + lease.boundMs, headsDeadAtMs) + CLOCK_ALLOWANCE_MS
@@ -262,9 +287,7 @@ function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Ho
   return {
     lease,
     isConnected: isThere,
-    isExpected:
-      !isClosed &&
-      (lease.failsOpen || liveUntilMs > nowMs || (lease.isNamed && servedAtMs > nowMs - VANISHED_MS_MAX)),
+    isExpected,
     deniesAtMs:
       liveUntilMs <= committedAtMs
         ? -Infinity

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { SiteId } from '@countersign/core'
+import { formatTime, type SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import { everyMs, type PeriodicJob } from '../every-ms.ts'
@@ -14,7 +14,7 @@ import type { FeedStream, StreamEnd, Verifier } from './feed-stream.ts'
 import { createHeadReaders, type HeadReaders } from './head-readers.ts'
 import { Leases, toName } from './leases.ts'
 import { QueryQuota } from './query-quota.ts'
-import { isConnected, type Receipt, type StreamReader } from './receipt.ts'
+import { isConnected, type Receipt, readLeaseTimes, type StreamReader } from './receipt.ts'
 import { Receipts, type ReceiptWait } from './receipts.ts'
 import { createSiteReadings, type SiteReadings } from './site-readings.ts'
 import { StreamRegistry, type StreamRegistryOptions } from './stream-registry.ts'
@@ -236,8 +236,8 @@ export class VerifierRegistry {
    * the store is unavailable.
    */
   async connected(siteId: SiteId): Promise<ConnectedVerifiers> {
-    const { readings, clock, store } = this.#parts
-    const { leases, streams } = await readings.read(siteId, { isLatest: false })
+    const { clock, store } = this.#parts
+    const { leases, streams } = await this.readers(siteId)
     const nowMs = clock.clocks().wallMs
     const found = leases.filter(
       (lease) => isConnected(lease, nowMs) || (lease.failsOpen && lease.closedAtMs === undefined),
@@ -248,30 +248,42 @@ export class VerifierRegistry {
     }
   }
 
+  /** The same with all instances whose lease ended within a day, as they are stored. */
+  async readers(siteId: SiteId): Promise<ConnectedVerifiers> {
+    const { leases, streams } = await this.#parts.readings.read(siteId, { isLatest: false })
+    return { leases, streams }
+  }
+
   /** See `Receipts.load`. */
   receipt(siteId: SiteId, entry: EntryPosition, wait?: ReceiptWait): Promise<Receipt> {
     return this.#parts.receipts.load(siteId, entry, wait)
   }
 
   /**
-   * Closes an instance that fails open and has no stream, because it is gone. Throws a Problem
-   * `not_found` when there is none.
+   * Retires an instance that is gone. Throws a Problem: `verifier_active` when it is connected, or
+   * may still accept requests because its data is fresh; `not_found` when there is none to retire.
+   * One that fails open has no bound, so the caller vouches for its end.
    */
   async dismiss(siteId: SiteId, instanceId: string, context: AuditContext): Promise<void> {
     const { leases, store, clock } = this.#parts
     const { wallMs } = clock.clocks()
-    const own = (await leases.list(siteId)).filter(
-      (lease) => lease.instanceId === instanceId && lease.failsOpen,
-    )
+    const own = (await leases.list(siteId)).filter((lease) => lease.instanceId === instanceId)
     if (own.some((lease) => isConnected(lease, wallMs)))
+      throw new Problem('verifier_active', 'This verifier is connected. Close it first: guard.close().')
+    const open = own.filter(({ closedAtMs }) => closedAtMs === undefined)
+    // Its own bound, because heads of the site may have been valid for longer before.
+    const untilMs = Math.max(
+      ...open.map((lease) =>
+        lease.failsOpen ? -Infinity : readLeaseTimes(lease, Infinity, wallMs).liveUntilMs,
+      ),
+    )
+    if (untilMs > wallMs)
       throw new Problem(
-        'not_found',
-        'This verifier is connected. Only a verifier that fails open and is gone can be dismissed.',
+        'verifier_active',
+        `This verifier may accept requests until ${formatTime(untilMs)}, because its revocation data is fresh until then. Retire it after that.`,
       )
-    const isDismissed =
-      own.length > 0 && (await store.dismissLease(siteId, instanceId, Math.ceil(wallMs), context))
-    if (!isDismissed)
-      throw new Problem('not_found', 'No verifier of this site that fails open has this instance id.')
+    if (!(await store.dismissLease(siteId, instanceId, open, Math.ceil(wallMs), context)))
+      throw new Problem('not_found', 'No verifier of this site that is gone has this instance id.')
     this.#changed(siteId)
   }
 

@@ -36,7 +36,7 @@ import { listTokens } from './api/sites/tokens.ts'
 import { eraseUser } from './api/sites/users/erase.ts'
 import { resolveUser } from './api/sites/users/resolve.ts'
 import { getUser, listUsers } from './api/sites/users.ts'
-import { dismissVerifier, listVerifiers } from './api/sites/verifiers.ts'
+import { dismissVerifier, listVerifiers, readVerifier } from './api/sites/verifiers.ts'
 import { createWebhook, deleteWebhook, listWebhooks, rotateWebhookSecret } from './api/sites/webhooks.ts'
 import { createSite, listSites } from './api/sites.ts'
 import { issueCredential } from './api/wallet/credentials.ts'
@@ -106,6 +106,7 @@ export const routes: Routes = {
   list_log_entries: listLogEntries,
   read_head: readHead,
   list_verifiers: listVerifiers,
+  read_verifier: readVerifier,
   dismiss_verifier: dismissVerifier,
   receive_logout: receiveLogout,
   receive_token_revocation: receiveTokenRevocation,

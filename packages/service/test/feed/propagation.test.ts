@@ -256,7 +256,7 @@ onEachStore('an acknowledgement', (home) => {
     const { epoch, seq } = (await revoke(node, site)).json
     const stream = await listen(node, site, 'one')
     const seqs = async () =>
-      (await node.service.deps.verifiers.connected(site.siteId)).streams.map((verifier) => [
+      (await node.service.deps.verifiers.readers(site.siteId)).streams.map((verifier) => [
         verifier.verifierId,
         verifier.seq,
       ])

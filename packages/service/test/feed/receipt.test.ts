@@ -42,6 +42,9 @@ const lease = (instanceId: string, fields: Partial<LeaseRow> = {}): LeaseRow => 
   acks: [{ seq: 3, atMs: AT - 50_000 }],
   heardAtMs: AT - 1000,
   closedAtMs: undefined,
+  version: '',
+  lastNodeId: 'node',
+  isRetired: false,
   ...fields,
 })
 const acked = (instanceId: string, atMs: number, fields: Partial<LeaseRow> = {}) =>

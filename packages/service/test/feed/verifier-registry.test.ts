@@ -85,7 +85,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     })
     const seen = async (node: Node) =>
       Object.fromEntries(
-        (await node.verifiers.connected(siteId)).streams.map(({ verifierId, seq }) => [verifierId, seq]),
+        (await node.verifiers.readers(siteId)).streams.map(({ verifierId, seq }) => [verifierId, seq]),
       )
     return { clock, stores, one, two, siteId, entry, ack, seen }
   }
@@ -147,7 +147,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     one.connect(siteId, 'a')
     two.connect(siteId, 'b')
     two.connect(siteId, 'c')
-    await expect.poll(async () => (await one.verifiers.connected(siteId)).streams.length).toBe(3)
+    await expect.poll(async () => (await one.verifiers.readers(siteId)).streams.length).toBe(3)
     const waiting = one.verifiers.receipt(siteId, entry(7), { ms: 15_000, until: 'acknowledged' })
     two.verifiers.acknowledge(ack(7, 'a'))
     two.verifiers.acknowledge(ack(7, 'b'))
@@ -224,10 +224,10 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     const { one, two, siteId, ack } = await begin()
     const names = Array.from({ length: 1200 }, (_, i) => `v${String(i).padStart(4, '0')}`)
     for (const name of names) one.connect(siteId, name)
-    await expect.poll(async () => (await two.verifiers.connected(siteId)).streams.length).toBe(names.length)
+    await expect.poll(async () => (await two.verifiers.readers(siteId)).streams.length).toBe(names.length)
     for (const name of names) two.verifiers.acknowledge(ack(2, name))
     await expect
-      .poll(async () => (await one.verifiers.connected(siteId)).streams.filter(({ seq }) => seq === 2).length)
+      .poll(async () => (await one.verifiers.readers(siteId)).streams.filter(({ seq }) => seq === 2).length)
       .toBe(names.length)
   })
 })
@@ -277,7 +277,7 @@ describe('verifiers of a store that is not shared', () => {
       const { verifiers } = await Node.open(store, new ClockDouble(), { queryRestMsPerLease: 1_000_000 })
       const siteId = 'a.example' as SiteId
       const ask = (keyId: string) =>
-        verifiers.query(keyId, siteId, () => verifiers.connected(siteId)).then(() => 'answered')
+        verifiers.query(keyId, siteId, () => verifiers.readers(siteId)).then(() => 'answered')
       for (let i = 0; i < 8; i++) await ask('key_1')
       const ninth = await ask('key_1').catch(({ code }: { code: string }) => code)
       return [ninth, await ask('key_2')]
@@ -365,12 +365,12 @@ describe('verifiers of a store that is not shared', () => {
       atMs: 1,
     })
     await sleep(100)
-    expect((await node.verifiers.connected(siteId)).streams).toMatchObject([
+    expect((await node.verifiers.readers(siteId)).streams).toMatchObject([
       { verifierId: 'a', seq: 2, acknowledgedAtMs: 1 },
     ])
     expect(node.verifiers.lag(() => 5)).toBe(3)
     node.verifiers.closed(stream, 'gone')
-    await expect.poll(async () => (await node.verifiers.connected(siteId)).streams).toEqual([])
+    await expect.poll(async () => (await node.verifiers.readers(siteId)).streams).toEqual([])
     expect(node.verifiers.lag(() => 5)).toBe(0)
   })
 })

@@ -13,6 +13,7 @@ import { consoleSessions } from '../../src/store/operations/console-sessions.ts'
 import { type CredentialRow, credentials, type ListedStatus } from '../../src/store/operations/credentials.ts'
 import { deliveries } from '../../src/store/operations/deliveries.ts'
 import { drills } from '../../src/store/operations/drills.ts'
+import { formerVerifiers } from '../../src/store/operations/former-verifiers.ts'
 import { issuers } from '../../src/store/operations/issuers.ts'
 import { siteLogPage } from '../../src/store/operations/log-pages.ts'
 import { nodes } from '../../src/store/operations/nodes.ts'
@@ -307,6 +308,10 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             userEntries(siteId, user, LIMIT),
             credentials(siteId, {}, page),
             credentials(siteId, { ppid: user }, page),
+            formerVerifiers(siteId, 'gone', {
+              after: after === undefined ? undefined : { verifierId: 'a', keyId: 'b', instanceId: 'c' },
+              limit: LIMIT,
+            }),
             ...(['newest', 'oldest'] as const).flatMap((order) =>
               [undefined, 'issuer.trusted' as const].map((kind) =>
                 siteLogPage(store.epoch, siteId, { afterSeq: 0, beforeSeq: 99, kind, order, limit: LIMIT }),

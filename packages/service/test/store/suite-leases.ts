@@ -44,7 +44,7 @@ export function leaseSuite(store: TheStore): void {
     const only = async () => (await all())[0] as LeaseRow
 
     it('are kept with what was declared', async () => {
-      const asked = order('one', { failsOpen: true, boundMs: 5000 })
+      const asked = order('one', { failsOpen: true, boundMs: 5000, version: 'sdk/1.2.3' })
       expect(await store().openLease(asked)).toBe('open')
       expect(await all()).toEqual([
         {
@@ -67,6 +67,9 @@ export function leaseSuite(store: TheStore): void {
           acks: [],
           heardAtMs: 0,
           closedAtMs: undefined,
+          version: 'sdk/1.2.3',
+          lastNodeId: asked.nodeId,
+          isRetired: false,
         },
       ])
       expect(await store().leases(newSiteId(), { after: undefined, limit: 10 })).toEqual([])
@@ -214,20 +217,24 @@ export function leaseSuite(store: TheStore): void {
       expect(await all()).toEqual([])
     })
 
-    it('of instances that fail open can be dismissed, with an audit row', async () => {
+    it('of instances that are gone can be dismissed, with an audit row', async () => {
       const context = { actor: 'operator', atMs: NOW, requestId: undefined }
       await store().openLease(order('open', { failsOpen: true, streamId: undefined }))
       await store().openLease(
         order('open', { failsOpen: true, streamId: undefined, keyId: `${keyId}b`, verifierId: 'api' }),
       )
       await store().openLease(order('shut', { streamId: undefined }))
-      const dismiss = (instanceId: string, at = siteId) =>
-        store().dismissLease(at, instanceId, NOW + 70, context)
-      expect([await dismiss('shut'), await dismiss('other'), await dismiss('open', newSiteId())]).toEqual([
-        false,
-        false,
-        false,
-      ])
+      const read = [keyId, `${keyId}b`].map((each) => ({ keyId: each, declaredAtMs: NOW }))
+      const dismiss = (instanceId: string, at = siteId, leases = read) =>
+        store().dismissLease(at, instanceId, leases, NOW + 70, context)
+      // The last one was declared again after it was read.
+      const older = read.map((each) => ({ ...each, declaredAtMs: NOW - 1 }))
+      expect([
+        await dismiss('shut', siteId, []),
+        await dismiss('other'),
+        await dismiss('open', newSiteId()),
+        await dismiss('open', siteId, older),
+      ]).toEqual([false, false, false, false])
       expect([await dismiss('open'), await dismiss('open')]).toEqual([true, false])
       expect((await all()).map(({ instanceId, closedAtMs }) => [instanceId, closedAtMs])).toEqual([
         ['open', NOW + 70],
@@ -241,6 +248,51 @@ export function leaseSuite(store: TheStore): void {
           detail: { outcome: 'done', verifiers: ['api', 'web'] },
         },
       ])
+    })
+
+    it('stay in the roster for 30 days, by name, with how they ended', async () => {
+      const context = { actor: 'operator', atMs: NOW, requestId: undefined }
+      for (const [instanceId, verifierId] of [
+        ['a', 'web'],
+        ['b', 'web'],
+        ['c', 'api'],
+      ] as const)
+        await store().openLease(order(instanceId, { verifierId, version: 'sdk/1.2.3' }))
+      await store().applyLeaseAcks([ack('a', 7), ack('b', 3, { closedAtMs: NOW + 5 })])
+      await store().endFeedNode(`node_${keyId}`, NOW)
+      const DAY = 86_400_000
+      const end = NOW + 30_000 + DAY
+      await store().purgeExpired(end)
+      expect(await all()).toEqual([])
+      const list = async (state: 'gone' | 'retired', after?: LeaseRow, limit = 10) =>
+        store().formerVerifiers(siteId, state, { after, limit })
+      const ids = (found: readonly LeaseRow[]) => found.map(({ instanceId }) => instanceId)
+      expect(ids(await list('gone'))).toEqual(['c', 'a'])
+      const [first] = await list('gone', undefined, 1)
+      expect(ids(await list('gone', first))).toEqual(['a'])
+      expect(await list('retired')).toMatchObject([
+        {
+          instanceId: 'b',
+          seq: 3,
+          closedAtMs: NOW + 5,
+          isRetired: false,
+          nodeId: '',
+          lastNodeId: `node_${keyId}`,
+        },
+      ])
+      expect(await store().formerVerifiersOf(siteId, 'a')).toMatchObject([
+        { instanceId: 'a', seq: 7, heardAtMs: NOW + 7, version: 'sdk/1.2.3', isNamed: true },
+      ])
+      expect(await store().formerVerifiersOf(newSiteId(), 'a')).toEqual([])
+      expect(await store().dismissLease(siteId, 'a', [], end, context)).toBe(true)
+      expect(ids(await list('retired'))).toEqual(['a', 'b'])
+      // One that comes back is not gone any more.
+      await store().openLease(order('c', { verifierId: 'api', nowMs: end, streamId: undefined }))
+      expect(ids(await list('gone'))).toEqual([])
+      await store().purgeExpired(NOW + 30 * DAY - 1)
+      expect(ids(await list('retired'))).toEqual(['a', 'b'])
+      await store().purgeExpired(NOW + 30 * DAY)
+      expect(ids(await list('retired'))).toEqual([])
     })
 
     it('that ended are forgotten above a number, and then count like readers without a lease', async () => {

@@ -14,6 +14,7 @@ export function requireDeclaredVerifier(
   const verifierId = lines(headerNames.verifierId)?.[0]
   const instanceId = lines(headerNames.verifierInstance)?.[0]
   const seconds = lines(headerNames.verifierStaleness)?.[0]
+  const version = lines(headerNames.verifierVersion)?.[0]
   const failOpen = lines(headerNames.verifierFailOpen)?.[0]
   const isObserver = observe !== undefined
   if (instanceId === undefined || seconds === undefined) {
@@ -26,7 +27,7 @@ export function requireDeclaredVerifier(
   if (isObserver) throw invalid('An observer has no instance. Send either observe=1 or X-Verifier-Instance.')
   return {
     verifierId,
-    promise: { instanceId, boundMs: Number(seconds) * 1000, failsOpen: failOpen !== undefined },
+    promise: { instanceId, boundMs: Number(seconds) * 1000, failsOpen: failOpen !== undefined, version },
     isObserver,
   }
 }

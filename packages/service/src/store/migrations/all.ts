@@ -24,6 +24,7 @@ import { people } from './0023-people.ts'
 import { userHistory } from './0024-user-history.ts'
 import { receipts } from './0025-receipts.ts'
 import { keyUses } from './0026-key-uses.ts'
+import { roster } from './0027-roster.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -54,4 +55,5 @@ export const migrations: readonly Migration[] = [
   userHistory,
   receipts,
   keyUses,
+  roster,
 ]

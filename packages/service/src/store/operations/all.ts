@@ -14,6 +14,7 @@ import * as drills from './drills.ts'
 import * as epoch from './epoch.ts'
 import * as erasure from './erasure.ts'
 import * as feedStreams from './feed-streams.ts'
+import * as formerVerifiers from './former-verifiers.ts'
 import * as idempotency from './idempotency.ts'
 import * as intactRows from './intact-rows.ts'
 import * as issuers from './issuers.ts'
@@ -61,6 +62,7 @@ const portOperations = {
   ...drills,
   ...erasure,
   ...feedStreams,
+  ...formerVerifiers,
   ...idempotency,
   ...intactRows,
   ...issuers,

@@ -1,8 +1,9 @@
 import type { SiteId } from '@countersign/core'
-import { number, optionalNumber, text, toSiteId } from '../columns.ts'
+import { number, text } from '../columns.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
-import { ACKS_KEPT, type Acknowledged, toAcks, toAcksText } from './shared/acks.ts'
+import { ACKS_KEPT, type Acknowledged, toAcksText } from './shared/acks.ts'
+import { toLease } from './shared/lease-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
 /** One verifier instance at one site under one key. */
@@ -21,6 +22,8 @@ export interface LeaseTerms extends LeaseName {
   readonly boundMs: number
   /** Whether it accepts with older data, too. */
   readonly failsOpen: boolean
+  /** Of its software, as declared. */
+  readonly version?: string | undefined
 }
 
 export interface LeaseOrder extends LeaseTerms {
@@ -38,6 +41,8 @@ export interface LeaseEnd extends LeaseName {
 }
 
 export interface LeaseRow extends LeaseTerms {
+  /** Empty if it did not say. */
+  readonly version: string
   /** A time before it was given its first signed head. */
   readonly openedAtMs: number
   /** When it last asked for a stream or a snapshot. */
@@ -45,6 +50,8 @@ export interface LeaseRow extends LeaseTerms {
   /** Empty while it has no stream. */
   readonly nodeId: string
   readonly streamId: string
+  /** The node of its last stream; empty before the first. */
+  readonly lastNodeId: string
   /** Until when the node of its stream is live; 0 without a stream. */
   readonly nodeUntilMs: number
   readonly connectedAtMs: number
@@ -57,6 +64,8 @@ export interface LeaseRow extends LeaseTerms {
   readonly heardAtMs: number
   /** When it declared that it rejects everything. Ignored while it has a stream. */
   readonly closedAtMs: number | undefined
+  /** Whether an operator has closed it. */
+  readonly isRetired: boolean
 }
 
 /** What an instance has acknowledged, oldest first. */
@@ -108,15 +117,21 @@ export function* openLease(order: LeaseOrder): Transaction<'open' | 'full'> {
     )
     if (number(live as Row, 'live') >= order.liveMax) return 'full'
     yield* removeOldest(keyId, nowMs)
+    yield* exec(
+      'DELETE FROM former_verifiers WHERE site_id = $1 AND key_id = $2 AND instance_id = $3',
+      siteId,
+      keyId,
+      instanceId,
+    )
   }
   // A stream replaces the earlier one of the same instance. The weaker promise is kept.
   const stream =
-    ', node_id = excluded.node_id, stream_id = excluded.stream_id, connected_at = excluded.connected_at'
+    ', node_id = excluded.node_id, last_node_id = excluded.node_id, stream_id = excluded.stream_id, connected_at = excluded.connected_at'
   yield* exec(
     `INSERT INTO leases (site_id, key_id, instance_id, verifier_id, named, bound_ms, fails_open, opened_at, node_id, stream_id, connected_at, served_at, epoch,
-       seq, acks, heard_at, closed_at, declared_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $10, $8, $9, $10, $10, $11, 0, '[]', 0, NULL, $10)
-     ON CONFLICT (site_id, key_id, instance_id) DO UPDATE SET verifier_id = excluded.verifier_id, named = excluded.named,
+       seq, acks, heard_at, closed_at, declared_at, version, last_node_id, retired)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $10, $8, $9, $10, $10, $11, 0, '[]', 0, NULL, $10, $12, $8, 0)
+     ON CONFLICT (site_id, key_id, instance_id) DO UPDATE SET verifier_id = excluded.verifier_id, named = excluded.named, version = excluded.version, retired = 0,
        bound_ms = CASE WHEN excluded.bound_ms > leases.bound_ms THEN excluded.bound_ms ELSE leases.bound_ms END,
        fails_open = CASE WHEN excluded.fails_open > leases.fails_open THEN excluded.fails_open ELSE leases.fails_open END,
        served_at = CASE WHEN excluded.served_at > leases.served_at THEN excluded.served_at ELSE leases.served_at END,
@@ -133,6 +148,7 @@ export function* openLease(order: LeaseOrder): Transaction<'open' | 'full'> {
     streamId ?? '',
     nowMs,
     order.epoch,
+    order.version ?? '',
   )
   return 'open'
 }
@@ -226,7 +242,7 @@ function* applyLeaseAck(
   )
   if (closedAtMs === undefined) return
   yield* exec(
-    'UPDATE leases SET closed_at = $4 WHERE site_id = $1 AND key_id = $2 AND instance_id = $3 AND declared_at <= $4',
+    'UPDATE leases SET closed_at = $4, retired = 0 WHERE site_id = $1 AND key_id = $2 AND instance_id = $3 AND declared_at <= $4',
     siteId,
     keyId,
     instanceId,
@@ -234,18 +250,41 @@ function* applyLeaseAck(
   )
 }
 
-/** Closes the leases of an instance that fails open. False when it has none that is open. */
+/** A lease as it was read: one that was declared again since is not closed. */
+export type RetiredLease = Pick<LeaseRow, 'keyId' | 'declaredAtMs'>
+
+/**
+ * Closes leases of an instance that is gone, and marks it as retired if it has ended long ago. False
+ * when there was nothing to close. The caller has checked that the leases have no stream.
+ */
 export function* dismissLease(
   siteId: SiteId,
   instanceId: string,
+  leases: readonly RetiredLease[],
   nowMs: number,
   context: AuditContext,
 ): Transaction<boolean> {
-  const dismissed = yield* rows(
-    `UPDATE leases SET closed_at = $3 WHERE site_id = $1 AND instance_id = $2 AND fails_open = 1 AND closed_at IS NULL RETURNING verifier_id`,
-    siteId,
-    instanceId,
-    nowMs,
+  const dismissed: Row[] = []
+  for (const { keyId, declaredAtMs } of leases)
+    dismissed.push(
+      ...(yield* rows(
+        `UPDATE leases SET closed_at = $5, retired = 1
+         WHERE site_id = $1 AND instance_id = $2 AND key_id = $3 AND declared_at = $4 AND closed_at IS NULL RETURNING verifier_id`,
+        siteId,
+        instanceId,
+        keyId,
+        declaredAtMs,
+        nowMs,
+      )),
+    )
+  dismissed.push(
+    ...(yield* rows(
+      `UPDATE former_verifiers SET closed_at = $3, retired = 1, state = 'retired'
+       WHERE site_id = $1 AND instance_id = $2 AND state = 'gone' RETURNING verifier_id`,
+      siteId,
+      instanceId,
+      nowMs,
+    )),
   )
   if (dismissed.length === 0) return false
   const detail = { verifiers: dismissed.map((each) => text(each, 'verifier_id')).sort() }
@@ -303,30 +342,6 @@ export const headReadersUntil = read(function* (siteId: SiteId): Transaction<num
   const found = yield* row('SELECT until FROM head_readers WHERE site_id = $1', siteId)
   return found === undefined ? 0 : number(found, 'until')
 })
-
-function toLease(found: Row): LeaseRow {
-  return {
-    siteId: toSiteId(found),
-    keyId: text(found, 'key_id'),
-    instanceId: text(found, 'instance_id'),
-    verifierId: text(found, 'verifier_id'),
-    isNamed: number(found, 'named') === 1,
-    boundMs: number(found, 'bound_ms'),
-    failsOpen: number(found, 'fails_open') === 1,
-    openedAtMs: number(found, 'opened_at'),
-    declaredAtMs: number(found, 'declared_at'),
-    nodeId: text(found, 'node_id'),
-    nodeUntilMs: number(found, 'node_until'),
-    streamId: text(found, 'stream_id'),
-    connectedAtMs: number(found, 'connected_at'),
-    servedAtMs: number(found, 'served_at'),
-    epoch: text(found, 'epoch'),
-    seq: number(found, 'seq'),
-    acks: toAcks(found),
-    heardAtMs: number(found, 'heard_at'),
-    closedAtMs: optionalNumber(found, 'closed_at'),
-  }
-}
 
 function toName({
   siteId,

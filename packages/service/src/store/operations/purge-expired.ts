@@ -1,5 +1,6 @@
 import { text } from '../columns.ts'
 import { exec, rows, type Transaction } from '../transaction.ts'
+import { moveEndedLeases } from './shared/former-rows.ts'
 
 /** Rows of each kind that one transaction removes, so that it does not block others for long. */
 const PURGED_ROWS_MAX = 2000
@@ -15,6 +16,8 @@ const SIGN_INS_KEPT_MS = 3_600_000
 const NODES_KEPT_MS = 3_600_000
 /** Receipts state early instants for entries of the last day. */
 const LEASES_KEPT_MS = 86_400_000
+/** The roster of a site. */
+const VERIFIERS_KEPT_MS = 30 * 86_400_000
 
 /** After a person was ended, so that lists and the audit still say who it was. */
 const PEOPLE_KEPT_MS = 396 * 86_400_000
@@ -84,9 +87,9 @@ const REMOVALS: readonly Removal[] = [
     `DELETE FROM nodes WHERE node_id IN (SELECT node_id FROM nodes WHERE reported_at + ${NODES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
   ],
   [
-    'leases',
-    `DELETE FROM leases WHERE (site_id, key_id, instance_id) IN (SELECT site_id, key_id, instance_id FROM leases
-       WHERE node_id = '' AND (fails_open = 0 OR closed_at IS NOT NULL) AND served_at + bound_ms + ${LEASES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
+    'former_verifiers',
+    `DELETE FROM former_verifiers WHERE (site_id, key_id, instance_id) IN (SELECT site_id, key_id, instance_id FROM former_verifiers
+       WHERE served_at <= $1 - ${VERIFIERS_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
   ],
   [
     'head_readers',
@@ -117,7 +120,7 @@ export function* purgeExpired(nowMs: number): Transaction<Purged> {
     nowMs,
   )
   const removed: Record<string, number> = {}
-  let hasMore = false
+  let hasMore = yield* moveEndedLeases(nowMs)
   for (const [table, statement] of REMOVALS) {
     const gone = yield* rows(statement, nowMs, PURGED_ROWS_MAX)
     if (gone.length > 0) removed[table] = (removed[table] ?? 0) + gone.length
