@@ -57,7 +57,7 @@ export async function loadRoster(
 export async function loadVerifier(deps: RosterDeps, site: Site, instanceId: string): Promise<RosterEntry> {
   const { leases } = await deps.verifiers.readers(site.siteId)
   const own = leases.filter((lease) => lease.instanceId === instanceId)
-  const found = own.length > 0 ? own : await deps.store.formerVerifiersOf(site.siteId, instanceId)
+  const found = own.length > 0 ? own : await deps.store.formerVerifiersById(site.siteId, instanceId)
   const moment = toMoment(deps, site)
   const [latest] = found
     .map((lease) => toRosterEntry(lease, moment))

@@ -280,10 +280,10 @@ export function leaseSuite(store: TheStore): void {
           lastNodeId: `node_${keyId}`,
         },
       ])
-      expect(await store().formerVerifiersOf(siteId, 'a')).toMatchObject([
+      expect(await store().formerVerifiersById(siteId, 'a')).toMatchObject([
         { instanceId: 'a', seq: 7, heardAtMs: NOW + 7, version: 'sdk/1.2.3', isNamed: true },
       ])
-      expect(await store().formerVerifiersOf(newSiteId(), 'a')).toEqual([])
+      expect(await store().formerVerifiersById(newSiteId(), 'a')).toEqual([])
       expect(await store().dismissLease(siteId, 'a', [], end, context)).toBe(true)
       expect(ids(await list('retired'))).toEqual(['a', 'b'])
       // One that comes back is not gone any more.

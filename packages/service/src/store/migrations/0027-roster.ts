@@ -1,11 +1,13 @@
 import type { Migration } from './migration.ts'
 
-/** Which verifiers there were in the last 30 days. Receipts read the leases of the last day only. */
+/**
+ * Which verifiers there were in the last 30 days. Receipts read the leases of the last day only.
+ */
 export const roster: Migration = {
   version: 27,
   common: [
-    // \`version\`: of the software, as declared; empty if it did not say. \`last_node_id\`: the node of
-    // its last stream. \`retired\`: 1 if an operator has closed the lease.
+    // \`version\`: of the software, as declared; empty if it did not say. \`last_node_id\`: the
+    // node of its last stream. \`retired\`: 1 if an operator has closed the lease.
     `ALTER TABLE leases ADD COLUMN version TEXT NOT NULL DEFAULT ''`,
     `ALTER TABLE leases ADD COLUMN last_node_id TEXT NOT NULL DEFAULT ''`,
     `ALTER TABLE leases ADD COLUMN retired BIGINT NOT NULL DEFAULT 0`,

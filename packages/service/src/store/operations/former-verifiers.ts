@@ -31,7 +31,7 @@ export const formerVerifiers = read(function* (
 })
 
 /** The former instances with this id: one for each key that used it, the latest first. */
-export const formerVerifiersOf = read(function* (
+export const formerVerifiersById = read(function* (
   siteId: SiteId,
   instanceId: string,
 ): Transaction<readonly LeaseRow[]> {

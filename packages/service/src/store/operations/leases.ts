@@ -254,8 +254,8 @@ function* applyLeaseAck(
 export type RetiredLease = Pick<LeaseRow, 'keyId' | 'declaredAtMs'>
 
 /**
- * Closes leases of an instance that is gone, and marks it as retired if it has ended long ago. False
- * when there was nothing to close. The caller has checked that the leases have no stream.
+ * Closes leases of an instance that is gone, and marks it as retired if it has ended long ago.
+ * False when there was nothing to close. The caller has checked that the leases have no stream.
  */
 export function* dismissLease(
   siteId: SiteId,
