@@ -186,7 +186,12 @@ export const receiptEndpoints = {
     description:
       'Revokes an id that no credential has, and reports which verifiers apply the entry within 30 seconds. No user loses access. Webhooks receive the entry; its credential_id begins with cred_drill_. While a drill of the site runs, the response names that one.',
     idempotency: 'replayed',
-    request: { params, body: startDrillRequestSchema, headers: z.object(idempotencyHeaders) },
+    request: {
+      params,
+      body: startDrillRequestSchema,
+      bodyOptional: true,
+      headers: z.object(idempotencyHeaders),
+    },
     answers: { 202: { description: 'The drill is running.', body: drillSchema } },
     problems: ['store_unavailable'],
   }),

@@ -119,7 +119,8 @@ async function toWireRequest(
   const { credential, waitSeconds } = options
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const path = row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const value = rest.get(name)
+    const given = rest.get(name)
+    const value = Number.isSafeInteger(given) ? String(given) : given
     if (typeof value !== 'string' || value === '') throw new TypeError(`${name} must be a text`)
     rest.delete(name)
     return encodeURIComponent(value)

@@ -124,15 +124,13 @@ class ReceiptWriter {
       const work = await store.entriesWithoutReceipt(upTo, BATCH)
       if (work === undefined) return false
       if (work.entries.length > 0 && !(await this.#takeTurn())) return false
-      const written: ReceiptRow[] = []
-      for (const entry of work.entries) {
+      // Another node applies an entry within the maximum age of its view, or gives out no heads.
+      const appliedMsMax = store.isShared ? config.viewAgeMsMax + CLOCK_ALLOWANCE_MS : 0
+      const written = await loadEach(work.entries, async (entry): Promise<ReceiptRow | undefined> => {
         const live = await this.#load(entry.siteId, entry.seq, entry.atMs)
-        if (live === undefined) continue
-        // Another node applies an entry within the maximum age of its view, or gives out no heads.
-        const appliedMsMax = store.isShared ? config.viewAgeMsMax + CLOCK_ALLOWANCE_MS : 0
-        const receipt = createStoredReceipt(entry, live, { nowMs: this.#nowMs(), appliedMsMax })
-        written.push(await this.#sign(receipt))
-      }
+        if (live === undefined) return undefined
+        return this.#sign(createStoredReceipt(entry, live, { nowMs: this.#nowMs(), appliedMsMax }))
+      })
       // A node that finds no entries writes nothing, unless the progress is beyond the log.
       const isBeyond = work.from !== undefined && work.from.position > work.to.position
       if (written.length > 0 || work.hasMore || isBeyond) {
@@ -199,14 +197,14 @@ class ReceiptWriter {
     open: readonly OpenReceipt[],
     isDue: (before: UnsignedReceipt, next: UnsignedReceipt, updates: number) => boolean,
   ): Promise<number> {
-    const changes: ReceiptUpdate[] = []
-    for (const { receipt: signed, updates } of open) {
-      const { kid: _kid, signature: _signature, ...before } = signed
+    const changes = await loadEach(open, async (each): Promise<ReceiptUpdate | undefined> => {
+      const { kid: _kid, signature: _signature, ...before } = each.receipt
       const live = await this.#load(before.site_id, before.seq, parseTime(before.at) ?? 0)
-      if (live === undefined) continue
+      if (live === undefined) return undefined
       const next = updateStoredReceipt(before, live, this.#nowMs())
-      if (isDue(before, next, updates)) changes.push({ ...(await this.#sign(next)), updates })
-    }
+      if (!isDue(before, next, each.updates)) return undefined
+      return { ...(await this.#sign(next)), updates: each.updates }
+    })
     if (changes.length > 0) await this.#parts.store.updateReceipts(changes)
     return changes.length
   }
@@ -244,4 +242,13 @@ class ReceiptWriter {
       await sleep(Math.max(REST_MS_MIN, REST * (performance.now() - beganMs)))
     }
   }
+}
+
+/** Loads something for each item at the same time, without those that are undefined. */
+async function loadEach<Item, Loaded>(
+  items: readonly Item[],
+  load: (item: Item) => Promise<Loaded | undefined>,
+): Promise<readonly Loaded[]> {
+  const loaded = await Promise.all(items.map(load))
+  return loaded.filter((each) => each !== undefined)
 }

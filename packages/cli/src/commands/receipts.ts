@@ -1,0 +1,54 @@
+import { UsageError, type Verb } from '../command.ts'
+import { omitUndefined } from '../input/option-values.ts'
+import { connectSite } from '../service/connection.ts'
+import { PAGE_OPTIONS, printList } from '../service/paging.ts'
+import { appliedText, receiptText } from '../service/receipt-text.ts'
+
+const LIMIT_DEFAULT = 50
+
+export const receipts: Verb = {
+  words: [['[seq]', 'the number of an entry; default: list the receipts, newest first']],
+  options: [['--state <state>', 'list only receipts that are complete or waiting'], ...PAGE_OPTIONS],
+  shares: ['site', 'service'],
+  examples: [
+    ['countersign receipts', 'list which verifiers applied the last revocations, and how fast'],
+    ['countersign receipts --state waiting', 'list revocations that some verifiers have not applied'],
+    ['countersign receipts 1042 --json > receipt.json', 'save a signed receipt, for verify-receipt'],
+  ],
+  about: [
+    `The service writes a receipt about a second after each entry, and updates it until 24 hours have passed. Lists ${LIMIT_DEFAULT} receipts by default. The exit code for a single one is 3 unless it is complete.`,
+  ],
+  async run(given, at) {
+    const state = parseState(given.text('state'))
+    const [word] = given.words
+    const seq = word === undefined ? undefined : Number(word)
+    if (word !== undefined && !/^[1-9]\d{0,14}$/.test(word))
+      throw new UsageError('The number of an entry is a whole number, such as 1042.')
+    const { client, site_id } = await connectSite(given, at)
+    if (seq !== undefined) {
+      const receipt = await client.readReceipt({ site_id, seq })
+      at.result(receipt, () => receiptText(receipt))
+      return receipt.state === 'complete' ? 0 : 3
+    }
+    return printList(
+      given,
+      at,
+      (part) => client.listReceipts({ site_id, ...omitUndefined({ state }), ...part }),
+      {
+        seq: 'seq',
+        at: 'at',
+        kind: 'kind',
+        state: 'state',
+        'applied by': (receipt) => appliedText(receipt),
+        'denied everywhere': 'denied_everywhere_at',
+        drill: ({ drill_id }) => (drill_id === null ? null : 'yes'),
+      },
+      LIMIT_DEFAULT,
+    )
+  },
+}
+
+function parseState(text: string | undefined): 'complete' | 'waiting' | undefined {
+  if (text === undefined || text === 'complete' || text === 'waiting') return text
+  throw new UsageError('--state must be complete or waiting')
+}

@@ -1,0 +1,166 @@
+import type { SiteId } from '@countersign/core'
+import { describe, expect, it } from 'vitest'
+import { createReaderChanges } from '../../src/feed/reader-changes.ts'
+import type { Receipt, VerifierReport } from '../../src/feed/receipt.ts'
+import {
+  createStoredReceipt,
+  findDue,
+  isChanged,
+  updateStoredReceipt,
+} from '../../src/feed/stored-receipt.ts'
+import type { ConnectedVerifiers } from '../../src/feed/verifier-registry.ts'
+
+const SITE = 'a.example' as SiteId
+const AT = Date.UTC(2026, 10, 16, 12)
+const COMMITTED = AT + 10
+const DAY = 86_400_000
+const ENTRY = {
+  siteId: SITE,
+  epoch: 'epoch000',
+  seq: 7,
+  kind: 'user.revoked' as const,
+  hash: 'a'.repeat(64),
+  atMs: AT,
+  drillId: null,
+}
+const report = (instanceId: string, fields: Partial<VerifierReport> = {}): VerifierReport => ({
+  verifierId: 'web',
+  instanceId,
+  nodeId: 'node_1',
+  openedAtMs: AT - 1000,
+  state: 'waiting',
+  seq: 6,
+  acknowledgedAtMs: undefined,
+  rejectsFromMs: AT + 30_000,
+  ...fields,
+})
+const acked = (instanceId: string, afterMs: number) =>
+  report(instanceId, {
+    state: 'acknowledged',
+    seq: 7,
+    acknowledgedAtMs: AT + afterMs,
+    rejectsFromMs: undefined,
+  })
+const live = (verifiers: readonly VerifierReport[], fields: Partial<Receipt> = {}): Receipt => ({
+  connected: verifiers.length,
+  acknowledged: 0,
+  awaited: 0,
+  expected: verifiers.length,
+  elapsedMs: 0,
+  committedAtMs: COMMITTED,
+  deniedEverywhereAtMs: AT + 70_000,
+  deniedAtLatestMs: AT + 70_000,
+  pending: [],
+  verifiers,
+  exceptions: [],
+  ...fields,
+})
+const NOW = { nowMs: AT + 1000, appliedMsMax: 0 }
+
+describe('a stored receipt', () => {
+  it('leaves out an instance that came when every node had the entry', () => {
+    const later = report('later', { openedAtMs: COMMITTED + 1 })
+    const all = live([report('early', { openedAtMs: COMMITTED }), later])
+    const listed = (appliedMsMax: number) =>
+      createStoredReceipt(ENTRY, all, { ...NOW, appliedMsMax }).verifiers.map((each) => each.instance_id)
+    expect(listed(0)).toEqual(['early'])
+    expect(listed(1)).toEqual(['early', 'later'])
+  })
+
+  it('keeps what was acknowledged when the verifier is gone later, and counts those that left', () => {
+    const first = createStoredReceipt(ENTRY, live([report('late'), report('left'), acked('one', 41)]), NOW)
+    expect(first).toMatchObject({ state: 'waiting', expected: 3, acknowledged: 1, elapsed_ms: null })
+    const next = updateStoredReceipt(first, live([acked('late', 5000), acked('new', 1)]), AT + 9000)
+    expect(next).toMatchObject({
+      state: 'complete',
+      final: true,
+      expected: 3,
+      acknowledged: 2,
+      gone: 1,
+      elapsed_ms: 5000,
+    })
+    expect(next.verifiers.map((each) => [each.instance_id, each.state, each.after_ms])).toEqual([
+      ['left', 'gone', null],
+      ['late', 'acknowledged', 5000],
+      ['one', 'acknowledged', 41],
+    ])
+  })
+
+  it('lists 100 verifiers, the late ones first, and still counts all of them', () => {
+    const many = Array.from({ length: 150 }, (_, i) => acked(`v${i}`, i))
+    const first = createStoredReceipt(ENTRY, live([report('late'), ...many]), NOW)
+    expect([first.verifiers.length, first.expected, first.acknowledged]).toEqual([100, 151, 150])
+    expect(first.verifiers.slice(0, 2)).toMatchObject([{ instance_id: 'late' }, { after_ms: 149 }])
+    const next = updateStoredReceipt(first, live([acked('late', 9000)]), AT + 9500)
+    expect(next).toMatchObject({ state: 'complete', expected: 151, acknowledged: 151, elapsed_ms: 9000 })
+  })
+
+  it('begins again when too many were late to be listed', () => {
+    const late = Array.from({ length: 120 }, (_, i) => report(`v${i}`))
+    const first = createStoredReceipt(ENTRY, live(late), NOW)
+    expect([first.verifiers.length, first.expected, first.acknowledged]).toEqual([100, 120, 0])
+    const next = updateStoredReceipt(first, live([report('v119'), acked('v0', 9)]), AT + 9500)
+    expect(next).toMatchObject({ state: 'waiting', expected: 2, acknowledged: 1 })
+  })
+
+  it('states the earlier instant, and none while a verifier fails open', () => {
+    const open = report('open', { rejectsFromMs: undefined })
+    const first = createStoredReceipt(
+      ENTRY,
+      live([open], { exceptions: [open], deniedEverywhereAtMs: undefined }),
+      NOW,
+    )
+    expect(first.denied_everywhere_at).toBeNull()
+    expect(first.verifiers).toMatchObject([{ fails_open: true }])
+    const next = updateStoredReceipt(first, live([], { deniedEverywhereAtMs: AT + 5000 }), AT + 9500)
+    expect(next.denied_everywhere_at).toBe('2026-11-16T12:00:05Z')
+    const later = updateStoredReceipt(next, live([], { deniedEverywhereAtMs: AT + 9000 }), AT + 9900)
+    expect(later.denied_everywhere_at).toBe('2026-11-16T12:00:05Z')
+  })
+
+  it('is due at certain ages, and final after a day or when it is complete', () => {
+    const first = createStoredReceipt(ENTRY, live([report('late')]), NOW)
+    const dueAfter = (ageMs: number) => (findDue(first, COMMITTED + ageMs) ?? 0) - COMMITTED
+    expect(dueAfter(0)).toBe(30_000)
+    expect(dueAfter(29_999)).toBe(30_000)
+    expect(dueAfter(30_000)).toBe(120_000)
+    expect(dueAfter(7 * 3_600_000)).toBe(DAY)
+    const last = updateStoredReceipt(first, live([report('late')]), COMMITTED + DAY)
+    expect([last.state, last.final, findDue(last, COMMITTED + DAY)]).toEqual(['waiting', true, undefined])
+    expect(isChanged(first, last)).toBe(true)
+    expect(isChanged(first, updateStoredReceipt(first, live([report('late')]), AT + 9000))).toBe(false)
+  })
+})
+
+describe('changes of readers', () => {
+  const found = (...readers: (readonly [name: string, seq: number, openedAtMs?: number])[]) =>
+    ({
+      leases: readers.map(([instanceId, seq, openedAtMs = 0]) => ({
+        keyId: 'k',
+        instanceId,
+        seq,
+        openedAtMs,
+      })),
+      streams: [],
+    }) as unknown as ConnectedVerifiers
+
+  it('are all entries at first, then those that were acknowledged in between', () => {
+    const changes = createReaderChanges()
+    const look = (readers: ConnectedVerifiers, seconds: number) =>
+      changes.find(SITE, readers, 100, seconds * 1000)
+    expect(look(found(['one', 5], ['two', 9]), 100)).toEqual({ afterSeq: 0, toSeq: Number.MAX_SAFE_INTEGER })
+    expect(look(found(['one', 5], ['two', 9]), 101)).toBeUndefined()
+    expect(look(found(['one', 8], ['two', 10]), 102)).toEqual({ afterSeq: 5, toSeq: 10 })
+    // One that left may be gone.
+    expect(look(found(['two', 10]), 103)).toEqual({ afterSeq: 8, toSeq: Number.MAX_SAFE_INTEGER })
+    expect(look(found(['two', 10]), 104)).toBeUndefined()
+    expect(look(found(['one', 20], ['two', 10]), 105)).toEqual({ afterSeq: 8, toSeq: 20 })
+    // A new one concerns only receipts that are written since it came.
+    expect(look(found(['one', 20], ['two', 10], ['new', 101, 111_000]), 112)).toEqual({
+      afterSeq: 100,
+      toSeq: 101,
+    })
+    changes.keep([])
+    expect(look(found(['two', 10]), 113)).toMatchObject({ afterSeq: 0 })
+  })
+})
