@@ -32,6 +32,23 @@ const loadAudit = async (action: string, target: string) => {
   )
 }
 
+describe('credentials show', () => {
+  test('shows a known credential, and ends with 1 for another one', async () => {
+    const { credential_id, ppid } = await issued('shown credential')
+    const shown = await home.run(['credentials', 'show', credential_id])
+    expect(shown.code).toBe(0)
+    expect(shown.out).toMatch(new RegExp(`^user +${ppid}$`, 'm'))
+    const asJson = await home.run(['credentials', 'show', credential_id, '--json'])
+    expectAnswer('get_credential', asJson.json())
+    const { issuer, issuer_key } = asJson.json()
+    const listed = await home.run([
+      ...['credentials', '--issuer', issuer, '--issuer-key', issuer_key, '--status', 'active', '--json'],
+    ])
+    expect(listed.json().items).toContainEqual(expect.objectContaining({ credential_id }))
+    expect((await home.run(['credentials', 'show', 'cred_00000000'])).code).toBe(1)
+  })
+})
+
 describe('tokens revoke', () => {
   test('revokes a token by its id, after a yes, and ends with 3 when there is nothing to revoke', async () => {
     const { credential, ppid } = await issued('token holder')

@@ -133,7 +133,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       command('keys', 'list, create, rename and delete API keys', () => import('./keys.ts')),
       command('webhooks', 'manage webhooks and list what was sent', () => import('./webhooks.ts')),
       command('users', 'list and show users, their ids, and erase their data', () => import('./users.ts')),
-      command('credentials', 'list the credentials that a site knows', () => import('./credentials.ts')),
+      command('credentials', 'list and show credentials that a site knows', () => import('./credentials.ts')),
       command('tokens', 'list and revoke the bearer tokens of a site', () => import('./tokens.ts')),
       command('audit', 'list what was done at a site, and which caller did it', () => import('./audit.ts')),
       command('verifiers', 'list the verifiers that follow a site', () => import('./verifiers.ts')),

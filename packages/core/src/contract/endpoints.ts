@@ -1,5 +1,6 @@
 import { apiKeyEndpoints } from './api-keys.ts'
 import { auditEndpoints } from './audit.ts'
+import { credentialDetailEndpoints } from './credential-detail.ts'
 import { cutOffEndpoints } from './cut-offs.ts'
 import { discoveryEndpoints } from './discovery.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -35,6 +36,7 @@ export const endpoints = Object.freeze({
   ...tokenRevocationEndpoints,
   ...userEndpoints,
   ...knownUserEndpoints,
+  ...credentialDetailEndpoints,
   ...issuingEndpoints,
   ...signInEndpoints,
   ...feedEndpoints,

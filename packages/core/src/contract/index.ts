@@ -6,6 +6,7 @@
 export * from './access-credential.ts'
 export * from './api-keys.ts'
 export * from './audit.ts'
+export type { CredentialDetail } from './credential-detail.ts'
 export * from './cut-offs.ts'
 export * from './discovery.ts'
 export {

@@ -62,6 +62,7 @@ export const limits = Object.freeze({
   laggards_listed_max: 100,
   user_entries_listed_max: 50,
   drill_seconds: 30,
+  descendants_listed_max: 50,
   page_items_default: 50,
   page_items_max: 200,
   audit_export_rows_max: 100_000,

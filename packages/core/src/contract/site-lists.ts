@@ -1,8 +1,19 @@
 import * as z from 'zod'
 import { administration, reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
-import { credentialId, madeId, permissionId, ppid, scopeList, seq, sha256Hex, time } from './fields.ts'
+import {
+  credentialId,
+  issuerKeyId,
+  madeId,
+  permissionId,
+  ppid,
+  scopeList,
+  seq,
+  sha256Hex,
+  time,
+} from './fields.ts'
 import { idempotencyHeaders, reasonHeaders, verifierName } from './headers.ts'
+import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
 import { credentialStatuses, revocationTypes, rosterStates, tokenStatuses } from './vocabulary.ts'
 
@@ -88,15 +99,38 @@ export type TokenPage = z.input<typeof tokenPageSchema>
 export const verifierPageSchema = page(verifierSchema).meta({ id: 'VerifierPage' })
 export type VerifierPage = z.input<typeof verifierPageSchema>
 
-export const credentialListQuerySchema = z.strictObject({
-  ...pageParameters,
-  ppid: ppid.optional(),
-  status: z.enum(knownStatuses).optional(),
-})
 export const verifierListQuerySchema = z.strictObject({
   ...pageParameters,
   state: z.enum(rosterStates).optional(),
 })
+export const credentialListQuerySchema = z
+  .strictObject({
+    ...pageParameters,
+    ppid: ppid.optional(),
+    status: z.enum(knownStatuses).optional(),
+    issuer: z
+      .string()
+      .min(1)
+      .max(limits.did_chars_max)
+      .optional()
+      .meta({ description: 'Only with status, and without ppid.' }),
+    issuer_key: issuerKeyId.optional().meta({
+      description: 'A key of the issuer. Credentials that were seen before keys were recorded are not found.',
+    }),
+  })
+  .refine(({ issuer, ppid: user }) => issuer === undefined || user === undefined, {
+    path: ['issuer'],
+    message: 'cannot be combined with ppid',
+  })
+  .refine(({ issuer, status }) => issuer === undefined || status !== undefined, {
+    path: ['status'],
+    message: 'is needed with issuer',
+  })
+  .refine(({ issuer, issuer_key }) => issuer_key === undefined || issuer !== undefined, {
+    path: ['issuer'],
+    message: 'is needed with issuer_key',
+  })
+  .meta({ dependentRequired: { issuer: ['status'], issuer_key: ['issuer'] } })
 export const tokenListQuerySchema = z.strictObject({
   ...pageParameters,
   ppid: ppid.optional(),

@@ -49,6 +49,9 @@ export type CredentialStatus = (typeof credentialStatuses)[number]
 export const userStatuses = ['active', 'revoked'] as const
 export type UserStatus = (typeof userStatuses)[number]
 
+/** How the service first saw a credential. */
+export const credentialSources = ['issued', 'exchanged', 'presented', 'sign_in'] as const
+
 /** Log entries about a user. */
 export const userEntryKinds = ['user.revoked', 'user.reinstated', 'user.signed_out'] as const
 

@@ -73,6 +73,7 @@ POST /api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret 200
 GET /api/sites/{site_id}/webhooks/{webhook_id}/deliveries 200
 POST /api/sites/{site_id}/deliveries/{delivery_id}/replay 202
 GET /api/sites/{site_id}/credentials 200
+GET /api/sites/{site_id}/credentials/{credential_id} 200
 GET /api/sites/{site_id}/tokens 200
 POST /api/sites/{site_id}/tokens/{token_id}/revoke 200
 GET /api/sites/{site_id}/audit 200

@@ -528,6 +528,8 @@ describe('query parameters', () => {
     ['list_receipts', 'state', ['lost', 'Complete', '']],
     ['list_credentials', 'ppid', bad.ppid],
     ['list_credentials', 'status', ['unknown', 'Active', '']],
+    ['list_credentials', 'issuer', ['did:web:issuer.example', '', 'x'.repeat(1025)]],
+    ['list_credentials', 'issuer_key', ['key-1', '', 'a b']],
     ['list_tokens', 'ppid', bad.ppid],
     ...(['list_audit', 'list_service_audit'] as const).flatMap((id): Spoiled[] => [
       [

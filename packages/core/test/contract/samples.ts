@@ -650,6 +650,38 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       reason: 'rotated',
     }),
   ],
+  get_credential: [
+    {
+      credential_id: CREDENTIAL_ID,
+      ppid: PPID,
+      issuer: 'did:web:issuer.example',
+      scope: ['orders:read'],
+      permission_id: 'perm_orders',
+      status: 'active',
+      holder_bound: true,
+      valid_from: AT,
+      expires_at: LATER,
+      first_seen_at: AT,
+      revoked_at: null,
+      revocation_type: null,
+      reason: null,
+      source: 'presented',
+      issuer_key: 'key-1',
+      signed_at: AT,
+      parents: [{ credential_id: 'cred_12345678', status: 'unknown', holder_bound: true, signed_at: AT }],
+      descendants: [
+        {
+          credential_id: 'cred_87654321',
+          parent_id: CREDENTIAL_ID,
+          status: 'active',
+          scope: ['orders:read'],
+          holder_bound: true,
+          expires_at: LATER,
+        },
+      ],
+      descendants_complete: true,
+    },
+  ],
   list_users: [
     paged({
       ppid: PPID,

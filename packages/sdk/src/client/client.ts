@@ -125,6 +125,7 @@ export const calls = {
   listDeliveries: row('GET', '/api/sites/{site_id}/webhooks/{webhook_id}/deliveries'),
   replayDelivery: row('POST', '/api/sites/{site_id}/deliveries/{delivery_id}/replay'),
   listCredentials: row('GET', '/api/sites/{site_id}/credentials'),
+  getCredential: row('GET', '/api/sites/{site_id}/credentials/{credential_id}'),
   listTokens: row('GET', '/api/sites/{site_id}/tokens'),
   listAudit: row('GET', '/api/sites/{site_id}/audit'),
   listServiceAudit: row('GET', '/api/audit'),

@@ -136,11 +136,13 @@ export function seenCredential(
   { subject, credential, holders }: AllowCredential,
   source: SeenCredential['source'],
 ): SeenCredential {
+  const root = findRoot(credential)
   return {
     siteId: subject.siteId,
     credentialId: subject.credentialId,
     ppid: subject.ppid,
-    issuer: findRoot(credential).issuer,
+    issuer: root.issuer,
+    issuerKey: root.verificationMethod,
     scope: subject.scope,
     permissionId: toPermissionId(credential),
     chain: listChain(credential, holders),

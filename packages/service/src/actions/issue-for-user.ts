@@ -91,6 +91,7 @@ export async function issueForUser(
     credentialId,
     ppid,
     issuer: signer.issuer,
+    issuerKey: signer.verificationMethod,
     scope: order.scope,
     permissionId: permissionId ?? DEFAULT_PERMISSION_ID,
     chain: [{ credentialId, createdMs, holder: holderKey && (await toHolderThumbprint(holderKey)) }],

@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { everyMs, type PeriodicJob } from '../every-ms.ts'
 import { toCredentialName } from '../store/credential-name.ts'
 import type { ClassifiedCredential } from '../store/operations/credential-statuses.ts'
-import type { CredentialRow, ListedStatus } from '../store/operations/credentials.ts'
+import type { CredentialFilter, CredentialRow, ListedStatus } from '../store/operations/credentials.ts'
 import type { Page } from '../store/page.ts'
 import { toCredentialState } from './revocation-status.ts'
 
@@ -41,12 +41,12 @@ export async function updateStatuses(deps: StatusDeps, siteId: SiteId, rowsMax: 
 export async function loadByStatus(
   deps: StatusDeps,
   siteId: SiteId,
-  { ppid, status }: { readonly ppid: Ppid | undefined; readonly status: ListedStatus },
+  { status, ...filter }: Omit<CredentialFilter, 'status'> & { readonly status: ListedStatus },
   page: Page,
 ): Promise<readonly CredentialRow[]> {
   const nowMs = deps.clock.nowMs()
   for (let tries = 0; tries < CORRECTIONS_MAX; tries++) {
-    const rows = await deps.store.credentials(siteId, { ppid, status }, page)
+    const rows = await deps.store.credentials(siteId, { ...filter, status }, page)
     const wrong = rows.filter((row) => toListedStatus(deps, row, nowMs) !== status)
     if (wrong.length === 0) return rows
     const seq = deps.views.view(siteId)?.head.seq ?? 0

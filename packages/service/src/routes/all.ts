@@ -17,7 +17,7 @@ import {
   listOperatorKeys,
 } from './api/service/operator-keys.ts'
 import { listAudit } from './api/sites/audit.ts'
-import { listCredentials } from './api/sites/credentials.ts'
+import { getCredential, listCredentials } from './api/sites/credentials.ts'
 import { cutOffIssuer, cutOffSite, revokeHolder } from './api/sites/cut-offs.ts'
 import { listDeliveries, replayDelivery } from './api/sites/deliveries.ts'
 import { listDrills, readDrill, startDrill } from './api/sites/drills.ts'
@@ -135,6 +135,7 @@ export const routes: Routes = {
   list_deliveries: listDeliveries,
   replay_delivery: replayDelivery,
   list_credentials: listCredentials,
+  get_credential: getCredential,
   list_tokens: listTokens,
   list_audit: listAudit,
   list_service_audit: listServiceAudit,

@@ -312,6 +312,8 @@ forEachStoreWriter('lists with filters', (newWriter) => {
               after: after === undefined ? undefined : { verifierId: 'a', keyId: 'b', instanceId: 'c' },
               limit: LIMIT,
             }),
+            credentials(siteId, { issuer: 'did:web:a.example', status: 'active' }, page),
+            credentials(siteId, { issuerKey: 'did:web:a.example#1', status: 'active' }, page),
             ...(['newest', 'oldest'] as const).flatMap((order) =>
               [undefined, 'issuer.trusted' as const].map((kind) =>
                 siteLogPage(store.epoch, siteId, { afterSeq: 0, beforeSeq: 99, kind, order, limit: LIMIT }),

@@ -25,6 +25,7 @@ import { userHistory } from './0024-user-history.ts'
 import { receipts } from './0025-receipts.ts'
 import { keyUses } from './0026-key-uses.ts'
 import { roster } from './0027-roster.ts'
+import { issuerKeys } from './0028-issuer-keys.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -56,4 +57,5 @@ export const migrations: readonly Migration[] = [
   receipts,
   keyUses,
   roster,
+  issuerKeys,
 ]

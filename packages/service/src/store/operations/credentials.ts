@@ -15,6 +15,18 @@ import { recordAudit } from './shared/record-audit.ts'
 export type { CredentialRow, ListedStatus, SeenCredential } from './shared/credential-rows.ts'
 
 /**
+ * Which credentials of a site. There is an index for each of user, issuer and issuer key, alone or
+ * with a status; for an issuer and its key only with a status.
+ */
+export interface CredentialFilter {
+  readonly ppid?: Ppid | undefined
+  readonly status?: ListedStatus | 'new' | undefined
+  readonly issuer?: string | undefined
+  /** The verificationMethod. */
+  readonly issuerKey?: string | undefined
+}
+
+/**
  * Records credentials that have been seen. Skips known ones, and those of sites that do not exist.
  * With a context, the actor has issued them here, and each new one gets its audit row,
  * `credential.issue`.
@@ -37,8 +49,8 @@ function* recordCredential(
   const { siteId, credentialId, chain } = seen
   const learned = yield* row(
     `INSERT INTO credentials
-       (site_id, credential_id, ppid, issuer, scope, permission_id, chain, created, valid_from, valid_until, holder_bound, source, known_at)
-     SELECT $1, $2, $3, $4, $5, $6, $7, CAST($8 AS BIGINT), CAST($9 AS BIGINT), CAST($10 AS BIGINT), CAST($11 AS BIGINT), $12, CAST($13 AS BIGINT)
+       (site_id, credential_id, ppid, issuer, scope, permission_id, chain, created, valid_from, valid_until, holder_bound, source, known_at, issuer_key)
+     SELECT $1, $2, $3, $4, $5, $6, $7, CAST($8 AS BIGINT), CAST($9 AS BIGINT), CAST($10 AS BIGINT), CAST($11 AS BIGINT), $12, CAST($13 AS BIGINT), CAST($14 AS TEXT)
      WHERE EXISTS (SELECT 1 FROM sites WHERE site_id = $1)
      ON CONFLICT (site_id, credential_id) DO NOTHING RETURNING credential_id`,
     siteId,
@@ -54,6 +66,7 @@ function* recordCredential(
     seen.holderBound ? 1 : 0,
     seen.source,
     atMs,
+    seen.issuerKey ?? null,
   )
   if (learned === undefined) return
   for (const linkId of new Set([credentialId, ...chain.map((link) => link.credentialId)])) {
@@ -75,7 +88,7 @@ function* recordCredential(
  */
 export const credentials = read(function* (
   siteId: SiteId,
-  { ppid, status }: { readonly ppid?: Ppid | undefined; readonly status?: ListedStatus | 'new' | undefined },
+  { ppid, status, issuer, issuerKey }: CredentialFilter,
   { after, limit }: Page,
 ): Transaction<readonly CredentialRow[]> {
   const [knownAt = '', credentialId = ''] = after?.split(' ') ?? []
@@ -85,6 +98,8 @@ export const credentials = read(function* (
     `SELECT ${CREDENTIAL_COLUMNS} FROM ${CREDENTIAL_TABLES} WHERE c.site_id = $1
        AND ${ppid === undefined ? 'CAST($2 AS TEXT) IS NULL' : 'c.ppid = $2'}
        AND ${status === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'c.status = $3'}
+       AND ${issuer === undefined ? 'CAST($7 AS TEXT) IS NULL' : 'c.issuer = $7'}
+       AND ${issuerKey === undefined ? 'CAST($8 AS TEXT) IS NULL' : 'c.issuer_key = $8'}
        AND ${
          after === undefined
            ? 'CAST($4 AS BIGINT) IS NULL AND CAST($5 AS TEXT) IS NULL'
@@ -97,6 +112,8 @@ export const credentials = read(function* (
     after === undefined ? null : Number(knownAt),
     after === undefined ? null : credentialId,
     limit,
+    issuer ?? null,
+    issuerKey ?? null,
   )
   return found.map(toCredential)
 })

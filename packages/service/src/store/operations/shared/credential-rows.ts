@@ -7,6 +7,8 @@ export interface SeenCredential {
   readonly credentialId: CredentialId
   readonly ppid: Ppid
   readonly issuer: string
+  /** The verificationMethod that signed the root. Undefined if it was not recorded. */
+  readonly issuerKey?: string | undefined
   readonly scope: readonly Scope[]
   readonly permissionId: PermissionId
   /**
@@ -48,6 +50,7 @@ export function toCredential(row: Row): CredentialRow {
     credentialId: text(row, 'credential_id') as CredentialId,
     ppid: text(row, 'ppid') as Ppid,
     issuer: text(row, 'issuer'),
+    issuerKey: optionalText(row, 'issuer_key'),
     scope: json(row, 'scope'),
     permissionId: text(row, 'permission_id') as PermissionId,
     chain: json(row, 'chain'),
