@@ -49,6 +49,29 @@ describe('credentials show', () => {
   })
 })
 
+describe('revoke-all', () => {
+  test('revokes all that a file names, after a yes', async () => {
+    const [one, two] = [await issued('first of all'), await issued('second of all')]
+    writeFileSync(home.file('all.txt'), `${one.ppid}\n\n${two.credential_id}\nsecond of all\n`)
+    expect((await home.run(['revoke-all', 'all.txt'])).code).toBe(2)
+    const dry = await home.run(['revoke-all', 'all.txt', '--dry-run', '--json'])
+    expect(dry.json().targets).toEqual([
+      { ppid: one.ppid },
+      { credential_id: two.credential_id },
+      { user_ref: 'second of all' },
+    ])
+    const done = await home.run(['revoke-all', 'all.txt', '--yes', '--reason', 'breach', '--json'])
+    expect(done.code).toBe(0)
+    expectAnswer('revoke_targets', done.json())
+    expect(done.json()).toMatchObject({ revoked: 3, not_found: 0 })
+    expect((await home.run(['status', one.credential_id, two.credential_id])).code).toBe(3)
+    const unknown = await home.run(['revoke-all', '--yes'], { input: 'tok_unknown\n' })
+    expect(unknown).toMatchObject({ code: 3, out: expect.stringMatching(/^not found +tok_unknown$/m) })
+    expect((await home.run(['revoke-all', '--yes'], { input: '\n' })).code).toBe(2)
+    expect((await home.run(['revoke-all', '--yes'], { input: 'x\n'.repeat(201) })).code).toBe(2)
+  })
+})
+
 describe('tokens revoke', () => {
   test('revokes a token by its id, after a yes, and ends with 3 when there is nothing to revoke', async () => {
     const { credential, ppid } = await issued('token holder')

@@ -113,6 +113,11 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       command('revoke', 'revoke one credential, access token or session', () => import('./revoke.ts')),
       command('revoke-token', 'revoke a bearer token', () => import('./revoke-token.ts')),
       command(
+        'revoke-all',
+        'revoke users, credentials and tokens that a file names, together',
+        () => import('./revoke-all.ts'),
+      ),
+      command(
         'revoke-holder',
         'revoke everything that is bound to a stolen key',
         () => import('./revoke-holder.ts'),

@@ -97,6 +97,22 @@ export async function printTokenRevocation(
   return 3
 }
 
+/** Prints a revocation of several targets; 3 if one of them was not found. */
+export async function printTargets(
+  revoker: Revoker,
+  at: Terminal,
+  done: Awaited<ReturnType<Client['revokeTargets']>>,
+): Promise<ExitCode> {
+  const code = await printWithReceipt(revoker, at, done, [
+    ['revoked', done.revoked],
+    ['revoked before', done.already_revoked],
+    ['not found', done.results.flatMap(({ outcome, ids }) => (outcome === 'not_found' ? ids : []))],
+    ['tokens', done.tokens_revoked],
+    ['at', done.revoked_at],
+  ])
+  return done.not_found > 0 ? 3 : code
+}
+
 /** Prints a cut-off. See `printWithReceipt`. */
 export function printCutOff(revoker: Revoker, at: Terminal, what: string, done: CutOff): Promise<ExitCode> {
   const { kind, already_revoked, before, entries = [] } = done

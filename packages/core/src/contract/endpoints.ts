@@ -14,6 +14,7 @@ import { peopleEndpoints } from './people.ts'
 import { protectedEndpoints } from './protected-action.ts'
 import { receiptEndpoints } from './receipts.ts'
 import { revocationEndpoints } from './revocation.ts'
+import { bulkRevocationEndpoints } from './revocations.ts'
 import { signInEndpoints } from './sign-in.ts'
 import { signalEndpoints } from './signals.ts'
 import { siteListEndpoints } from './site-lists.ts'
@@ -34,6 +35,7 @@ export const endpoints = Object.freeze({
   ...revocationEndpoints,
   ...cutOffEndpoints,
   ...tokenRevocationEndpoints,
+  ...bulkRevocationEndpoints,
   ...userEndpoints,
   ...knownUserEndpoints,
   ...credentialDetailEndpoints,

@@ -58,6 +58,7 @@ export const limits = Object.freeze({
   request_id_chars_max: 128,
 
   status_ids_max: 100,
+  revocation_targets_max: 200,
   wait_seconds_max: 30,
   laggards_listed_max: 100,
   user_entries_listed_max: 50,

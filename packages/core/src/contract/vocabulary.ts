@@ -49,6 +49,9 @@ export type CredentialStatus = (typeof credentialStatuses)[number]
 export const userStatuses = ['active', 'revoked'] as const
 export type UserStatus = (typeof userStatuses)[number]
 
+/** What a revocation of several targets did to each of them. */
+export const revocationOutcomes = ['revoked', 'already_revoked', 'not_found'] as const
+
 /** How the service first saw a credential. */
 export const credentialSources = ['issued', 'exchanged', 'presented', 'sign_in'] as const
 

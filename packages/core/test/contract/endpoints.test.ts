@@ -48,6 +48,7 @@ PATCH /api/sites/{site_id} 200
 POST /api/sites/{site_id}/cut-off 200
 POST /api/sites/{site_id}/cut-off-issuer 200
 POST /api/sites/{site_id}/revoke-holder 200
+POST /api/sites/{site_id}/revocations 200
 GET /api/sites/{site_id}/users 200
 GET /api/sites/{site_id}/users/{ppid} 200
 POST /api/sites/{site_id}/users/erase 200

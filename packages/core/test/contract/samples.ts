@@ -52,6 +52,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
   },
   revoke_token: { token: 'x', token_type_hint: 'access_token', reason: 'lost laptop' },
   revoke_token_by_id: { reason: 'lost laptop' },
+  revoke_targets: { targets: [{ ppid: PPID }, { token_id: 'tok_1' }], reason: 'breach' },
   revoke_user: { ppid: PPID, site_id: SITE, reason: 'left the company' },
   revoke_credential: { credential_id: CREDENTIAL_ID, site_id: SITE, reason: 'rotated' },
   reinstate_user: { ppid: PPID, site_id: SITE, reason: 'came back' },
@@ -483,6 +484,24 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   revoke_token_by_id: [
     { success: true, token_id: 'tok_1', revoked: true, epoch: EPOCH, seq: 42, propagation },
     { success: true, token_id: 'tok_1', revoked: false, epoch: null, seq: null },
+  ],
+  revoke_targets: [
+    {
+      success: true,
+      site_id: SITE,
+      results: [
+        { type: 'user', ids: [PPID], outcome: 'revoked', seq: 42 },
+        { type: 'token', ids: ['tok_1'], outcome: 'not_found', seq: null },
+      ],
+      revoked: 1,
+      already_revoked: 0,
+      not_found: 1,
+      tokens_revoked: 3,
+      revoked_at: AT,
+      epoch: EPOCH,
+      seq: 42,
+      propagation,
+    },
   ],
   revoke_user: [
     { ...revocation, propagation },

@@ -79,6 +79,7 @@ export const calls = {
   introspect: row('POST', '/api/auth/introspect', { repeat: 'safe' }),
   revokeToken: row('POST', '/api/auth/revoke', { wait: true }),
   revokeTokenById: row('POST', '/api/sites/{site_id}/tokens/{token_id}/revoke', { wait: true }),
+  revokeTargets: row('POST', '/api/sites/{site_id}/revocations', { wait: true }),
   revokeUser: row('POST', '/api/wallet/revoke-user', { wait: true }),
   revokeCredential: row('POST', '/api/wallet/revoke', { wait: true }),
   reinstateUser: row('POST', '/api/wallet/reinstate-user'),

@@ -232,7 +232,8 @@ async function issueDemo(
 async function toSeenCredential(document: JsonObject, siteId: SiteId): Promise<SeenCredential> {
   const signed = readCredentialObject(document)
   if (isDenial(signed)) throw new Error('a credential of our own making cannot be read')
-  const { id, ppid, issuer, verificationMethod, scope, createdMs, validFromMs, validUntilMs, holderKey } = signed.credential
+  const { id, ppid, issuer, verificationMethod, scope, createdMs, validFromMs, validUntilMs, holderKey } =
+    signed.credential
   return {
     siteId,
     credentialId: id,

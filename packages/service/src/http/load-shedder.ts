@@ -42,6 +42,7 @@ const REVOCATIONS: ReadonlySet<EndpointId> = new Set([
   'revoke_credential',
   'revoke_token',
   'revoke_token_by_id',
+  'revoke_targets',
   'sign_out_user',
   'revoke_holder',
   'cut_off_issuer',

@@ -28,6 +28,7 @@ import { changeKey, createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { listLogEntries, readHead } from './api/sites/log.ts'
 import { propagationReceipt } from './api/sites/propagation.ts'
 import { listReceipts, readReceipt } from './api/sites/receipts.ts'
+import { revokeTargets } from './api/sites/revocations.ts'
 import { receiveEvent, receiveLogout, receiveTokenRevocation } from './api/sites/signals.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
 import { snapshot } from './api/sites/snapshot.ts'
@@ -74,6 +75,7 @@ export const routes: Routes = {
   introspect,
   revoke_token: revokeToken,
   revoke_token_by_id: revokeTokenById,
+  revoke_targets: revokeTargets,
   forward_auth: forwardAuth,
   revoke_user: revokeUserRoute,
   revoke_credential: revokeCredentialRoute,

@@ -2,6 +2,7 @@ import { isLogRead, isRead, type LogRead, type Transaction } from '../transactio
 import * as apiKeys from './api-keys.ts'
 import * as audit from './audit.ts'
 import * as auditArchive from './audit-archive.ts'
+import * as bulkRevocations from './bulk-revocations.ts'
 import * as checkpoints from './checkpoints.ts'
 import * as consoleSessions from './console-sessions.ts'
 import * as credentialStatuses from './credential-statuses.ts'
@@ -50,6 +51,7 @@ import * as writeProbe from './write-probe.ts'
 const portOperations = {
   ...apiKeys,
   ...audit,
+  ...bulkRevocations,
   ...checkpoints,
   ...credentialStatuses,
   ...auditArchive,
