@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SiteId } from '@countersign/core'
 import { endpointList, problemCodes } from '@countersign/core/contract'
 import { describe, expect, test } from 'vitest'
 import { createMeters } from '../packages/service/src/meters.ts'
@@ -26,7 +27,7 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
   meters.watchWebhooks(async () => ({ pending: 0, failed: 0, disabled: 0, oldestPendingSeconds: 0 }))
   meters.request('ready', 200, 0.001)
   meters.problem('ready', 'overloaded')
-  meters.verdict('shop.example', 'bearer', 'allowed')
+  meters.verdict('shop.example' as SiteId, 'bearer', 'allowed')
   meters.streamEnded('slow')
   meters.webhookAttempt('delivered')
   meters.rowForged('tokens')

@@ -468,6 +468,14 @@ describe('what a site knows', () => {
     expect((await home.run(['audit', '--format', 'csv', '--json'])).code).toBe(2)
     expect((await home.run(['audit', '--format', 'csv', '--actor', 'me'])).code).toBe(1)
   })
+  test('summary', async () => {
+    const { code, out } = await home.run(['summary', '--window', '1h'])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^bearer tokens +on$/m)
+    expect(out).toMatch(/^safe to switch off +no$/m)
+    expectAnswer('read_summary', (await home.run(['summary', '--json'])).json())
+    expect((await home.run(['summary', '--window', '1d'])).code).toBe(2)
+  })
   test('verifiers', async () => {
     const { code, err } = await home.run(['verifiers'])
     expect(code).toBe(0)

@@ -2,6 +2,7 @@ import type { NonceStore, SignatureCache, SiteId } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { SeenCredentials } from './access/seen-credentials.ts'
 import type { TokenFinder } from './access/token-finder.ts'
+import type { VerdictTallies } from './access/verdict-tallies.ts'
 import type { ExportQuota } from './audit-list/export-quota.ts'
 import type { BoundedMap } from './bounded-map.ts'
 import type { Config } from './config.ts'
@@ -58,6 +59,8 @@ export interface Deps {
     /** Recent signals that name no user: their repetitions are not recorded again. */
     readonly unmapped: BoundedMap<string, true>
   }
+  /** Counts of decisions, for the summary of a site. */
+  readonly tallies: VerdictTallies
   readonly meters: Meters
   readonly log: Logger
 }

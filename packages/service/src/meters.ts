@@ -1,4 +1,4 @@
-import type { Allow } from '@countersign/core'
+import type { Allow, SiteId } from '@countersign/core'
 import type { SignalType } from '@countersign/core/contract'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { SignalOutcome } from './store/operations/signals.ts'
@@ -12,7 +12,7 @@ export interface Meters {
   /** A request was rejected with this problem. */
   problem(endpoint: string, code: string): void
   /** A decision about a credential or token: `allowed`, or the code of its denial. */
-  verdict(siteId: string, presented: Allow['presented'], outcome: string): void
+  verdict(siteId: SiteId, presented: Allow['presented'], outcome: string): void
   /** A signal of an identity provider has arrived. */
   signal(type: SignalType, outcome: SignalOutcome | 'repeated' | 'unmapped' | 'rejected' | 'failed'): void
   /** A row of the store was found whose MAC is missing or wrong. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { createSeenCredentials } from './access/seen-credentials.ts'
 import { createStoreNonces } from './access/store-nonces.ts'
 import { createTokenFinder } from './access/token-finder.ts'
+import { createVerdictTallies } from './access/verdict-tallies.ts'
 import { openKeyUpkeep } from './actions/key-upkeep.ts'
 import { startStatusUpdates } from './actions/list-statuses.ts'
 import { startScheduledDrills } from './actions/scheduled-drills.ts'
@@ -148,6 +149,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     // Receipts of other nodes include this node from now on, so it must not give out older heads.
     if (views.readiness().ready) await views.waitFor(await store.logPosition())
     verifiers.applied(views.position)
+    const tallies = keep(createVerdictTallies({ store, nowMs: () => clock.nowMs(), log }))
     const rateLimiter = createRateLimiter(config.rateLimits)
     const keyUses = keep(openKeyUses({ store, log }))
     const fetchRules = { allowLoopback: config.mode === 'development' }
@@ -182,7 +184,14 @@ export async function openService(config: Config, options: OpenServiceOptions): 
           log,
         }),
       },
-      meters,
+      tallies,
+      meters: {
+        ...meters,
+        verdict(siteId, presented, outcome) {
+          meters.verdict(siteId, presented, outcome)
+          tallies.count(siteId, presented, outcome)
+        },
+      },
       log,
     }
     const hints = createRefreshHints(deps)

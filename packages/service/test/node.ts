@@ -171,6 +171,7 @@ export async function openNode(
     },
     rateLimiter: createRateLimiter(UNLIMITED as Deps['config']['rateLimits']),
     auditExports: new ExportQuota(),
+    tallies: { count: () => {}, add: () => {}, flush: async () => {}, close: async () => {} },
     feeds: { close: async () => {}, dropKey: () => {} },
     verifiers: { close: async () => {}, receipt: async () => NO_RECEIPT },
     log: createLogger('silent'),

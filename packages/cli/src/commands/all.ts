@@ -159,6 +159,11 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
   [
     'Watch and try',
     [
+      command(
+        'summary',
+        'show what was decided at a site, and who uses bearer tokens',
+        () => import('./summary.ts'),
+      ),
       command('log', 'list the entries of the log of a site', () => import('./log.ts')),
       command('watch', 'follow the log of a site as it grows', () => import('./watch.ts')),
       command('listen', 'receive the webhooks of a site on this machine', () => import('./listen.ts')),

@@ -20,6 +20,7 @@ import { signalEndpoints } from './signals.ts'
 import { siteListEndpoints } from './site-lists.ts'
 import { siteLogEndpoints } from './site-log.ts'
 import { siteEndpoints } from './sites.ts'
+import { summaryEndpoints } from './summary.ts'
 import { tokenRevocationEndpoints } from './token-revocation.ts'
 import { tokenEndpoints } from './tokens.ts'
 import { userEndpoints } from './users.ts'
@@ -43,6 +44,7 @@ export const endpoints = Object.freeze({
   ...signInEndpoints,
   ...feedEndpoints,
   ...siteLogEndpoints,
+  ...summaryEndpoints,
   ...signalEndpoints,
   ...siteEndpoints,
   ...issuerEndpoints,

@@ -38,6 +38,8 @@ POST /api/sites/{site_id}/feed/ack 204
 GET /api/sites/{site_id}/propagation 200
 GET /api/sites/{site_id}/log 200
 GET /api/sites/{site_id}/head 200
+GET /api/sites/{site_id}/summary 200
+POST /api/sites/{site_id}/feed/report 204
 POST /api/sites/{site_id}/signals/logout 200
 POST /api/sites/{site_id}/signals/token-revocation 204
 POST /api/sites/{site_id}/signals/events 202
@@ -185,7 +187,7 @@ describe('endpoints', () => {
       const changes =
         method !== 'GET' &&
         /key|oauth_client|credential_in_body/.test(auth) &&
-        !['introspect', 'acknowledge', 'resolve_user'].includes(id)
+        !['introspect', 'acknowledge', 'report_verdicts', 'resolve_user'].includes(id)
       expect(idempotency !== undefined, id).toBe(changes)
       expect(problems.includes('idempotency_conflict'), id).toBe(changes)
       const headers = request.headers === undefined ? {} : (request.headers as z.ZodObject).shape

@@ -90,6 +90,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
   },
   present: { state: RANDOM, credential },
   sign_in_result: { code: RANDOM, code_verifier: 'v'.repeat(43) },
+  report_verdicts: { tallies: [{ presented: 'bearer', outcome: 'allowed', count: 3 }] },
   acknowledge: { epoch: EPOCH, seq: 42, sent_at: AT, closed: true },
   create_site: {
     site_id: SITE,
@@ -170,6 +171,7 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
     cursor: 'abc',
   },
   read_head: { observe: '1' },
+  read_summary: { window: '30d' },
   list_credentials: { limit: '200', cursor: 'abc', ppid: PPID, status: 'revoked' },
   list_users: { limit: '1', cursor: 'abc', status: 'revoked' },
   list_verifiers: { limit: '1', state: 'gone' },
@@ -197,6 +199,8 @@ const person = {
   status: 'active',
   created_at: AT,
 }
+
+const few = { count: 1, or_more: false }
 
 const verifier = {
   verifier_id: 'web',
@@ -621,6 +625,41 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
         prev_hash: '0'.repeat(64),
         hash: 'a'.repeat(64),
       }),
+    },
+  ],
+  read_summary: [
+    {
+      window: '24h',
+      from: AT,
+      to: LATER,
+      verdicts: {
+        total: 3,
+        allowed: 2,
+        denied: 1,
+        by: [{ presented: 'bearer', outcome: 'allowed', count: 2 }],
+      },
+      series: [{ at: AT, credential: 0, bearer: 3, jwt: 0, none: 0, denied: 1 }],
+      verifiers: [{ source: 'guards', verifier_id: 'web', total: 3, bearer: 2, last_at: AT }],
+      bearer: {
+        mode: 'on',
+        share: 1,
+        accepted: 2,
+        verifiers: ['web'],
+        live_tokens: few,
+        users_with_live_tokens: few,
+        last_accepted_at: AT,
+        last_exchange_at: null,
+        observed_since: AT,
+        verifiers_not_reporting: [],
+        safe_to_switch_off: false,
+      },
+      counts: {
+        revoked_users: few,
+        active_credentials: { count: 10_000, or_more: true },
+        live_tokens: few,
+        open_sign_ins: few,
+        open_offers: few,
+      },
     },
   ],
   read_head: [{ ...head, kid: 'feed-1', signature: 'A'.repeat(86) }],

@@ -99,6 +99,7 @@ export const calls = {
   propagationReceipt: row('GET', '/api/sites/{site_id}/propagation'),
   listLogEntries: row('GET', '/api/sites/{site_id}/log'),
   readHead: row('GET', '/api/sites/{site_id}/head'),
+  readSummary: row('GET', '/api/sites/{site_id}/summary'),
   createSite: row('POST', '/api/sites'),
   listSites: row('GET', '/api/sites'),
   readSite: row('GET', '/api/sites/{site_id}'),

@@ -25,8 +25,17 @@ export interface VerifierApi {
     isClosing?: boolean,
     refreshIssuer?: string,
   ): Promise<void>
+  /** Decisions since the last report. */
+  report(tallies: readonly TalliedVerdict[], signal: AbortSignal): Promise<void>
   /** `nonce` makes the service sign its response. */
   introspect(token: string, nonce: string, signal: AbortSignal): Promise<unknown>
+}
+
+/** How many decisions had this outcome: `allowed`, or the code of the denial. */
+export interface TalliedVerdict {
+  readonly presented: 'credential' | 'bearer' | 'jwt' | 'none'
+  readonly outcome: string
+  readonly count: number
 }
 
 /** A call has failed. Neither the message nor the code contains a key or a token. */
@@ -181,6 +190,9 @@ export function createVerifierApi({
         ...(refreshIssuer !== undefined && { refresh_issuer: refreshIssuer }),
       }
       await ask(`${site}/feed/ack`, post(body, named), signal)
+    },
+    async report(tallies, signal) {
+      await ask(`${site}/feed/report`, post({ tallies }, named), signal)
     },
     introspect: (token, nonce, signal) =>
       ask(`${baseUrl}/api/auth/introspect`, post({ token, site_id: siteId, nonce }, key), signal),

@@ -45,6 +45,8 @@ export interface DecisionData {
 /** Why a request is denied. */
 export interface Rejection extends Reason {
   readonly ok: false
+  /** What was presented; undefined when that could not be read. */
+  readonly presented?: Allow['presented']
   /** The view behind the denial, if core has made it. */
   readonly view?: ViewStamp
   /**
@@ -64,11 +66,14 @@ export async function decide(
 ): Promise<Allow | Rejection> {
   const presentation = findPresentation((name) => readLines(request, name))
   if (isDenial(presentation)) return presentation
-  if ('bearer' in presentation)
-    return data.nowMs() === undefined ? STALE : decideBearer(presentation.bearer, demand, data)
-  if ('header' in presentation) return decideProven(presentation, request, demand, data)
+  if ('bearer' in presentation) {
+    const outcome = data.nowMs() === undefined ? STALE : await decideBearer(presentation.bearer, demand, data)
+    return outcome.ok ? outcome : { ...outcome, presented: 'bearer' }
+  }
   const outcome = await decideProven(presentation, request, demand, data)
-  return outcome.ok ? outcome : { ...outcome, scheme: presentation.scheme }
+  if (outcome.ok) return outcome
+  if ('header' in presentation) return { ...outcome, presented: 'credential' }
+  return { ...outcome, presented: 'jwt', scheme: presentation.scheme }
 }
 
 /**

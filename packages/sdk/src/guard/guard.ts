@@ -28,6 +28,7 @@ import {
   type GuardVerdict,
   toGuardAllow,
 } from './verdict.ts'
+import { createVerdictTally } from './verdict-tally.ts'
 
 /**
  * Protects the routes of one site. It follows the site's revocation log, decides without a call to
@@ -102,6 +103,7 @@ export function createGuard(options: GuardOptions): Guard {
     failsOpen,
     onProblem: () => upkeep.update(),
   })
+  const tally = createVerdictTally((tallies) => api.report(tallies, new AbortController().signal), clock)
   const toDenial = (reason: Reason, context: DenialRequest = {}): GuardDenial => ({
     ...toGuardDenial(reason, { ...context, baseUrl, view: data.stamp }),
     ...data.failOpen,
@@ -157,6 +159,7 @@ export function createGuard(options: GuardOptions): Guard {
       const decisionData = start()
       if (readiness.firstWait !== undefined) await readiness.firstWait
       const outcome = await clock.whileFrozen(() => decide(request, demand, decisionData))
+      tally.count(outcome.presented ?? 'none', outcome.ok ? 'allowed' : outcome.code)
       if (!outcome.ok) {
         if (outcome.isHostProblem) readiness.reportHost(outcome.detail)
         const denied = toDenial(outcome, { request, hints: toHints(demand, data.site) })
@@ -205,7 +208,7 @@ export function createGuard(options: GuardOptions): Guard {
       closing.abort(reason)
       upkeep.close()
       readiness.close(reason)
-      await follower.close()
+      await Promise.all([follower.close(), tally.close()])
     },
   }
   denials.set(guard, toDenial)

@@ -233,6 +233,8 @@ export function createTestService(options: TestServiceOptions): TestService {
         acknowledged.set(findVerifierId(headers), { epoch, seq })
         return new Response(null, { status: 204 })
       }
+      case `POST /api/sites/${siteId}/feed/report`:
+        return new Response(null, { status: 204 })
       case 'POST /api/auth/introspect':
         return introspect(JSON.parse(String(init.body)))
       default:

@@ -31,7 +31,7 @@ describe('the table of calls', () => {
       'sign_in_callback',
       'sign_in_callback_by_form',
     ],
-    ...['snapshot', 'feed', 'acknowledge'],
+    ...['snapshot', 'feed', 'acknowledge', 'report_verdicts'],
     // Identity providers call these.
     ...['receive_event', 'receive_logout', 'receive_token_revocation'],
     ...['did_document', 'jwks', 'context', 'openapi', 'alive', 'ready', 'metrics'],

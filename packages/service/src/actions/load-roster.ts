@@ -28,7 +28,7 @@ export async function loadRoster(
   { state, after, limit }: RosterQuery,
 ): Promise<readonly RosterEntry[]> {
   const { leases, streams } = await deps.verifiers.readers(site.siteId)
-  const moment = toMoment(deps, site)
+  const moment = toRosterMoment(deps, site)
   const now = [...leases.map((lease) => toRosterEntry(lease, moment)), ...streams.map(toReaderEntry)]
   const isListed = (entry: RosterEntry) =>
     state === undefined ? entry.isExpected || isThere(entry) : entry.state === state
@@ -58,7 +58,7 @@ export async function loadVerifier(deps: RosterDeps, site: Site, instanceId: str
   const { leases } = await deps.verifiers.readers(site.siteId)
   const own = leases.filter((lease) => lease.instanceId === instanceId)
   const found = own.length > 0 ? own : await deps.store.formerVerifiersById(site.siteId, instanceId)
-  const moment = toMoment(deps, site)
+  const moment = toRosterMoment(deps, site)
   const [latest] = found
     .map((lease) => toRosterEntry(lease, moment))
     .sort(
@@ -74,7 +74,11 @@ function isThere({ state }: RosterEntry): boolean {
   return state === 'connected' || state === 'silent'
 }
 
-function toMoment({ store, clock }: RosterDeps, site: Site): RosterMoment {
+/** What the entries of a site's roster depend on now. */
+export function toRosterMoment(
+  { store, clock }: Pick<RosterDeps, 'store' | 'clock'>,
+  site: Site,
+): RosterMoment {
   return { nowMs: clock.clocks().wallMs, headAgeMsMax: toHeadAgeMsMax(site), epoch: store.epoch }
 }
 

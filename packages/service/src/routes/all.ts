@@ -22,6 +22,7 @@ import { cutOffIssuer, cutOffSite, revokeHolder } from './api/sites/cut-offs.ts'
 import { listDeliveries, replayDelivery } from './api/sites/deliveries.ts'
 import { listDrills, readDrill, startDrill } from './api/sites/drills.ts'
 import { acknowledge } from './api/sites/feed/ack.ts'
+import { reportVerdicts } from './api/sites/feed/report.ts'
 import { feed } from './api/sites/feed.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, getIssuer, listIssuers } from './api/sites/issuers.ts'
 import { changeKey, createKey, deleteKey, listKeys } from './api/sites/keys.ts'
@@ -32,6 +33,7 @@ import { revokeTargets } from './api/sites/revocations.ts'
 import { receiveEvent, receiveLogout, receiveTokenRevocation } from './api/sites/signals.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
 import { snapshot } from './api/sites/snapshot.ts'
+import { readSummary } from './api/sites/summary.ts'
 import { revokeTokenById } from './api/sites/tokens/revoke.ts'
 import { listTokens } from './api/sites/tokens.ts'
 import { eraseUser } from './api/sites/users/erase.ts'
@@ -107,6 +109,8 @@ export const routes: Routes = {
   propagation_receipt: propagationReceipt,
   list_log_entries: listLogEntries,
   read_head: readHead,
+  report_verdicts: reportVerdicts,
+  read_summary: readSummary,
   list_verifiers: listVerifiers,
   read_verifier: readVerifier,
   dismiss_verifier: dismissVerifier,

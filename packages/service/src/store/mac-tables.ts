@@ -243,6 +243,7 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
   deliveries: 'events to be sent, which are read from the log',
   leases: 'which verifiers may still accept: says what receipts state, and grants nothing',
   former_verifiers: 'which verifiers there were: a list, which decides nothing',
+  verdict_tallies: 'counts of decisions that were made: statistics, which decide nothing',
   head_readers: 'until when a head that was read may be used: says what receipts state, and grants nothing',
   log_times: 'when entries were committed: says what receipts state, and grants nothing',
   receipts: 'each receipt is signed with the feed key, so a changed one is rejected; it decides nothing',

@@ -26,6 +26,7 @@ import { receipts } from './0025-receipts.ts'
 import { keyUses } from './0026-key-uses.ts'
 import { roster } from './0027-roster.ts'
 import { issuerKeys } from './0028-issuer-keys.ts'
+import { verdictTallies } from './0029-verdict-tallies.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -58,4 +59,5 @@ export const migrations: readonly Migration[] = [
   keyUses,
   roster,
   issuerKeys,
+  verdictTallies,
 ]

@@ -40,6 +40,7 @@ import * as sites from './sites.ts'
 import * as time from './time.ts'
 import * as tokens from './tokens.ts'
 import * as userHistory from './user-history.ts'
+import * as verdictTallies from './verdict-tallies.ts'
 import * as webhooks from './webhooks.ts'
 import * as writeProbe from './write-probe.ts'
 
@@ -89,6 +90,7 @@ const portOperations = {
   ...time,
   ...tokens,
   ...userHistory,
+  ...verdictTallies,
   ...webhooks,
 }
 

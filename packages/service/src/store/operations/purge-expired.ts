@@ -16,6 +16,9 @@ const SIGN_INS_KEPT_MS = 3_600_000
 const NODES_KEPT_MS = 3_600_000
 /** Receipts state early instants for entries of the last day. */
 const LEASES_KEPT_MS = 86_400_000
+/** Counts of decisions, by minute and by hour. */
+const MINUTES_KEPT_MS = 86_400_000
+const HOURS_KEPT_MS = 30 * 86_400_000
 /** The roster of a site. */
 const VERIFIERS_KEPT_MS = 30 * 86_400_000
 
@@ -85,6 +88,16 @@ const REMOVALS: readonly Removal[] = [
   [
     'nodes',
     `DELETE FROM nodes WHERE node_id IN (SELECT node_id FROM nodes WHERE reported_at + ${NODES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
+  ],
+  [
+    'verdict_tallies',
+    `DELETE FROM verdict_tallies WHERE (site_id, span_ms, at, verifier_id, presented, outcome) IN
+       (SELECT site_id, span_ms, at, verifier_id, presented, outcome FROM verdict_tallies WHERE span_ms = 60000 AND at <= CAST($1 AS BIGINT) - ${MINUTES_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
+  ],
+  [
+    'verdict_tallies',
+    `DELETE FROM verdict_tallies WHERE (site_id, span_ms, at, verifier_id, presented, outcome) IN
+       (SELECT site_id, span_ms, at, verifier_id, presented, outcome FROM verdict_tallies WHERE span_ms = 3600000 AND at <= $1 - ${HOURS_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
   ],
   [
     'former_verifiers',

@@ -21,6 +21,7 @@ export const exchangeProof: Route<'exchange_proof'> = async (request, deps) => {
     ttlSeconds: ttl_seconds,
     request: request.holderRequest,
   })
+  deps.tallies.count(token.siteId, 'exchange', 'issued')
   const body: AccessToken = {
     access_token: token.text,
     token_type: 'Bearer',

@@ -1,0 +1,76 @@
+import type { GuardClock } from '../feed/clock.ts'
+import { ServiceError, type TalliedVerdict } from '../feed/verifier-api.ts'
+
+/** Counts the decisions of a guard and reports them to the service now and then. */
+export interface VerdictTally {
+  count(presented: TalliedVerdict['presented'], outcome: string): void
+  /** Reports the rest, and waits at most a second for that. */
+  close(): Promise<void>
+}
+
+const REPORT_MS = 10_000
+const AFTER_FAILURE_MS = 60_000
+const CLOSE_MS_MAX = 1_000
+/** As in the contract. */
+const TALLIES_MAX = 64
+const COUNT_MAX = 10_000_000
+
+/**
+ * Nothing but statistics depends on a report. One whose answer is lost is sent again, and may be
+ * counted twice: zero must mean zero. A service that does not know reports gets no more.
+ */
+export function createVerdictTally(
+  send: (tallies: readonly TalliedVerdict[]) => Promise<void>,
+  clock: GuardClock,
+): VerdictTally {
+  let counts = new Map<string, TalliedVerdict>()
+  let cancel: (() => void) | undefined
+  let isOff = false
+
+  const add = ({ presented, outcome, count }: TalliedVerdict) => {
+    const key = `${presented} ${outcome}`
+    const before = counts.get(key)?.count ?? 0
+    counts.set(key, { presented, outcome, count: Math.min(before + count, COUNT_MAX) })
+  }
+  const report = async (): Promise<number> => {
+    const sent = [...counts.values()].slice(0, TALLIES_MAX)
+    for (const { presented, outcome } of sent) counts.delete(`${presented} ${outcome}`)
+    try {
+      await send(sent)
+      return REPORT_MS
+    } catch (error) {
+      isOff = error instanceof ServiceError && /^4(?:0[345]|22)$/.test(String(error.status))
+      if (isOff) counts = new Map()
+      else for (const tally of sent) add(tally)
+      return AFTER_FAILURE_MS
+    }
+  }
+  const plan = (ms: number) => {
+    cancel = clock.after(ms, () => {
+      if (isOff || counts.size === 0) cancel = undefined
+      else void report().then(plan)
+    })
+  }
+
+  return {
+    count(presented, outcome) {
+      if (isOff) return
+      add({ presented, outcome, count: 1 })
+      if (cancel === undefined) plan(REPORT_MS)
+    },
+    async close() {
+      cancel?.()
+      const isEmpty = isOff || counts.size === 0
+      isOff ||= isEmpty
+      if (isEmpty) return
+      let timer: ReturnType<typeof setTimeout> | undefined
+      // A real timer: a process that ends must not wait for an unreachable service.
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, CLOSE_MS_MAX)
+      })
+      await Promise.race([report(), late])
+      clearTimeout(timer)
+      isOff = true
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import { guardProblems, type SiteId } from '@countersign/core'
+import type { Logger } from 'pino'
+import { everyMs } from '../every-ms.ts'
+import type { VerdictTally } from '../store/operations/verdict-tallies.ts'
+import type { Store } from '../store/store.ts'
+
+/** Counts decisions in memory and writes them to the store together. */
+export interface VerdictTallies {
+  /** The service has decided, or exchanged a credential for a token. */
+  count(siteId: SiteId, presented: string, outcome: string): void
+  /** A guard reports its decisions. `verifierId` is its configured name. */
+  add(siteId: SiteId, verifierId: string | undefined, counts: readonly ReportedTally[]): void
+  /** Writes what was counted so far. Does not reject: what fails is written later. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+interface ReportedTally {
+  readonly presented: string
+  readonly outcome: string
+  readonly count: number
+}
+
+export interface VerdictTalliesParts {
+  readonly store: Pick<Store, 'addTallies'>
+  readonly nowMs: () => number
+  readonly log: Pick<Logger, 'warn'>
+  readonly flushMs?: number
+}
+
+const FLUSH_MS = 10_000
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+/** Names of guards that are counted apart, for each site and day: a key could invent names. */
+const NAMES_MAX = 64
+/** Counts in memory. Beyond this, new ones are dropped until the store can be written. */
+const PENDING_MAX = 50_000
+const WRITTEN_MAX = 500
+const OUTCOMES: ReadonlySet<string> = new Set(['allowed', 'issued', ...Object.keys(guardProblems)])
+
+export function createVerdictTallies({
+  store,
+  nowMs,
+  log,
+  flushMs = FLUSH_MS,
+}: VerdictTalliesParts): VerdictTallies {
+  let pending = new Map<string, VerdictTally>()
+  let names = new Map<SiteId, Set<string>>()
+  let namesSinceMs = nowMs()
+  let isFailing = false
+  let running: Promise<void> | undefined
+
+  const addOne = (tally: VerdictTally) => {
+    const { siteId, atMs, verifierId, presented, outcome } = tally
+    const key = `${siteId} ${atMs} ${verifierId} ${presented} ${outcome}`
+    const before = pending.get(key)
+    if (before === undefined && pending.size >= PENDING_MAX) return
+    pending.set(key, before === undefined ? tally : { ...tally, count: before.count + tally.count })
+  }
+  const toMinute = (ms: number) => Math.floor(ms / MINUTE_MS) * MINUTE_MS
+  const toKnown = (outcome: string) => (OUTCOMES.has(outcome) ? outcome : 'other')
+  const nameFor = (siteId: SiteId, verifierId: string | undefined): string => {
+    if (verifierId === undefined) return '(others)'
+    if (nowMs() - namesSinceMs > DAY_MS) {
+      names = new Map()
+      namesSinceMs = nowMs()
+    }
+    const known = names.get(siteId) ?? new Set()
+    names.set(siteId, known)
+    if (!known.has(verifierId) && known.size >= NAMES_MAX) return '(others)'
+    known.add(verifierId)
+    return verifierId
+  }
+
+  const write = async () => {
+    const writing = [...pending.values()]
+    pending = new Map()
+    for (let from = 0; from < writing.length; from += WRITTEN_MAX) {
+      try {
+        await store.addTallies(writing.slice(from, from + WRITTEN_MAX))
+        isFailing = false
+      } catch (err) {
+        // Written with the next attempt. One whose answer was lost may be counted twice.
+        for (const tally of writing.slice(from)) addOne(tally)
+        if (!isFailing) log.warn({ err }, 'counts of decisions could not be written; trying again')
+        isFailing = true
+        return
+      }
+    }
+  }
+  const flush = (): Promise<void> => {
+    running ??= write().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+  const job = everyMs(flushMs, flush, () => undefined, 0.1)
+
+  return {
+    count: (siteId, presented, outcome) =>
+      addOne({
+        siteId,
+        atMs: toMinute(nowMs()),
+        verifierId: '(service)',
+        presented,
+        outcome: toKnown(outcome),
+        count: 1,
+      }),
+    add(siteId, verifierId, counts) {
+      const name = nameFor(siteId, verifierId)
+      const atMs = toMinute(nowMs())
+      for (const { presented, outcome, count } of counts)
+        addOne({ siteId, atMs, verifierId: name, presented, outcome: toKnown(outcome), count })
+    },
+    flush,
+    async close() {
+      await job.close()
+      await flush()
+      await flush()
+    },
+  }
+}

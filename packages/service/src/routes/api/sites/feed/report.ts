@@ -1,0 +1,13 @@
+import { headerNames } from '@countersign/core/contract'
+import { Problem } from '../../../../problem.ts'
+import type { Route } from '../../../../route.ts'
+import { requireOwnPath } from '../../../shared/site-access.ts'
+
+/** Counted in memory and written later, so that a report costs no write. */
+export const reportVerdicts: Route<'report_verdicts'> = async ({ caller, params, body, lines }, deps) => {
+  requireOwnPath(caller, params.site_id)
+  // Sites that do not exist must not take up memory.
+  if (deps.views.view(params.site_id) === undefined) throw new Problem('not_found')
+  deps.tallies.add(params.site_id, lines(headerNames.verifierId)?.[0], body.tallies)
+  return { status: 204 }
+}
