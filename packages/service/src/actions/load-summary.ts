@@ -20,7 +20,9 @@ interface Window extends TallyRange {
   readonly stepMs: number
 }
 
-/** Loads what has happened at a site. Throws `revocation_view_stale` when this node is not fresh. */
+/**
+ * Loads what has happened at a site. Throws `revocation_view_stale` when this node is not fresh.
+ */
 export async function loadSummary(
   deps: SummaryDeps,
   site: Site,

@@ -3,8 +3,8 @@ import { number, optionalNumber, text } from '../columns.ts'
 import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 
 /**
- * Which verifier decided: the name of a guard, or a word that is no name. `(others)`: guards without
- * a name, and names beyond the limit.
+ * Which verifier decided: the name of a guard, or a word that is no name. `(others)`: guards
+ * without a name, and names beyond the limit.
  */
 export type TalliedVerifier = string | '(service)' | '(others)'
 
