@@ -200,6 +200,19 @@ describe('when the service does not answer well', () => {
     )
   const good = () => Response.json({ success: true, revoked: true })
 
+  test('the reason of a DELETE is in a header, encoded, and never in the URL', async () => {
+    const { client, seen } = scripted(
+      new Response(null, { status: 204 }),
+      new Response(null, { status: 204 }),
+    )
+    const target = { site_id: 'shop.example', key_id: 'key_1' }
+    await client.deleteKey({ ...target, reason: 'Zoë: 100 %' })
+    await client.deleteKey(target)
+    const url = `${BASE}/api/sites/shop.example/keys/key_1`
+    expect(seen.map((each) => each.url)).toEqual([url, url])
+    expect(seen.map(({ init }) => init.headers['x-reason'])).toEqual(['Zo%C3%AB%3A%20100%20%25', undefined])
+  })
+
   test('it is asked again with the same idempotency key, and as late as it says', async () => {
     vi.useFakeTimers()
     try {
