@@ -29,8 +29,9 @@ interface CachedKey {
 }
 
 /**
- * `onUse` is called each time that a valid key is found. Only valid keys are cached, so that guessing does not fill the cache. Ages are measured with
- * `monotonicMs`: setting the wall clock back must not prolong the life of a deleted key.
+ * Only valid keys are cached, so that guessing does not fill the cache. Ages are measured with
+ * `monotonicMs`: setting the wall clock back must not prolong the life of a deleted key. `onUse` is
+ * called each time that a valid key is found.
  */
 export function createApiKeys(
   store: Pick<Store, 'apiKeyBySha256'>,

@@ -5,8 +5,8 @@ export const keyUses: Migration = {
   version: 26,
   common: [
     'ALTER TABLE api_keys ADD COLUMN created_by TEXT',
-    // Not a column of `api_keys`: whoever writes uses must not wait for the deletion of a key,
-    // which writes all rows there.
+    // Not a column of `api_keys`: it changes often and decides nothing, and the rows there carry
+    // a MAC and are read for every request.
     'CREATE TABLE api_key_uses (key_id TEXT PRIMARY KEY, used_at BIGINT NOT NULL)',
     `CREATE TABLE nodes (
       node_id TEXT PRIMARY KEY,

@@ -2,7 +2,7 @@ import { number, optionalNumber, text } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 
-/** What a node reports about itself every ten seconds. Its row is removed an hour after the last. */
+/** What a node reports about itself every ten seconds. Kept for an hour after the last report. */
 export interface NodeReport {
   readonly nodeId: string
   readonly version: string
