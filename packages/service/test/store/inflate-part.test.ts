@@ -1,7 +1,7 @@
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { SiteId } from '@countersign/core'
 import { expect, it } from 'vitest'
-import { deflatePart, inflatePart } from '../../src/store/checkpoints/inflate-part.ts'
+import { deflatePart, inflatePart, inflatePartSync } from '../../src/store/checkpoints/inflate-part.ts'
 import { createSitePage, loadPageText } from '../../src/store/checkpoints/site-page.ts'
 import { unfitParts } from './unfit-parts.ts'
 
@@ -15,6 +15,7 @@ const readAll = (stream: Uint8Array) =>
 it.each([0, 1, 100, 200_000])('gives back a text of %i bytes', async (bytes) => {
   const text = Buffer.alloc(bytes, 'text ')
   expect(await inflatePart(await deflatePart(text), bytes)).toEqual(text)
+  expect(inflatePartSync(await deflatePart(text), bytes)).toEqual(text)
 })
 
 it.each(unfitParts)('rejects a stored page with %s (A182)', async (_, spoil) => {
@@ -26,6 +27,10 @@ it.each(unfitParts)('rejects a stored page with %s (A182)', async (_, spoil) => 
   // Its text alone does not show it.
   expect(readAll(spoiled)).toBe(TEXT)
   await expect(load(spoiled)).rejects.toMatchObject({ name: 'LogCorrupted' })
+  expect(inflatePartSync(page.deflated, page.bytes)?.toString()).toBe(TEXT)
+  expect(inflatePartSync(spoiled, page.bytes)).toBeUndefined()
+  for (const bytes of [page.bytes - 1, page.bytes + 1])
+    expect(inflatePartSync(page.deflated, bytes)).toBeUndefined()
 })
 
 it('rejects a last code that only one next byte would complete', async () => {
@@ -38,11 +43,13 @@ it('rejects a last code that only one next byte would complete', async () => {
   // Control: an empty final block, which begins with the byte 3, completes it.
   expect(inflateRawSync(Buffer.concat([part, Buffer.from([3, 0])])).toString('latin1')).toBe(text)
   expect(await inflatePart(part, text.length)).toBeUndefined()
+  expect(inflatePartSync(part, text.length)).toBeUndefined()
 })
 
 it('inflates no more than it was told, however much there is', async () => {
   const bomb = deflateRawSync(Buffer.alloc(5_000_000), { finishFlush: constants.Z_SYNC_FLUSH })
   expect(bomb.length).toBeLessThan(10_000)
   expect(await inflatePart(bomb, 1000)).toBeUndefined()
+  expect(inflatePartSync(bomb, 1000)).toBeUndefined()
   expect((await inflatePart(bomb, 5_000_000))?.length).toBe(5_000_000)
 })

@@ -177,6 +177,21 @@ describe('restore (B9)', () => {
     },
   )
 
+  it('keeps what can be read of a damaged page of the replaced store', async () => {
+    const { siteId, backup, revoked } = await takenAwaySinceBackup()
+    const store = await open()
+    await writeCheckpointAtEnd(store, NOW + 5000)
+    await store.close()
+    const db = new Database(join(folder, 'countersign.db'))
+    // The end of the page is missing, and its entries are gone.
+    db.exec('UPDATE log_pages SET deflated = substr(deflated, 1, length(deflated) - 5)')
+    db.exec('DELETE FROM entries')
+    db.close()
+    expect(await here('restore', backup, '--keep-revocations')).toMatchObject({ code: 0 })
+    const view = await viewOf(await open(), siteId)
+    expect(view.userRevocation(revoked, NOW + 60_000)).toBeDefined()
+  })
+
   it('takes away in the new epoch what the replaced store had taken away (--keep-revocations)', async () => {
     const { siteId, backup, revoked, reinstated, signedOut, id, token, issuer, distrusted } =
       await takenAwaySinceBackup()

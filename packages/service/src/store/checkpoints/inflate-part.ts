@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
-import { constants, deflateRaw, deflateRawSync, type InflateRaw, inflateRaw } from 'node:zlib'
+import { constants, deflateRaw, deflateRawSync, type InflateRaw, inflateRaw, inflateRawSync } from 'node:zlib'
 
 /** A part of a DEFLATE stream: its last block is not final, and ends at a byte boundary. */
 const finishFlush = constants.Z_SYNC_FLUSH
@@ -28,13 +28,23 @@ export function deflatePart(text: Uint8Array): Promise<Buffer> {
  * a byte. Never needs more memory than that much text.
  */
 export async function inflatePart(deflated: Uint8Array, bytes: number): Promise<Buffer | undefined> {
-  const stream = Buffer.concat([deflated, PROBE_BLOCK])
-  const read = await inflateStream(stream, bytes + PROBE.length)
-  const isWhole =
-    read?.consumed === stream.length &&
-    read.text.length === bytes + PROBE.length &&
-    read.text.subarray(bytes).equals(PROBE)
-  return isWhole ? read.text.subarray(0, bytes) : undefined
+  const stream = toProbedStream(deflated)
+  const read = await new Promise<Inflated | undefined>((resolve) => {
+    inflateRaw(stream, toOptions(bytes), (fault, result) =>
+      resolve(fault === null ? toInflated(result) : undefined),
+    )
+  })
+  return removeProbe(read, stream, bytes)
+}
+
+/** The same at once, for transactions and for files that no service uses. */
+export function inflatePartSync(deflated: Uint8Array, bytes: number): Buffer | undefined {
+  const stream = toProbedStream(deflated)
+  try {
+    return removeProbe(toInflated(inflateRawSync(stream, toOptions(bytes))), stream, bytes)
+  } catch {
+    return undefined
+  }
 }
 
 interface Inflated {
@@ -43,15 +53,27 @@ interface Inflated {
   readonly consumed: number
 }
 
-function inflateStream(stream: Buffer, bytesMax: number): Promise<Inflated | undefined> {
+function toProbedStream(deflated: Uint8Array): Buffer {
+  return Buffer.concat([deflated, PROBE_BLOCK])
+}
+
+function toOptions(bytes: number) {
+  const maxOutputLength = bytes + PROBE.length
   // One piece for the whole text: many small ones take much longer.
-  const chunkSize = Math.max(bytesMax, PIECE_BYTES_MIN)
-  return new Promise((resolve) => {
-    inflateRaw(stream, { info: true, chunkSize, maxOutputLength: bytesMax }, (fault, read) => {
-      if (fault !== null) return resolve(undefined)
-      // The types of Node do not know what `info` changes.
-      const { buffer, engine } = read as unknown as { buffer: Buffer; engine: InflateRaw }
-      resolve({ text: buffer, consumed: engine.bytesWritten })
-    })
-  })
+  return { info: true, chunkSize: Math.max(maxOutputLength, PIECE_BYTES_MIN), maxOutputLength }
+}
+
+/** The types of Node do not know what `info` changes. */
+function toInflated(result: unknown): Inflated {
+  const { buffer, engine } = result as { buffer: Buffer; engine: InflateRaw }
+  return { text: buffer, consumed: engine.bytesWritten }
+}
+
+/** Undefined when the text is not followed by the probe, or the stream by other bytes. */
+function removeProbe(read: Inflated | undefined, stream: Buffer, bytes: number): Buffer | undefined {
+  const isWhole =
+    read?.consumed === stream.length &&
+    read.text.length === bytes + PROBE.length &&
+    read.text.subarray(bytes).equals(PROBE)
+  return isWhole ? read.text.subarray(0, bytes) : undefined
 }

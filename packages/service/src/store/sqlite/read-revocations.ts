@@ -8,6 +8,7 @@ import {
   type SiteId,
   type SnapshotLine,
 } from '@countersign/core'
+import { inflatePartSync } from '../checkpoints/inflate-part.ts'
 import { bytes, json, number, text, toSiteId } from '../columns.ts'
 import type {
   DistrustedIssuer,
@@ -23,6 +24,9 @@ import type { Row } from '../transaction.ts'
 import type { SqliteSession } from './session.ts'
 
 const PAGE = 1000
+/** Which of the two stores of a restore is read. */
+type ReadStore = 'replaced' | 'restored'
+
 /** Several times the largest page. */
 const PAGE_BYTES_MAX = 64 * 1024 * 1024
 
@@ -33,12 +37,12 @@ const PAGE_BYTES_MAX = 64 * 1024 * 1024
  * new epoch is based on, because that is audited: a row that another program has added must not
  * make a revocation look kept.
  */
-export function readRevocations(session: SqliteSession, store: 'replaced' | 'restored'): StoreRevocations {
+export function readRevocations(session: SqliteSession, store: ReadStore): StoreRevocations {
   const found = new FoundRevocations()
   const checkpoint = findCheckpoint(session)
   for (const site of checkpoint === undefined ? [] : session.rows('SELECT * FROM checkpoint_sites')) {
     for (const line of stateLines(site)) found.addLine(toSiteId(site), line)
-    for (const line of pageLines(session, site)) found.addLine(toSiteId(site), line)
+    for (const line of pageLines(session, site, store)) found.addLine(toSiteId(site), line)
   }
   const from = store === 'replaced' ? 'base_position' : 'position'
   const after = checkpoint === undefined ? 0 : number(checkpoint, from)
@@ -225,7 +229,7 @@ function stateLines(site: Row): readonly SnapshotLine[] {
 }
 
 /** The pages that the checkpoint consists of, and below a page that is missing all others. */
-function* pageLines(session: SqliteSession, site: Row): Generator<SnapshotLine> {
+function* pageLines(session: SqliteSession, site: Row, store: ReadStore): Generator<SnapshotLine> {
   const pages = session.rows(
     'SELECT from_seq, to_seq FROM log_pages WHERE site_id = $1 AND to_seq <= $2 ORDER BY to_seq DESC',
     toSiteId(site),
@@ -243,21 +247,27 @@ function* pageLines(session: SqliteSession, site: Row): Generator<SnapshotLine> 
   }
   for (const toSeq of used) {
     const [page] = session.rows(
-      'SELECT deflated FROM log_pages WHERE site_id = $1 AND to_seq = $2',
+      'SELECT bytes, deflated FROM log_pages WHERE site_id = $1 AND to_seq = $2',
       toSiteId(site),
       toSeq,
     )
-    if (page !== undefined) for (const text of toTexts(page)) yield* toLine(parseJson(text))
+    if (page !== undefined) for (const text of toTexts(page, store)) yield* toLine(parseJson(text))
   }
 }
 
-function toTexts(page: Row): readonly string[] {
+function toTexts(page: Row, store: ReadStore): readonly string[] {
+  const [deflated, size] = [bytes(page, 'deflated'), number(page, 'bytes')]
+  const content = size >= 0 && size <= PAGE_BYTES_MAX ? inflatePartSync(deflated, size) : undefined
+  const found = content ?? (store === 'replaced' ? inflateDamaged(deflated) : undefined)
+  return found?.toString().split('\n') ?? []
+}
+
+/** What can be read of a damaged page: it is better to keep some of its revocations than none. */
+function inflateDamaged(deflated: Uint8Array): Buffer | undefined {
   try {
-    const options = { finishFlush: zlib.Z_SYNC_FLUSH, maxOutputLength: PAGE_BYTES_MAX }
-    const text = inflateRawSync(bytes(page, 'deflated'), options).toString()
-    return text.split('\n')
+    return inflateRawSync(deflated, { finishFlush: zlib.Z_SYNC_FLUSH, maxOutputLength: PAGE_BYTES_MAX })
   } catch {
-    return []
+    return undefined
   }
 }
 

@@ -1,4 +1,3 @@
-import { inflateRawSync, constants as zlib } from 'node:zlib'
 import {
   type Entry,
   type IssuerLine,
@@ -9,7 +8,9 @@ import {
   readPageLines,
   type SettingsState,
 } from '@countersign/core'
+import { inflatePartSync } from '../../checkpoints/inflate-part.ts'
 import { bytes, json, number, text } from '../../columns.ts'
+import { LogCorrupted } from '../../log-corrupted.ts'
 import { type Row, row, rows, type Transaction } from '../../transaction.ts'
 import { toEntry } from './log-rows.ts'
 import { requireIntact } from './mac-rows.ts'
@@ -93,7 +94,7 @@ function* replayCheckpoint(
         for (const each of texts.reverse()) readPageLines(each, (line) => replayLine(expected, siteId, line))
         break
       }
-      texts.push(inflate(bytes(page, 'deflated'), number(page, 'bytes')))
+      texts.push(inflate(page))
       end = number(page, 'from_seq') - 1
     }
   }
@@ -103,10 +104,12 @@ function* replayCheckpoint(
   }
 }
 
-/** The text of a page can be empty, but zlib accepts no limit below 1. */
-function inflate(deflated: Uint8Array, bytesMax: number): string {
-  const maxOutputLength = Math.max(1, bytesMax)
-  return inflateRawSync(deflated, { finishFlush: zlib.Z_SYNC_FLUSH, maxOutputLength }).toString()
+/** Throws a `LogCorrupted` for a page that the service did not write like this. */
+function inflate(page: Row): string {
+  const content = inflatePartSync(bytes(page, 'deflated'), number(page, 'bytes'))
+  if (content !== undefined) return content.toString()
+  const name = `page ${number(page, 'to_seq')} of ${text(page, 'site_id')}`
+  throw new LogCorrupted('forged', `${name} is not the one that this service wrote`)
 }
 
 /** See `CheckpointState`. */
