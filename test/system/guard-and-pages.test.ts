@@ -7,23 +7,15 @@ import type { Service } from '../../packages/service/src/service.ts'
 import { writeCheckpointAtEnd } from '../../packages/service/src/store/checkpoints/checkpoint-at-end.ts'
 import type { Store } from '../../packages/service/src/store/store.ts'
 import { beginHistory, change, type History, moveBase } from '../../packages/service/test/log/history.ts'
+import { createPicks } from '../../packages/service/test/log/verdicts.ts'
 import { credentialId, ppid } from '../../packages/service/test/store/fixtures.ts'
 import { forEachStoreWriter, withNode, withStore } from '../../packages/service/test/store/store-writer.ts'
 
 const START = Date.now() - 3_600_000
 
-/** Numbers from 0 to below 1, the same for the same seed. */
-function picks(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
 /** Two sites with random changes, checkpoints in between, and entries after the last checkpoint. */
 async function write(store: Store, seed: number): Promise<History[]> {
-  const pick = picks(seed)
+  const pick = createPicks(seed)
   const histories = [await beginHistory(store), await beginHistory(store)]
   for (let n = 0; n < 160; n++) {
     await change(store, histories[n % 2] as History, pick, START + n * 1000)

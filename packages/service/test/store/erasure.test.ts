@@ -7,6 +7,7 @@ import { pairwisePurpose } from '../../src/sealing/purposes.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
 import { macTables, tablesWithoutMac } from '../../src/store/mac-tables.ts'
 import type { SeenCredential } from '../../src/store/operations/credentials.ts'
+import { createPicks } from '../log/verdicts.ts'
 import { context, DAY, MASTER_KEY, newSite, newToken, ppid, seen, sha256 } from './fixtures.ts'
 import { audit, forEachStoreWriter, type StoreWriter, withNode } from './store-writer.ts'
 
@@ -57,25 +58,20 @@ async function tablesWith({ sql }: StoreWriter, texts: readonly string[]): Promi
   return found.sort()
 }
 
-/** A reproducible sequence of numbers from 0 to 1. */
-function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
+/** A user with two known credentials: one that was signed an hour ago, and one an hour ahead. */
+async function beginUser(deps: Deps) {
+  const siteId = await createSite(deps)
+  const user = ppid()
+  const nowMs = deps.clock.nowMs()
+  const past = await known(deps, siteId, user, nowMs - HOUR, nowMs)
+  const ahead = await known(deps, siteId, user, nowMs + HOUR, nowMs)
+  return { siteId, user, nowMs, past, ahead }
 }
 
 forEachStoreWriter('the erasure of a user', (newWriter) => {
   it('gives nothing back that a later reinstatement would have revoked, also not what was signed ahead', async () => {
     await withNode(await newWriter(), async (store, { deps }) => {
-      const siteId = await createSite(deps)
-      const user = ppid()
-      const nowMs = deps.clock.nowMs()
-      const [past, ahead] = [
-        await known(deps, siteId, user, nowMs - HOUR, nowMs),
-        await known(deps, siteId, user, nowMs + HOUR, nowMs),
-      ]
+      const { siteId, user, nowMs, past, ahead } = await beginUser(deps)
       await store.revokeUser({ siteId, ppid: user, reason: undefined }, context(nowMs))
       expect([await isRevoked(deps, past), await isRevoked(deps, ahead)]).toEqual([true, true])
       await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs))
@@ -87,10 +83,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
   it('the test before can fail: a row that is only removed gives access back', async () => {
     const writer = await newWriter()
     await withNode(writer, async (store, { deps }) => {
-      const siteId = await createSite(deps)
-      const user = ppid()
-      const nowMs = deps.clock.nowMs()
-      const ahead = await known(deps, siteId, user, nowMs + HOUR, nowMs)
+      const { siteId, user, nowMs, ahead } = await beginUser(deps)
       await store.revokeUser({ siteId, ppid: user, reason: undefined }, context(nowMs))
       await writer.sql('DELETE FROM credentials')
       await store.reinstateUser({ siteId, ppid: user, reason: undefined }, context(nowMs))
@@ -100,13 +93,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
 
   it('keeps a credential that the log has not ended, because only its row can be revoked by id later', async () => {
     await withNode(await newWriter(), async (store, { deps }) => {
-      const siteId = await createSite(deps)
-      const user = ppid()
-      const nowMs = deps.clock.nowMs()
-      const [past, ahead] = [
-        await known(deps, siteId, user, nowMs - HOUR, nowMs),
-        await known(deps, siteId, user, nowMs + HOUR, nowMs),
-      ]
+      const { siteId, user, nowMs, past, ahead } = await beginUser(deps)
       // As if it was recorded after the sign-out.
       const ids = [past.credentialId, ahead.credentialId]
       expect(await store.eraseCredentials({ siteId, ppids: [user] }, ids, nowMs)).toBe(1)
@@ -242,7 +229,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
     const writer = await newWriter()
     await withNode(writer, async (store, { deps }) => {
       const siteId = await createSite(deps)
-      const random = createRandom(20_261_116)
+      const random = createPicks(20_261_116)
       const nowMs = deps.clock.nowMs()
       const users = [...Array(40)].map(() => ppid())
       const all: SeenCredential[] = []
