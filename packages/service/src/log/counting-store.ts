@@ -2,7 +2,7 @@ import type { SiteId } from '@countersign/core'
 import type { CheckpointSite, SitePage, SitePageInfo } from '../store/checkpoint.ts'
 import type { OfflineStore } from '../store/checkpoints/checkpoint-at-end.ts'
 import { loadCheckpoint } from '../store/checkpoints/load-checkpoint.ts'
-import { toChain } from '../store/operations/shared/site-pages.ts'
+import { toChain } from '../store/page-chain.ts'
 import type { Store } from '../store/store.ts'
 import type { CutStore } from './cut-log.ts'
 

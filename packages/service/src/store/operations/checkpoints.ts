@@ -3,9 +3,10 @@ import type { Checkpoint, CheckpointSite, SitePage, SitePageInfo } from '../chec
 import { digestPages } from '../checkpoint-digests.ts'
 import { bytes, number, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
+import { toChain } from '../page-chain.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import { insertRow, requireIntact, updateRow } from './shared/mac-rows.ts'
-import { findPagesOfSites, storedPages, toChain } from './shared/site-pages.ts'
+import { findPagesOfSites, storedPages } from './shared/site-pages.ts'
 
 /** Undefined before the first checkpoint. Throws a `RowForged` for one with a wrong MAC. */
 export const checkpoint = read(function* (): Transaction<Checkpoint | undefined> {
