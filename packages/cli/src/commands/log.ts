@@ -1,8 +1,8 @@
 import { UsageError, type Verb } from '../command.ts'
-import { entryTarget } from '../feed/entry-target.ts'
 import { omitUndefined } from '../input/option-values.ts'
 import { connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList } from '../service/paging.ts'
+import { entryTarget } from '../terminal/entry-target.ts'
 import { facts } from '../terminal/output.ts'
 
 const LIMIT_DEFAULT = 50

@@ -1,8 +1,8 @@
 import type { Client } from '@countersign/sdk'
 import { CommandError, type Given, UsageError, type Verb } from '../command.ts'
-import { entryTarget } from '../feed/entry-target.ts'
 import type { LogCursor } from '../feed/follow-feed.ts'
 import { connect, requireSite, type Target } from '../service/connection.ts'
+import { entryTarget } from '../terminal/entry-target.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
 import { pause, untilStopped } from '../terminal/until-stopped.ts'
 

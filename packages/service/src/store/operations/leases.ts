@@ -3,28 +3,10 @@ import { number, text } from '../columns.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { ACKS_KEPT, type Acknowledged, toAcksText } from './shared/acks.ts'
-import { toLease } from './shared/lease-rows.ts'
+import { type LeaseName, type LeaseRow, type LeaseTerms, toLease } from './shared/lease-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
-/** One verifier instance at one site under one key. */
-export interface LeaseName {
-  readonly siteId: SiteId
-  readonly keyId: string
-  readonly instanceId: string
-}
-
-/** What a verifier declares when it asks for a signed head. */
-export interface LeaseTerms extends LeaseName {
-  readonly verifierId: string
-  /** Whether the name is configured. */
-  readonly isNamed: boolean
-  /** It rejects everything when its last signed head is older. */
-  readonly boundMs: number
-  /** Whether it accepts with older data, too. */
-  readonly failsOpen: boolean
-  /** Of its software, as declared. */
-  readonly version?: string | undefined
-}
+export type { LeaseName, LeaseRow, LeaseTerms }
 
 export interface LeaseOrder extends LeaseTerms {
   readonly nodeId: string
@@ -38,34 +20,6 @@ export interface LeaseOrder extends LeaseTerms {
 export interface LeaseEnd extends LeaseName {
   readonly streamId: string
   readonly atMs: number
-}
-
-export interface LeaseRow extends LeaseTerms {
-  /** Empty if it did not say. */
-  readonly version: string
-  /** A time before it was given its first signed head. */
-  readonly openedAtMs: number
-  /** When it last asked for a stream or a snapshot. */
-  readonly declaredAtMs: number
-  /** Empty while it has no stream. */
-  readonly nodeId: string
-  readonly streamId: string
-  /** The node of its last stream; empty before the first. */
-  readonly lastNodeId: string
-  /** Until when the node of its stream is live; 0 without a stream. */
-  readonly nodeUntilMs: number
-  readonly connectedAtMs: number
-  /** When it was last given a signed head, while it has no stream. */
-  readonly servedAtMs: number
-  readonly epoch: string
-  readonly seq: number
-  readonly acks: readonly Acknowledged[]
-  /** Time of its last acknowledgement; 0 before the first. */
-  readonly heardAtMs: number
-  /** When it declared that it rejects everything. Ignored while it has a stream. */
-  readonly closedAtMs: number | undefined
-  /** Whether an operator has closed it. */
-  readonly isRetired: boolean
 }
 
 /** What an instance has acknowledged, oldest first. */
