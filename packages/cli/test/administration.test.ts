@@ -404,6 +404,23 @@ describe('webhooks', () => {
       code: 1,
       err: expect.stringContaining('not_found'),
     })
+    const paused = await home.run(['webhooks', 'pause', id, '--reason', 'maintenance', '--json'])
+    expectAnswer('change_webhook', paused.json())
+    expect(paused.json().status).toBe('paused')
+    expect((await home.run(['webhooks', 'resume', id, '--json'])).json().status).toBe('on')
+    const moved = ['webhooks', 'change', id, '--to', 'https://hooks.example/new', '--kinds', 'all', '--json']
+    expect((await home.run(moved)).json()).toMatchObject({ url: 'https://hooks.example/new', kinds: null })
+    expect((await home.run(['webhooks', 'change', id])).code).toBe(2)
+    expect((await home.run(['webhooks', 'change', id, '--to', 'ftp://x'])).code).toBe(1)
+    const since = ['--since', '2026-01-01T00:00:00Z']
+    expectAnswer('recover_webhook', (await home.run(['webhooks', 'recover', id, ...since, '--json'])).json())
+    expect((await home.run(['webhooks', 'recover', id, '--all', ...since])).out).toMatch(/^\d+ deliveries/)
+    expect((await home.run(['webhooks', 'recover', id])).code).toBe(2)
+    expectAnswer('list_site_deliveries', (await home.run(['deliveries', '--json'])).json())
+    expect((await home.run(['deliveries', '--status', 'failed', '--webhook', id])).code).toBe(0)
+    expect((await home.run(['deliveries', '--status', 'lost'])).code).toBe(2)
+    expect((await home.run(['deliveries', '--kind', 'nonsense'])).code).toBe(1)
+    expect((await home.run(['webhooks', 'delivery', 'dlv_00000000'])).code).toBe(1)
     expect((await home.run(['webhooks', 'delete', id])).code).toBe(2)
     expect((await home.run(['webhooks', 'delete', id, '--yes'])).code).toBe(0)
     expect((await home.run(['webhooks', 'show', id])).code).toBe(1)

@@ -139,6 +139,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       command('webhooks', 'manage webhooks and list what was sent', () => import('./webhooks.ts')),
       command('users', 'list and show users, their ids, and erase their data', () => import('./users.ts')),
       command('credentials', 'list and show credentials that a site knows', () => import('./credentials.ts')),
+      command('deliveries', 'list what was sent to all webhooks of a site', () => import('./deliveries.ts')),
       command('tokens', 'list and revoke the bearer tokens of a site', () => import('./tokens.ts')),
       command('audit', 'list what was done at a site, and which caller did it', () => import('./audit.ts')),
       command('verifiers', 'list the verifiers that follow a site', () => import('./verifiers.ts')),

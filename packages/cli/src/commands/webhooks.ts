@@ -1,10 +1,12 @@
-import type { Group } from '../command.ts'
-import { REASON_OPTION } from '../input/option-values.ts'
+import type { Client } from '@countersign/sdk/client'
+import { type Given, type Group, UsageError } from '../command.ts'
+import { omitUndefined, REASON_OPTION } from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
+import { parseTimeOption } from '../input/times.ts'
 import { connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
-import { facts } from '../terminal/output.ts'
+import { facts, type Terminal, table } from '../terminal/output.ts'
 import { printSecret } from '../terminal/private-file.ts'
 
 export const webhooks: Group = {
@@ -72,6 +74,78 @@ export const webhooks: Group = {
         return 0
       },
     },
+    change: {
+      summary: 'change the URL or the kinds of a webhook',
+      words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
+      options: [
+        ['--to <url>', 'send to this URL from now on, pending deliveries too'],
+        ['--kinds <kinds>', 'only these kinds from now on; may be repeated; all: all kinds', 'list'],
+        REASON_OPTION,
+      ],
+      shares: ['site', 'service'],
+      examples: [
+        ['countersign webhooks change wh_01k… --to https://hooks.example/new', 'move it to another receiver'],
+        ['countersign webhooks change wh_01k… --kinds all', 'send all kinds of entries'],
+      ],
+      async run(given, at) {
+        const kinds = parseScopes(given, 'kinds')
+        const url = given.text('to')
+        if (kinds === undefined && url === undefined) throw new UsageError('Give --to, --kinds, or both.')
+        return changeWebhook(given, at, {
+          ...omitUndefined({ url }),
+          ...(kinds && { kinds: kinds.length === 1 && kinds[0] === 'all' ? null : (kinds as never) }),
+        })
+      },
+    },
+    pause: {
+      summary: 'send nothing to a webhook until it is resumed',
+      words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
+      options: [REASON_OPTION],
+      shares: ['site', 'service'],
+      examples: [['countersign webhooks pause wh_01k… --reason maintenance', 'while its receiver is down']],
+      about: ['Entries wait in the log, as long as it keeps them: see log_kept_days.'],
+      run: (given, at) => changeWebhook(given, at, { status: 'paused' }),
+    },
+    resume: {
+      summary: 'send to a paused or disabled webhook again',
+      words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
+      options: [REASON_OPTION],
+      shares: ['site', 'service'],
+      examples: [['countersign webhooks resume wh_01k…', 'continue where it stopped']],
+      about: ['Deliveries that failed before stay failed. To send them again: countersign webhooks recover'],
+      run: (given, at) => changeWebhook(given, at, { status: 'on' }),
+    },
+    recover: {
+      summary: 'send the deliveries since a time again',
+      words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
+      options: [
+        ['--since <time>', 'deliveries that were created at this time or later'],
+        ['--all', 'also those that were delivered; default: only failed ones'],
+        ['--cursor <text>', 'continue a previous recovery'],
+        REASON_OPTION,
+      ],
+      shares: ['site', 'service'],
+      examples: [
+        ['countersign webhooks recover wh_01k… --since 2026-11-14T12:00:00Z', 'after its receiver was down'],
+      ],
+      about: ['Sends 500 at a time, and the command says how to go on. At most 1,000 can be waiting.'],
+      async run(given, at) {
+        const ms = parseTimeOption(given.text('since'), '--since')
+        if (ms === undefined) throw new UsageError('Missing --since.')
+        const { client, site_id } = await connectSite(given, at)
+        const recovered = await client.recoverWebhook({
+          site_id,
+          webhook_id: given.word(0),
+          since: new Date(ms).toISOString(),
+          deliveries: given.has('all') ? 'all' : 'failed',
+          ...omitUndefined({ cursor: given.text('cursor'), reason: given.text('reason') }),
+        })
+        at.result(recovered, () => `${recovered.recovered} deliveries are pending again.`)
+        if (recovered.next_cursor !== null && !at.isJson)
+          at.note(`There are more. When these were sent, add --cursor ${recovered.next_cursor}`)
+        return 0
+      },
+    },
     delete: {
       summary: 'delete a webhook',
       words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
@@ -120,6 +194,22 @@ export const webhooks: Group = {
         return 0
       },
     },
+    delivery: {
+      summary: 'show a delivery with its attempts',
+      words: [['<delivery_id>', 'dlv_…, as webhooks deliveries prints it']],
+      shares: ['site', 'service'],
+      examples: [['countersign webhooks delivery dlv_01k…', 'when it was tried, and how that ended']],
+      async run(given, at) {
+        const { client, site_id } = await connectSite(given, at)
+        const delivery = await client.readDelivery({ site_id, delivery_id: given.word(0) })
+        const { attempt_history: history, ...rest } = delivery
+        const attempts = history.map((each) => [each.at, each.status, each.ms, each.failure])
+        at.result(delivery, () =>
+          [facts(Object.entries(rest)), table(['at', 'status', 'ms', 'failure'], attempts)].join('\n\n'),
+        )
+        return 0
+      },
+    },
     deliveries: {
       summary: 'list the deliveries of a webhook, newest first',
       words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
@@ -164,4 +254,19 @@ export const webhooks: Group = {
       },
     },
   },
+}
+
+type WebhookChange = Omit<Parameters<Client['changeWebhook']>[0], 'site_id' | 'webhook_id' | 'reason'>
+
+async function changeWebhook(given: Given, at: Terminal, change: WebhookChange): Promise<0> {
+  const { client, site_id } = await connectSite(given, at)
+  const reason = given.text('reason')
+  const hook = await client.changeWebhook({
+    site_id,
+    webhook_id: given.word(0),
+    ...change,
+    ...omitUndefined({ reason }),
+  })
+  at.result(hook, () => facts(Object.entries(hook)))
+  return 0
 }

@@ -129,6 +129,8 @@ export const limits = Object.freeze({
   webhooks_per_site_max: 16,
   webhook_url_chars_max: 2048,
   webhook_attempts_max: 8,
+  webhook_attempts_listed_max: 20,
+  webhook_recovered_max: 500,
   webhook_answer_seconds_max: 15,
   webhook_answer_bytes_max: 64 * KIB,
   webhook_disabled_after_seconds: 5 * DAY,

@@ -93,8 +93,8 @@ export type SignInCodeState = (typeof signInCodeStates)[number]
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
 
-/** `on` → `disabled`. */
-export const webhookStatuses = ['on', 'disabled'] as const
+/** `on` ⇄ `paused` by hand; `on` → `disabled` by the service, and back by hand. */
+export const webhookStatuses = ['on', 'paused', 'disabled'] as const
 export type WebhookStatus = (typeof webhookStatuses)[number]
 
 /**
@@ -133,6 +133,13 @@ export type NodeState = (typeof nodeStates)[number]
  */
 export const rosterStates = ['connected', 'silent', 'gone', 'retired'] as const
 export type RosterState = (typeof rosterStates)[number]
+
+/**
+ * Why an attempt to deliver has failed. `status`: the receiver did not answer with 2xx.
+ * `no_answer`: there was no response; the reason is only in the log of the service. `entry_removed`:
+ * the entry is no longer in the log.
+ */
+export const attemptFailures = ['status', 'no_answer', 'entry_removed'] as const
 
 export const bearerModes = ['on', 'off'] as const
 export const holderProofModes = ['optional', 'required'] as const

@@ -8,7 +8,7 @@ import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
 import { parseWebhookUrl } from './urls.ts'
 import { codedText } from './validation.ts'
-import { deliveryStatuses, webhookStatuses } from './vocabulary.ts'
+import { attemptFailures, deliveryStatuses, webhookStatuses } from './vocabulary.ts'
 
 const kinds = z
   .array(z.enum(entryKinds))
@@ -93,7 +93,78 @@ export type Delivery = z.input<typeof deliverySchema>
 export const deliveryPageSchema = page(deliverySchema).meta({ id: 'DeliveryPage' })
 export type DeliveryPage = z.input<typeof deliveryPageSchema>
 
+export const changeWebhookRequestSchema = z.strictObject({
+  url: webhookUrl.optional().meta({ description: 'Pending deliveries are sent there immediately.' }),
+  kinds: kinds
+    .nullable()
+    .optional()
+    .meta({ description: 'The kinds of entries to send from now on; null for all.' }),
+  status: z.enum(['on', 'paused']).optional().meta({
+    description:
+      'paused: nothing is sent, and nothing is lost that the log still has when it is on again. on: also for a disabled webhook.',
+  }),
+  reason: reason.optional(),
+})
+export type ChangeWebhookRequest = z.input<typeof changeWebhookRequestSchema>
+
+export const recoverWebhookRequestSchema = z.strictObject({
+  since: time.meta({ description: 'Only deliveries that were created at this time or later.' }),
+  deliveries: z
+    .enum(['failed', 'all'])
+    .optional()
+    .meta({ description: 'Default: failed. all: also delivered ones.' }),
+  cursor: pageParameters.cursor.meta({ description: 'next_cursor of the previous answer.' }),
+  reason: reason.optional(),
+})
+export type RecoverWebhookRequest = z.input<typeof recoverWebhookRequestSchema>
+
+export const recoveredDeliveriesSchema = z
+  .strictObject({
+    webhook_id: madeId,
+    recovered: z
+      .int()
+      .min(0)
+      .max(limits.webhook_recovered_max)
+      .meta({ description: 'How many deliveries are pending again.' }),
+    next_cursor: z
+      .string()
+      .max(limits.cursor_chars_max)
+      .nullable()
+      .meta({ description: 'Not null if there are more: send it with the same since and deliveries.' }),
+  })
+  .meta({ id: 'RecoveredDeliveries' })
+export type RecoveredDeliveries = z.input<typeof recoveredDeliveriesSchema>
+
+export const deliveryAttemptSchema = z
+  .strictObject({
+    at: time,
+    ms: z.int().min(0).nullable().meta({ description: 'Until the response; null if there was none.' }),
+    status: z.int().min(100).max(599).nullable(),
+    failure: z.enum(attemptFailures).nullable().meta({ description: 'Null if it was delivered.' }),
+  })
+  .meta({ id: 'DeliveryAttempt' })
+export type DeliveryAttempt = z.input<typeof deliveryAttemptSchema>
+
+export const deliveryDetailsSchema = z
+  .strictObject({
+    ...deliverySchema.shape,
+    attempt_history: z
+      .array(deliveryAttemptSchema)
+      .max(limits.webhook_attempts_listed_max)
+      .meta({ description: 'The last attempts, newest first, also those before a replay.' }),
+  })
+  .meta({ id: 'DeliveryDetails' })
+export type DeliveryDetails = z.input<typeof deliveryDetailsSchema>
+
+export const siteDeliveryQuerySchema = z.strictObject({
+  ...pageParameters,
+  status: z.enum(deliveryStatuses).optional(),
+  kind: z.enum(entryKinds).optional(),
+  webhook_id: madeId.optional(),
+})
+
 const params = z.strictObject(siteParams)
+const deliveryParams = z.strictObject({ ...siteParams, delivery_id: madeId })
 const webhookParams = z.strictObject({ ...siteParams, webhook_id: madeId })
 
 export const webhookEndpoints = {
@@ -133,6 +204,38 @@ export const webhookEndpoints = {
     answers: { 204: { description: 'Deleted.' } },
     problems: ['store_unavailable'],
   }),
+  change_webhook: endpoint({
+    ...administration,
+    method: 'PATCH',
+    path: '/api/sites/{site_id}/webhooks/{webhook_id}',
+    summary: 'Change, pause or resume a webhook',
+    description:
+      'A webhook that is on again continues where it stopped. Deliveries that failed before stay failed: see recover_webhook.',
+    idempotency: 'replayed',
+    request: {
+      params: webhookParams,
+      body: changeWebhookRequestSchema,
+      headers: z.object(idempotencyHeaders),
+    },
+    answers: { 200: { description: 'The webhook.', body: webhookSchema } },
+    problems: ['webhook_url_forbidden', 'store_unavailable'],
+  }),
+  recover_webhook: endpoint({
+    ...administration,
+    method: 'POST',
+    path: '/api/sites/{site_id}/webhooks/{webhook_id}/recover',
+    summary: 'Send the deliveries since a time again',
+    description:
+      'Oldest first, without delaying other deliveries. At most 500 for each request, and 1,000 can be waiting.',
+    idempotency: 'replayed',
+    request: {
+      params: webhookParams,
+      body: recoverWebhookRequestSchema,
+      headers: z.object(idempotencyHeaders),
+    },
+    answers: { 202: { description: 'Pending again.', body: recoveredDeliveriesSchema } },
+    problems: ['cursor_malformed', 'store_unavailable'],
+  }),
   rotate_webhook_secret: endpoint({
     ...administration,
     method: 'POST',
@@ -153,6 +256,26 @@ export const webhookEndpoints = {
     answers: { 200: { description: 'A page of deliveries, newest first.', body: deliveryPageSchema } },
     problems: ['cursor_malformed', 'store_unavailable'],
   }),
+  list_site_deliveries: endpoint({
+    ...reading,
+    method: 'GET',
+    path: '/api/sites/{site_id}/deliveries',
+    summary: 'List deliveries of a site',
+    description:
+      'Newest first. With several filters, or status=delivered, a page can have fewer items than requested although next_cursor is not null.',
+    request: { params, query: siteDeliveryQuerySchema },
+    answers: { 200: { description: 'A page of deliveries.', body: deliveryPageSchema } },
+    problems: ['cursor_malformed', 'store_unavailable'],
+  }),
+  read_delivery: endpoint({
+    ...reading,
+    method: 'GET',
+    path: '/api/sites/{site_id}/deliveries/{delivery_id}',
+    summary: 'Get a delivery with its attempts',
+    request: { params: deliveryParams },
+    answers: { 200: { description: 'The delivery.', body: deliveryDetailsSchema } },
+    problems: ['store_unavailable'],
+  }),
   replay_delivery: endpoint({
     ...administration,
     method: 'POST',
@@ -162,7 +285,7 @@ export const webhookEndpoints = {
       'A delivery that has ended is sent again without delaying others. A pending delivery is sent immediately.',
     idempotency: 'replayed',
     request: {
-      params: z.strictObject({ ...siteParams, delivery_id: madeId }),
+      params: deliveryParams,
       headers: z.object(idempotencyHeaders),
     },
     answers: { 202: { description: 'Pending again.', body: deliverySchema } },

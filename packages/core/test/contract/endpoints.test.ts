@@ -72,6 +72,10 @@ GET /api/service/nodes 200
 POST /api/sites/{site_id}/webhooks 201
 GET /api/sites/{site_id}/webhooks 200
 DELETE /api/sites/{site_id}/webhooks/{webhook_id} 204
+PATCH /api/sites/{site_id}/webhooks/{webhook_id} 200
+POST /api/sites/{site_id}/webhooks/{webhook_id}/recover 202
+GET /api/sites/{site_id}/deliveries 200
+GET /api/sites/{site_id}/deliveries/{delivery_id} 200
 POST /api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret 200
 GET /api/sites/{site_id}/webhooks/{webhook_id}/deliveries 200
 POST /api/sites/{site_id}/deliveries/{delivery_id}/replay 202
@@ -304,6 +308,7 @@ describe('problems of endpoints', () => {
     ['create_site', ['already_exists', 'redirect_not_allowed']],
     ['add_issuer', ['already_exists', 'key_rejected']],
     ['create_webhook', ['webhook_url_forbidden']],
+    ['change_webhook', ['webhook_url_forbidden']],
   ] as const)('%s can answer with what the contract says', (id, codes) => {
     expect([...endpoints[id].problems]).toEqual(expect.arrayContaining([...codes]))
   })

@@ -346,6 +346,19 @@ const spoiled: Spoiled[] = [
     'webhook_url_forbidden',
   ],
   ['create_webhook', 'url', not.string],
+  [
+    'change_webhook',
+    'url',
+    ['http://hooks.example/', 'https://hooks.example:22/', ''],
+    'webhook_url_forbidden',
+  ],
+  ['change_webhook', 'kinds', [[], ['heartbeat'], ['user.revoked', 'user.revoked'], 'user.revoked']],
+  ['change_webhook', 'status', ['disabled', 'off', '', null]],
+  ['change_webhook', 'reason', ['x'.repeat(257), ...not.line, ...not.string]],
+  ['recover_webhook', 'since', ['', 'yesterday', 0, null]],
+  ['recover_webhook', 'deliveries', ['', 'pending', null]],
+  ['recover_webhook', 'cursor', ['', 'a b'], 'cursor_malformed'],
+  ['recover_webhook', 'reason', ['x'.repeat(257), ...not.line, ...not.string]],
   ['create_webhook', 'kinds', [[], ['heartbeat'], ['user.revoked', 'user.revoked'], 'user.revoked', null]],
 ]
 
@@ -381,6 +394,7 @@ const required: Partial<Record<EndpointId, string[]>> = {
   change_operator_key: ['label'],
   create_webhook: ['url'],
   create_person: ['name', 'roles'],
+  recover_webhook: ['since'],
 }
 
 const withBody = endpointList.filter(({ request }) => request.body !== undefined).map(({ id }) => id)
@@ -528,6 +542,7 @@ describe('query parameters', () => {
         'list_nodes',
         'list_webhooks',
         'list_deliveries',
+        'list_site_deliveries',
         'list_credentials',
         'list_tokens',
         'list_users',
@@ -586,6 +601,9 @@ describe('query parameters', () => {
     ['list_tokens', 'token_sha256', ['', 'A'.repeat(64), 'a'.repeat(63)]],
     ['list_users', 'status', ['unknown', 'Active', '']],
     ['list_verifiers', 'state', ['', 'not_connected', 'Gone']],
+    ['list_site_deliveries', 'status', ['', 'lost']],
+    ['list_site_deliveries', 'kind', ['', 'heartbeat']],
+    ['list_site_deliveries', 'webhook_id', ['', 'a b']],
     ['start_sign_in_by_link', 'requested_scope', ['', 'a  b', ' a', 'a a', 'A']],
     ['start_sign_in_by_link', 'return_url', bad.url, 'redirect_not_allowed'],
     ['start_sign_in_by_link', 'code_challenge_method', ['plain']],

@@ -146,6 +146,13 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     reason: 'new',
   },
   change_person: { name: 'Ada', roles: [], status: 'ended', reason: 'left' },
+  change_webhook: {
+    url: 'https://hooks.example/other',
+    kinds: ['user.revoked'],
+    status: 'paused',
+    reason: 'maintenance',
+  },
+  recover_webhook: { since: AT, deliveries: 'all', cursor: 'abc', reason: 'the receiver was down' },
 }
 
 export const queries: Partial<Record<EndpointId, Record<string, string | string[]>>> = {
@@ -190,6 +197,7 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
     rows: '100000',
   },
   list_service_audit: { actor: 'operator', without_site: '1', format: 'csv' },
+  list_site_deliveries: { status: 'failed', kind: 'user.revoked', webhook_id: 'wh_1' },
 }
 
 const person = {
@@ -691,6 +699,27 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   ],
   list_deliveries: [paged(delivery)],
   replay_delivery: [{ ...delivery, status: 'pending', next_attempt_at: AT }],
+  change_webhook: [
+    {
+      webhook_id: 'wh_1',
+      url: 'https://hooks.example/in',
+      kinds: ['user.revoked'],
+      status: 'paused',
+      created_at: AT,
+    },
+  ],
+  recover_webhook: [{ webhook_id: 'wh_1', recovered: 500, next_cursor: 'abc' }],
+  list_site_deliveries: [paged(delivery)],
+  read_delivery: [
+    {
+      ...delivery,
+      attempt_history: [
+        { at: AT, ms: null, status: null, failure: 'no_answer' },
+        { at: AT, ms: 12, status: 500, failure: 'status' },
+        { at: AT, ms: 7, status: 204, failure: null },
+      ],
+    },
+  ],
   list_credentials: [
     paged({
       credential_id: CREDENTIAL_ID,

@@ -6,8 +6,8 @@ import { isAllowedUrl } from '../net/guarded-request.ts'
 import { Problem } from '../problem.ts'
 import { webhookPurpose } from '../sealing/purposes.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
-import type { Delivery } from '../store/operations/deliveries.ts'
-import type { Webhook } from '../store/operations/webhooks.ts'
+import type { Delivery, Recovered, Recovery } from '../store/operations/deliveries.ts'
+import type { Webhook, WebhookChange } from '../store/operations/webhooks.ts'
 import { createWebhookSecret } from '../webhooks/secret.ts'
 
 type WebhookDeps = Pick<Deps, 'store' | 'keys'>
@@ -30,10 +30,7 @@ export async function createWebhook(
   { siteId, url, kinds }: WebhookOrder,
   context: AuditContext,
 ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
-  const parsed = parseWebhookUrl(url)
-  if (parsed === undefined || !isAllowedUrl(parsed, { allowLoopback: config.mode === 'development' })) {
-    throw new Problem('webhook_url_forbidden')
-  }
+  requireAllowedUrl(url, config)
   const webhookId = createId('wh_', context.atMs)
   const secret = createWebhookSecret()
   const secretSealed = keys.seal(webhookPurpose(siteId, webhookId), secret)
@@ -49,6 +46,46 @@ export async function createWebhook(
     throw new Problem('validation_failed', detail, { errors: [{ path: 'url', message }] })
   }
   return { webhook, secret }
+}
+
+function requireAllowedUrl(url: string, { mode }: Pick<Deps['config'], 'mode'>): void {
+  const parsed = parseWebhookUrl(url)
+  if (parsed === undefined || !isAllowedUrl(parsed, { allowLoopback: mode === 'development' }))
+    throw new Problem('webhook_url_forbidden')
+}
+
+/**
+ * Changes a webhook. Throws `webhook_url_forbidden` for a URL that is not allowed, and `not_found`
+ * when the site has no such webhook.
+ */
+export async function changeWebhook(
+  { store, config }: Pick<Deps, 'store' | 'config'>,
+  siteId: SiteId,
+  webhookId: string,
+  { reason, ...change }: WebhookChange & { readonly reason: string | undefined },
+  context: AuditContext,
+): Promise<Webhook> {
+  if (change.url !== undefined) requireAllowedUrl(change.url, config)
+  const webhook = await store.changeWebhook(siteId, webhookId, change, reason, context)
+  if (webhook === undefined) throw new Problem('not_found')
+  return webhook
+}
+
+/**
+ * Sends deliveries of a webhook again that have ended. Throws `not_found` when the site has no such
+ * webhook, and `rate_limited` when too many replays are pending.
+ */
+export async function recoverWebhook(
+  { store }: Pick<Deps, 'store'>,
+  siteId: SiteId,
+  webhookId: string,
+  recovery: Recovery,
+  context: AuditContext,
+): Promise<Recovered> {
+  const recovered = await store.recoverDeliveries(siteId, webhookId, recovery, context)
+  if (recovered === undefined) throw new Problem('not_found')
+  if (recovered === 'too_many') throw tooManyReplays()
+  return recovered
 }
 
 /** Throws `not_found` when the site has no such webhook. */
@@ -94,14 +131,14 @@ export async function replayDelivery(
 ): Promise<Delivery> {
   const delivery = await store.replayDelivery(siteId, deliveryId, context)
   if (delivery === undefined) throw new Problem('not_found')
-  if (delivery === 'too_many') {
-    throw new Problem(
-      'rate_limited',
-      'Too many deliveries of this webhook are waiting to be replayed. Wait until some have been sent.',
-      {
-        retryAfterSeconds: TOO_MANY_RETRY_SECONDS,
-      },
-    )
-  }
+  if (delivery === 'too_many') throw tooManyReplays()
   return delivery
+}
+
+function tooManyReplays(): Problem {
+  return new Problem(
+    'rate_limited',
+    'Too many deliveries of this webhook are waiting to be replayed. Wait until some have been sent.',
+    { retryAfterSeconds: TOO_MANY_RETRY_SECONDS },
+  )
 }

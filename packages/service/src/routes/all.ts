@@ -19,8 +19,8 @@ import {
 import { listAudit } from './api/sites/audit.ts'
 import { getCredential, listCredentials } from './api/sites/credentials.ts'
 import { cutOffIssuer, cutOffSite, revokeHolder } from './api/sites/cut-offs.ts'
-import { listDeliveries, replayDelivery } from './api/sites/deliveries.ts'
 import { listDrills, readDrill, startDrill } from './api/sites/drills.ts'
+import { listDeliveries, listSiteDeliveries, readDelivery, replayDelivery } from './api/sites/deliveries.ts'
 import { acknowledge } from './api/sites/feed/ack.ts'
 import { reportVerdicts } from './api/sites/feed/report.ts'
 import { feed } from './api/sites/feed.ts'
@@ -40,7 +40,14 @@ import { eraseUser } from './api/sites/users/erase.ts'
 import { resolveUser } from './api/sites/users/resolve.ts'
 import { getUser, listUsers } from './api/sites/users.ts'
 import { dismissVerifier, listVerifiers, readVerifier } from './api/sites/verifiers.ts'
-import { createWebhook, deleteWebhook, listWebhooks, rotateWebhookSecret } from './api/sites/webhooks.ts'
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  recoverWebhook,
+  rotateWebhookSecret,
+} from './api/sites/webhooks.ts'
 import { createSite, listSites } from './api/sites.ts'
 import { issueCredential } from './api/wallet/credentials.ts'
 import { createOffer } from './api/wallet/offers.ts'
@@ -137,8 +144,12 @@ export const routes: Routes = {
   create_webhook: createWebhook,
   list_webhooks: listWebhooks,
   delete_webhook: deleteWebhook,
+  change_webhook: changeWebhook,
+  recover_webhook: recoverWebhook,
   rotate_webhook_secret: rotateWebhookSecret,
   list_deliveries: listDeliveries,
+  list_site_deliveries: listSiteDeliveries,
+  read_delivery: readDelivery,
   replay_delivery: replayDelivery,
   list_credentials: listCredentials,
   get_credential: getCredential,

@@ -11,6 +11,25 @@ export interface Attempted {
   readonly fault?: unknown
 }
 
+/**
+ * What is kept of an attempt. Why there was no response is not part of it, nor how long that took:
+ * both would show which addresses and ports answer (A211).
+ */
+export function toAttempt(
+  { entry }: Pick<DueDelivery, 'entry'>,
+  { status }: Attempted,
+  atMs: number,
+  ms: number,
+): NonNullable<EndedAttempt['attempt']> {
+  if (entry === undefined) return { atMs, ms: null, failure: 'entry_removed' }
+  if (status === undefined) return { atMs, ms: null, failure: 'no_answer' }
+  return { atMs, ms: Math.round(ms), failure: isSuccess(status) ? null : 'status' }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299
+}
+
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
@@ -40,8 +59,7 @@ export function afterAttempt(
 ): EndedAttempt {
   const { deliveryId } = delivery
   const attempts = delivery.attempts + 1
-  if (status !== undefined && status >= 200 && status <= 299)
-    return { deliveryId, end: 'delivered', lastStatus: status }
+  if (status !== undefined && isSuccess(status)) return { deliveryId, end: 'delivered', lastStatus: status }
   const pauseMs = PAUSES_MS[attempts - 1]
   const isLast = attempts >= limits.webhook_attempts_max || pauseMs === undefined
   const jittered = isLast ? 0 : pauseMs * (1 - JITTER + 2 * JITTER * random)

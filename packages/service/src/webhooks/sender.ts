@@ -6,7 +6,7 @@ import type { Sealer } from '../sealing/sealer.ts'
 import type { DueDelivery, EndedAttempt } from '../store/operations/deliveries.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
-import { type Attempted, afterAttempt } from './after-attempt.ts'
+import { type Attempted, afterAttempt, toAttempt } from './after-attempt.ts'
 import { type PostOptions, postDelivery } from './post-delivery.ts'
 
 export interface SenderDeps {
@@ -118,8 +118,11 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
     })
     let due = await nextDelivery({ ...turn(), release: stop.signal.aborted })
     while (due !== undefined) {
-      const attempted = await postDelivery(due, keys, clock.nowMs(), abort.signal, options)
-      due = await nextDelivery(turn(), toEndedAttempt(due, attempted))
+      const atMs = clock.nowMs()
+      const beganMs = performance.now()
+      const attempted = await postDelivery(due, keys, atMs, abort.signal, options)
+      const attempt = toAttempt(due, attempted, atMs, performance.now() - beganMs)
+      due = await nextDelivery(turn(), { ...toEndedAttempt(due, attempted), attempt })
     }
   }
 

@@ -11,9 +11,9 @@ import { apiKeys } from '../../src/store/operations/api-keys.ts'
 import { auditRows, selectAuditRows } from '../../src/store/operations/audit.ts'
 import { consoleSessions } from '../../src/store/operations/console-sessions.ts'
 import { type CredentialRow, credentials, type ListedStatus } from '../../src/store/operations/credentials.ts'
-import { deliveries } from '../../src/store/operations/deliveries.ts'
 import { drills } from '../../src/store/operations/drills.ts'
 import { formerVerifiers } from '../../src/store/operations/former-verifiers.ts'
+import { type DeliveryColumn, deliveries, siteDeliveries } from '../../src/store/operations/deliveries.ts'
 import { issuers } from '../../src/store/operations/issuers.ts'
 import { siteLogPage } from '../../src/store/operations/log-pages.ts'
 import { nodes } from '../../src/store/operations/nodes.ts'
@@ -264,6 +264,56 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             expect([column, order, fault]).toEqual([column, order, undefined])
             expect(await store.selectAuditRows(selection, page)).toHaveLength(LIMIT)
           }
+    })
+  }, 300_000)
+
+  it('deliveries of a site with a filter: reads only those, with very many others in between', async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (store) => {
+      const { siteId } = newSite()
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+      const columns = 'delivery_id, webhook_id, site_id, epoch, seq, kind, status'
+      const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
+      const rest = 'replayed, attempts, created_at, next_attempt_at'
+      await writer.sql(
+        `INSERT INTO deliveries (${columns}, ${rest}) ${numbers}
+         SELECT 'dlv_' || n.i, 'wh_usual', $1, 'e', n.i, 'user.revoked', 'delivered', 0, 1, n.i, n.i FROM n WHERE n.i % 300 <> 0
+         UNION ALL SELECT 'dlv_' || n.i, 'wh_rare', $1, 'e', n.i, 'site.changed', 'failed', 0, 1, n.i, n.i FROM n WHERE n.i % 300 = 0`,
+        siteId,
+      )
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const rare = { webhook_id: 'wh_rare', status: 'failed', kind: 'site.changed' }
+      for (const after of [undefined, `${BULK - 3000} ${BULK - 3000} dlv_1`])
+        for (const [column, value] of [['', ''], ...Object.entries(rare)]) {
+          const by = column === '' ? undefined : ({ column, value } as DeliveryColumn)
+          const page = { after, limit: LIMIT }
+          const fault = await findFault(writer, firstStatement(siteDeliveries(siteId, by, page)), [
+            column === '' ? 'site_id=?' : `${column}=?`,
+            ...(after === undefined ? [] : ['(created_at,seq,delivery_id)<(?,?,?)']),
+          ])
+          expect([column, after, fault]).toEqual([column, after, undefined])
+          expect(await store.siteDeliveries(siteId, by, page)).toHaveLength(LIMIT)
+        }
+      const secretSealed = sealSecret(siteId)
+      const webhook = { webhookId: 'wh_usual', siteId, url: 'x', kinds: undefined, secretSealed }
+      await store.createWebhook(webhook, 16, context())
+      const recover = (after: string | undefined) =>
+        store.recoverDeliveries(
+          siteId,
+          'wh_usual',
+          { sinceMs: 11, isAll: true, after, reason: undefined },
+          context(),
+        )
+      // 500 at a time, the oldest first, and a thousand in all. Every 300th has another webhook.
+      expect(await recover(undefined)).toEqual({ count: 500, next: '511 511' })
+      expect(await recover('511 511')).toEqual({ count: 500, next: '1013 1013' })
+      expect(await recover('1013 1013')).toBe('too_many')
+      const pending = await store.siteDeliveries(
+        siteId,
+        { column: 'status', value: 'pending' },
+        { after: undefined, limit: 2000 },
+      )
+      expect([pending.length, pending.at(-1)?.seq, pending[0]?.seq]).toEqual([1000, 11, 1013])
     })
   }, 300_000)
 

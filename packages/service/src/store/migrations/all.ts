@@ -27,6 +27,7 @@ import { keyUses } from './0026-key-uses.ts'
 import { roster } from './0027-roster.ts'
 import { issuerKeys } from './0028-issuer-keys.ts'
 import { verdictTallies } from './0029-verdict-tallies.ts'
+import { deliveryLists } from './0030-delivery-lists.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -60,4 +61,5 @@ export const migrations: readonly Migration[] = [
   roster,
   issuerKeys,
   verdictTallies,
+  deliveryLists,
 ]

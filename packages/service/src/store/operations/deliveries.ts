@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { Entry, EntryKind, SiteId } from '@countersign/core'
 import { json, number, optionalJson, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
-import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import { exec, type Row, read, row, rows, type SqlValue, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { siteBase } from './cut-log.ts'
 import { formerEpochs } from './shared/former-epochs.ts'
 import { toEntry } from './shared/log-rows.ts'
+import { padList } from './shared/pad-list.ts'
 import { recordAudit } from './shared/record-audit.ts'
-import type { KeptSecret } from './webhooks.ts'
+import type { KeptSecret, WebhookStatus } from './webhooks.ts'
 
 export interface Delivery {
   readonly deliveryId: string
@@ -25,6 +26,26 @@ export interface Delivery {
   readonly deliveredAtMs: number | undefined
   /** The last status of the receiver; undefined when it did not answer. */
   readonly lastStatus: number | undefined
+}
+
+/** What a list of the deliveries of a site is selected by. Of statuses, `delivered` cannot be. */
+export interface DeliveryColumn {
+  readonly column: 'status' | 'kind' | 'webhook_id'
+  readonly value: string
+}
+
+export interface Recovery {
+  readonly sinceMs: number
+  /** Also those that were delivered. */
+  readonly isAll: boolean
+  readonly after: string | undefined
+  readonly reason: string | undefined
+}
+
+export interface Recovered {
+  readonly count: number
+  /** The name of the last one, when there are more. */
+  readonly next: string | undefined
 }
 
 /** A node's turn to send to a webhook. No other node sends to it until the lease ends. */
@@ -52,8 +73,19 @@ export interface EndedAttempt {
   /** `aborted`: this node aborted the attempt; it is not counted and is repeated. */
   readonly end: 'delivered' | 'failed' | 'aborted' | { readonly againAtMs: number }
   readonly lastStatus: number | undefined
+  /** What the list of its attempts shows. */
+  readonly attempt?: Omit<DeliveryAttempt, 'status'>
   /** Why the webhook is disabled. Its pending deliveries fail, and an audit row is written. */
   readonly disable?: string | undefined
+}
+
+/** One attempt, as it is kept with its delivery. */
+export interface DeliveryAttempt {
+  readonly atMs: number
+  /** Until the response; null when there was none. */
+  readonly ms: number | null
+  readonly status: number | null
+  readonly failure: 'status' | 'no_answer' | 'entry_removed' | null
 }
 
 export interface WebhookLoad {
@@ -68,6 +100,9 @@ export interface WebhookLoad {
 const WAITING_MAX = 200
 /** Maximum number of pending replays of a webhook. */
 const REPLAYS_MAX = 1000
+/** As in the contract, which the writer thread does not load. */
+const ATTEMPTS_KEPT = 20
+const RECOVERED_MAX = 500
 /** How many entries one transaction makes into deliveries. */
 const PLANNED_MAX = 50
 
@@ -113,11 +148,7 @@ export function* replayDelivery(
     context.atMs,
   )
   if (webhook === undefined) return undefined
-  const counted = yield* row(
-    `SELECT COUNT(*) AS count FROM deliveries WHERE webhook_id = $1 AND status = 'pending' AND replayed = 1`,
-    text(webhook, 'webhook_id'),
-  )
-  if (counted !== undefined && number(counted, 'count') >= REPLAYS_MAX) return 'too_many'
+  if ((yield* countReplays(text(webhook, 'webhook_id'))) >= REPLAYS_MAX) return 'too_many'
   const pending = yield* row(
     `UPDATE deliveries SET next_attempt_at = $2, status = 'pending', delivered_at = NULL,
        attempts = CASE WHEN status = 'pending' THEN attempts ELSE 0 END, replayed = CASE WHEN status = 'pending' THEN replayed ELSE 1 END
@@ -132,6 +163,114 @@ export function* replayDelivery(
   return delivery
 }
 
+/** Deliveries of a site, the newest first. A row is named by `toDeliveryName`. */
+export const siteDeliveries = read(function* (
+  siteId: SiteId,
+  by: DeliveryColumn | undefined,
+  { after, limit }: Page,
+): Transaction<readonly Delivery[]> {
+  const [createdAt = '', seq = '', deliveryId = ''] = after?.split(' ') ?? []
+  const values: SqlValue[] = []
+  const put = (value: SqlValue) => `$${values.push(value)}`
+  // A webhook has one site; with both, a store may choose the index of the site.
+  const conditions = [by?.column === 'webhook_id' ? [] : [`site_id = ${put(siteId)}`]].flat()
+  if (by !== undefined) conditions.push(`${by.column} = ${put(by.value)}`)
+  // Written out, because the index has this condition.
+  if (by?.column === 'status') conditions.push(`status <> 'delivered'`)
+  if (after !== undefined)
+    conditions.push(
+      `(created_at, seq, delivery_id) < (${put(Number(createdAt))}, ${put(Number(seq))}, ${put(deliveryId)})`,
+    )
+  const found = yield* rows(
+    `SELECT * FROM deliveries WHERE ${conditions.join(' AND ')}
+     ORDER BY created_at DESC, seq DESC, delivery_id DESC LIMIT ${put(limit)}`,
+    ...values,
+  )
+  return found.map(toDelivery).filter((each) => each.siteId === siteId)
+})
+
+/** With its attempts, the newest first. Those of deleted webhooks are not found. */
+export const delivery = read(function* (
+  siteId: SiteId,
+  deliveryId: string,
+): Transaction<{ readonly delivery: Delivery; readonly attempts: readonly DeliveryAttempt[] } | undefined> {
+  const found = yield* row(
+    `SELECT d.* FROM deliveries d JOIN webhooks w ON w.webhook_id = d.webhook_id
+     WHERE d.delivery_id = $1 AND d.site_id = $2 AND w.deleted_at IS NULL`,
+    deliveryId,
+    siteId,
+  )
+  return found && { delivery: toDelivery(found), attempts: toHistory(found) }
+})
+
+/**
+ * Makes deliveries pending that have ended, the oldest first: those that were created at `sinceMs`
+ * or later and come after the one named `after`. They are sent beside the others, which do not wait
+ * for them. Undefined when the site has no such webhook; `too_many` when a thousand replays of it
+ * are waiting.
+ */
+export function* recoverDeliveries(
+  siteId: SiteId,
+  webhookId: string,
+  { sinceMs, isAll, after, reason }: Recovery,
+  context: AuditContext,
+): Transaction<Recovered | 'too_many' | undefined> {
+  // The webhook first, as the sender does.
+  const webhook = yield* row(
+    `UPDATE webhooks SET due_at = CASE WHEN due_at < $3 THEN due_at ELSE $3 END
+     WHERE site_id = $1 AND webhook_id = $2 AND deleted_at IS NULL RETURNING webhook_id`,
+    siteId,
+    webhookId,
+    context.atMs,
+  )
+  if (webhook === undefined) return undefined
+  const room = REPLAYS_MAX - (yield* countReplays(webhookId))
+  if (room <= 0) return 'too_many'
+  const limit = Math.min(room, RECOVERED_MAX)
+  const [createdAt, seq] = after?.split(' ') ?? [sinceMs, -1]
+  const found = yield* rows(
+    `SELECT delivery_id, created_at, seq FROM deliveries WHERE webhook_id = $1 AND status ${isAll ? `<> 'pending'` : `= 'failed'`}
+       AND (created_at, seq) > ($2, $3) ORDER BY created_at, seq LIMIT $4`,
+    webhookId,
+    Number(createdAt),
+    Number(seq),
+    limit + 1,
+  )
+  const taken = found.slice(0, limit)
+  const ids = padList(taken.map((each) => text(each, 'delivery_id')))
+  if (ids.length > 0)
+    yield* exec(
+      `UPDATE deliveries SET status = 'pending', replayed = 1, attempts = 0, delivered_at = NULL, next_attempt_at = $1
+       WHERE delivery_id IN (${ids.map((_, i) => `$${i + 2}`).join(', ')})`,
+      context.atMs,
+      ...ids,
+    )
+  const last = found.length > limit ? taken.at(-1) : undefined
+  const outcome = taken.length === 0 ? 'unchanged' : 'done'
+  const detail = { recovered: taken.length, since: sinceMs, deliveries: isAll ? 'all' : 'failed' }
+  yield* recordAudit({
+    siteId,
+    action: 'webhook.recover',
+    target: webhookId,
+    outcome,
+    reason,
+    detail,
+    context,
+  })
+  return {
+    count: taken.length,
+    next: last && `${number(last, 'created_at')} ${number(last, 'seq')}`,
+  }
+}
+
+function* countReplays(webhookId: string): Transaction<number> {
+  const counted = yield* row(
+    `SELECT COUNT(*) AS count FROM deliveries WHERE webhook_id = $1 AND status = 'pending' AND replayed = 1`,
+    webhookId,
+  )
+  return counted === undefined ? 0 : number(counted, 'count')
+}
+
 /**
  * Webhooks that have something to be sent now and that no node is sending to, the longest waiting
  * first. Two nodes that ask at the same time get the same answer.
@@ -139,7 +278,7 @@ export function* replayDelivery(
 export const dueWebhooks = read(function* (nowMs: number, limit: number): Transaction<readonly string[]> {
   const found = yield* rows(
     `SELECT w.webhook_id FROM webhooks w JOIN heads h ON h.site_id = w.site_id
-     WHERE w.deleted_at IS NULL AND ${isFree('$1')}
+     WHERE w.deleted_at IS NULL AND w.status <> 'paused' AND ${isFree('$1')}
        AND (w.due_at <= $1 OR w.due_at > $1 + ${PAUSE_MS_BELIEVED} OR (w.status = 'on' AND w.waiting < $3 AND h.seq > w.cursor_seq))
      ORDER BY w.turn_at, w.webhook_id LIMIT $2`,
     nowMs,
@@ -157,7 +296,7 @@ function isFree(now: string): string {
 interface WebhookState {
   readonly siteId: SiteId
   readonly kinds: readonly EntryKind[] | undefined
-  status: 'on' | 'disabled'
+  status: WebhookStatus
   cursorSeq: number
   waiting: number
   failingSinceMs: number | undefined
@@ -187,7 +326,9 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Transact
   const fronts = yield* findFronts(webhookId)
   const [first] = fronts
   const due =
-    turn.release === true ? undefined : fronts.find((row) => isDueAt(number(row, 'next_attempt_at'), nowMs))
+    turn.release === true || state.status === 'paused'
+      ? undefined
+      : fronts.find((row) => isDueAt(number(row, 'next_attempt_at'), nowMs))
   yield* exec(
     `UPDATE webhooks SET status = $2, cursor_seq = $3, waiting = $4, failing_since = $5, due_at = $6, turn_at = $7,
        lease_owner = CASE WHEN $8 = 1 THEN lease_owner END, lease_until = CASE WHEN $8 = 1 THEN lease_until END WHERE webhook_id = $1`,
@@ -239,14 +380,21 @@ function* recordAttempt(
   const { deliveryId, end, lastStatus } = ended
   if (end === 'aborted') return
   const isOver = end === 'delivered' || end === 'failed'
+  const found = yield* row('SELECT history FROM deliveries WHERE delivery_id = $1', deliveryId)
+  const attempt: DeliveryAttempt | undefined = ended.attempt && {
+    ...ended.attempt,
+    status: lastStatus ?? null,
+  }
+  const history = [...(attempt ? [attempt] : []), ...(found === undefined ? [] : toHistory(found))]
   const written = yield* row(
-    `UPDATE deliveries SET status = $2, attempts = attempts + 1, next_attempt_at = $3, delivered_at = $4, last_status = $5
+    `UPDATE deliveries SET status = $2, attempts = attempts + 1, next_attempt_at = $3, delivered_at = $4, last_status = $5, history = $6
      WHERE delivery_id = $1 AND status = 'pending' RETURNING replayed`,
     deliveryId,
     isOver ? end : 'pending',
     isOver ? nowMs : end.againAtMs,
     end === 'delivered' ? nowMs : null,
     lastStatus ?? null,
+    JSON.stringify(history.slice(0, ATTEMPTS_KEPT)),
   )
   if (written === undefined) return
   if (isOver && number(written, 'replayed') === 0) state.waiting--
@@ -376,10 +524,13 @@ function* findFronts(webhookId: string): Transaction<readonly Row[]> {
   )
 }
 
+const PAUSED = `SELECT webhook_id FROM webhooks WHERE status = 'paused'`
+
 export const webhookLoad = read(function* (): Transaction<WebhookLoad> {
   const found = yield* row(
-    `SELECT (SELECT COUNT(*) FROM deliveries WHERE status = 'pending') AS pending,
-       (SELECT MIN(created_at) FROM deliveries WHERE status = 'pending') AS oldest,
+    // What a paused webhook keeps is not late.
+    `SELECT (SELECT COUNT(*) FROM deliveries WHERE status = 'pending' AND webhook_id NOT IN (${PAUSED})) AS pending,
+       (SELECT MIN(created_at) FROM deliveries WHERE status = 'pending' AND webhook_id NOT IN (${PAUSED})) AS oldest,
        (SELECT COUNT(*) FROM deliveries WHERE status = 'failed') AS failed,
        (SELECT COUNT(*) FROM webhooks WHERE status = 'disabled' AND deleted_at IS NULL) AS disabled`,
   )
@@ -391,6 +542,10 @@ export const webhookLoad = read(function* (): Transaction<WebhookLoad> {
     disabled: number(found, 'disabled'),
   }
 })
+
+function toHistory(row: Row): readonly DeliveryAttempt[] {
+  return optionalJson<readonly DeliveryAttempt[]>(row, 'history') ?? []
+}
 
 function createDeliveryId(): string {
   return `dlv_${randomBytes(18).toString('base64url')}`

@@ -1,5 +1,5 @@
 import type { EntryKind, SiteId } from '@countersign/core'
-import { json, number, optionalJson, text, toSiteId } from '../columns.ts'
+import { json, number, optionalJson, optionalText, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
@@ -17,8 +17,18 @@ export interface NewWebhook {
 }
 
 export interface Webhook extends Omit<NewWebhook, 'secretSealed'> {
-  readonly status: 'on' | 'disabled'
+  readonly status: WebhookStatus
   readonly createdAtMs: number
+}
+
+export type WebhookStatus = 'on' | 'paused' | 'disabled'
+
+/** What to change; undefined members stay. */
+export interface WebhookChange {
+  readonly url?: string | undefined
+  /** Null: all. */
+  readonly kinds?: readonly EntryKind[] | null | undefined
+  readonly status?: 'on' | 'paused' | undefined
 }
 
 /** A secret and until when it signs; null for the newest. */
@@ -117,6 +127,73 @@ export function* rotateWebhookSecret(
   yield* requireMasterKey(secretSealed)
   yield* recordAudit({ siteId, action: 'webhook.rotate_secret', target: webhookId, context })
   return true
+}
+
+/**
+ * Changes a webhook. One that is on again continues where it stopped. With a new URL, an attempt
+ * that is running has no effect: it is repeated there. Undefined when there is no such webhook.
+ */
+export function* changeWebhook(
+  siteId: SiteId,
+  webhookId: string,
+  change: WebhookChange,
+  reason: string | undefined,
+  context: AuditContext,
+): Transaction<Webhook | undefined> {
+  // Locks the row first: the sender writes the status that it has read.
+  const found = yield* row(
+    'UPDATE webhooks SET turn_at = turn_at WHERE webhook_id = $1 AND site_id = $2 AND deleted_at IS NULL RETURNING *',
+    webhookId,
+    siteId,
+  )
+  if (found === undefined) return undefined
+  const before = toWebhook(found)
+  const { url = before.url, status = before.status } = change
+  const kinds = change.kinds === undefined ? optionalText(found, 'kinds') : toStoredKinds(change.kinds)
+  const isElsewhere = url !== before.url
+  const isOnAgain = status === 'on' && before.status !== 'on'
+  const changed = [
+    ...(isElsewhere ? ['url'] : []),
+    ...(kinds === optionalText(found, 'kinds') ? [] : ['kinds']),
+    ...(status === before.status ? [] : ['status']),
+  ]
+  // Without the URL, which may contain a secret of the receiver.
+  const detail = { changed, status }
+  const outcome = changed.length === 0 ? 'unchanged' : 'done'
+  yield* recordAudit({
+    siteId,
+    action: 'webhook.change',
+    target: webhookId,
+    outcome,
+    reason,
+    detail,
+    context,
+  })
+  if (isElsewhere || isOnAgain)
+    yield* exec(
+      `UPDATE deliveries SET next_attempt_at = $2 WHERE webhook_id = $1 AND status = 'pending'`,
+      webhookId,
+      context.atMs,
+    )
+  const written = yield* row(
+    `UPDATE webhooks SET url = $2, kinds = $3, status = $4,
+       failing_since = CASE WHEN $5 = 1 THEN NULL ELSE failing_since END,
+       due_at = CASE WHEN $5 = 1 THEN $6 ELSE due_at END,
+       lease_owner = CASE WHEN $7 = 1 THEN NULL ELSE lease_owner END,
+       lease_until = CASE WHEN $7 = 1 THEN NULL ELSE lease_until END WHERE webhook_id = $1 RETURNING *`,
+    webhookId,
+    url,
+    kinds ?? null,
+    status,
+    isElsewhere || isOnAgain ? 1 : 0,
+    context.atMs,
+    isElsewhere ? 1 : 0,
+  )
+  return written && toWebhook(written)
+}
+
+function toStoredKinds(kinds: readonly EntryKind[] | null): string | undefined {
+  return kinds === null ? undefined : JSON.stringify(kinds)
 }
 
 export const webhook = read(function* (siteId: SiteId, webhookId: string): Transaction<Webhook | undefined> {

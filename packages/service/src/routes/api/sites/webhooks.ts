@@ -1,14 +1,22 @@
-import { formatTime } from '@countersign/core'
-import type { CreatedWebhook, RotatedSecret, Webhook as WebhookBody } from '@countersign/core/contract'
+import { formatTime, parseTime } from '@countersign/core'
+import type {
+  CreatedWebhook,
+  RecoveredDeliveries,
+  RotatedSecret,
+  Webhook as WebhookBody,
+} from '@countersign/core/contract'
 import {
+  changeWebhook as change,
   createWebhook as create,
+  recoverWebhook as recover,
   deleteWebhook as remove,
   rotateWebhookSecret as rotate,
 } from '../../../actions/webhooks.ts'
+import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
 import type { Webhook } from '../../../store/operations/webhooks.ts'
 import { auditContext } from '../../shared/audit-context.ts'
-import { answerPage } from '../../shared/paging.ts'
+import { answerPage, createCursor, parseCursor } from '../../shared/paging.ts'
 import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
 
 export const createWebhook: Route<'create_webhook'> = async (request, deps) => {
@@ -40,6 +48,39 @@ export const deleteWebhook: Route<'delete_webhook'> = async (request, deps) => {
   requireOwnPath(caller, params.site_id)
   await remove(deps, params.site_id, params.webhook_id, auditContext(request, deps))
   return { status: 204 }
+}
+
+export const changeWebhook: Route<'change_webhook'> = async (request, deps) => {
+  const { body, caller, params } = request
+  requireOwnPath(caller, params.site_id)
+  const { url, kinds, status, reason } = body
+  const wanted = { url, kinds, status, reason }
+  const context = auditContext(request, deps)
+  const webhook = await change(deps, params.site_id, params.webhook_id, wanted, context)
+  return { status: 200, body: toWebhookBody(webhook) }
+}
+
+export const recoverWebhook: Route<'recover_webhook'> = async (request, deps) => {
+  const { body, caller, params } = request
+  requireOwnPath(caller, params.site_id)
+  const isAll = body.deliveries === 'all'
+  // A cursor is valid only for the same recovery.
+  const list = `recover ${params.webhook_id} ${body.since} ${isAll}`
+  const after = body.cursor === undefined ? undefined : parseCursor(deps.keys, list, body.cursor)
+  if (body.cursor !== undefined && after === undefined) throw new Problem('cursor_malformed')
+  const { count, next } = await recover(
+    deps,
+    params.site_id,
+    params.webhook_id,
+    { sinceMs: parseTime(body.since) ?? 0, isAll, after, reason: body.reason },
+    auditContext(request, deps),
+  )
+  const recovered: RecoveredDeliveries = {
+    webhook_id: params.webhook_id,
+    recovered: count,
+    next_cursor: next === undefined ? null : createCursor(deps.keys, list, next),
+  }
+  return { status: 202, body: recovered }
 }
 
 export const rotateWebhookSecret: Route<'rotate_webhook_secret'> = async (request, deps) => {
