@@ -136,8 +136,8 @@ export type RosterState = (typeof rosterStates)[number]
 
 /**
  * Why an attempt to deliver has failed. `status`: the receiver did not answer with 2xx.
- * `no_answer`: there was no response; the reason is only in the log of the service. `entry_removed`:
- * the entry is no longer in the log.
+ * `no_answer`: there was no response; the reason is only in the log of the service.
+ * `entry_removed`: the entry is no longer in the log.
  */
 export const attemptFailures = ['status', 'no_answer', 'entry_removed'] as const
 
