@@ -2,17 +2,26 @@ import type { Socket } from 'node:net'
 import type { SiteId } from '@countersign/core'
 import type { Permission } from '@countersign/core/contract'
 
-/** The caller of a request, known after its API key has been checked. */
+/** An API key, or a person in the console. */
+type KeyOrPerson =
+  | { readonly keyId: string; readonly person?: undefined }
+  | { readonly keyId?: undefined; readonly person: CallerPerson }
+
+export interface CallerPerson {
+  readonly personId: string
+  readonly sessionId: string
+}
+
+/** The caller of a request, known after its API key or its session has been checked. */
 export type Caller =
   | { readonly kind: 'anonymous'; readonly address: string }
-  | { readonly kind: 'operator'; readonly keyId: string; readonly address: string }
-  | {
+  | ({ readonly kind: 'operator'; readonly address: string } & KeyOrPerson)
+  | ({
       readonly kind: 'site'
       readonly siteId: SiteId
-      readonly keyId: string
       readonly permissions: readonly Permission[]
       readonly address: string
-    }
+    } & KeyOrPerson)
 
 export interface RouteAnswer {
   readonly status: number

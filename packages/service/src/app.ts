@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { endpointList } from '@countersign/core/contract'
+import { endpointList, isConsoleEndpoint } from '@countersign/core/contract'
 import { guard } from './access/guard.ts'
 import type { RouteAnswer } from './answer.ts'
 import type { Deps } from './deps.ts'
@@ -7,6 +7,7 @@ import { openAcceptProbe } from './http/accept-probe.ts'
 import { createAccessLog } from './http/access-log.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createConnections } from './http/connections.ts'
+import { type ConsolePlace, toConsolePlace } from './http/console-place.ts'
 import { findFieldLines } from './http/field-lines.ts'
 import { createKeyRejections } from './http/key-rejections.ts'
 import { createLoadShedder, type LoadGauge, openLoopGauge } from './http/load-shedder.ts'
@@ -45,6 +46,8 @@ export interface AppOptions {
   readonly rateLimiter?: RateLimiter
   /** Decides about credentials and tokens. Default: the guard of the service. */
   readonly guard?: typeof guard
+  /** Where this listener serves the console. Default: at the base URL. */
+  readonly place?: ConsolePlace
   /** The detail of the problem at unknown paths. */
   readonly notFound?: string
   /** How busy the process is; measured when absent. */
@@ -80,6 +83,7 @@ export function createApp(
     address = { host: deps.config.host, port: deps.config.port },
     rateLimiter = createRateLimiter(deps.config.rateLimits),
     guard: decideAccess = guard,
+    place = toConsolePlace(deps.config.baseUrl),
     notFound = NO_ENDPOINT,
     gauge,
     sharesPort = false,
@@ -110,9 +114,10 @@ export function createApp(
     rateLimiter,
     loadShedder: createLoadShedder(config.overload, measured),
     monotonicMs,
+    place,
     origin: { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' },
   })
-  const router = createRoutes(routes, pipeline)
+  const router = createRoutes(routes, pipeline, config.console)
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
   const clientAddress = createClientAddress(config.trustedProxies)
 
@@ -167,17 +172,21 @@ interface Target {
   answer(raw: RawRequest, params: unknown): RouteAnswer | Promise<RouteAnswer>
 }
 
-function createRoutes(routes: Routes, pipeline: Pipeline): Router<Target> {
+function createRoutes(routes: Routes, pipeline: Pipeline, hasConsole: boolean): Router<Target> {
   const router = createRouter<Target>()
-  const add = ({ endpoint, route }: Mounted, path: string = endpoint.path) =>
-    router.add(endpoint.method, path, {
-      endpoint,
-      answer: (raw, params) => pipeline(raw, { endpoint, route }, params),
+  const add = (mounted: Mounted, path: string = mounted.endpoint.path) =>
+    router.add(mounted.endpoint.method, path, {
+      endpoint: mounted.endpoint,
+      answer: (raw, params) => pipeline(raw, mounted, params),
     })
   for (const endpoint of endpointList) {
     const route = routes[endpoint.id] as Mounted['route'] | undefined
-    if (route === undefined) continue
+    if (route === undefined || (endpoint.tag === 'console' && !hasConsole)) continue
     add({ endpoint, route })
+    if (hasConsole && isConsoleEndpoint(endpoint.id)) {
+      const path = `/console${endpoint.path}`
+      add({ endpoint: { ...endpoint, path }, route, isConsole: true })
+    }
     // Documents use the rate limits and metrics of /docs.
     if (endpoint.id === 'docs') add({ endpoint, route: documentPage }, '/docs/*')
   }

@@ -19,6 +19,8 @@ export interface Config {
     | { readonly kind: 'sqlite'; readonly file: string }
     | { readonly kind: 'postgres'; readonly url: string }
   readonly dataDir: string
+  /** Whether people can use the console. */
+  readonly console: boolean
   /** The file with the last signed head of each site, outside the store. Undefined: no file. */
   readonly headFile: string | undefined
   /** Encrypts secrets at rest: 32 bytes. */
@@ -87,6 +89,7 @@ export const settingNames = [
   'port',
   'admin_host',
   'admin_port',
+  'console',
   'data_dir',
   'database_url',
   'head_file',
@@ -216,6 +219,7 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
     adminPort: admin === 'off' ? undefined : admin,
     store,
     dataDir,
+    console: read('console', true, parseSwitch, 'on or off'),
     headFile: toHeadFile(settings, store, mistakes),
     masterKey: loadMasterKey(settings, mode, dataDir, mistakes),
     protectedSite: read(
@@ -416,6 +420,10 @@ function toArchiveDir(settings: ReadonlyMap<SettingName, string>, mistakes: stri
 function parseStore(text: string): Config['store'] | undefined {
   if (/^postgres(?:ql)?:\/\/./.test(text)) return { kind: 'postgres', url: text }
   return /^sqlite:./.test(text) ? { kind: 'sqlite', file: resolve(text.slice('sqlite:'.length)) } : undefined
+}
+
+function parseSwitch(text: string): boolean | undefined {
+  return text === 'on' ? true : text === 'off' ? false : undefined
 }
 
 function parseAdminPort(text: string): number | 'off' | undefined {

@@ -15,6 +15,7 @@ import type { VerifierClocks } from './feed/verifier-clocks.ts'
 import type { VerifierRegistry } from './feed/verifier-registry.ts'
 import type { RateLimiter } from './http/rate-limiter.ts'
 import type { ApiKeys } from './keys/api-keys.ts'
+import type { ConsoleSessions } from './keys/console-sessions.ts'
 import type { ServiceKeys } from './keys/service-keys.ts'
 import type { HeadWatch } from './log/head-watch.ts'
 import type { LiveViews } from './log/live-views.ts'
@@ -34,6 +35,8 @@ export interface Deps {
   readonly keys: ServiceKeys
   /** Code that deletes a key calls `apiKeys.forget`. */
   readonly apiKeys: ApiKeys
+  /** Code that changes a person or ends a session calls `consoleSessions.forget`. */
+  readonly consoleSessions: ConsoleSessions
   readonly signatures: SignatureCache
   readonly nonces: NonceStore
   readonly tokens: TokenFinder

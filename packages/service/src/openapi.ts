@@ -6,9 +6,11 @@ import {
   type EndpointId,
   generalProblems,
   headerNames,
+  isConsoleEndpoint,
   type ProblemCode,
   problemDetailsSchema,
   problems,
+  stepUp,
   tags,
   webhookBodySchema,
   webhookHeadersSchema,
@@ -62,6 +64,7 @@ const tagTexts: Record<(typeof tags)[number], string> = {
   feed: 'Snapshots and the stream of log entries, for verifiers.',
   signals: 'Logouts, revocations and security events that identity providers send.',
   administration: 'Sites with their issuers, API keys, webhooks and lists.',
+  console: 'Sessions of people in the console.',
   discovery: 'Keys, limits, URLs and documentation of the service.',
   health: 'Health checks and metrics, for operators.',
 }
@@ -92,6 +95,12 @@ const securitySchemes = {
     bearerFormat: 'JWT',
     description: 'A JWT that a registered sender of signals has signed for this endpoint.',
   },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-countersign-console',
+    description: 'The session of a person in the console. On http, the name is countersign-console-<port>.',
+  },
 }
 
 const NOTHING = {}
@@ -105,6 +114,8 @@ const security: Record<Auth, readonly Json[]> = {
   oauth_client: [{ api_key: [] }, { basic: [] }],
   operator_key: [{ api_key: [] }],
   sender_token: [{ sender_token: [] }],
+  console: [NOTHING],
+  session: [{ session: [] }],
   api_key_optional: [NOTHING, { api_key: [] }],
   api_key_or_credential: [{ api_key: [] }, { credential: [] }],
   api_key_and_credential: [
@@ -133,6 +144,7 @@ function toOperation(endpoint: Described, components: Components): Json {
     ...(description || needs ? { description: [description, needs].filter(Boolean).join(' ') } : {}),
     tags: [tag],
     security: security[auth],
+    ...(isConsoleEndpoint(id) && { 'x-console': { path: `/console${endpoint.path}`, step_up: stepUp[id] } }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body && { requestBody: body }),
     responses: { ...toAnswers(endpoint, components), ...toProblemAnswers(endpoint, components) },

@@ -3,6 +3,8 @@ import type { EndpointId, endpoints } from '@countersign/core/contract'
 import type * as z from 'zod'
 import type { Caller, RouteAnswer } from './answer.ts'
 import type { Deps } from './deps.ts'
+import type { ConsolePlace } from './http/console-place.ts'
+import type { SignedIn } from './keys/console-sessions.ts'
 
 type Request<Id extends EndpointId> = (typeof endpoints)[Id]['request']
 type Part<Id extends EndpointId, Name extends string> =
@@ -27,6 +29,10 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
   /** Present at endpoints that take a credential in the body, when that is JSON. */
   readonly credentialBody: CredentialBody | undefined
   readonly caller: Caller
+  /** The session of a person, in the console. */
+  readonly signedIn: SignedIn | undefined
+  /** Where this listener serves the console. */
+  readonly place: ConsolePlace
   /** The decision of the guard, at endpoints behind it. */
   readonly access: Access<Id>
   /**

@@ -1,4 +1,5 @@
 import { SignatureCache } from '@countersign/core'
+import { isLoopback } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import { createSeenCredentials } from './access/seen-credentials.ts'
 import { createStoreNonces } from './access/store-nonces.ts'
@@ -25,8 +26,10 @@ import { createSignedHeads } from './feed/signed-heads.ts'
 import { createSnapshots } from './feed/snapshot/snapshots.ts'
 import { createVerifierClocks } from './feed/verifier-clocks.ts'
 import { VerifierRegistry } from './feed/verifier-registry.ts'
+import { type ConsolePlace, toConsolePlace } from './http/console-place.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
 import { createApiKeys } from './keys/api-keys.ts'
+import { createConsoleSessions } from './keys/console-sessions.ts'
 import { openKeyUses } from './keys/key-uses.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
 import { findSubjectKey } from './keys/subject-keys.ts'
@@ -162,6 +165,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       heads,
       keys,
       apiKeys: createApiKeys(store, undefined, keyUses.record),
+      consoleSessions: keep(createConsoleSessions({ store, log })),
       signatures,
       nonces: createStoreNonces(store),
       tokens: createTokenFinder(store),
@@ -231,12 +235,20 @@ export async function openService(config: Config, options: OpenServiceOptions): 
   }
 }
 
+/** On loopback the admin listener is reached without TLS. */
+function toAdminPlace({ config }: Deps, port: number): ConsolePlace {
+  const { adminHost, baseUrl } = config
+  const url = `http://${adminHost.includes(':') ? `[${adminHost}]` : adminHost}:${port}`
+  return toConsolePlace(URL.canParse(url) && isLoopback(new URL(url)) ? new URL(url).origin : baseUrl)
+}
+
 /** Never overloaded by itself: the main listener rejects verifications to make room for it. */
 function createAdminApp(deps: Deps, port: number, rateLimiter: RateLimiter): App {
   return createApp(deps, {
     routes: adminRoutes,
     address: { host: deps.config.adminHost, port, exclusive: true },
     rateLimiter,
+    place: toAdminPlace(deps, port),
     notFound:
       'The admin listener serves administration, revocation, health and metrics. Everything is on the main port, except metrics.',
     gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 },

@@ -22,6 +22,7 @@ import { createApp } from '../src/app.ts'
 import { ExportQuota } from '../src/audit-list/export-quota.ts'
 import type { Deps } from '../src/deps.ts'
 import { createRateLimiter } from '../src/http/rate-limiter.ts'
+import { createConsoleSessions } from '../src/keys/console-sessions.ts'
 import { LiveViews } from '../src/log/live-views.ts'
 import { createLogger } from '../src/logger.ts'
 import type { ApiKey } from '../src/store/operations/api-keys.ts'
@@ -63,7 +64,11 @@ const UNLIMITED = Object.fromEntries(
 )
 
 export const anonymous: Caller = { kind: 'anonymous', address: '127.0.0.1' }
-export const operator: Caller = { kind: 'operator', keyId: 'key_operator', address: '127.0.0.1' }
+export const operator = {
+  kind: 'operator',
+  keyId: 'key_operator',
+  address: '127.0.0.1',
+} as const satisfies Caller
 export const keyOf = (siteId: SiteId): Caller => ({
   kind: 'site',
   siteId,
@@ -149,6 +154,7 @@ export async function openNode(
       viewAgeMsMax: 2000,
       issuerKeysAgeMsMax: 86_400_000,
       openSignInsMax: 10_000,
+      console: true,
       host: '127.0.0.1',
       port: 0,
       trustedProxies: [],
@@ -158,6 +164,7 @@ export async function openNode(
     store,
     views,
     clock,
+    consoleSessions: createConsoleSessions({ store, log: createLogger('silent') }),
     signatures: new SignatureCache(),
     nonces: createStoreNonces(store),
     tokens: createTokenFinder(store),
@@ -194,8 +201,9 @@ export async function openNode(
   const ask = async (id: EndpointId, { caller = anonymous, ...ask }: Ask = {}): Promise<Told> => {
     const { method, path, bytes, fields } = await sent(id, ask, clock.wallMs)
     if (caller.kind !== 'anonymous') {
-      keys.set(caller.keyId, toApiKey(caller))
-      fields['x-api-key'] = caller.keyId
+      const { keyId = '' } = caller
+      keys.set(keyId, toApiKey(caller))
+      fields['x-api-key'] = keyId
     }
     const answer = await inject(app, {
       method: method as 'GET',
@@ -305,7 +313,7 @@ async function sent(
 
 function toApiKey(caller: Exclude<Caller, { kind: 'anonymous' }>): ApiKey {
   return {
-    keyId: caller.keyId,
+    keyId: caller.keyId ?? '',
     siteId: caller.kind === 'site' ? caller.siteId : null,
     permissions: caller.kind === 'site' ? caller.permissions : [],
     sha256: '',

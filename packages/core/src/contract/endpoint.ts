@@ -10,7 +10,8 @@ import type { Permission } from './vocabulary.ts'
  * caller. `oauth_client`: an API key in its header, or as the secret of an OAuth client, with HTTP
  * Basic or in the form (RFC 6749 §2.3.1). `page`: a page of the service, in the browser that the
  * flow is bound to. `operator_key`: an API key without a site. `sender_token`: a JWT of a
- * registered sender of signals.
+ * registered sender of signals. `console`: a page of the console, before a person has signed in.
+ * `session`: the same page with the session of a person, in its cookie.
  */
 export type Auth =
   | 'none'
@@ -24,6 +25,8 @@ export type Auth =
   | 'api_key_and_credential'
   | 'operator_key'
   | 'sender_token'
+  | 'console'
+  | 'session'
 
 export const tags = [
   'protected',
@@ -33,6 +36,7 @@ export const tags = [
   'feed',
   'signals',
   'administration',
+  'console',
   'discovery',
   'health',
 ] as const
@@ -127,11 +131,16 @@ export const generalProblems = [
   'overloaded',
 ] as const satisfies readonly ProblemCode[]
 
-/** Codes of the web console, whose pages are not part of this contract. */
+/**
+ * Codes that endpoints of `/api` may return in addition when a person calls them in the console,
+ * under `/console/api`.
+ */
 export const consoleProblems = [
   'session_required',
   'csrf_invalid',
   'origin_forbidden',
+  'role_insufficient',
+  'step_up_required',
 ] as const satisfies readonly ProblemCode[]
 
 /** Codes that deny a presented credential, in a header or a body. */
@@ -179,6 +188,8 @@ const authProblems: Record<Auth, readonly ProblemCode[]> = {
   api_key_and_credential: [...keyProblems, ...headerProblems],
   operator_key: keyProblems,
   sender_token: ['token_invalid'],
+  console: ['csrf_invalid', 'origin_forbidden'],
+  session: ['auth_ambiguous', 'session_required', 'csrf_invalid', 'origin_forbidden'],
 }
 
 /** Completes the definition of an endpoint with derived values. */

@@ -1,5 +1,6 @@
 import { apiKeyEndpoints } from './api-keys.ts'
 import { auditEndpoints } from './audit.ts'
+import { consoleEndpoints } from './console.ts'
 import { credentialDetailEndpoints } from './credential-detail.ts'
 import { cutOffEndpoints } from './cut-offs.ts'
 import { discoveryEndpoints } from './discovery.ts'
@@ -56,6 +57,7 @@ export const endpoints = Object.freeze({
   ...peopleEndpoints,
   ...receiptEndpoints,
   ...nodeEndpoints,
+  ...consoleEndpoints,
   ...discoveryEndpoints,
 })
 

@@ -21,6 +21,7 @@ export const headerNames = Object.freeze({
   verifierFailOpen: 'x-verifier-fail-open',
   verifierVersion: 'x-verifier-version',
   verifierHead: 'x-verifier-head',
+  console: 'countersign-console',
   feedVersion: 'feed-version',
   lastEventId: 'last-event-id',
   retryAfter: 'retry-after',

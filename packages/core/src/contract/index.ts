@@ -6,6 +6,12 @@
 export * from './access-credential.ts'
 export * from './api-keys.ts'
 export * from './audit.ts'
+export {
+  type CurrentSession,
+  consoleEndpoints,
+  type ListedSession,
+  type OpenSessionRequest,
+} from './console.ts'
 export type { CredentialDetail } from './credential-detail.ts'
 export * from './cut-offs.ts'
 export * from './discovery.ts'
@@ -51,6 +57,7 @@ export * from './site-lists.ts'
 export * from './site-log.ts'
 export * from './sites.ts'
 export * from './summary.ts'
+export * from './step-up.ts'
 export { isLine } from './text.ts'
 export * from './token-revocation.ts'
 export * from './tokens.ts'

@@ -26,7 +26,7 @@ export const personRoles = z
   )
   .meta({ description: 'One role for each site, or operator for all sites. A change replaces the list.' })
 
-const personName = line(limits.label_chars_max, 'The name of the person, for people.', 1)
+export const personName = line(limits.label_chars_max, 'The name of the person, for people.', 1)
 
 export const createPersonRequestSchema = z.strictObject({
   name: personName,
@@ -104,7 +104,7 @@ export const peopleEndpoints = {
     idempotency: 'replayed',
     request: { params, body: changePersonRequestSchema, headers: z.object(idempotencyHeaders) },
     answers: { 200: { description: 'The person as they are now.', body: personSchema } },
-    problems: ['site_unknown', 'store_unavailable'],
+    problems: ['site_unknown', 'own_access', 'store_unavailable'],
   }),
   create_console_link: endpoint({
     ...operators,
@@ -115,6 +115,6 @@ export const peopleEndpoints = {
     idempotency: 'secret',
     request: { params, headers: z.object(idempotencyHeaders) },
     answers: { 201: { description: 'The link. It is shown only once.', body: consoleLinkSchema } },
-    problems: ['store_unavailable'],
+    problems: ['own_access', 'store_unavailable'],
   }),
 }

@@ -59,6 +59,12 @@ const table = {
     meaning: 'The return URL is not exactly one that is registered for the site, or cannot be registered.',
     remedy: 'Use a registered, canonical URL: https, or http on loopback, without user name or fragment.',
   },
+  link_invalid: {
+    status: 400,
+    title: 'Invalid link',
+    meaning: 'The link to the console is unknown, expired or used, or the access of its person was ended.',
+    remedy: 'Request a new link: countersign console. It is valid for one minute, once.',
+  },
   site_unknown: {
     status: 400,
     title: 'Unknown site',
@@ -218,10 +224,24 @@ const table = {
     remedy:
       'Use a key of that site with credentials:revoke (to reinstate: credentials:reinstate), or present the credential to be revoked.',
   },
+  role_insufficient: {
+    status: 403,
+    title: 'Role not sufficient',
+    meaning: 'The person has no role at this site, or a role that does not allow this.',
+    remedy: 'Ask an operator for a role that allows it.',
+  },
+  step_up_required: {
+    status: 403,
+    title: 'Sign in again first',
+    meaning:
+      'The act grants access or affects many, and the person signed in too long ago. It is allowed for 5 minutes after a sign-in.',
+    remedy: 'Sign in again with a new link, then repeat the request.',
+  },
   csrf_invalid: {
     status: 403,
     title: 'Invalid form',
-    meaning: 'The request does not come from the page of this service.',
+    meaning:
+      'The request does not come from the page of this service. In the console: a header that its pages send is missing.',
     remedy: 'Reload the page and try again.',
   },
   origin_forbidden: {
@@ -263,6 +283,12 @@ const table = {
     title: 'Verifier may accept requests',
     meaning: 'The verifier is connected, or its revocation data is still fresh, so it cannot be retired.',
     remedy: 'End its process, then try again after the time that the detail names.',
+  },
+  own_access: {
+    status: 409,
+    title: 'Own access',
+    meaning: 'People cannot end or reduce their own access in the console, or create links for themselves.',
+    remedy: 'Ask another operator, or use an operator key.',
   },
   already_exists: {
     status: 409,

@@ -114,6 +114,7 @@ export const auditActorTypes = [
   'holder',
   'page',
   'sender',
+  'person',
   'service',
   'anonymous',
 ] as const

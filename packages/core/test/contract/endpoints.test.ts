@@ -97,6 +97,11 @@ POST /api/people 201
 GET /api/people 200
 PATCH /api/people/{person_id} 200
 POST /api/people/{person_id}/links 201
+POST /console/session 201
+GET /console/session 200
+DELETE /console/session 204
+GET /console/sessions 200
+DELETE /console/sessions/{session_id} 204
 GET /.well-known/did.json 200
 GET /.well-known/jwks.json 200
 GET /.well-known/countersign 200

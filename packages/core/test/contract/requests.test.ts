@@ -332,6 +332,8 @@ const spoiled: Spoiled[] = [
   ['change_issuer_key', 'reason', ['x'.repeat(257), ...not.line, ...not.string]],
   ['change_issuer', 'reason', ['x'.repeat(257), ...not.line, ...not.string]],
   ['create_webhook', 'reason', ['x'.repeat(257), ...not.line, ...not.string]],
+  ['open_session', 'link', ['', 'x', 'A'.repeat(42), 'A'.repeat(44)], 'link_invalid'],
+  ['open_session', 'link', not.string],
   [
     'create_webhook',
     'url',
@@ -395,6 +397,7 @@ const required: Partial<Record<EndpointId, string[]>> = {
   create_webhook: ['url'],
   create_person: ['name', 'roles'],
   recover_webhook: ['since'],
+  open_session: ['link'],
 }
 
 const withBody = endpointList.filter(({ request }) => request.body !== undefined).map(({ id }) => id)
@@ -553,6 +556,7 @@ describe('query parameters', () => {
         'list_people',
         'list_receipts',
         'list_drills',
+        'list_sessions',
       ] as const
     ).flatMap((id): Spoiled[] => [
       [id, 'limit', pageBad],

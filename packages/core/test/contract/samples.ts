@@ -153,6 +153,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     reason: 'maintenance',
   },
   recover_webhook: { since: AT, deliveries: 'all', cursor: 'abc', reason: 'the receiver was down' },
+  open_session: { link: RANDOM },
 }
 
 export const queries: Partial<Record<EndpointId, Record<string, string | string[]>>> = {
@@ -179,6 +180,7 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
   },
   read_head: { observe: '1' },
   read_summary: { window: '30d' },
+  list_sessions: { limit: '1', cursor: 'abc', person_id: 'person_1' },
   list_credentials: { limit: '200', cursor: 'abc', ppid: PPID, status: 'revoked' },
   list_users: { limit: '1', cursor: 'abc', status: 'revoked' },
   list_verifiers: { limit: '1', state: 'gone' },
@@ -229,6 +231,15 @@ const verifier = {
   retired_at: null,
   retired_by: null,
 }
+const session = {
+  session_id: 'session_1',
+  door: 'link',
+  created_at: AT,
+  seen_at: AT,
+  expires_at: LATER,
+  elevated_until: LATER,
+}
+const signedIn = { person_id: 'person_1', name: 'Ada', roles: person.roles, sites: [SITE], ...session }
 
 const site = {
   site_id: SITE,
@@ -684,6 +695,9 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   create_person: [person],
   list_people: [paged(person)],
   change_person: [{ ...person, status: 'ended', roles: [] }],
+  open_session: [{ ...signedIn, roles: [{ site_id: null, role: 'operator' }], sites: null }],
+  read_session: [{ ...signedIn, elevated_until: null }],
+  list_sessions: [paged({ ...session, current: true })],
   create_console_link: [{ url: `https://auth.example/console#link=${RANDOM}`, expires_at: LATER }],
   list_keys: [paged({ ...listedKey, permissions: ['feed:read'] })],
   change_key: [{ ...listedKey, created_by: null, last_used_at: null, permissions: ['feed:read'] }],

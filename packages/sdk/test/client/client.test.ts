@@ -32,6 +32,8 @@ describe('the table of calls', () => {
       'sign_in_callback_by_form',
     ],
     ...['snapshot', 'feed', 'acknowledge', 'report_verdicts'],
+    // Pages of the console call these.
+    ...['open_session', 'read_session', 'end_session', 'list_sessions', 'end_listed_session'],
     // Identity providers call these.
     ...['receive_event', 'receive_logout', 'receive_token_revocation'],
     ...['did_document', 'jwks', 'context', 'openapi', 'alive', 'ready', 'metrics'],

@@ -31,13 +31,14 @@ export async function createPerson(
  * at a site that does not exist.
  */
 export async function changePerson(
-  { store }: Pick<Deps, 'store'>,
+  { store, consoleSessions }: Pick<Deps, 'store' | 'consoleSessions'>,
   personId: string,
   { reason, ...changes }: PersonChanges & { readonly reason: string | undefined },
   context: AuditContext,
 ): Promise<Person> {
   await requireSites({ store }, changes.roles ?? [])
   const changed = await store.changePerson(personId, changes, limits.people_max, reason, context)
+  consoleSessions.forget(personId)
   if (changed === undefined) throw new Problem('not_found')
   if (changed === 'full') throw tooManyPeople()
   return changed

@@ -29,6 +29,7 @@ const ACTORS: Readonly<Record<string, ActorType>> = {
   user: 'holder',
   page: 'page',
   sender: 'sender',
+  person: 'person',
   anonymous: 'anonymous',
 }
 

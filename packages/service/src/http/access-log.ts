@@ -34,6 +34,7 @@ export function createAccessLog(log: Logger, meters: Meters): AccessLog {
           ms: Math.round(ms * 100) / 100,
           request_id: raw.requestId,
           key_id: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.keyId,
+          person_id: raw.personId,
         },
         'request',
       )

@@ -1,8 +1,10 @@
-import type { Auth } from '@countersign/core/contract'
+import { type Auth, isConsoleEndpoint, stepUp } from '@countersign/core/contract'
 import type { Caller } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { ApiKey } from '../store/operations/api-keys.ts'
+import { authenticatePerson, confirmPerson, recordRejection } from './authenticate-person.ts'
+import type { ConsolePlace } from './console-place.ts'
 import type { Exchange } from './exchange.ts'
 import { findGivenKey, type GivenKey, invalidKeyProblem } from './given-key.ts'
 import type { KeyRejections } from './key-rejections.ts'
@@ -29,18 +31,21 @@ const NO_CLIENT =
   'The request has no API key. Send it in X-API-Key, or as the client_secret of an OAuth client, with HTTP Basic or in the form.'
 
 export interface AuthDeps {
-  readonly deps: Pick<Deps, 'apiKeys' | 'clock'>
+  readonly deps: Pick<Deps, 'apiKeys' | 'consoleSessions' | 'clock'>
+  readonly place: ConsolePlace
   readonly rateLimiter: RateLimiter
   readonly keyRejections: KeyRejections
 }
 
 /**
- * Finds the caller by its API key and counts the request against the caller's rate limit. Of a
+ * Finds the caller by its API key, or in the console by the session of a person, and counts the request against the caller's rate limit. Of a
  * credential it checks only that there is one where it is needed instead of a key; the guard does
  * the rest.
  */
 export async function authenticate(exchange: Exchange, deps: AuthDeps): Promise<void> {
-  exchange.caller = await findCaller(exchange, deps)
+  const { auth } = exchange.endpoint
+  if (exchange.isConsole || auth === 'session' || auth === 'console') await authenticatePerson(exchange, deps)
+  else exchange.caller = await findCaller(exchange, deps)
   exchange.callerKnownAtMs = performance.now()
   exchange.raw.caller = exchange.caller
 }
@@ -115,7 +120,10 @@ function recordInvalidKey(
  * Throws `api_key_invalid` unless the API key of the caller still exists: a request that takes long
  * to arrive must not be answered after its key was deleted.
  */
-export async function confirmKey({ given, caller }: Exchange, { deps }: AuthDeps): Promise<void> {
+export async function confirmKey(exchange: Exchange, auth: AuthDeps): Promise<void> {
+  const { given, caller } = exchange
+  const { deps } = auth
+  if (exchange.signedIn !== undefined) return confirmPerson(exchange, auth)
   if (caller.kind === 'anonymous') return
   const key = await deps.apiKeys.find(given?.secret ?? '', deps.clock.nowMs())
   if (key?.keyId !== caller.keyId) throw invalidKeyProblem(given?.method ?? 'header')
@@ -147,19 +155,33 @@ export function checkFailedPresentations(exchange: Exchange, { rateLimiter }: Au
  * Throws unless the caller may call this endpoint: first whether the site is its own, then whether
  * its key has the permission.
  */
-export function authorize(
-  { caller, endpoint, params, raw }: Exchange,
-  { deps, keyRejections }: AuthDeps,
-): void {
+export function authorize(exchange: Exchange, auth: AuthDeps): void {
+  requirePermission(exchange, auth)
+  const { caller, endpoint, signedIn } = exchange
+  if (signedIn === undefined || caller.kind === 'anonymous') return
+  // What is not listed is not mounted; if it were, it would need a recent sign-in.
+  const isNeeded = !isConsoleEndpoint(endpoint.id) || stepUp[endpoint.id]
+  if (isNeeded && signedIn.session.elevatedUntilMs <= auth.deps.clock.nowMs())
+    throw recordRejection(exchange, auth, 'step_up_required')
+}
+
+function requirePermission(exchange: Exchange, { deps, keyRejections }: AuthDeps): void {
+  const { caller, endpoint, params, raw } = exchange
+  const siteId = findSiteId(params)
+  // A person acts at the site that the request names, also as an operator.
+  const { consoleSite } = exchange
+  if (consoleSite !== undefined && siteId !== undefined && siteId !== consoleSite)
+    throw new Problem('not_found')
   if (caller.kind !== 'site') return
   // As if there were no such site.
-  const siteId = findSiteId(params)
   if (siteId !== undefined && siteId !== caller.siteId) throw new Problem('not_found')
   const { auth, permissions = [] } = endpoint
   const isAllowed =
     auth !== 'operator_key' &&
     (permissions.length === 0 || permissions.some((permission) => caller.permissions.includes(permission)))
   if (isAllowed) return
+  if (caller.person !== undefined)
+    throw recordRejection(exchange, { deps, keyRejections }, 'role_insufficient')
   const code = 'api_key_forbidden'
   const { requestId } = raw
   keyRejections.record({ code, endpoint: endpoint.id, caller, requestId, nowMs: deps.clock.nowMs() })

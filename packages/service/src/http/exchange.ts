@@ -6,6 +6,7 @@ import {
   isDenial,
   isJwtForm,
   type Presentation,
+  type SiteId,
 } from '@countersign/core'
 import {
   headerNames,
@@ -18,9 +19,11 @@ import {
 } from '@countersign/core/contract'
 import type * as z from 'zod'
 import type { Caller } from '../answer.ts'
+import type { SignedIn } from '../keys/console-sessions.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
 import { type BodyForm, decodeText, parseJsonBody, parseQuery } from './body.ts'
+import type { ConsolePlace } from './console-place.ts'
 import type { Form, GivenKey } from './given-key.ts'
 import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
@@ -39,6 +42,8 @@ export interface Exchange {
   readonly raw: RawRequest
   readonly endpoint: MountedEndpoint
   readonly rawParams: unknown
+  /** Whether it came to the copy of the endpoint under `/console/api`. */
+  readonly isConsole: boolean
   /** `overload`: whether the request occupies a slot of the load shedder. */
   hasSlot: boolean
   /** `media type` */
@@ -50,6 +55,10 @@ export interface Exchange {
   /** `caller`: the API key as it was sent. */
   given: GivenKey | undefined
   caller: Caller
+  /** `caller`: the session of the person, in the console. */
+  signedIn: SignedIn | undefined
+  /** `caller`: the site that the person names. Undefined: all of them, or not in the console. */
+  consoleSite: SiteId | undefined
   callerKnownAtMs: number
   /** `path` */
   params: unknown
@@ -67,17 +76,25 @@ export interface Exchange {
   credentialBody: CredentialBody | undefined
 }
 
-export function createExchange(raw: RawRequest, endpoint: MountedEndpoint, rawParams: unknown): Exchange {
+export function createExchange(
+  raw: RawRequest,
+  endpoint: MountedEndpoint,
+  rawParams: unknown,
+  isConsole = false,
+): Exchange {
   return {
     raw,
     endpoint,
     rawParams,
+    isConsole,
     hasSlot: false,
     bodyForm: 'none',
     isReadForKey: false,
     form: undefined,
     given: undefined,
     caller: { kind: 'anonymous', address: raw.address },
+    signedIn: undefined,
+    consoleSite: undefined,
     callerKnownAtMs: 0,
     params: undefined,
     presentation: undefined,
@@ -91,8 +108,8 @@ export function createExchange(raw: RawRequest, endpoint: MountedEndpoint, rawPa
 }
 
 /** The request that a route gets, after every step has passed. */
-export function toRouteRequest(exchange: Exchange, origin: Origin): RouteRequest {
-  const { raw, params, query, body, credentialBody, caller, access } = exchange
+export function toRouteRequest(exchange: Exchange, origin: Origin, place: ConsolePlace): RouteRequest {
+  const { raw, params, query, body, credentialBody, caller, signedIn, access } = exchange
   const prefer = raw.lines(headerNames.prefer)?.join(',')
   return {
     params,
@@ -100,6 +117,8 @@ export function toRouteRequest(exchange: Exchange, origin: Origin): RouteRequest
     body,
     credentialBody,
     caller,
+    signedIn,
+    place,
     access,
     requirePresentation: () => requirePresentation(exchange),
     holderRequest: toHolderRequest(exchange, origin),

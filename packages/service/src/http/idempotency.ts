@@ -137,7 +137,9 @@ function toOwner({ method, path, lines }: RawRequest, caller: Caller): string {
   const credential = lines(headerNames.credential)?.[0]
   const who =
     caller.kind !== 'anonymous'
-      ? `key:${caller.keyId}`
+      ? caller.person === undefined
+        ? `key:${caller.keyId}`
+        : `person:${caller.person.personId}`
       : credential === undefined
         ? `address:${caller.address}`
         : `credential:${hash('sha256', credential, 'hex')}`

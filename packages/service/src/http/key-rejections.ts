@@ -1,21 +1,24 @@
-import type { EndpointId } from '@countersign/core/contract'
+import type { EndpointId, ProblemCode } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import type { Caller } from '../answer.ts'
 import { AUDIT_REJECTED } from '../store/audit-rows.ts'
 import type { Store } from '../store/store.ts'
 
 interface KeyRejection {
-  readonly code: 'api_key_invalid' | 'api_key_forbidden'
+  readonly code: ProblemCode
   readonly endpoint: EndpointId
   /** Undefined when the key is unknown. */
   readonly caller: Caller | undefined
+  /** The person, in the console. */
+  readonly personId?: string | undefined
   readonly requestId: string
   readonly nowMs: number
 }
 
 /**
- * Writes rejected API keys to the audit, in the background. Limited per minute for each site and
- * for anonymous callers, so that guessing keys neither fills the store nor hides other callers.
+ * Writes rejected API keys, and what the console has rejected, to the audit, in the background.
+ * Limited per minute for each site, each person and anonymous callers, so that guessing neither
+ * fills the store nor hides other callers.
  */
 export interface KeyRejections {
   record(rejection: KeyRejection): void
@@ -29,21 +32,22 @@ const ROWS_MAX = 30
 export function createKeyRejections(store: Pick<Store, 'audit'>, log: Logger): KeyRejections {
   const running = new Set<Promise<void>>()
   let window = 0
-  /** Rows written in this window, by site. */
+  /** Rows written in this window, by site or person. */
   let rows = new Map<string, number>()
 
-  const write = async ({ code, endpoint, caller, requestId, nowMs }: KeyRejection) => {
+  const write = async ({ code, endpoint, caller, personId, requestId, nowMs }: KeyRejection) => {
     const isSite = caller?.kind === 'site'
+    const keyId = isSite ? caller.keyId : undefined
     try {
       await store.audit({
         siteId: isSite ? caller.siteId : null,
-        action: 'key.refused',
-        target: isSite ? caller.keyId : undefined,
+        action: isOfKey(code) ? 'key.refused' : 'console.refused',
+        target: personId ?? keyId,
         detail: { outcome: AUDIT_REJECTED, code, endpoint },
-        context: { actor: isSite ? `key:${caller.keyId}` : 'anonymous', atMs: nowMs, requestId },
+        context: { actor: toActor(personId, keyId), atMs: nowMs, requestId },
       })
     } catch (error) {
-      log.warn({ err: error, request_id: requestId }, 'could not write a rejected API key to the audit')
+      log.warn({ err: error, request_id: requestId }, 'could not write a rejected request to the audit')
     }
   }
 
@@ -52,10 +56,10 @@ export function createKeyRejections(store: Pick<Store, 'audit'>, log: Logger): K
       const now = Math.floor(rejection.nowMs / WINDOW_MS)
       if (now !== window) rows = new Map()
       window = now
-      const siteId = rejection.caller?.kind === 'site' ? rejection.caller.siteId : ''
-      const before = rows.get(siteId) ?? 0
+      const bucket = toBucket(rejection)
+      const before = rows.get(bucket) ?? 0
       if (before >= ROWS_MAX) return
-      rows.set(siteId, before + 1)
+      rows.set(bucket, before + 1)
       const writing = write(rejection).finally(() => running.delete(writing))
       running.add(writing)
     },
@@ -63,4 +67,20 @@ export function createKeyRejections(store: Pick<Store, 'audit'>, log: Logger): K
       await Promise.all(running)
     },
   }
+}
+
+function isOfKey(code: ProblemCode): boolean {
+  return code === 'api_key_invalid' || code === 'api_key_forbidden'
+}
+
+function toActor(personId: string | undefined, keyId: string | undefined): string {
+  if (personId !== undefined) return `person:${personId}`
+  return keyId === undefined ? 'anonymous' : `key:${keyId}`
+}
+
+/** Whose allowance of rows a rejection uses. */
+function toBucket({ code, caller, personId }: KeyRejection): string {
+  if (personId !== undefined) return `person ${personId}`
+  if (!isOfKey(code)) return 'console'
+  return caller?.kind === 'site' ? caller.siteId : ''
 }

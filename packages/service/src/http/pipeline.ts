@@ -12,6 +12,7 @@ import {
   confirmKey,
   findRateLimitKey,
 } from './authenticate.ts'
+import { recordRejection } from './authenticate-person.ts'
 import { parseFormBody, readBody, requireBodyForm } from './body.ts'
 import {
   createExchange,
@@ -45,6 +46,8 @@ export interface PipelineDeps extends AuthDeps {
 export interface Mounted {
   readonly endpoint: MountedEndpoint
   readonly route: (request: RouteRequest, deps: Deps) => Promise<RouteAnswer>
+  /** Whether this is its copy for people, under `/console/api`. */
+  readonly isConsole?: boolean
 }
 
 /** Takes a request to its answer; rejects with the reason when the request is rejected. */
@@ -76,13 +79,15 @@ const steps = [
 ] as const satisfies readonly (readonly [string, Step])[]
 
 export function createPipeline(deps: PipelineDeps): Pipeline {
-  return async (raw, { endpoint, route }, rawParams) => {
-    const exchange = createExchange(raw, endpoint, rawParams)
+  return async (raw, { endpoint, route, isConsole }, rawParams) => {
+    const exchange = createExchange(raw, endpoint, rawParams, isConsole)
     try {
       for (const [, step] of steps) await step(exchange, deps)
       return await runRoute(route, exchange, deps)
     } catch (error) {
       if (exchange.hasSlot && isCallersFault(error)) recordFailure(exchange, deps)
+      if (error instanceof Problem && error.code === 'link_invalid')
+        recordRejection(exchange, deps, error.code)
       throw error
     } finally {
       if (exchange.hasSlot) deps.loadShedder.leave()
@@ -184,7 +189,7 @@ async function runRoute(
 ): Promise<RouteAnswer> {
   const { raw, endpoint, caller, bytes } = exchange
   const { deps } = services
-  const request = toRouteRequest(exchange, services.origin)
+  const request = toRouteRequest(exchange, services.origin, services.place)
   const run = async () => {
     if (performance.now() - exchange.callerKnownAtMs > KEY_TRUSTED_MS) await confirmKey(exchange, services)
     return route(request, deps)
@@ -204,6 +209,8 @@ function recordFailure(exchange: Exchange, { rateLimiter, monotonicMs }: Pipelin
   const nowMs = monotonicMs()
   const key = findRateLimitKey(exchange)
   const cost = toCost(raw)
+  // A wrong link is like a wrong key.
+  if (endpoint.auth === 'console') rateLimiter.record('wrong_key', raw.address, nowMs)
   if (key !== undefined) rateLimiter.record('failed_presentation', key, nowMs, cost)
   if (exchange.isReadForKey && raw.caller === undefined)
     rateLimiter.record('keyless', raw.address, nowMs, cost)

@@ -26,6 +26,8 @@ export class RawRequest {
   bodyPieces = 0
   /** Set by the pipeline once the caller is authenticated; for the access log. */
   caller: Caller | undefined = undefined
+  /** The same for a person in the console. */
+  personId: string | undefined = undefined
 
   constructor(message: IncomingMessage, address: string, startedMs: number) {
     const url = message.url ?? '/'

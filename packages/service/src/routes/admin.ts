@@ -16,14 +16,16 @@ const REVOCATION: ReadonlySet<EndpointId> = new Set([
 ])
 
 /**
- * The routes of the admin listener: health, metrics, administration and revocation. Verifications
+ * The routes of the admin listener: health, metrics, administration, the console and revocation. Verifications
  * and feeds are not among them, because the listener is only reachable under load as long as load
  * cannot move to it.
  */
 export const adminRoutes: Routes = {
   ...Object.fromEntries(
     endpointList.flatMap(({ id, tag }) =>
-      tag === 'health' || tag === 'administration' || REVOCATION.has(id) ? [[id, routes[id]] as const] : [],
+      ['health', 'administration', 'console'].includes(tag) || REVOCATION.has(id)
+        ? [[id, routes[id]] as const]
+        : [],
     ),
   ),
   metrics,

@@ -62,6 +62,7 @@ import { signInCallback, signInCallbackByForm } from './auth/sdk-callback.ts'
 import { startSignIn, startSignInByLink } from './auth/sdk-request.ts'
 import { signInResult } from './auth/sdk-result.ts'
 import { signInPage } from './auth/sign-in.ts'
+import { endListedSession, endSession, listSessions, openSession, readSession } from './console/sessions.ts'
 import { didDocument, discovery, jwks } from './discovery.ts'
 import { docs, openapi } from './docs.ts'
 import { frontPage } from './front.ts'
@@ -166,6 +167,11 @@ export const routes: Routes = {
   list_drills: listDrills,
   read_drill: readDrill,
   list_nodes: listNodes,
+  open_session: openSession,
+  read_session: readSession,
+  end_session: endSession,
+  list_sessions: listSessions,
+  end_listed_session: endListedSession,
   discovery,
   did_document: didDocument,
   jwks,

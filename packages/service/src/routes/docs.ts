@@ -22,6 +22,8 @@ const needs: Record<Auth, string> = {
   api_key_and_credential: 'X-API-Key of the proxy, and the credential or token of its caller',
   operator_key: 'X-API-Key of an operator',
   sender_token: 'a JWT of a registered sender in Authorization',
+  console: 'a request from a page of the console',
+  session: 'the session of a person in the console',
 }
 
 /** Built once: it is 394 KB and takes about 170 ms to build. */

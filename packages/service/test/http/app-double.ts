@@ -74,6 +74,7 @@ const DEFAULTS: Config = {
   headFile: undefined,
   store: { kind: 'sqlite', file: 'unused' },
   dataDir: 'unused',
+  console: true,
   masterKey: new Uint8Array(32),
   protectedSite: SITE,
   protectedScope: [],

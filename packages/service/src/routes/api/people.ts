@@ -5,6 +5,8 @@ import {
   createPerson as create,
   createConsoleLink as createLink,
 } from '../../actions/people.ts'
+import type { Caller } from '../../answer.ts'
+import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import type { Person, PersonRole } from '../../store/operations/people.ts'
 import { auditContext } from '../shared/audit-context.ts'
@@ -29,15 +31,25 @@ export const listPeople: Route<'list_people'> = async (request, deps) =>
 export const changePerson: Route<'change_person'> = async (request, deps) => {
   const { name, roles, status, reason } = request.body
   const changes = { name, roles: roles?.map(toRole), status, reason }
+  if (roles !== undefined || status !== undefined) requireOther(request.caller, request.params.person_id)
   const person = await change(deps, request.params.person_id, changes, auditContext(request, deps))
   return { status: 200, body: toPersonBody(person) }
 }
 
 /** The only answer that ever holds the link itself. */
 export const createConsoleLink: Route<'create_console_link'> = async (request, deps) => {
+  requireOther(request.caller, request.params.person_id)
   const { url, expiresAtMs } = await createLink(deps, request.params.person_id, auditContext(request, deps))
   const link: ConsoleLink = { url, expires_at: formatTime(expiresAtMs) }
   return { status: 201, body: link }
+}
+
+/**
+ * Throws `own_access` for people who would change their own access in the console. With a link for
+ * themselves they could prolong a session, and its elevation, for as long as they like.
+ */
+function requireOther(caller: Caller, personId: string): void {
+  if (caller.kind !== 'anonymous' && caller.person?.personId === personId) throw new Problem('own_access')
 }
 
 function toRole({ site_id, role }: PersonBody['roles'][number]): PersonRole {

@@ -10,8 +10,8 @@ interface AuditedRequest {
 }
 
 /**
- * Who acts, when and why, for the audit. The actor is the owner of the key, or the holder of the
- * credential.
+ * Who acts, when and why, for the audit. The actor is the owner of the key, the person in the
+ * console, or the holder of the credential.
  */
 export function auditContext(
   request: AuditedRequest,
@@ -23,6 +23,7 @@ export function auditContext(
 }
 
 function toActor(caller: Caller, allow: AllowCredential | undefined): string {
+  if (caller.kind !== 'anonymous' && caller.person !== undefined) return `person:${caller.person.personId}`
   if (caller.kind === 'operator') return `operator:${caller.keyId}`
   if (caller.kind === 'site') return `key:${caller.keyId}`
   if (allow === undefined) throw new TypeError('a caller without a key or a credential cannot act')

@@ -35,7 +35,9 @@ export const listLogEntries: Route<'list_log_entries'> = async (request, deps) =
 
 export const readHead: Route<'read_head'> = async ({ caller, params, query }, { signedHeads }) => {
   requireOwnPath(caller, params.site_id)
-  const isObserver = query.observe !== undefined || !mayReadFeed(caller)
+  // A person is not a verifier.
+  const isPerson = caller.kind !== 'anonymous' && caller.person !== undefined
+  const isObserver = isPerson || query.observe !== undefined || !mayReadFeed(caller)
   const body = await signedHeads.read({ siteId: params.site_id, keyId: requireKeyId(caller), isObserver })
   return { status: 200, body }
 }

@@ -1,0 +1,112 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { isRandom256, madeId, RANDOM_256, siteId, time } from './fields.ts'
+import { limits } from './limits.ts'
+import { page, pageParameters } from './paging.ts'
+import { personName, personRoles } from './people.ts'
+import { codedText } from './validation.ts'
+
+export const openSessionRequestSchema = z.strictObject({
+  link: codedText('link_invalid', isRandom256, 'must be the secret of a link', {
+    pattern: RANDOM_256,
+    description: 'What follows #link= in the address of the link.',
+  }),
+})
+export type OpenSessionRequest = z.input<typeof openSessionRequestSchema>
+
+const sessionMembers = {
+  session_id: madeId,
+  door: z.enum(['link']).meta({ description: 'How the person signed in.' }),
+  created_at: time,
+  seen_at: time.meta({ description: 'The last use, at most about a minute old.' }),
+  expires_at: time.meta({
+    description: `The session ends then, and earlier after ${limits.console_idle_seconds / 60} minutes without use.`,
+  }),
+  elevated_until: time
+    .nullable()
+    .meta({ description: 'Until when acts are allowed that need a recent sign-in. Null: not any more.' }),
+}
+
+export const currentSessionSchema = z
+  .strictObject({
+    person_id: madeId,
+    name: personName,
+    roles: personRoles,
+    sites: z
+      .array(siteId)
+      .max(limits.person_roles_max)
+      .nullable()
+      .meta({ description: 'The sites that the person may open. Null: all sites.' }),
+    ...sessionMembers,
+  })
+  .meta({ id: 'CurrentSession' })
+export type CurrentSession = z.input<typeof currentSessionSchema>
+
+export const listedSessionSchema = z
+  .strictObject({
+    ...sessionMembers,
+    current: z.boolean().meta({ description: 'The session of this request.' }),
+  })
+  .meta({ id: 'ConsoleSession' })
+export type ListedSession = z.input<typeof listedSessionSchema>
+
+export const sessionPageSchema = page(listedSessionSchema).meta({ id: 'SessionPage' })
+
+const ofPerson = {
+  person_id: madeId.optional().meta({ description: 'Of this person; for operators. Default: your own.' }),
+}
+const console = { tag: 'console', auth: 'session', rateLimit: 'caller', noStore: true } as const
+const cookie = { 'Set-Cookie': 'The cookie of the session.' }
+
+export const consoleEndpoints = {
+  open_session: endpoint({
+    ...console,
+    auth: 'console',
+    method: 'POST',
+    path: '/console/session',
+    summary: 'Sign in to the console with a link',
+    description:
+      'Uses the link up, and sets the cookie of a new session. A session that the browser had ends.',
+    request: { body: openSessionRequestSchema },
+    bodyBytesMax: limits.request_body_bytes_small_max,
+    answers: { 201: { description: 'The session.', body: currentSessionSchema, headers: cookie } },
+    problems: ['link_invalid', 'store_unavailable'],
+  }),
+  read_session: endpoint({
+    ...console,
+    method: 'GET',
+    path: '/console/session',
+    summary: 'Get the session of this browser',
+    request: {},
+    answers: { 200: { description: 'The session.', body: currentSessionSchema } },
+    problems: ['store_unavailable'],
+  }),
+  end_session: endpoint({
+    ...console,
+    method: 'DELETE',
+    path: '/console/session',
+    summary: 'Sign out of the console',
+    request: {},
+    answers: { 204: { description: 'Signed out.', headers: cookie } },
+    problems: ['store_unavailable'],
+  }),
+  list_sessions: endpoint({
+    ...console,
+    method: 'GET',
+    path: '/console/sessions',
+    summary: 'List sessions of a person',
+    request: { query: z.strictObject({ ...pageParameters, ...ofPerson }) },
+    answers: { 200: { description: 'A page of sessions.', body: sessionPageSchema } },
+    problems: ['cursor_malformed', 'role_insufficient', 'store_unavailable'],
+  }),
+  end_listed_session: endpoint({
+    ...console,
+    method: 'DELETE',
+    path: '/console/sessions/{session_id}',
+    summary: 'End a session of a person',
+    description: 'It ends on every node within two seconds.',
+    request: { params: z.strictObject({ session_id: madeId }), query: z.strictObject(ofPerson) },
+    answers: { 204: { description: 'Ended.' } },
+    problems: ['role_insufficient', 'store_unavailable'],
+  }),
+}

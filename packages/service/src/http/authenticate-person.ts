@@ -1,0 +1,121 @@
+import { parseSiteId, type SiteId } from '@countersign/core'
+import { headerNames, type ProblemCode, rolePermissions } from '@countersign/core/contract'
+import type { Caller } from '../answer.ts'
+import type { SignedIn } from '../keys/console-sessions.ts'
+import { Problem } from '../problem.ts'
+import type { AuthDeps } from './authenticate.ts'
+import { findSessionSecret, requireConsolePage } from './console-place.ts'
+import type { Exchange } from './exchange.ts'
+import type { RawRequest } from './raw-request.ts'
+
+const OTHER_WAYS = [headerNames.apiKey, headerNames.credential, headerNames.bearer]
+const NO_ROLE = 'You have no role at this site. Ask an operator for one.'
+
+/**
+ * Finds the person who calls in the console, by the cookie and nothing else, and counts the request
+ * against their rate limit. `exchange.caller` is then a caller with the permissions of the role that
+ * the request names. At endpoints about sessions, which need no role, it stays anonymous.
+ */
+export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Promise<void> {
+  const { raw, endpoint } = exchange
+  const { address, startedMs } = raw
+  if (OTHER_WAYS.some((name) => raw.lines(name) !== undefined))
+    throw new Problem(
+      'auth_ambiguous',
+      'The console accepts sessions only. Send API keys and credentials to the same path under /api.',
+    )
+  checkPage(exchange, auth)
+  if (endpoint.auth === 'console') {
+    auth.rateLimiter.check('wrong_key', address, startedMs)
+    return auth.rateLimiter.consume('keyless', address, startedMs)
+  }
+  const secret = findSessionSecret(raw, auth.place)
+  if (secret === undefined) {
+    auth.rateLimiter.consume('keyless', address, startedMs)
+    throw new Problem('session_required')
+  }
+  // A caller that guesses must not lock out a person behind the same address.
+  auth.rateLimiter.check('wrong_key', address, startedMs, () => auth.deps.consoleSessions.wasGood(secret))
+  const signedIn = await auth.deps.consoleSessions.find(secret, auth.deps.clock.nowMs())
+  if (signedIn === undefined) {
+    auth.rateLimiter.record('wrong_key', address, startedMs)
+    throw new Problem('session_required')
+  }
+  const { personId } = signedIn.person
+  auth.rateLimiter.consume('key', `person:${personId}`, startedMs)
+  raw.personId = personId
+  exchange.signedIn = signedIn
+  if (endpoint.auth === 'session') return
+  const named = requireNamedRole(raw)
+  exchange.consoleSite = named === 'all' ? undefined : named
+  const caller = findPersonCaller(signedIn, named, address)
+  if (caller !== undefined) exchange.caller = caller
+  else throw recordRejection(exchange, auth, 'role_insufficient', NO_ROLE)
+}
+
+/** Throws unless the session is still valid, and the person still has that role. */
+export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDeps): Promise<void> {
+  const { raw, caller, signedIn, consoleSite } = exchange
+  const found = await deps.consoleSessions.find(findSessionSecret(raw, place) ?? '', deps.clock.nowMs())
+  if (found === undefined || found.session.sessionId !== signedIn?.session.sessionId)
+    throw new Problem('session_required')
+  if (caller.kind === 'anonymous') return
+  const now = findPersonCaller(found, consoleSite ?? 'all', raw.address)
+  const isSame = now !== undefined && JSON.stringify(now) === JSON.stringify(caller)
+  if (!isSame) throw new Problem('role_insufficient')
+}
+
+/** Writes a rejection to the audit, and returns it. */
+export function recordRejection(
+  { endpoint, caller, raw, signedIn }: Exchange,
+  { deps, keyRejections }: Pick<AuthDeps, 'deps' | 'keyRejections'>,
+  code: ProblemCode,
+  detail?: string,
+): Problem {
+  const personId = signedIn?.person.personId
+  const { requestId } = raw
+  keyRejections.record({
+    code,
+    endpoint: endpoint.id,
+    caller,
+    personId,
+    requestId,
+    nowMs: deps.clock.nowMs(),
+  })
+  return new Problem(code, detail)
+}
+
+/** What other pages cannot read is not worth an audit row, so only changes get one. */
+function checkPage(exchange: Exchange, auth: AuthDeps): void {
+  try {
+    requireConsolePage(exchange.raw, auth.place)
+  } catch (error) {
+    if (error instanceof Problem && !['GET', 'HEAD'].includes(exchange.raw.method))
+      recordRejection(exchange, auth, error.code)
+    throw error
+  }
+}
+
+/** Pages of other origins cannot send this header without being asked for permission first. */
+function requireNamedRole({ lines }: RawRequest): SiteId | 'all' {
+  const [text, more] = lines(headerNames.console) ?? []
+  const named = more !== undefined ? undefined : text === 'all' ? text : parseSiteId(text)
+  if (named !== undefined) return named
+  throw new Problem(
+    'csrf_invalid',
+    'The request does not name the role that it uses. Send Countersign-Console with a site, or with all for the role of an operator.',
+  )
+}
+
+function findPersonCaller(
+  { person, session }: SignedIn,
+  named: SiteId | 'all',
+  address: string,
+): Exclude<Caller, { kind: 'anonymous' }> | undefined {
+  const { personId, roles } = person
+  const by = { personId, sessionId: session.sessionId }
+  if (roles.some(({ role }) => role === 'operator')) return { kind: 'operator', person: by, address }
+  const own = roles.find(({ siteId }) => siteId !== null && siteId === named)
+  if (own === undefined || named === 'all') return undefined
+  return { kind: 'site', siteId: named, person: by, permissions: rolePermissions[own.role], address }
+}

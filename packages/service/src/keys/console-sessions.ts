@@ -1,0 +1,72 @@
+import { limits } from '@countersign/core/contract'
+import type { Logger } from 'pino'
+import { BoundedMap } from '../bounded-map.ts'
+import type { ConsoleSession } from '../store/operations/console-sessions.ts'
+import type { Person } from '../store/operations/people.ts'
+import type { Store } from '../store/store.ts'
+import { createSecretCache } from './secret-cache.ts'
+import { secretSha256 } from './secret-text.ts'
+
+/** A session with its person, as both are now. */
+export interface SignedIn {
+  readonly session: ConsoleSession
+  readonly person: Person
+}
+
+/** The sessions of people in the console, cached as `createSecretCache` says. */
+export interface ConsoleSessions {
+  /**
+   * The session with this secret, which counts as used. Undefined if there is none, it has ended or
+   * was not used for too long, and if the access of its person was ended.
+   */
+  find(secret: string, nowMs: number): Promise<SignedIn | undefined>
+  /** Whether the secret was valid when it was last looked up. */
+  wasGood(secret: string): boolean
+  /** Call this after a person was changed, or a session was ended. */
+  forget(personId: string): void
+  /** Resolves when every use is recorded, or could not be. */
+  close(): Promise<void>
+}
+
+const SECRET = /^[A-Za-z0-9_-]{43}$/
+/** How often the use of a session is written to the store. */
+const TOUCHED_EVERY_MS = 60_000
+const TOUCHED_MAX = 10_000
+
+export function createConsoleSessions(
+  { store, log }: { store: Pick<Store, 'consoleSession' | 'touchConsoleSession'>; log: Logger },
+  monotonicMs: () => number = () => performance.now(),
+): ConsoleSessions {
+  const sessions = createSecretCache((sha256) => store.consoleSession(sha256), monotonicMs)
+  const touchedAtMs = new BoundedMap<string, number>(TOUCHED_MAX)
+  const running = new Set<Promise<void>>()
+
+  const touch = ({ sha256, seenAtMs, sessionId }: ConsoleSession, nowMs: number): void => {
+    const last = touchedAtMs.get(sha256)
+    if (nowMs - seenAtMs < TOUCHED_EVERY_MS) return
+    if (last !== undefined && monotonicMs() - last < TOUCHED_EVERY_MS) return
+    touchedAtMs.set(sha256, monotonicMs())
+    const writing = store
+      .touchConsoleSession(sha256, nowMs)
+      .catch((error: unknown) => log.warn({ err: error, session_id: sessionId }, 'could not record a use'))
+      .finally(() => running.delete(writing))
+    running.add(writing)
+  }
+
+  return {
+    async find(secret, nowMs) {
+      if (!SECRET.test(secret)) return undefined
+      const found = await sessions.find(secretSha256(secret))
+      if (found === undefined) return undefined
+      const { expiresAtMs, seenAtMs } = found.session
+      if (expiresAtMs <= nowMs || seenAtMs + limits.console_idle_seconds * 1000 <= nowMs) return undefined
+      touch(found.session, nowMs)
+      return found
+    },
+    wasGood: (secret) => sessions.has(secretSha256(secret)),
+    forget: (personId) => sessions.forget(({ person }) => person.personId === personId),
+    async close() {
+      await Promise.all(running)
+    },
+  }
+}

@@ -1,0 +1,187 @@
+import { type ConsoleRole, endpointList, isConsoleEndpoint, stepUp } from '@countersign/core/contract'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { forEachStoreWriter } from '../store/store-writer.ts'
+import {
+  addPerson,
+  type Browser,
+  type ConsoleNode,
+  OTHER,
+  openConsoleNode,
+  SHOP,
+  signIn,
+  told,
+} from './console-node.ts'
+
+const MINUTE = 60_000
+const mounted = endpointList.filter(({ id }) => isConsoleEndpoint(id))
+const pathOf = (path: string, site: string = SHOP) =>
+  `/console${path}`.replaceAll(/\{(\w+)\}/g, (_, name) =>
+    name === 'site_id' ? site : name === 'issuer' ? 'did%3Aweb%3Aa.example' : 'x',
+  )
+const PPID = 'did:service:ppid_4xk2p7q9d3m6w8zn'
+
+/** What each role may call, beyond what only reads. Everything else is rejected. */
+const CHANGES: Readonly<Record<Exclude<ConsoleRole, 'admin' | 'operator'>, readonly string[]>> = {
+  viewer: [],
+  responder: [
+    'revoke_user',
+    'revoke_credential',
+    'revoke_token_by_id',
+    'sign_out_user',
+    'revoke_targets',
+    'revoke_holder',
+    'cut_off_issuer',
+    'start_drill',
+  ],
+  issuing: ['issue_credential', 'create_offer'],
+}
+
+forEachStoreWriter('roles in the console', (newWriter) => {
+  let node: ConsoleNode
+  beforeAll(async () => {
+    node = await openConsoleNode(await newWriter())
+  })
+  afterAll(() => node.close())
+  const as = async (role: ConsoleRole, ageMs = 0): Promise<Browser> =>
+    signIn(node, await addPerson(node, [{ siteId: role === 'operator' ? null : SHOP, role }]), ageMs)
+  const call = ({ ask }: Browser, { method, path, request }: (typeof mounted)[number], role?: string) =>
+    ask(pathOf(path), { method, ...(request.body && { body: {} }) }, role)
+
+  it.each(['viewer', 'responder', 'issuing'] as const)(
+    '%s may read, and do what the role is for, and nothing else',
+    async (role) => {
+      const browser = await as(role)
+      const allowed: string[] = []
+      for (const endpoint of mounted) {
+        const answer = await call(browser, endpoint)
+        const [status, code] = told(answer)
+        if (code !== 'role_insufficient') allowed.push(endpoint.id)
+        expect([endpoint.id, status === 401 || status === 500]).toEqual([endpoint.id, false])
+      }
+      const changes = allowed.filter((id) => mounted.some((each) => each.id === id && each.method !== 'GET'))
+      expect(changes.filter((id) => id !== 'resolve_user').sort()).toEqual([...CHANGES[role]].sort())
+    },
+  )
+
+  it('admin may do everything at the site, and nothing for operators', async () => {
+    const browser = await as('admin')
+    for (const endpoint of mounted) {
+      const [, code] = told(await call(browser, endpoint))
+      expect([endpoint.id, code === 'role_insufficient']).toEqual([
+        endpoint.id,
+        endpoint.auth === 'operator_key',
+      ])
+    }
+  })
+
+  it('operator may do everything', async () => {
+    const browser = await as('operator')
+    for (const endpoint of mounted) {
+      if (endpoint.id === 'cut_off_site') continue
+      for (const role of ['all', SHOP]) {
+        const [status, code] = told(await call(browser, endpoint, role))
+        expect([endpoint.id, status, /insufficient|required$|session|csrf/.test(String(code))]).toEqual([
+          endpoint.id,
+          status,
+          false,
+        ])
+      }
+    }
+  })
+
+  it('a role at one site is none at another, and “all” is for operators', async () => {
+    for (const role of ['viewer', 'admin'] as const) {
+      const { ask } = await as(role)
+      expect(told(await ask(pathOf('/api/sites/{site_id}', OTHER)))).toEqual([404, 'not_found'])
+      expect(told(await ask(pathOf('/api/sites/{site_id}', OTHER), {}, OTHER))).toEqual([
+        403,
+        'role_insufficient',
+      ])
+      expect(told(await ask(pathOf('/api/sites/{site_id}'), {}, 'all'))).toEqual([403, 'role_insufficient'])
+      // As for a site that does not exist.
+      expect(told(await ask(pathOf('/api/sites/{site_id}'), {}, 'none.example'))).toEqual([
+        403,
+        'role_insufficient',
+      ])
+      expect(
+        (await ask('/console/api/sites')).json().items.map((row: { site_id: string }) => row.site_id),
+      ).toEqual([SHOP])
+    }
+    const responder = await as('responder')
+    const body = { ppid: PPID, site_id: OTHER }
+    expect(
+      (await responder.ask('/console/api/wallet/revoke-user', { method: 'POST', body })).statusCode,
+    ).toBe(403)
+  })
+
+  it('an operator who names a site acts at that site', async () => {
+    const { ask } = await as('operator')
+    expect(told(await ask(pathOf('/api/sites/{site_id}', OTHER), {}, SHOP))).toEqual([404, 'not_found'])
+    expect(told(await ask(pathOf('/api/sites/{site_id}', OTHER), {}, 'all'))).toEqual([200, ''])
+  })
+
+  describe('step-up', () => {
+    it('is needed exactly where the contract says, five minutes after the sign-in', async () => {
+      const late = await as('operator', 6 * MINUTE)
+      for (const endpoint of mounted) {
+        if (!isConsoleEndpoint(endpoint.id)) continue
+        const [, code] = told(await call(late, endpoint, 'all'))
+        expect([endpoint.id, code === 'step_up_required']).toEqual([endpoint.id, stepUp[endpoint.id]])
+      }
+    })
+
+    it('is never needed to revoke one user, credential or token, or to sign a user out', async () => {
+      const { ask } = await as('responder', 20 * MINUTE)
+      const post = (path: string, body: object) => ask(path, { method: 'POST', body })
+      const site_id = SHOP
+      expect((await post('/console/api/wallet/revoke-user', { ppid: PPID, site_id })).statusCode).toBe(200)
+      expect(
+        (await post('/console/api/wallet/revoke', { credential_id: 'cred_01k9x3v0h2', site_id })).statusCode,
+      ).toBe(200)
+      expect((await post('/console/api/wallet/sign-out-user', { ppid: PPID, site_id })).statusCode).toBe(200)
+      expect((await post(`/console/api/sites/${SHOP}/tokens/tok_none/revoke`, {})).statusCode).toBe(200)
+    })
+
+    it('is for every change that is not such a revocation', () => {
+      const free = mounted.filter(
+        ({ id, method }) => isConsoleEndpoint(id) && method !== 'GET' && !stepUp[id],
+      )
+      expect(free.map(({ id }) => id).sort()).toEqual([
+        'replay_delivery',
+        'resolve_user',
+        'revoke_credential',
+        'revoke_holder',
+        'revoke_token_by_id',
+        'revoke_user',
+        'sign_out_user',
+      ])
+      for (const { id, method } of mounted)
+        if (method === 'GET') expect([id, isConsoleEndpoint(id) && stepUp[id]]).toEqual([id, false])
+    })
+
+    it('comes with a new sign-in', async () => {
+      const personId = await addPerson(node, [{ siteId: SHOP, role: 'admin' }])
+      const sent = { method: 'POST', body: { permissions: ['site:read'] } } as const
+      const path = `/console/api/sites/${SHOP}/keys`
+      expect(told(await (await signIn(node, personId, 5 * MINUTE)).ask(path, sent))).toEqual([
+        403,
+        'step_up_required',
+      ])
+      expect(told(await (await signIn(node, personId)).ask(path, sent))).toEqual([201, ''])
+    })
+  })
+
+  it('people cannot end, demote or prolong themselves; others can', async () => {
+    const [one, two] = [await as('operator'), await as('operator')]
+    const path = `/console/api/people/${one.personId}`
+    for (const body of [{ status: 'ended' }, { roles: [] }, { status: 'active' }])
+      expect(told(await one.ask(path, { method: 'PATCH', body }, 'all'))).toEqual([409, 'own_access'])
+    expect(told(await one.ask(`${path}/links`, { method: 'POST' }, 'all'))).toEqual([409, 'own_access'])
+    expect(told(await one.ask(path, { method: 'PATCH', body: { name: 'Grace' } }, 'all'))).toEqual([200, ''])
+    expect(told(await two.ask(path, { method: 'PATCH', body: { status: 'ended' } }, 'all'))).toEqual([
+      200,
+      '',
+    ])
+    expect(told(await one.ask('/console/session'))).toEqual([401, 'session_required'])
+  })
+})

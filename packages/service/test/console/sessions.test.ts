@@ -1,0 +1,407 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createApiKey } from '../../src/actions/api-keys.ts'
+import { forEachStoreWriter, type StoreWriter } from '../store/store-writer.ts'
+import {
+  addPerson,
+  auditOf,
+  COOKIE,
+  type ConsoleNode,
+  ORIGIN,
+  OTHER,
+  openConsoleNode,
+  SAME_ORIGIN,
+  SHOP,
+  signIn,
+  told,
+} from './console-node.ts'
+
+const MINUTE = 60_000
+const PPID = 'did:service:ppid_4xk2p7q9d3m6w8zn'
+
+forEachStoreWriter('sessions of the console', (newWriter) => {
+  let writer: StoreWriter
+  let node: ConsoleNode
+  beforeAll(async () => {
+    writer = await newWriter()
+    node = await openConsoleNode(writer, { COUNTERSIGN_RATE_LIMIT_WRONG_KEY: '1000/10' })
+  })
+  afterAll(() => node.close())
+
+  const key = () => ({ 'x-api-key': node.operatorKey })
+  const newLink = async (person_id: string): Promise<string> => {
+    const path = `/api/people/${person_id}/links`
+    const { url } = (await node.send(path, { method: 'POST', headers: key() })).json()
+    expect(url).toMatch(/^https:\/\/id\.example\/console#link=[A-Za-z0-9_-]{43}$/)
+    return url.split('#link=')[1]
+  }
+  const open = (link: string, headers: object = SAME_ORIGIN) =>
+    node.send('/console/session', { method: 'POST', body: { link }, headers: { ...headers } })
+  const rejections = async (code: string) =>
+    (await auditOf(node)).filter(({ action, detail }) => action === 'console.refused' && detail.code === code)
+      .length
+  const viewer = () => addPerson(node, [{ siteId: SHOP, role: 'viewer' }])
+  const revoke = { method: 'POST', body: { ppid: PPID, site_id: SHOP } } as const
+
+  describe('POST /console/session', () => {
+    it('A216: sets a cookie that no other host, script or page can use, and a new one each time', async () => {
+      const personId = await viewer()
+      const answer = await open(await newLink(personId))
+      expect(answer.statusCode).toBe(201)
+      const [, secret = ''] =
+        /^__Host-countersign-console=([A-Za-z0-9_-]{43}); Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/.exec(
+          String(answer.headers['set-cookie']),
+        ) ?? []
+      expect(secret).not.toBe('')
+      expect(answer.json()).toMatchObject({
+        person_id: personId,
+        name: 'Ada',
+        roles: [{ site_id: SHOP, role: 'viewer' }],
+        sites: [SHOP],
+        door: 'link',
+        elevated_until: expect.any(String),
+      })
+      const cookie = `${COOKIE}=${secret}`
+      const read = await node.send('/console/session', { headers: { ...SAME_ORIGIN, cookie } })
+      expect(read.json()).toMatchObject({ session_id: answer.json().session_id })
+      // Signing in again, as for a step up, replaces the session of this browser.
+      const link = await newLink(personId)
+      const again = await open(link, { ...SAME_ORIGIN, cookie })
+      expect(again.json().session_id).not.toBe(answer.json().session_id)
+      expect(String(again.headers['set-cookie'])).not.toContain(secret)
+      const gone = await node.send('/console/session', { headers: { ...SAME_ORIGIN, cookie } })
+      expect(told(gone)).toEqual([401, 'session_required'])
+      expect(node.logged.join('')).not.toContain(secret)
+      expect(node.logged.join('')).not.toContain(link)
+      const rows = await auditOf(node)
+      expect(rows.find(({ target }) => target === again.json().session_id)).toMatchObject({
+        action: 'session.open',
+        context: { actor: `person:${personId}` },
+      })
+    })
+
+    it('A216: ignores a session that an attacker has planted: the link gives a session of its own', async () => {
+      const attacker = await signIn(node, await viewer())
+      const answer = await open(await newLink(await viewer()), { ...SAME_ORIGIN, cookie: attacker.cookie })
+      expect(answer.json().session_id).not.toBe(attacker.sessionId)
+      expect(told(await attacker.ask('/console/session'))).toEqual([401, 'session_required'])
+    })
+
+    it('400 link_invalid, always the same: used, unknown, malformed, replaced, of a person who was ended', async () => {
+      const personId = await viewer()
+      const [replaced, used] = [await newLink(personId), await newLink(personId)]
+      await open(used)
+      const ended = await viewer()
+      const ofEnded = await newLink(ended)
+      const path = `/api/people/${ended}`
+      await node.send(path, { method: 'PATCH', body: { status: 'ended' }, headers: key() })
+      const unknown = randomBytes(32).toString('base64url')
+      const answers = []
+      for (const link of [used, replaced, ofEnded, unknown]) {
+        const { instance: _, request_id: _id, ...body } = (await open(link)).json()
+        answers.push(JSON.stringify(body))
+      }
+      expect(new Set(answers).size).toBe(1)
+      expect(answers[0]).toContain('"code":"link_invalid"')
+      for (const link of ['', 'x', `${unknown}x`])
+        expect(told(await open(link))).toEqual([400, 'link_invalid'])
+      await expect.poll(() => rejections('link_invalid')).toBeGreaterThan(3)
+    })
+
+    it('A213: a link does not open a session from a page of another origin (login CSRF), and stays valid', async () => {
+      const link = await newLink(await viewer())
+      for (const [headers, code] of [
+        [{}, 'csrf_invalid'],
+        [{ 'sec-fetch-site': 'cross-site', origin: ORIGIN }, 'csrf_invalid'],
+        [{ 'sec-fetch-site': 'same-site' }, 'csrf_invalid'],
+        [{ origin: 'https://evil.example' }, 'origin_forbidden'],
+        [{ origin: 'null' }, 'origin_forbidden'],
+      ] as const)
+        expect(told(await open(link, headers))).toEqual([403, code])
+      expect((await open(link)).statusCode).toBe(201)
+    })
+  })
+
+  describe('/console/api', () => {
+    it('A213, A218: rejects what does not come from its own page, with an audit row for changes', async () => {
+      const { ask } = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
+      const cases = [
+        [{ 'sec-fetch-site': 'cross-site' }, 'csrf_invalid'],
+        [{ 'sec-fetch-site': 'same-site' }, 'csrf_invalid'],
+        [{ 'sec-fetch-site': 'none' }, 'csrf_invalid'],
+        [{ 'sec-fetch-site': ['same-origin', 'same-origin'] }, 'csrf_invalid'],
+        [{ 'sec-fetch-site': undefined, origin: undefined }, 'csrf_invalid'],
+        [{ origin: 'https://evil.example' }, 'origin_forbidden'],
+        [{ origin: 'null' }, 'origin_forbidden'],
+        [{ origin: 'http://id.example:443' }, 'origin_forbidden'],
+        [{ origin: `${ORIGIN}.evil.example` }, 'origin_forbidden'],
+        [{ origin: ORIGIN, 'countersign-console': undefined }, 'csrf_invalid'],
+        [{ 'countersign-console': ['all', 'all'] }, 'csrf_invalid'],
+        [{ 'countersign-console': 'ALL' }, 'csrf_invalid'],
+        [{ 'countersign-console': '' }, 'csrf_invalid'],
+      ] as const
+      for (const [headers, code] of cases) {
+        const given = headers as Record<string, string>
+        const change = await ask('/console/api/wallet/revoke-user', { ...revoke, headers: given })
+        expect([headers, ...told(change)]).toEqual([headers, 403, code])
+        expect(told(await ask('/console/api/sites', { headers: given }))).toEqual([403, code])
+      }
+      // An older browser sends no Sec-Fetch-Site.
+      expect(told(await ask('/console/api/sites', { headers: { 'sec-fetch-site': undefined } }))).toEqual([
+        200,
+        '',
+      ])
+      expect(told(await ask('/console/api/sites', { headers: { origin: undefined } }))).toEqual([200, ''])
+      await expect.poll(() => rejections('csrf_invalid')).toBeGreaterThan(0)
+      await expect.poll(() => rejections('origin_forbidden')).toBeGreaterThan(0)
+    })
+
+    it('A213: a form cannot send the header, and its content types are not accepted', async () => {
+      const { ask } = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
+        expect(
+          told(
+            await ask('/console/api/wallet/revoke-user', { ...revoke, headers: { 'content-type': type } }),
+          ),
+        ).toEqual([415, 'unsupported_media_type'])
+    })
+
+    it('A218: answers no preflight request with permission', async () => {
+      for (const path of ['/console/session', '/console/api/sites', '/console/api/wallet/revoke-user']) {
+        const answer = await node.send(path, {
+          method: 'OPTIONS',
+          headers: {
+            origin: 'https://evil.example',
+            'access-control-request-method': 'POST',
+            'access-control-request-headers': 'countersign-console',
+          },
+        })
+        expect(answer.statusCode).toBe(405)
+        expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+      }
+    })
+
+    it('401 without a session; a cookie that is repeated, malformed or of another name is none', async () => {
+      const { ask, cookie } = await signIn(node, await viewer())
+      for (const given of [
+        undefined,
+        '',
+        `${cookie}; ${cookie}`,
+        `${cookie}; ${COOKIE}=${randomBytes(32).toString('base64url')}`,
+        `${COOKIE}=${randomBytes(32).toString('base64url')}`,
+        `${cookie}x`,
+        cookie.replace('__Host-', ''),
+        cookie.replace('__Host-', '__host-'),
+      ]) {
+        const answer = await ask('/console/api/sites', { headers: { cookie: given } })
+        expect([given, ...told(answer)]).toEqual([given, 401, 'session_required'])
+        expect(answer.headers['www-authenticate']).toMatch(/^Session /)
+      }
+      expect(told(await ask('/console/api/sites', { headers: { cookie: `a=b; ${cookie}` } }))).toEqual([
+        200,
+        '',
+      ])
+    })
+
+    it('auth_ambiguous: an API key or a credential is not accepted beside or instead of it', async () => {
+      const { ask, cookie } = await signIn(node, await viewer())
+      for (const headers of [key(), { 'x-service-credential': 'x' }, { authorization: 'Bearer svc_at_x' }])
+        for (const given of [cookie, undefined]) {
+          const answer = await ask('/console/api/sites', { headers: { ...headers, cookie: given } })
+          expect(answer.json().code).toBe('auth_ambiguous')
+        }
+    })
+
+    it('the cookie means nothing at /api: the same answer as without it', async () => {
+      const { cookie } = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
+      const headers = { ...SAME_ORIGIN, 'countersign-console': 'all' }
+      for (const sent of [
+        { path: '/api/sites' },
+        { path: '/api/people' },
+        { path: '/api/wallet/revoke-user', ...revoke },
+      ]) {
+        const [without, withIt] = [
+          await node.send(sent.path, { ...sent, headers }),
+          await node.send(sent.path, { ...sent, headers: { ...headers, cookie } }),
+        ]
+        expect(told(without)).toEqual([401, 'api_key_missing'])
+        expect(told(withIt)).toEqual(told(without))
+      }
+    })
+
+    it('has no feed, no snapshot and no acknowledgements: those are for verifiers', async () => {
+      const { ask } = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
+      for (const path of ['feed', 'snapshot'])
+        expect((await ask(`/console/api/sites/${SHOP}/${path}`)).statusCode).toBe(404)
+      expect(
+        (await ask(`/console/api/sites/${SHOP}/feed/ack`, { method: 'POST', body: {} })).statusCode,
+      ).toBe(404)
+      expect((await ask('/console/api/auth/introspect', { method: 'POST', body: {} })).statusCode).toBe(404)
+    })
+
+    it('writes the person to the audit', async () => {
+      const { ask, personId } = await signIn(
+        node,
+        await addPerson(node, [{ siteId: SHOP, role: 'responder' }]),
+      )
+      const answer = await ask('/console/api/wallet/revoke-user', revoke)
+      expect(answer.statusCode).toBe(200)
+      const { items } = (await node.send(`/api/sites/${SHOP}/audit`, { headers: key() })).json()
+      expect(items[0]).toMatchObject({ action: 'user.revoke', actor: { type: 'person', id: personId } })
+      expect(node.logged.at(-2)).toContain(`"person_id":"${personId}"`)
+    })
+
+    it('replays an Idempotency-Key to the same person only', async () => {
+      const roles = [{ siteId: SHOP, role: 'admin' as const }]
+      const [one, two] = [
+        await signIn(node, await addPerson(node, roles)),
+        await signIn(node, await addPerson(node, roles)),
+      ]
+      const sent = (label: string) => ({
+        method: 'POST' as const,
+        body: { permissions: ['site:read'], label },
+        headers: { 'idempotency-key': 'the-same' },
+      })
+      const path = `/console/api/sites/${SHOP}/keys`
+      expect((await one.ask(path, sent('one'))).statusCode).toBe(201)
+      expect(told(await one.ask(path, sent('one')))).toEqual([409, 'idempotency_conflict'])
+      expect((await two.ask(path, sent('two'))).statusCode).toBe(201)
+      expect(
+        (
+          await node.send(path.replace('/console', ''), {
+            ...sent('key'),
+            headers: { ...sent('').headers, ...key() },
+          })
+        ).statusCode,
+      ).toBe(201)
+    })
+  })
+
+  describe('the end of a session', () => {
+    it('comes after 30 minutes without use, and after 12 hours', async () => {
+      const personId = await viewer()
+      expect(told(await (await signIn(node, personId, 29 * MINUTE)).ask('/console/session'))).toEqual([
+        200,
+        '',
+      ])
+      for (const age of [30 * MINUTE, 12 * 60 * MINUTE])
+        expect(told(await (await signIn(node, personId, age)).ask('/console/session'))).toEqual([
+          401,
+          'session_required',
+        ])
+    })
+
+    it('is moved by use', async () => {
+      const { store, clock } = node.service.deps
+      const { ask, personId } = await signIn(node, await viewer(), 29 * MINUTE)
+      await ask('/console/session')
+      const seen = async () =>
+        (await store.consoleSessions(personId, { after: undefined, limit: 1 }))[0]?.seenAtMs ?? 0
+      await expect.poll(async () => clock.nowMs() - (await seen())).toBeLessThan(MINUTE)
+    })
+
+    it('comes with sign-out, which deletes the cookie', async () => {
+      const { ask } = await signIn(node, await viewer())
+      const answer = await ask('/console/session', { method: 'DELETE' })
+      expect(answer.statusCode).toBe(204)
+      expect(answer.headers['set-cookie']).toMatch(/^__Host-countersign-console=; Path=\/; Max-Age=0; /)
+      expect(told(await ask('/console/session'))).toEqual([401, 'session_required'])
+    })
+
+    it('comes at once when the person is ended, and roles change at once', async () => {
+      const { ask, personId } = await signIn(node, await viewer())
+      const path = `/console/api/sites/${SHOP}`
+      expect(told(await ask(path))).toEqual([200, ''])
+      const change = (body: object) =>
+        node.send(`/api/people/${personId}`, { method: 'PATCH', body, headers: key() })
+      await change({ roles: [{ site_id: OTHER, role: 'viewer' }] })
+      expect(told(await ask(path))).toEqual([403, 'role_insufficient'])
+      expect(told(await ask(`/console/api/sites/${OTHER}`, {}, OTHER))).toEqual([200, ''])
+      await change({ status: 'ended' })
+      expect(told(await ask(`/console/api/sites/${OTHER}`, {}, OTHER))).toEqual([401, 'session_required'])
+    })
+
+    it('comes on another node within two seconds', async () => {
+      if (writer.place.kind === 'sqlite') return
+      const second = await openConsoleNode(writer)
+      try {
+        const personId = await viewer()
+        const { cookie } = await signIn(node, personId)
+        const headers = { ...SAME_ORIGIN, cookie, 'countersign-console': SHOP }
+        const ask = async () => told(await second.send('/console/api/sites', { headers }))
+        expect(await ask()).toEqual([200, ''])
+        const startedMs = performance.now()
+        await node.send(`/api/people/${personId}`, {
+          method: 'PATCH',
+          body: { status: 'ended' },
+          headers: key(),
+        })
+        await expect.poll(ask, { interval: 20, timeout: 2000 }).toEqual([401, 'session_required'])
+        expect(performance.now() - startedMs).toBeLessThan(2000)
+      } finally {
+        await second.close()
+      }
+    })
+  })
+
+  describe('/console/sessions', () => {
+    it('lists and ends the own sessions', async () => {
+      const personId = await viewer()
+      const [old, current] = [await signIn(node, personId, MINUTE), await signIn(node, personId)]
+      const { items } = (await current.ask('/console/sessions')).json()
+      expect(
+        items.map((row: { session_id: string; current: boolean }) => [row.session_id, row.current]),
+      ).toEqual([
+        [old.sessionId, false],
+        [current.sessionId, true],
+      ])
+      const end = () => current.ask(`/console/sessions/${old.sessionId}`, { method: 'DELETE' })
+      expect((await end()).statusCode).toBe(204)
+      expect(told(await old.ask('/console/session'))).toEqual([401, 'session_required'])
+      expect(told(await end())).toEqual([404, 'not_found'])
+    })
+
+    it('those of others are for operators', async () => {
+      const victim = await signIn(node, await viewer())
+      const attacker = await signIn(node, await addPerson(node, [{ siteId: SHOP, role: 'admin' }]))
+      const query = `?person_id=${victim.personId}`
+      expect(told(await attacker.ask(`/console/sessions${query}`))).toEqual([403, 'role_insufficient'])
+      const path = `/console/sessions/${victim.sessionId}`
+      expect(told(await attacker.ask(path, { method: 'DELETE' }))).toEqual([404, 'not_found'])
+      expect(told(await attacker.ask(path + query, { method: 'DELETE' }))).toEqual([403, 'role_insufficient'])
+      expect(told(await victim.ask('/console/session'))).toEqual([200, ''])
+      const operator = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
+      expect((await operator.ask(`/console/sessions${query}`)).json().items).toHaveLength(1)
+      expect((await operator.ask(path + query, { method: 'DELETE' })).statusCode).toBe(204)
+      expect(told(await victim.ask('/console/session'))).toEqual([401, 'session_required'])
+    })
+  })
+
+  it('an API key of a site cannot create people or links', async () => {
+    const { deps } = node.service
+    const context = { actor: 'operator', atMs: deps.clock.nowMs(), requestId: undefined }
+    const order = {
+      siteId: SHOP,
+      permissions: ['site:admin'] as const,
+      label: undefined,
+      expiresInSeconds: undefined,
+    }
+    const { secret } = await createApiKey(deps, order, context)
+    const path = `/api/people/${await viewer()}/links`
+    expect(told(await node.send(path, { method: 'POST', headers: { 'x-api-key': secret } }))).toEqual([
+      403,
+      'api_key_forbidden',
+    ])
+  })
+
+  it('is not there when it is switched off', async () => {
+    const other = await openConsoleNode(await newWriter(), { COUNTERSIGN_CONSOLE: 'off' })
+    try {
+      const { ask } = await signIn(other, await addPerson(other, [{ siteId: null, role: 'operator' }]))
+      for (const path of ['/console/session', '/console/sessions', '/console/api/sites', '/console'])
+        expect((await ask(path)).statusCode).toBe(404)
+    } finally {
+      await other.close()
+    }
+  })
+})
