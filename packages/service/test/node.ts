@@ -64,11 +64,11 @@ const UNLIMITED = Object.fromEntries(
 )
 
 export const anonymous: Caller = { kind: 'anonymous', address: '127.0.0.1' }
-export const operator = {
+export const operator: Extract<Caller, { kind: 'operator'; keyId: string }> = {
   kind: 'operator',
   keyId: 'key_operator',
   address: '127.0.0.1',
-} as const satisfies Caller
+}
 export const keyOf = (siteId: SiteId): Caller => ({
   kind: 'site',
   siteId,
