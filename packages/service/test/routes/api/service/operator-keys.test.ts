@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { Caller } from '../../../../src/answer.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
 import { anonymous, keyOf, operator } from '../../../node.ts'
 import { NOW } from '../../../party.ts'
@@ -9,7 +10,7 @@ forEachSharedStore('Operator keys over HTTP', (open) => {
   const create = async (node: AdminNode, body: object = {}) =>
     (await node.admin('create_operator_key', { body })).body as { key_id: string; api_key: string }
   const asKey = (keyId: string) => ({ ...operator, keyId })
-  const remove = (node: AdminNode, key_id: string, caller = operator) =>
+  const remove = (node: AdminNode, key_id: string, caller: Caller = operator) =>
     node.ask('delete_operator_key', { params: { key_id }, caller })
   /** Others that share the store may have operator keys, so all are deleted first. */
   const deleteAll = async ({ deps }: AdminNode) => {
