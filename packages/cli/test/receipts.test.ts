@@ -48,6 +48,11 @@ test('a receipt is listed, shown and saved; its signature is checked with and wi
   const shown = await home.run(['receipts', String(seq)])
   expect(shown.out).toMatch(/^acknowledged +guard-1 [0-9a-z-]{8}, after \d+ ms$/im)
 
+  const stats = await home.run(['receipts', '--stats', '1h'])
+  expect(stats.out).toMatch(/^guard-1 +1 +\d+ +\d+ +\d+$/m)
+  expectAnswer('propagation_stats', (await home.run(['receipts', '--stats', '30d', '--json'])).json())
+  expect((await home.run(['receipts', '--stats', '2h'])).code).toBe(2)
+
   const online = await home.run(['verify-receipt', 'receipt.json'])
   expect([online.code, online.out]).toEqual([0, expect.stringContaining('VALID: ')])
   const away = ['--url', await nowhere()]

@@ -63,6 +63,7 @@ export const limits = Object.freeze({
   laggards_listed_max: 100,
   user_entries_listed_max: 50,
   drill_seconds: 30,
+  stats_buckets_max: 256,
   descendants_listed_max: 50,
   page_items_default: 50,
   page_items_max: 200,

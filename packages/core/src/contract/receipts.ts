@@ -6,6 +6,7 @@ import { endpoint } from './endpoint.ts'
 import { entryKinds } from './events.ts'
 import { credentialId, epoch, integerParameter, madeId, reason, seq, siteId, time } from './fields.ts'
 import { idempotencyHeaders } from './headers.ts'
+import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
 
 const count = z.int().min(0)
@@ -146,6 +147,51 @@ export type DrillPage = z.input<typeof drillPageSchema>
 export const startDrillRequestSchema = z.strictObject({ reason: reason.optional() })
 export type StartDrillRequest = z.input<typeof startDrillRequestSchema>
 
+const ms = count.nullable().meta({ description: 'Milliseconds; null without samples.' })
+const applyStats = {
+  samples: count.meta({ description: 'How many acknowledgements were counted.' }),
+  p50_ms: ms,
+  p99_ms: ms,
+  max_ms: ms,
+}
+
+/** The windows of statistics. */
+export const statsWindows = ['1h', '24h', '30d'] as const
+export type StatsWindow = (typeof statsWindows)[number]
+
+export const propagationStatsQuerySchema = z.strictObject({
+  window: z.enum(statsWindows).default('24h').meta({ description: 'Default: 24h.' }),
+})
+
+export const propagationStatsSchema = z
+  .strictObject({
+    window: z.enum(statsWindows),
+    from: time.meta({ description: 'Entries since this full hour are counted.' }),
+    as_of: time,
+    ...applyStats,
+    buckets: z
+      .array(z.strictObject({ up_to_ms: count, count }))
+      .max(limits.stats_buckets_max)
+      .meta({
+        description:
+          'A histogram on a logarithmic scale, without empty buckets. Four buckets for each doubling: percentiles are at most 19 % too high.',
+      }),
+    verifiers: z
+      .array(
+        z.strictObject({
+          verifier_id: z
+            .string()
+            .nullable()
+            .meta({ description: 'Null for all verifiers without a configured name.' }),
+          ...applyStats,
+        }),
+      )
+      .max(limits.laggards_listed_max)
+      .meta({ description: 'By name, the slowest first.' }),
+  })
+  .meta({ id: 'PropagationStats' })
+export type PropagationStats = z.input<typeof propagationStatsSchema>
+
 const params = z.strictObject(siteParams)
 const list = { method: 'GET', problems: ['cursor_malformed', 'store_unavailable'] } as const
 
@@ -175,6 +221,17 @@ export const receiptEndpoints = {
     answers: {
       200: { description: 'The receipt. An entry that has none yet is not_found.', body: receiptSchema },
     },
+    problems: ['store_unavailable'],
+  }),
+  propagation_stats: endpoint({
+    ...reading,
+    method: 'GET',
+    path: '/api/sites/{site_id}/propagation/stats',
+    summary: 'Get how long verifiers take to apply entries',
+    description:
+      'From the time of an entry until the acknowledgement of each verifier arrived, as in its receipt. Verifiers collect acknowledgements for up to 250 ms, so these are upper bounds. Kept for 31 days.',
+    request: { params, query: propagationStatsQuerySchema },
+    answers: { 200: { description: 'The statistics.', body: propagationStatsSchema } },
     problems: ['store_unavailable'],
   }),
   start_drill: endpoint({

@@ -88,6 +88,7 @@ GET /api/audit 200
 GET /api/sites/{site_id}/verifiers 200
 GET /api/sites/{site_id}/receipts 200
 GET /api/sites/{site_id}/receipts/{seq} 200
+GET /api/sites/{site_id}/propagation/stats 200
 POST /api/sites/{site_id}/drills 202
 GET /api/sites/{site_id}/drills 200
 GET /api/sites/{site_id}/drills/{drill_id} 200

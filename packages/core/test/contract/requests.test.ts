@@ -578,6 +578,7 @@ describe('query parameters', () => {
       [[], [''], ['nonsense'], undefined, Array.from({ length: 101 }, () => CREDENTIAL_ID)],
     ],
     ['propagation_receipt', 'seq', ['', '0', '-1', 'x', '1.5', '9999999999999999', undefined]],
+    ['propagation_stats', 'window', ['2h', '', '24H']],
     ['list_receipts', 'state', ['lost', 'Complete', '']],
     ['list_credentials', 'ppid', bad.ppid],
     ['list_credentials', 'status', ['unknown', 'Active', '']],

@@ -144,6 +144,7 @@ export const calls = {
   createConsoleLink: row('POST', '/api/people/{person_id}/links', { repeat: 'secret' }),
   listReceipts: row('GET', '/api/sites/{site_id}/receipts'),
   readReceipt: row('GET', '/api/sites/{site_id}/receipts/{seq}'),
+  propagationStats: row('GET', '/api/sites/{site_id}/propagation/stats'),
   startDrill: row('POST', '/api/sites/{site_id}/drills'),
   listDrills: row('GET', '/api/sites/{site_id}/drills'),
   readDrill: row('GET', '/api/sites/{site_id}/drills/{drill_id}'),

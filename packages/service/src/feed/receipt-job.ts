@@ -16,6 +16,7 @@ import {
   createStoredReceipt,
   findDue,
   isChanged,
+  type TimedReceipt,
   type UnsignedReceipt,
   updateStoredReceipt,
 } from './stored-receipt.ts'
@@ -202,7 +203,7 @@ class ReceiptWriter {
       const live = await this.#load(before.site_id, before.seq, parseTime(before.at) ?? 0)
       if (live === undefined) return undefined
       const next = updateStoredReceipt(before, live, this.#nowMs())
-      if (!isDue(before, next, each.updates)) return undefined
+      if (!isDue(before, next.receipt, each.updates)) return undefined
       return { ...(await this.#sign(next)), updates: each.updates }
     })
     if (changes.length > 0) await this.#parts.store.updateReceipts(changes)
@@ -223,11 +224,11 @@ class ReceiptWriter {
     }
   }
 
-  async #sign(receipt: UnsignedReceipt): Promise<ReceiptRow> {
+  async #sign({ receipt, times }: TimedReceipt): Promise<ReceiptRow> {
     const nowMs = this.#nowMs()
     const { kid, key } = this.#parts.keys.feedKey(nowMs)
     const fields: ReceiptFields = { ...receipt, kid }
-    return { receipt: await signReceipt(fields, key), dueAtMs: findDue(receipt, nowMs) }
+    return { receipt: await signReceipt(fields, key), dueAtMs: findDue(receipt, nowMs), times }
   }
 
   #nowMs(): number {

@@ -6,7 +6,14 @@ import {
   type ReceiptVerifier,
 } from '@countersign/core'
 import type { ReceiptEntry } from '../store/operations/receipts.ts'
+import type { ApplyTime } from '../store/operations/shared/apply-time-rows.ts'
 import type { Receipt, VerifierReport } from './receipt.ts'
+
+/** A version of a receipt, and the times of verifiers that the version before did not have. */
+export interface TimedReceipt {
+  readonly receipt: UnsignedReceipt
+  readonly times: readonly ApplyTime[]
+}
 
 /** A receipt as it is signed, without the key. */
 export type UnsignedReceipt = Omit<ReceiptFields, 'kid'>
@@ -34,13 +41,13 @@ export function createStoredReceipt(
   entry: ReceiptEntry,
   live: Receipt,
   { nowMs, appliedMsMax }: { readonly nowMs: number; readonly appliedMsMax: number },
-): UnsignedReceipt {
+): TimedReceipt {
   const exceptions = new Set(live.exceptions)
   const untilMs = live.committedAtMs + appliedMsMax
   const verifiers = live.verifiers
     .filter(({ openedAtMs }) => openedAtMs === undefined || openedAtMs <= untilMs)
     .map((report) => toVerifier(report, entry.atMs, exceptions.has(report)))
-  return complete(
+  const receipt = complete(
     {
       site_id: entry.siteId,
       epoch: entry.epoch,
@@ -58,17 +65,18 @@ export function createStoredReceipt(
     0,
     nowMs,
   )
+  return { receipt, times: toTimes(live.verifiers, { atMs: entry.atMs, committedAtMs: live.committedAtMs }) }
 }
 
 /**
  * The next version of a receipt. It covers the same verifiers as the first one: what they have
  * acknowledged stays, and those that are no longer known are gone.
  */
-export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowMs: number): UnsignedReceipt {
+export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowMs: number): TimedReceipt {
   const pending = before.verifiers.filter(isPending)
   const { site_id, epoch, seq, kind, entry_hash, at, committed_at, drill_id, expected } = before
   const fixed = { site_id, epoch, seq, kind, entry_hash, at, committed_at, drill_id }
-  const times = {
+  const stated = {
     denied_everywhere_at: toEarlier(before.denied_everywhere_at, live.deniedEverywhereAtMs),
     denied_at_latest: before.denied_at_latest,
   }
@@ -77,22 +85,49 @@ export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowM
   const convert = (report: VerifierReport) => toVerifier(report, atMs, exceptions.has(report))
   // The list was too short for all that had not acknowledged, so some of them are not known by name.
   if (expected - before.acknowledged - before.gone > pending.length)
-    return complete(
-      { ...fixed, ...times, expected: live.verifiers.length },
-      live.verifiers.map(convert),
-      0,
-      nowMs,
-    )
+    return {
+      receipt: complete(
+        { ...fixed, ...stated, expected: live.verifiers.length },
+        live.verifiers.map(convert),
+        0,
+        nowMs,
+      ),
+      times: [],
+    }
   // Two keys may have readers of the same name: the one that comes first has not acknowledged.
   const reports = new Map(live.verifiers.toReversed().map((report) => [toName(report), report]))
   const verifiers = before.verifiers.map((verifier) => {
     if (!isPending(verifier)) return verifier
-    const report = reports.get(`${verifier.verifier_id} ${verifier.instance_id ?? ''}`)
+    const report = reports.get(toVerifierName(verifier))
     return report === undefined
       ? { ...verifier, state: 'gone' as const, node_id: null }
       : { ...convert(report), fails_open: verifier.fails_open }
   })
-  return complete({ ...fixed, ...times, expected }, verifiers, expected - verifiers.length, nowMs)
+  const unlisted = expected - verifiers.length
+  const changed = pending.flatMap((verifier) => reports.get(toVerifierName(verifier)) ?? [])
+  return {
+    receipt: complete({ ...fixed, ...stated, expected }, verifiers, unlisted, nowMs),
+    times: toTimes(changed, { atMs, committedAtMs: toMs(committed_at) }),
+  }
+}
+
+/**
+ * The times of those that have acknowledged. An instance that is newer than the commit is not
+ * counted: it was not there to apply the entry. Those without a configured name are counted together.
+ */
+function toTimes(
+  reports: readonly VerifierReport[],
+  { atMs, committedAtMs }: { readonly atMs: number; readonly committedAtMs: number },
+): readonly ApplyTime[] {
+  return reports.flatMap(({ state, acknowledgedAtMs, verifierId, instanceId, openedAtMs = 0 }) =>
+    state !== 'acknowledged' || acknowledgedAtMs === undefined || openedAtMs > committedAtMs
+      ? []
+      : [{ verifierId: verifierId === instanceId ? '' : verifierId, ms: toAfterMs(acknowledgedAtMs, atMs) }],
+  )
+}
+
+function toAfterMs(acknowledgedAtMs: number, atMs: number): number {
+  return Math.max(0, Math.ceil(acknowledgedAtMs - atMs))
 }
 
 /** Whether the new version says something else about a verifier. */
@@ -146,7 +181,7 @@ function toVerifier(report: VerifierReport, atMs: number, failsOpen: boolean): R
     instance_id: report.instanceId ?? null,
     node_id: report.nodeId ?? null,
     state: report.state,
-    after_ms: acknowledgedAtMs === undefined ? null : Math.max(0, Math.ceil(acknowledgedAtMs - atMs)),
+    after_ms: acknowledgedAtMs === undefined ? null : toAfterMs(acknowledgedAtMs, atMs),
     rejects_from: toTime(report.rejectsFromMs),
     fails_open: failsOpen,
   }
@@ -154,6 +189,10 @@ function toVerifier(report: VerifierReport, atMs: number, failsOpen: boolean): R
 
 function toName({ verifierId, instanceId }: VerifierReport): string {
   return `${verifierId} ${instanceId ?? ''}`
+}
+
+function toVerifierName({ verifier_id, instance_id }: ReceiptVerifier): string {
+  return `${verifier_id} ${instance_id ?? ''}`
 }
 
 /** A stated time stays true, so the earlier one is kept. */

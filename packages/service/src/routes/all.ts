@@ -27,7 +27,7 @@ import { feed } from './api/sites/feed.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, getIssuer, listIssuers } from './api/sites/issuers.ts'
 import { changeKey, createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { listLogEntries, readHead } from './api/sites/log.ts'
-import { propagationReceipt } from './api/sites/propagation.ts'
+import { propagationReceipt, propagationStats } from './api/sites/propagation.ts'
 import { listReceipts, readReceipt } from './api/sites/receipts.ts'
 import { revokeTargets } from './api/sites/revocations.ts'
 import { receiveEvent, receiveLogout, receiveTokenRevocation } from './api/sites/signals.ts'
@@ -163,6 +163,7 @@ export const routes: Routes = {
   create_console_link: createConsoleLink,
   list_receipts: listReceipts,
   read_receipt: readReceipt,
+  propagation_stats: propagationStats,
   start_drill: startDrill,
   list_drills: listDrills,
   read_drill: readDrill,

@@ -247,6 +247,7 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
   head_readers: 'until when a head that was read may be used: says what receipts state, and grants nothing',
   log_times: 'when entries were committed: says what receipts state, and grants nothing',
   receipts: 'each receipt is signed with the feed key, so a changed one is rejected; it decides nothing',
+  apply_times: 'counts for statistics, which decide nothing',
   receipt_progress: 'up to which entry receipts are written; decides nothing else',
   drills: 'each report is signed with the feed key; a drill revokes an id that no credential has',
   job_turns:

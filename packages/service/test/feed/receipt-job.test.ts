@@ -123,6 +123,34 @@ onEachStore('stored receipts', (home) => {
     closeAll(streams)
   }, 60_000)
 
+  it('are counted in statistics by verifier, each acknowledgement once', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const stats = async (window: string) => (await get(node, site, `propagation/stats?window=${window}`)).json
+    expect(await stats('1h')).toMatchObject({
+      samples: 0,
+      p50_ms: null,
+      max_ms: null,
+      buckets: [],
+      verifiers: [],
+    })
+    const streams = [await listen(node, site, 'one'), await listen(node, site, 'late')]
+    const { json: done } = await revoke(node, site)
+    await ack(node, site, done, 'one')
+    await until(node, site, done.seq, ({ acknowledged }) => acknowledged === 1)
+    expect(await stats('1h')).toMatchObject({ samples: 1, verifiers: [{ verifier_id: 'web', samples: 1 }] })
+    await ack(node, site, done, 'late')
+    const { elapsed_ms } = await until(node, site, done.seq, ({ state }) => state === 'complete')
+    for (const window of ['1h', '24h', '30d']) {
+      const found = await stats(window)
+      expect(found).toMatchObject({ window, samples: 2, max_ms: elapsed_ms, p99_ms: elapsed_ms })
+      expect(found.buckets.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(2)
+      expect(found.p50_ms).toBeLessThanOrEqual(elapsed_ms)
+    }
+    expect(codeOf(await get(node, site, 'propagation/stats?window=2h'))).toBe('validation_failed')
+    closeAll(streams)
+  }, 60_000)
+
   it('are listed newest first, by state, without verifiers; a reinstatement has none', async () => {
     const node = await home().node()
     const site = await node.newSite()
@@ -159,7 +187,13 @@ onEachStore('stored receipts', (home) => {
     await until(node, site, done.seq, () => true)
     for (const seq of ['0', '99', '-1', 'x', '1e1'])
       expect(codeOf(await get(node, site, `receipts/${seq}`))).toBe('not_found')
-    for (const rest of ['receipts', `receipts/${done.seq}`, 'drills', 'drills/drill_1']) {
+    for (const rest of [
+      'receipts',
+      `receipts/${done.seq}`,
+      'propagation/stats',
+      'drills',
+      'drills/drill_1',
+    ]) {
       const answer = await node.call('GET', path(site.siteId, rest), { key: other.key })
       expect(codeOf(answer)).toBe('not_found')
       expect(codeOf(await node.call('GET', path(site.siteId, rest)))).toBe('api_key_missing')

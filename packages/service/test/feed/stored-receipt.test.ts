@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { createReaderChanges } from '../../src/feed/reader-changes.ts'
 import type { Receipt, VerifierReport } from '../../src/feed/receipt.ts'
 import {
-  createStoredReceipt,
+  createStoredReceipt as create,
   findDue,
   isChanged,
-  updateStoredReceipt,
+  updateStoredReceipt as update,
 } from '../../src/feed/stored-receipt.ts'
 import type { ConnectedVerifiers } from '../../src/feed/verifier-registry.ts'
 
@@ -55,6 +55,8 @@ const live = (verifiers: readonly VerifierReport[], fields: Partial<Receipt> = {
   exceptions: [],
   ...fields,
 })
+const createStoredReceipt = (...args: Parameters<typeof create>) => create(...args).receipt
+const updateStoredReceipt = (...args: Parameters<typeof update>) => update(...args).receipt
 const NOW = { nowMs: AT + 1000, appliedMsMax: 0 }
 
 describe('a stored receipt', () => {
@@ -84,6 +86,18 @@ describe('a stored receipt', () => {
       ['late', 'acknowledged', 5000],
       ['one', 'acknowledged', 41],
     ])
+  })
+
+  it('gives the time of each acknowledgement once, and counts instances without a name together', () => {
+    const unnamed = { ...acked('x1', 9), verifierId: 'x1' }
+    const first = create(ENTRY, live([report('late'), acked('one', 41), unnamed]), NOW)
+    expect(first.times).toEqual([
+      { verifierId: 'web', ms: 41 },
+      { verifierId: '', ms: 9 },
+    ])
+    const next = update(first.receipt, live([acked('late', 5000), acked('one', 41)]), AT + 9000)
+    expect(next.times).toEqual([{ verifierId: 'web', ms: 5000 }])
+    expect(update(next.receipt, live([acked('late', 5000)]), AT + 9000).times).toEqual([])
   })
 
   it('lists 100 verifiers, the late ones first, and still counts all of them', () => {

@@ -28,6 +28,7 @@ import { roster } from './0027-roster.ts'
 import { issuerKeys } from './0028-issuer-keys.ts'
 import { verdictTallies } from './0029-verdict-tallies.ts'
 import { deliveryLists } from './0030-delivery-lists.ts'
+import { applyTimes } from './0031-apply-times.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -62,4 +63,5 @@ export const migrations: readonly Migration[] = [
   issuerKeys,
   verdictTallies,
   deliveryLists,
+  applyTimes,
 ]

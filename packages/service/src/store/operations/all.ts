@@ -1,5 +1,6 @@
 import { isLogRead, isRead, type LogRead, type Transaction } from '../transaction.ts'
 import * as apiKeys from './api-keys.ts'
+import * as applyTimes from './apply-times.ts'
 import * as audit from './audit.ts'
 import * as auditArchive from './audit-archive.ts'
 import * as bulkRevocations from './bulk-revocations.ts'
@@ -51,6 +52,7 @@ import * as writeProbe from './write-probe.ts'
  */
 const portOperations = {
   ...apiKeys,
+  ...applyTimes,
   ...audit,
   ...bulkRevocations,
   ...checkpoints,

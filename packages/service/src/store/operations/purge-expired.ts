@@ -25,6 +25,9 @@ const VERIFIERS_KEPT_MS = 30 * 86_400_000
 /** After a person was ended, so that lists and the audit still say who it was. */
 const PEOPLE_KEPT_MS = 396 * 86_400_000
 
+/** Statistics are shown for up to 30 days. */
+const APPLY_TIMES_KEPT_MS = 31 * 86_400_000
+
 /** A document that an issuer names is fetched every few minutes. */
 const SOURCES_KEPT_MS = 30 * 86_400_000
 
@@ -113,6 +116,11 @@ const REMOVALS: readonly Removal[] = [
     `DELETE FROM log_times WHERE (epoch, position) IN (SELECT t.epoch, t.position FROM log_times t WHERE t.at + ${LEASES_KEPT_MS * 2} <= $1
        AND (EXISTS (SELECT 1 FROM log_times o WHERE o.epoch = t.epoch AND o.position > t.position)
          OR NOT EXISTS (SELECT 1 FROM log WHERE log.epoch = t.epoch)) LIMIT $2) RETURNING 1 AS one`,
+  ],
+  [
+    'apply_times',
+    `DELETE FROM apply_times WHERE (site_id, slot, verifier_id, bucket) IN
+       (SELECT site_id, slot, verifier_id, bucket FROM apply_times WHERE slot <= $1 - ${APPLY_TIMES_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
   ],
   [
     'key_sources',

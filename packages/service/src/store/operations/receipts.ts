@@ -9,6 +9,7 @@ import {
 import { json, number, optionalText, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import { type ApplyTime, addApplyTimes } from './shared/apply-time-rows.ts'
 import { formerEpochs } from './shared/former-epochs.ts'
 
 /** An entry that needs a receipt. */
@@ -41,6 +42,8 @@ export interface ReceiptRow {
   readonly receipt: SignedReceipt
   /** When it is to be written again; undefined when it is final. */
   readonly dueAtMs: number | undefined
+  /** Of verifiers that had not acknowledged in the version before. */
+  readonly times: readonly ApplyTime[]
 }
 
 /** A receipt that may change, and how often it has. */
@@ -150,6 +153,7 @@ export function* writeReceipts(
       JSON.stringify(receipt),
     )
   }
+  yield* addApplyTimes(written.map(toApplyTimes))
   yield* exec(
     `INSERT INTO receipt_progress (one, epoch, position) VALUES (1, $1, $2)
      ON CONFLICT (one) DO UPDATE SET epoch = excluded.epoch, position = excluded.position`,
@@ -162,10 +166,12 @@ export function* writeReceipts(
 /** Replaces receipts that no other node has replaced since they were read. */
 export function* updateReceipts(changes: readonly ReceiptUpdate[]): Transaction<void> {
   yield* lock(LOCK)
-  for (const { receipt, dueAtMs, updates } of changes) {
-    yield* exec(
+  const written: ReceiptUpdate[] = []
+  for (const change of changes) {
+    const { receipt, dueAtMs, updates } = change
+    const found = yield* rows(
       `UPDATE receipts SET state = $4, due_at = $5, updates = updates + 1, summary = $6, receipt = $7
-       WHERE site_id = $1 AND seq = $2 AND epoch = $3 AND updates = $8`,
+       WHERE site_id = $1 AND seq = $2 AND epoch = $3 AND updates = $8 RETURNING 1 AS one`,
       receipt.site_id,
       receipt.seq,
       receipt.epoch,
@@ -175,7 +181,13 @@ export function* updateReceipts(changes: readonly ReceiptUpdate[]): Transaction<
       JSON.stringify(receipt),
       updates,
     )
+    if (found.length > 0) written.push(change)
   }
+  yield* addApplyTimes(written.map(toApplyTimes))
+}
+
+function toApplyTimes({ receipt, times }: ReceiptRow) {
+  return { siteId: receipt.site_id, atMs: parseTime(receipt.at) ?? 0, times }
 }
 
 /** The sites with receipts that may change, after `after`, by site. */

@@ -1,5 +1,12 @@
-import type { PropagationReceipt } from '@countersign/core/contract'
+import { formatTime } from '@countersign/core'
+import {
+  limits,
+  type PropagationReceipt,
+  type PropagationStats,
+  type StatsWindow,
+} from '@countersign/core/contract'
 import { loadPropagation } from '../../../actions/propagation.ts'
+import { type ApplyStats, loadPropagationStats } from '../../../actions/propagation-stats.ts'
 import type { Route } from '../../../route.ts'
 import { toPropagationBody } from '../../shared/propagation-body.ts'
 import { requireKeyId } from '../../shared/require-key-id.ts'
@@ -11,4 +18,32 @@ export const propagationReceipt: Route<'propagation_receipt'> = async (request, 
   const { entry, receipt } = await deps.verifiers.query(requireKeyId(request.caller), siteId, read)
   const body: PropagationReceipt = { epoch: entry.epoch, seq: entry.seq, ...toPropagationBody(receipt) }
   return { status: 200, body }
+}
+
+const WINDOWS_MS: Readonly<Record<StatsWindow, number>> = {
+  '1h': 3_600_000,
+  '24h': 86_400_000,
+  '30d': 30 * 86_400_000,
+}
+
+export const propagationStats: Route<'propagation_stats'> = async (request, deps) => {
+  const { siteId } = await requireSiteInPath(request, deps)
+  const { window } = request.query
+  const stats = await loadPropagationStats(deps, siteId, WINDOWS_MS[window])
+  const body: PropagationStats = {
+    window,
+    from: formatTime(stats.fromMs),
+    as_of: formatTime(stats.asOfMs),
+    ...toStatsBody(stats),
+    buckets: stats.buckets.map(({ upToMs, count }) => ({ up_to_ms: upToMs, count })),
+    verifiers: stats.verifiers.slice(0, limits.laggards_listed_max).map((verifier) => ({
+      verifier_id: verifier.verifierId === '' ? null : verifier.verifierId,
+      ...toStatsBody(verifier),
+    })),
+  }
+  return { status: 200, body }
+}
+
+function toStatsBody({ samples, p50Ms, p99Ms, maxMs }: ApplyStats) {
+  return { samples, p50_ms: p50Ms ?? null, p99_ms: p99Ms ?? null, max_ms: maxMs ?? null }
 }
