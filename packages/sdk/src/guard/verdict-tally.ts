@@ -1,4 +1,4 @@
-import type { GuardClock } from '../feed/clock.ts'
+import { type GuardClock, systemClock } from '../feed/clock.ts'
 import { ServiceError, type TalliedVerdict } from '../feed/verifier-api.ts'
 
 /** Counts the decisions of a guard and reports them to the service now and then. */
@@ -39,7 +39,7 @@ export function createVerdictTally(
       await send(sent)
       return REPORT_MS
     } catch (error) {
-      isOff = error instanceof ServiceError && /^4(?:0[345]|22)$/.test(String(error.status))
+      isOff ||= error instanceof ServiceError && [403, 404, 405, 422].includes(error.status)
       if (isOff) counts = new Map()
       else for (const tally of sent) add(tally)
       return AFTER_FAILURE_MS
@@ -60,16 +60,13 @@ export function createVerdictTally(
     },
     async close() {
       cancel?.()
-      const isEmpty = isOff || counts.size === 0
-      isOff ||= isEmpty
-      if (isEmpty) return
-      let timer: ReturnType<typeof setTimeout> | undefined
-      // A real timer: a process that ends must not wait for an unreachable service.
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, CLOSE_MS_MAX)
-      })
-      await Promise.race([report(), late])
-      clearTimeout(timer)
+      if (!isOff && counts.size > 0) {
+        // A real timer: a process that ends must not wait for an unreachable service.
+        await Promise.race([
+          report(),
+          new Promise((resolve) => systemClock.after(CLOSE_MS_MAX, () => resolve(0))),
+        ])
+      }
       isOff = true
     },
   }
