@@ -232,7 +232,10 @@ onEachStore('instances', (home) => {
     const stream = await listen(node, site, failing)
     const { seq } = (await revoke(node, site)).json
     const dismiss = (instance: string, key = site.key) =>
-      node.call('DELETE', path(site.siteId, `verifiers/${instance}`), { key })
+      node.call('DELETE', path(site.siteId, `verifiers/${instance}`), {
+        key,
+        headers: { 'x-reason': 'process%20ended' },
+      })
     const states = async () =>
       (await node.call('GET', path(site.siteId, 'verifiers'), { key: site.key })).json.items.map(
         ({ instance_id, state }: Record<string, string>) => [instance_id, state],
@@ -249,7 +252,12 @@ onEachStore('instances', (home) => {
     await expect.poll(states).toEqual([])
     await expect.poll(async () => (await receipt(node, site, seq)).denied_everywhere_at).not.toBeNull()
     const [audit] = (await node.call('GET', path(site.siteId, 'audit'), { key: site.key })).json.items
-    expect(audit).toMatchObject({ action: 'verifier.dismiss', target: 'one', outcome: 'done' })
+    expect(audit).toMatchObject({
+      action: 'verifier.dismiss',
+      target: 'one',
+      outcome: 'done',
+      reason: 'process ended',
+    })
     expect(codeOf(await dismiss('one'))).toBe('not_found')
     // It was not gone after all.
     const back = await listen(node, site, failing)
