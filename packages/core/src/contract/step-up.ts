@@ -42,6 +42,7 @@ export const stepUp: Readonly<Record<ConsoleEndpointId, boolean>> = Object.freez
   issue_credential: true,
   create_offer: true,
   propagation_receipt: false,
+  propagation_stats: false,
   list_log_entries: false,
   read_summary: false,
   read_head: false,
