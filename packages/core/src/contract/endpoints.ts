@@ -12,6 +12,7 @@ import { knownUserEndpoints } from './known-users.ts'
 import { nodeEndpoints } from './nodes.ts'
 import { operatorKeyEndpoints } from './operator-keys.ts'
 import { peopleEndpoints } from './people.ts'
+import { previewEndpoints } from './preview.ts'
 import { protectedEndpoints } from './protected-action.ts'
 import { receiptEndpoints } from './receipts.ts'
 import { revocationEndpoints } from './revocation.ts'
@@ -38,6 +39,7 @@ export const endpoints = Object.freeze({
   ...cutOffEndpoints,
   ...tokenRevocationEndpoints,
   ...bulkRevocationEndpoints,
+  ...previewEndpoints,
   ...userEndpoints,
   ...knownUserEndpoints,
   ...credentialDetailEndpoints,

@@ -12,7 +12,7 @@ export {
   type ListedSession,
   type OpenSessionRequest,
 } from './console.ts'
-export type { CredentialDetail } from './credential-detail.ts'
+export * from './credential-detail.ts'
 export * from './cut-offs.ts'
 export * from './discovery.ts'
 export {
@@ -31,7 +31,7 @@ export { parseFeedCursor } from './fields.ts'
 export * from './headers.ts'
 export * from './issuers.ts'
 export * from './issuing.ts'
-export type { KnownUser, UserDetail, UserPage } from './known-users.ts'
+export * from './known-users.ts'
 export * from './limits.ts'
 export * from './nodes.ts'
 export * from './oauth-issuers.ts'
@@ -45,12 +45,13 @@ export {
   type PersonPage,
   peopleEndpoints,
 } from './people.ts'
+export * from './preview.ts'
 export * from './problem-body.ts'
 export * from './problems.ts'
 export * from './protected-action.ts'
 export * from './receipts.ts'
 export * from './revocation.ts'
-export type { RevocationTarget, RevokedTargets, RevokeTargetsRequest } from './revocations.ts'
+export * from './revocations.ts'
 export * from './sign-in.ts'
 export * from './signals.ts'
 export * from './site-lists.ts'

@@ -59,6 +59,7 @@ export const limits = Object.freeze({
 
   status_ids_max: 100,
   revocation_targets_max: 200,
+  preview_samples_max: 20,
   wait_seconds_max: 30,
   laggards_listed_max: 100,
   user_entries_listed_max: 50,

@@ -32,6 +32,7 @@ export const stepUp: Readonly<Record<ConsoleEndpointId, boolean>> = Object.freez
   sign_out_user: false,
   revocation_status: false,
   resolve_user: false,
+  preview: false,
   list_users: false,
   get_user: false,
   get_credential: false,

@@ -51,6 +51,7 @@ POST /api/sites/{site_id}/cut-off 200
 POST /api/sites/{site_id}/cut-off-issuer 200
 POST /api/sites/{site_id}/revoke-holder 200
 POST /api/sites/{site_id}/revocations 200
+POST /api/sites/{site_id}/preview 200
 GET /api/sites/{site_id}/users 200
 GET /api/sites/{site_id}/users/{ppid} 200
 POST /api/sites/{site_id}/users/erase 200
@@ -182,7 +183,7 @@ describe('endpoints', () => {
   test('let site:read see every list of the administration, and change nothing', () => {
     const readable = endpointList.filter(({ permissions: of = [] }) => of.includes('site:read'))
     for (const { id, method, permissions: of = [] } of readable) {
-      expect(method === 'GET' || id === 'resolve_user', id).toBe(true)
+      expect(method === 'GET' || id === 'resolve_user' || id === 'preview', id).toBe(true)
       expect(of, id).toContain('site:admin')
     }
     const ids = readable.map(({ id }) => id)
@@ -197,7 +198,7 @@ describe('endpoints', () => {
       const changes =
         method !== 'GET' &&
         /key|oauth_client|credential_in_body/.test(auth) &&
-        !['introspect', 'acknowledge', 'report_verdicts', 'resolve_user'].includes(id)
+        !['introspect', 'acknowledge', 'report_verdicts', 'resolve_user', 'preview'].includes(id)
       expect(idempotency !== undefined, id).toBe(changes)
       expect(problems.includes('idempotency_conflict'), id).toBe(changes)
       const headers = request.headers === undefined ? {} : (request.headers as z.ZodObject).shape

@@ -129,6 +129,21 @@ const spoiled: Spoiled[] = [
   ['revoke_token_by_id', 'reason', bad.reason],
   ['revoke_targets', 'reason', bad.reason],
   [
+    'preview',
+    'act',
+    [
+      null,
+      {},
+      { type: 'unknown' },
+      { type: 'revoke_user' },
+      { type: 'revoke_user', ppid: PPID, user_ref: 'alice' },
+      { type: 'revoke_credential', credential_id: 'x' },
+      { type: 'cut_off_site', confirm: 'shop.example' },
+      { type: 'change_site', bearer: 'on' },
+      { type: 'revoke_targets', targets: [] },
+    ],
+  ],
+  [
     'revoke_targets',
     'targets',
     [
@@ -376,6 +391,7 @@ const required: Partial<Record<EndpointId, string[]>> = {
   erase_user: ['user_ref'],
   revoke_holder: ['holder_key'],
   revoke_targets: ['targets'],
+  preview: ['act'],
   cut_off_issuer: ['issuer'],
   cut_off_site: ['confirm'],
   receive_token_revocation: ['sub_id'],

@@ -51,6 +51,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     nonce: NONCE,
   },
   revoke_token: { token: 'x', token_type_hint: 'access_token', reason: 'lost laptop' },
+  preview: { act: { type: 'revoke_user', ppid: PPID } },
   revoke_token_by_id: { reason: 'lost laptop' },
   revoke_targets: { targets: [{ ppid: PPID }, { token_id: 'tok_1' }], reason: 'breach' },
   revoke_user: { ppid: PPID, site_id: SITE, reason: 'left the company' },
@@ -507,6 +508,25 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   revoke_token_by_id: [
     { success: true, token_id: 'tok_1', revoked: true, epoch: EPOCH, seq: 42, propagation },
     { success: true, token_id: 'tok_1', revoked: false, epoch: null, seq: null },
+  ],
+  preview: [
+    {
+      site_id: SITE,
+      users: { count: 1, complete: true },
+      credentials: { count: 2, complete: true },
+      bound_credentials: 1,
+      delegated_credentials: 0,
+      tokens: { count: 1, complete: true },
+      offers: 0,
+      sign_ins: 0,
+      samples: { users: [PPID], credentials: [CREDENTIAL_ID], tokens: ['tok_1'] },
+      webhooks: ['wh_1'],
+      lagging_verifiers: ['edge-1'],
+      irreversible: false,
+      ends_own_access: false,
+      epoch: EPOCH,
+      seq: 42,
+    },
   ],
   revoke_targets: [
     {

@@ -79,6 +79,7 @@ export const calls = {
   introspect: row('POST', '/api/auth/introspect', { repeat: 'safe' }),
   revokeToken: row('POST', '/api/auth/revoke', { wait: true }),
   revokeTokenById: row('POST', '/api/sites/{site_id}/tokens/{token_id}/revoke', { wait: true }),
+  preview: row('POST', '/api/sites/{site_id}/preview', { repeat: 'safe' }),
   revokeTargets: row('POST', '/api/sites/{site_id}/revocations', { wait: true }),
   revokeUser: row('POST', '/api/wallet/revoke-user', { wait: true }),
   revokeCredential: row('POST', '/api/wallet/revoke', { wait: true }),

@@ -23,7 +23,7 @@ export interface KnownUser extends UserState {
 }
 
 /** `complete` is false when counting stopped early. */
-export interface BoundedCount {
+interface BoundedCount {
   readonly count: number
   readonly complete: boolean
 }

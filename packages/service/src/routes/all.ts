@@ -27,7 +27,8 @@ import { feed } from './api/sites/feed.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, getIssuer, listIssuers } from './api/sites/issuers.ts'
 import { changeKey, createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { listLogEntries, readHead } from './api/sites/log.ts'
-import { propagationReceipt, propagationStats } from './api/sites/propagation.ts'
+import { preview } from './api/sites/preview.ts'
+import { propagationReceipt, propagationReceipt, propagationStats } from './api/sites/propagation.ts'
 import { listReceipts, readReceipt } from './api/sites/receipts.ts'
 import { revokeTargets } from './api/sites/revocations.ts'
 import { receiveEvent, receiveLogout, receiveTokenRevocation } from './api/sites/signals.ts'
@@ -86,6 +87,7 @@ export const routes: Routes = {
   revoke_token: revokeToken,
   revoke_token_by_id: revokeTokenById,
   revoke_targets: revokeTargets,
+  preview,
   forward_auth: forwardAuth,
   revoke_user: revokeUserRoute,
   revoke_credential: revokeCredentialRoute,

@@ -55,8 +55,8 @@ export interface UnconfirmedTargets {
 const LOCKED_TOKENS_MAX = 4096
 
 /**
- * Revokes users, credentials and tokens in one transaction. Each is revoked as by its own operation,
- * with its own entry and audit row.
+ * Revokes users, credentials and tokens in one transaction. Each is revoked as by its own
+ * operation, with its own entry and audit row.
  */
 export function* revokeAll(
   { siteId, ppids, credentialIds, jtis, reason }: TargetsAtSite,

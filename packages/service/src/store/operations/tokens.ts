@@ -1,4 +1,4 @@
-import { formatTime, type Ppid, type SiteId } from '@countersign/core'
+import { type CredentialId, formatTime, type Ppid, type SiteId } from '@countersign/core'
 import { number, optionalNumber, text } from '../columns.ts'
 import type { Logged, SiteEntryPosition } from '../logged.ts'
 import type { Page } from '../page.ts'
@@ -189,3 +189,46 @@ export function* revokeTokenById(
   })
   return undefined
 }
+
+/** Tokens of a credential, or of one that was delegated from it. In the order of `tokens`. */
+export const tokensOfLink = read(function* (
+  siteId: SiteId,
+  linkId: CredentialId,
+  page: Page,
+): Transaction<readonly TokenRow[]> {
+  const loadPage = (after: string, limit: number) =>
+    rows(
+      `SELECT t.* FROM token_links l JOIN tokens t ON t.sha256 = l.sha256 WHERE l.site_id = $1 AND l.link_id = $2
+         AND ${after === '' ? 'CAST($3 AS TEXT) IS NOT NULL' : 't.jti < $3'} ORDER BY t.jti DESC LIMIT $4`,
+      siteId,
+      linkId,
+      after,
+      limit,
+    )
+  return (yield* intactPage('tokens', page, loadPage, (found) => text(found, 'jti'))).map(toToken)
+})
+
+/** How many offers and sign-ins in progress a revocation would cancel: of a user, or of all. */
+export const countPending = read(function* (
+  siteId: SiteId,
+  ppid: Ppid | undefined,
+  nowMs: number,
+): Transaction<{ readonly offers: number; readonly signIns: number }> {
+  const isLive = `site_id = $1 AND killed_at IS NULL AND expires_at > $2
+    AND ${ppid === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'ppid = $3'}`
+  const found = yield* row(
+    `SELECT (SELECT COUNT(*) FROM offers WHERE ${isLive} AND claimed_at IS NULL) AS offers,
+       (SELECT COUNT(*) FROM sign_in_presentations WHERE ${isLive} AND used_at IS NULL) AS sign_ins`,
+    siteId,
+    nowMs,
+    ppid ?? null,
+  )
+  if (found === undefined) throw new Error('rows could not be counted')
+  return { offers: number(found, 'offers'), signIns: number(found, 'sign_ins') }
+})
+
+/** The hash of the token with this id; undefined if the site has none. */
+export const tokenSha256 = read(function* (siteId: SiteId, jti: string): Transaction<string | undefined> {
+  const found = yield* row('SELECT sha256 FROM tokens WHERE site_id = $1 AND jti = $2', siteId, jti)
+  return found && text(found, 'sha256')
+})

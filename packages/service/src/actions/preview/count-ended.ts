@@ -1,0 +1,152 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  checkGrounds,
+  findRevocation,
+  type Ppid,
+  type RevocationData,
+  type SiteData,
+  type SiteId,
+  toChainGrounds,
+  verify,
+} from '@countersign/core'
+import { tokenFacts } from '../../access/token-finder.ts'
+import type { Deps } from '../../deps.ts'
+import { toCredentialName } from '../../store/credential-name.ts'
+import type { CredentialFilter, CredentialRow } from '../../store/operations/credentials.ts'
+import type { TokenRow } from '../../store/operations/tokens.ts'
+import type { Effect } from './effect.ts'
+
+type Loader<Row> = (after: string | undefined, limit: number) => Promise<readonly Row[]>
+
+export interface Ended<Row> {
+  readonly rows: readonly Row[]
+  readonly complete: boolean
+}
+
+/** Rows that are read for a preview: about 100 ms of work, a page at a time. */
+const ROWS_MAX = 10_000
+const BATCH = 500
+
+/** The rows of all loaders that `isEnded` accepts. */
+async function collect<Row>(
+  loaders: readonly Loader<Row>[],
+  toName: (row: Row) => string,
+  isEnded: (row: Row) => boolean | Promise<boolean>,
+): Promise<Ended<Row>> {
+  const ended = new Map<string, Row>()
+  let read = 0
+  for (const load of loaders) {
+    for (let after: string | undefined; ; ) {
+      const page = await load(after, BATCH)
+      for (const row of page) if (await isEnded(row)) ended.set(toName(row), row)
+      read += page.length
+      const last = page.at(-1)
+      if (last === undefined || page.length < BATCH) break
+      if (read >= ROWS_MAX) return { rows: [...ended.values()], complete: false }
+      after = toName(last)
+      await nextTurn()
+    }
+  }
+  return { rows: [...ended.values()], complete: true }
+}
+
+/** The site now, and as if the act had been done. */
+export interface TwoStates {
+  readonly before: SiteData
+  readonly after: SiteData
+}
+
+export async function findEndedCredentials(
+  { store }: Pick<Deps, 'store'>,
+  siteId: SiteId,
+  effect: Effect,
+  { before, after }: TwoStates,
+  nowMs: number,
+): Promise<Ended<CredentialRow>> {
+  const byFilter = (filter: CredentialFilter): Loader<CredentialRow>[] =>
+    // Those with another stored status are not valid. See `updateStatuses`.
+    (['active', 'new'] as const).map(
+      (status) => (from, limit) => store.credentials(siteId, { ...filter, status }, { after: from, limit }),
+    )
+  const { ppids, linkIds, isWide } = toNames(effect)
+  const issuer = effect.cutOffIssuer ?? effect.distrusted ?? effect.key?.issuer
+  const loaders = [
+    ...ppids.flatMap((ppid) => byFilter({ ppid })),
+    ...(isWide ? byFilter(issuer === undefined ? {} : { issuer }) : []),
+  ]
+  const isEnded = (row: CredentialRow) => isValid(row, before, nowMs) && !isValid(row, after, nowMs)
+  const named = await collect<CredentialRow>(
+    linkIds.length === 0
+      ? []
+      : [(from, limit) => store.credentialsNamed(siteId, { ppids: [], linkIds }, { after: from, limit })],
+    ({ credentialId }) => credentialId,
+    isEnded,
+  )
+  const found = await collect(loaders, toCredentialName, isEnded)
+  const all = new Map([...named.rows, ...found.rows].map((row) => [row.credentialId, row]))
+  return { rows: [...all.values()], complete: named.complete && found.complete }
+}
+
+/** Credentials whose key was not recorded are valid if their issuer is trusted. */
+function isValid(row: CredentialRow, site: SiteData, nowMs: number): boolean {
+  const { ppid, issuer, issuerKey, chain, validUntilMs } = row
+  const grounds = { ppid, issuer, ...toChainGrounds(chain), expiresAtMs: validUntilMs }
+  if (issuerKey !== undefined) return checkGrounds({ ...grounds, issuerKey }, site, nowMs) === undefined
+  const isAllowed = !grounds.isDelegated || site.settings.delegation === 'on'
+  const isTrusted = site.issuer(issuer) !== undefined
+  return isTrusted && isAllowed && nowMs < validUntilMs && findRevocation(grounds, site) === undefined
+}
+
+export async function findEndedTokens(
+  { store }: Pick<Deps, 'store'>,
+  siteId: SiteId,
+  effect: Effect,
+  { before, after }: TwoStates,
+  nowMs: number,
+): Promise<Ended<TokenRow>> {
+  const { ppids, linkIds, isWide } = toNames(effect)
+  const sha256s = [...(effect.tokenSha256s ?? [])]
+  const loaders: Loader<TokenRow>[] = [
+    ...ppids.map(
+      (ppid): Loader<TokenRow> =>
+        (from, limit) =>
+          store.tokens(siteId, { ppid }, { after: from, limit }),
+    ),
+    ...sha256s.map(
+      (sha256): Loader<TokenRow> =>
+        (from, limit) =>
+          store.tokens(siteId, { sha256 }, { after: from, limit }),
+    ),
+    ...linkIds.map(
+      (linkId): Loader<TokenRow> =>
+        (from, limit) =>
+          store.tokensOfLink(siteId, linkId, { after: from, limit }),
+    ),
+    ...(isWide
+      ? [((from, limit) => store.tokens(siteId, {}, { after: from, limit })) satisfies Loader<TokenRow>]
+      : []),
+  ]
+  const isAccepted = async (row: TokenRow, site: SiteData) => {
+    const data: RevocationData = { site, ageMs: 0, ageMsMax: 1 }
+    return (await verify({ token: tokenFacts(row) }, { scope: [], nowMs }, data)).ok
+  }
+  return collect(
+    loaders,
+    ({ jti }) => jti,
+    async (row) =>
+      row.revokedAtMs === undefined && (await isAccepted(row, before)) && !(await isAccepted(row, after)),
+  )
+}
+
+/** The names by which the rows can be found; `isWide`: others may end, too. */
+function toNames({ users, signedOut, credentialIds, tokenSha256s, ...rest }: Effect) {
+  const ppids: readonly Ppid[] = [...(users ?? []), ...(signedOut ?? [])]
+  const isWide =
+    rest.holder !== undefined ||
+    rest.cutOffIssuer !== undefined ||
+    rest.cutsOffSite === true ||
+    rest.distrusted !== undefined ||
+    rest.key !== undefined ||
+    rest.settings !== undefined
+  return { ppids, linkIds: [...(credentialIds ?? [])], isWide }
+}

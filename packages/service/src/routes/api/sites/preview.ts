@@ -1,0 +1,67 @@
+import type { Ppid } from '@countersign/core'
+import { limits, type Preview } from '@countersign/core/contract'
+import { requireFresh } from '../../../access/require-fresh.ts'
+import { findEndedCredentials, findEndedTokens } from '../../../actions/preview/count-ended.ts'
+import { applyEffect } from '../../../actions/preview/effect.ts'
+import { resolveAct } from '../../../actions/preview/resolve-act.ts'
+import { waitForVerifiers } from '../../../actions/propagation.ts'
+import { loadCurrentView } from '../../../log/load-current-view.ts'
+import type { Route } from '../../../route.ts'
+import { requireSiteInPath } from '../../shared/site-access.ts'
+
+/** Reads only, a page at a time, so that no revocation waits for it. */
+export const preview: Route<'preview'> = async (request, deps) => {
+  const { siteId } = await requireSiteInPath(request, deps)
+  const { store, clock } = deps
+  const effect = await resolveAct(deps, siteId, request.body.act, request.caller)
+  const view = await loadCurrentView(deps, siteId)
+  requireFresh(deps.views)
+  const nowMs = clock.nowMs()
+  const states = { before: view, after: applyEffect(view, effect, nowMs) }
+  const credentials = await findEndedCredentials(deps, siteId, effect, states, nowMs)
+  const tokens = await findEndedTokens(deps, siteId, effect, states, nowMs)
+  const named: readonly Ppid[] = [...(effect.users ?? []), ...(effect.signedOut ?? [])]
+  const users = new Set([...named, ...[...credentials.rows, ...tokens.rows].map(({ ppid }) => ppid)])
+  const pending = { offers: 0, signIns: 0 }
+  for (const ppid of effect.cutsOffSite ? [undefined] : named) {
+    const found = await store.countPending(siteId, ppid, nowMs)
+    pending.offers += found.offers
+    pending.signIns += found.signIns
+  }
+  const webhooks = await store.webhooks(siteId, { after: undefined, limit: limits.webhooks_per_site_max })
+  const { epoch, seq } = view.head
+  const receipt = await waitForVerifiers(
+    deps,
+    siteId,
+    { epoch, seq, atMs: nowMs },
+    { ms: 0, until: 'acknowledged' },
+  )
+  requireFresh(deps.views)
+  const first = <Item>(items: readonly Item[]) => items.slice(0, limits.preview_samples_max)
+  const body: Preview = {
+    site_id: siteId,
+    users: { count: users.size, complete: credentials.complete && tokens.complete },
+    credentials: { count: credentials.rows.length, complete: credentials.complete },
+    bound_credentials: credentials.rows.filter(({ holderBound }) => holderBound).length,
+    delegated_credentials: credentials.rows.filter(({ chain }) => chain.length > 1).length,
+    tokens: { count: tokens.rows.length, complete: tokens.complete },
+    offers: pending.offers,
+    sign_ins: pending.signIns,
+    samples: {
+      users: first([...users]),
+      credentials: first(credentials.rows.map(({ credentialId }) => credentialId)),
+      tokens: first(tokens.rows.map(({ jti }) => jti)),
+    },
+    webhooks: webhooks
+      .filter(
+        ({ status, kinds }) => status === 'on' && effect.kinds.some((kind) => kinds?.includes(kind) ?? true),
+      )
+      .map(({ webhookId }) => webhookId),
+    lagging_verifiers: first((receipt?.pending ?? []).map(({ verifierId }) => verifierId)),
+    irreversible: effect.isIrreversible,
+    ends_own_access: effect.endsOwnAccess ?? false,
+    epoch,
+    seq,
+  }
+  return { status: 200, body }
+}
