@@ -28,7 +28,7 @@ import { addIssuer, changeIssuer, changeIssuerKey, getIssuer, listIssuers } from
 import { changeKey, createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { listLogEntries, readHead } from './api/sites/log.ts'
 import { preview } from './api/sites/preview.ts'
-import { propagationReceipt, propagationReceipt, propagationStats } from './api/sites/propagation.ts'
+import { propagationReceipt, propagationStats } from './api/sites/propagation.ts'
 import { listReceipts, readReceipt } from './api/sites/receipts.ts'
 import { revokeTargets } from './api/sites/revocations.ts'
 import { receiveEvent, receiveLogout, receiveTokenRevocation } from './api/sites/signals.ts'
