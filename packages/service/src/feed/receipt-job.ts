@@ -50,9 +50,9 @@ const SITES_MAX = 200
 const CLOCK_ALLOWANCE_MS = limits.clock_allowance_seconds * 1000
 
 /**
- * Writes the receipts of entries while the service runs. It reads the log after it was committed, so
- * a revocation never waits for it, and it goes on where it stopped after a crash. On a shared store
- * one node at a time does it.
+ * Writes the receipts of entries while the service runs. It reads the log after it was committed,
+ * so a revocation never waits for it, and it goes on where it stopped after a crash. On a shared
+ * store one node at a time does it.
  */
 export function startReceipts(parts: ReceiptJobParts, ms: number = EVERY_MS): PeriodicJob {
   let isClosed = false
@@ -211,8 +211,8 @@ class ReceiptWriter {
   }
 
   /**
-   * Entries of former epochs are part of the current one, with the same numbers: a verifier that has
-   * acknowledged a later entry of this epoch has applied them.
+   * Entries of former epochs are part of the current one, with the same numbers: a verifier that
+   * has acknowledged a later entry of this epoch has applied them.
    */
   async #load(siteId: SiteId, seq: number, atMs: number): Promise<Receipt | undefined> {
     const { verifiers, store } = this.#parts

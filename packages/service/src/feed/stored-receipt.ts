@@ -83,7 +83,7 @@ export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowM
   const atMs = toMs(at)
   const exceptions = new Set(live.exceptions)
   const convert = (report: VerifierReport) => toVerifier(report, atMs, exceptions.has(report))
-  // The list was too short for all that had not acknowledged, so some of them are not known by name.
+  // The list was too short for all that had not acknowledged: some are not known by name.
   if (expected - before.acknowledged - before.gone > pending.length)
     return {
       receipt: complete(
@@ -113,7 +113,8 @@ export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowM
 
 /**
  * The times of those that have acknowledged. An instance that is newer than the commit is not
- * counted: it was not there to apply the entry. Those without a configured name are counted together.
+ * counted: it was not there to apply the entry. Those without a configured name are counted
+ * together.
  */
 function toTimes(
   reports: readonly VerifierReport[],

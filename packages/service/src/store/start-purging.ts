@@ -30,8 +30,8 @@ type Removal = () => Promise<boolean>
 
 /**
  * Removes expired rows about once a minute. Once a day, one of the nodes removes credentials,
- * receipts, drills and audit rows that the settings do not keep any longer: see `takeRemovalTurn`. Only the size of the
- * store depends on it, so a failure is logged and retried.
+ * receipts, drills and audit rows that the settings do not keep any longer: see `takeRemovalTurn`.
+ * Only the size of the store depends on it, so a failure is logged and retried.
  */
 export function startPurging(deps: PurgeDeps, ms: number = EVERY_MS): PeriodicJob {
   let isClosed = false

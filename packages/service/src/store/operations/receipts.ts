@@ -68,7 +68,8 @@ const LOCK = 'receipts'
 
 /**
  * The next entries without a receipt, up to a position. A reinstatement revokes nothing and has
- * none. Entries of former epochs are among them if the service ended before it wrote their receipts.
+ * none. Entries of former epochs are among them if the service ended before it wrote their
+ * receipts.
  */
 export const entriesWithoutReceipt = read(function* (
   upTo: number,
@@ -126,8 +127,8 @@ function toReceiptEntry(found: Row): ReceiptEntry {
 }
 
 /**
- * Writes the first versions of receipts, and moves the progress. False, and nothing is written, when
- * another node has moved it.
+ * Writes the first versions of receipts, and moves the progress. False, and nothing is written,
+ * when another node has moved it.
  */
 export function* writeReceipts(
   { from, to }: Pick<ReceiptWork, 'from' | 'to'>,
