@@ -136,6 +136,8 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       command('sites', 'list, show, create and change sites', () => import('./sites.ts')),
       command('issuers', 'list, show, add and change issuers and their keys', () => import('./issuers.ts')),
       command('keys', 'list, create, rename and delete API keys', () => import('./keys.ts')),
+      command('people', 'manage the people who may use the console', () => import('./people.ts')),
+      command('console', 'create a link that signs a person in', () => import('./console.ts')),
       command('webhooks', 'manage webhooks and list what was sent', () => import('./webhooks.ts')),
       command('users', 'list and show users, their ids, and erase their data', () => import('./users.ts')),
       command('credentials', 'list and show credentials that a site knows', () => import('./credentials.ts')),
