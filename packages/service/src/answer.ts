@@ -7,7 +7,7 @@ type KeyOrPerson =
   | { readonly keyId: string; readonly person?: undefined }
   | { readonly keyId?: undefined; readonly person: CallerPerson }
 
-export interface CallerPerson {
+interface CallerPerson {
   readonly personId: string
   readonly sessionId: string
 }

@@ -6,7 +6,7 @@ import { page, pageParameters } from './paging.ts'
 import { personName, personRoles } from './people.ts'
 import { codedText } from './validation.ts'
 
-export const openSessionRequestSchema = z.strictObject({
+const openSessionRequestSchema = z.strictObject({
   link: codedText('link_invalid', isRandom256, 'must be the secret of a link', {
     pattern: RANDOM_256,
     description: 'What follows #link= in the address of the link.',
@@ -27,7 +27,7 @@ const sessionMembers = {
     .meta({ description: 'Until when acts are allowed that need a recent sign-in. Null: not any more.' }),
 }
 
-export const currentSessionSchema = z
+const currentSessionSchema = z
   .strictObject({
     person_id: madeId,
     name: personName,
@@ -42,7 +42,7 @@ export const currentSessionSchema = z
   .meta({ id: 'CurrentSession' })
 export type CurrentSession = z.input<typeof currentSessionSchema>
 
-export const listedSessionSchema = z
+const listedSessionSchema = z
   .strictObject({
     ...sessionMembers,
     current: z.boolean().meta({ description: 'The session of this request.' }),
@@ -50,7 +50,7 @@ export const listedSessionSchema = z
   .meta({ id: 'ConsoleSession' })
 export type ListedSession = z.input<typeof listedSessionSchema>
 
-export const sessionPageSchema = page(listedSessionSchema).meta({ id: 'SessionPage' })
+const sessionPageSchema = page(listedSessionSchema).meta({ id: 'SessionPage' })
 
 const ofPerson = {
   person_id: madeId.optional().meta({ description: 'Of this person; for operators. Default: your own.' }),

@@ -28,14 +28,14 @@ export const personRoles = z
 
 export const personName = line(limits.label_chars_max, 'The name of the person, for people.', 1)
 
-export const createPersonRequestSchema = z.strictObject({
+const createPersonRequestSchema = z.strictObject({
   name: personName,
   roles: personRoles,
   reason: reason.optional(),
 })
 export type CreatePersonRequest = z.input<typeof createPersonRequestSchema>
 
-export const changePersonRequestSchema = z.strictObject({
+const changePersonRequestSchema = z.strictObject({
   name: personName.optional(),
   roles: personRoles.optional(),
   status: z.enum(personStatuses).optional().meta({
@@ -45,7 +45,7 @@ export const changePersonRequestSchema = z.strictObject({
 })
 export type ChangePersonRequest = z.input<typeof changePersonRequestSchema>
 
-export const personSchema = z
+const personSchema = z
   .strictObject({
     person_id: madeId,
     name: personName,
@@ -56,10 +56,10 @@ export const personSchema = z
   .meta({ id: 'Person' })
 export type Person = z.input<typeof personSchema>
 
-export const personPageSchema = page(personSchema).meta({ id: 'PersonPage' })
+const personPageSchema = page(personSchema).meta({ id: 'PersonPage' })
 export type PersonPage = z.input<typeof personPageSchema>
 
-export const consoleLinkSchema = z
+const consoleLinkSchema = z
   .strictObject({
     url: z.string().meta({
       format: 'uri',

@@ -20,8 +20,8 @@ export type ConsoleEndpointId = Exclude<
 
 /**
  * Whether a person must have signed in recently: for what grants access, and for what affects many.
- * Never for revoking one user, credential or token, which is an emergency and only takes away. Every
- * endpoint is decided here; one that is not listed does not compile, and is not mounted.
+ * Never for revoking one user, credential or token, which is an emergency and only ends access.
+ * Every endpoint is decided here; one that is not listed does not compile, and is not mounted.
  */
 export const stepUp: Readonly<Record<ConsoleEndpointId, boolean>> = Object.freeze({
   revoke_user: false,

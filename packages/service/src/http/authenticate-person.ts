@@ -13,8 +13,8 @@ const NO_ROLE = 'You have no role at this site. Ask an operator for one.'
 
 /**
  * Finds the person who calls in the console, by the cookie and nothing else, and counts the request
- * against their rate limit. `exchange.caller` is then a caller with the permissions of the role that
- * the request names. At endpoints about sessions, which need no role, it stays anonymous.
+ * against their rate limit. `exchange.caller` then has the permissions of the role that the request
+ * names. At endpoints about sessions, which need no role, it stays anonymous.
  */
 export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Promise<void> {
   const { raw, endpoint } = exchange

@@ -38,9 +38,9 @@ export interface AuthDeps {
 }
 
 /**
- * Finds the caller by its API key, or in the console by the session of a person, and counts the request against the caller's rate limit. Of a
- * credential it checks only that there is one where it is needed instead of a key; the guard does
- * the rest.
+ * Finds the caller by its API key, or in the console by the session of a person, and counts the
+ * request against the caller's rate limit. Of a credential it checks only that there is one where
+ * it is needed instead of a key; the guard does the rest.
  */
 export async function authenticate(exchange: Exchange, deps: AuthDeps): Promise<void> {
   const { auth } = exchange.endpoint

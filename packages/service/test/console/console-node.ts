@@ -19,7 +19,7 @@ export const COOKIE = '__Host-countersign-console'
 export const SHOP = 'shop.example' as SiteId
 export const OTHER = 'other.example' as SiteId
 
-export interface Sent {
+interface Sent {
   readonly method?: InjectOptions['method']
   readonly body?: object
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>
@@ -136,7 +136,7 @@ export async function signIn(node: ConsoleNode, personId: string, ageMs = 0): Pr
   }
 }
 
-export const told = (answer: Response) => [
+export const outcome = (answer: Response) => [
   answer.statusCode,
   answer.statusCode < 400 ? '' : answer.json().code,
 ]

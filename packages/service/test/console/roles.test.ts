@@ -7,9 +7,9 @@ import {
   type ConsoleNode,
   OTHER,
   openConsoleNode,
+  outcome,
   SHOP,
   signIn,
-  told,
 } from './console-node.ts'
 
 const MINUTE = 60_000
@@ -54,7 +54,7 @@ forEachStoreWriter('roles in the console', (newWriter) => {
       const allowed: string[] = []
       for (const endpoint of mounted) {
         const answer = await call(browser, endpoint)
-        const [status, code] = told(answer)
+        const [status, code] = outcome(answer)
         if (code !== 'role_insufficient') allowed.push(endpoint.id)
         expect([endpoint.id, status === 401 || status === 500]).toEqual([endpoint.id, false])
       }
@@ -68,7 +68,7 @@ forEachStoreWriter('roles in the console', (newWriter) => {
   it('admin may do everything at the site, and nothing for operators', async () => {
     const browser = await as('admin')
     for (const endpoint of mounted) {
-      const [, code] = told(await call(browser, endpoint))
+      const [, code] = outcome(await call(browser, endpoint))
       expect([endpoint.id, code === 'role_insufficient']).toEqual([
         endpoint.id,
         endpoint.auth === 'operator_key',
@@ -81,7 +81,7 @@ forEachStoreWriter('roles in the console', (newWriter) => {
     for (const endpoint of mounted) {
       if (endpoint.id === 'cut_off_site') continue
       for (const role of ['all', SHOP]) {
-        const [status, code] = told(await call(browser, endpoint, role))
+        const [status, code] = outcome(await call(browser, endpoint, role))
         expect([endpoint.id, status, /insufficient|required$|session|csrf/.test(String(code))]).toEqual([
           endpoint.id,
           status,
@@ -94,14 +94,17 @@ forEachStoreWriter('roles in the console', (newWriter) => {
   it('a role at one site is none at another, and “all” is for operators', async () => {
     for (const role of ['viewer', 'admin'] as const) {
       const { ask } = await as(role)
-      expect(told(await ask(pathOf('/api/sites/{site_id}', OTHER)))).toEqual([404, 'not_found'])
-      expect(told(await ask(pathOf('/api/sites/{site_id}', OTHER), {}, OTHER))).toEqual([
+      expect(outcome(await ask(pathOf('/api/sites/{site_id}', OTHER)))).toEqual([404, 'not_found'])
+      expect(outcome(await ask(pathOf('/api/sites/{site_id}', OTHER), {}, OTHER))).toEqual([
         403,
         'role_insufficient',
       ])
-      expect(told(await ask(pathOf('/api/sites/{site_id}'), {}, 'all'))).toEqual([403, 'role_insufficient'])
+      expect(outcome(await ask(pathOf('/api/sites/{site_id}'), {}, 'all'))).toEqual([
+        403,
+        'role_insufficient',
+      ])
       // As for a site that does not exist.
-      expect(told(await ask(pathOf('/api/sites/{site_id}'), {}, 'none.example'))).toEqual([
+      expect(outcome(await ask(pathOf('/api/sites/{site_id}'), {}, 'none.example'))).toEqual([
         403,
         'role_insufficient',
       ])
@@ -118,8 +121,8 @@ forEachStoreWriter('roles in the console', (newWriter) => {
 
   it('an operator who names a site acts at that site', async () => {
     const { ask } = await as('operator')
-    expect(told(await ask(pathOf('/api/sites/{site_id}', OTHER), {}, SHOP))).toEqual([404, 'not_found'])
-    expect(told(await ask(pathOf('/api/sites/{site_id}', OTHER), {}, 'all'))).toEqual([200, ''])
+    expect(outcome(await ask(pathOf('/api/sites/{site_id}', OTHER), {}, SHOP))).toEqual([404, 'not_found'])
+    expect(outcome(await ask(pathOf('/api/sites/{site_id}', OTHER), {}, 'all'))).toEqual([200, ''])
   })
 
   describe('step-up', () => {
@@ -127,7 +130,7 @@ forEachStoreWriter('roles in the console', (newWriter) => {
       const late = await as('operator', 6 * MINUTE)
       for (const endpoint of mounted) {
         if (!isConsoleEndpoint(endpoint.id)) continue
-        const [, code] = told(await call(late, endpoint, 'all'))
+        const [, code] = outcome(await call(late, endpoint, 'all'))
         expect([endpoint.id, code === 'step_up_required']).toEqual([endpoint.id, stepUp[endpoint.id]])
       }
     })
@@ -166,11 +169,11 @@ forEachStoreWriter('roles in the console', (newWriter) => {
       const personId = await addPerson(node, [{ siteId: SHOP, role: 'admin' }])
       const sent = { method: 'POST', body: { permissions: ['site:read'] } } as const
       const path = `/console/api/sites/${SHOP}/keys`
-      expect(told(await (await signIn(node, personId, 5 * MINUTE)).ask(path, sent))).toEqual([
+      expect(outcome(await (await signIn(node, personId, 5 * MINUTE)).ask(path, sent))).toEqual([
         403,
         'step_up_required',
       ])
-      expect(told(await (await signIn(node, personId)).ask(path, sent))).toEqual([201, ''])
+      expect(outcome(await (await signIn(node, personId)).ask(path, sent))).toEqual([201, ''])
     })
   })
 
@@ -178,13 +181,16 @@ forEachStoreWriter('roles in the console', (newWriter) => {
     const [one, two] = [await as('operator'), await as('operator')]
     const path = `/console/api/people/${one.personId}`
     for (const body of [{ status: 'ended' }, { roles: [] }, { status: 'active' }])
-      expect(told(await one.ask(path, { method: 'PATCH', body }, 'all'))).toEqual([409, 'own_access'])
-    expect(told(await one.ask(`${path}/links`, { method: 'POST' }, 'all'))).toEqual([409, 'own_access'])
-    expect(told(await one.ask(path, { method: 'PATCH', body: { name: 'Grace' } }, 'all'))).toEqual([200, ''])
-    expect(told(await two.ask(path, { method: 'PATCH', body: { status: 'ended' } }, 'all'))).toEqual([
+      expect(outcome(await one.ask(path, { method: 'PATCH', body }, 'all'))).toEqual([409, 'own_access'])
+    expect(outcome(await one.ask(`${path}/links`, { method: 'POST' }, 'all'))).toEqual([409, 'own_access'])
+    expect(outcome(await one.ask(path, { method: 'PATCH', body: { name: 'Grace' } }, 'all'))).toEqual([
       200,
       '',
     ])
-    expect(told(await one.ask('/console/session'))).toEqual([401, 'session_required'])
+    expect(outcome(await two.ask(path, { method: 'PATCH', body: { status: 'ended' } }, 'all'))).toEqual([
+      200,
+      '',
+    ])
+    expect(outcome(await one.ask('/console/session'))).toEqual([401, 'session_required'])
   })
 })

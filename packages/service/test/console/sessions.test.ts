@@ -10,10 +10,10 @@ import {
   ORIGIN,
   OTHER,
   openConsoleNode,
+  outcome,
   SAME_ORIGIN,
   SHOP,
   signIn,
-  told,
 } from './console-node.ts'
 
 const MINUTE = 60_000
@@ -70,7 +70,7 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       expect(again.json().session_id).not.toBe(answer.json().session_id)
       expect(String(again.headers['set-cookie'])).not.toContain(secret)
       const gone = await node.send('/console/session', { headers: { ...SAME_ORIGIN, cookie } })
-      expect(told(gone)).toEqual([401, 'session_required'])
+      expect(outcome(gone)).toEqual([401, 'session_required'])
       expect(node.logged.join('')).not.toContain(secret)
       expect(node.logged.join('')).not.toContain(link)
       const rows = await auditOf(node)
@@ -84,7 +84,7 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       const attacker = await signIn(node, await viewer())
       const answer = await open(await newLink(await viewer()), { ...SAME_ORIGIN, cookie: attacker.cookie })
       expect(answer.json().session_id).not.toBe(attacker.sessionId)
-      expect(told(await attacker.ask('/console/session'))).toEqual([401, 'session_required'])
+      expect(outcome(await attacker.ask('/console/session'))).toEqual([401, 'session_required'])
     })
 
     it('400 link_invalid, always the same: used, unknown, malformed, replaced, of a person who was ended', async () => {
@@ -104,7 +104,7 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       expect(new Set(answers).size).toBe(1)
       expect(answers[0]).toContain('"code":"link_invalid"')
       for (const link of ['', 'x', `${unknown}x`])
-        expect(told(await open(link))).toEqual([400, 'link_invalid'])
+        expect(outcome(await open(link))).toEqual([400, 'link_invalid'])
       await expect.poll(() => rejections('link_invalid')).toBeGreaterThan(3)
     })
 
@@ -117,7 +117,7 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
         [{ origin: 'https://evil.example' }, 'origin_forbidden'],
         [{ origin: 'null' }, 'origin_forbidden'],
       ] as const)
-        expect(told(await open(link, headers))).toEqual([403, code])
+        expect(outcome(await open(link, headers))).toEqual([403, code])
       expect((await open(link)).statusCode).toBe(201)
     })
   })
@@ -143,15 +143,15 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       for (const [headers, code] of cases) {
         const given = headers as Record<string, string>
         const change = await ask('/console/api/wallet/revoke-user', { ...revoke, headers: given })
-        expect([headers, ...told(change)]).toEqual([headers, 403, code])
-        expect(told(await ask('/console/api/sites', { headers: given }))).toEqual([403, code])
+        expect([headers, ...outcome(change)]).toEqual([headers, 403, code])
+        expect(outcome(await ask('/console/api/sites', { headers: given }))).toEqual([403, code])
       }
       // An older browser sends no Sec-Fetch-Site.
-      expect(told(await ask('/console/api/sites', { headers: { 'sec-fetch-site': undefined } }))).toEqual([
+      expect(outcome(await ask('/console/api/sites', { headers: { 'sec-fetch-site': undefined } }))).toEqual([
         200,
         '',
       ])
-      expect(told(await ask('/console/api/sites', { headers: { origin: undefined } }))).toEqual([200, ''])
+      expect(outcome(await ask('/console/api/sites', { headers: { origin: undefined } }))).toEqual([200, ''])
       await expect.poll(() => rejections('csrf_invalid')).toBeGreaterThan(0)
       await expect.poll(() => rejections('origin_forbidden')).toBeGreaterThan(0)
     })
@@ -160,7 +160,7 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       const { ask } = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
       for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
         expect(
-          told(
+          outcome(
             await ask('/console/api/wallet/revoke-user', { ...revoke, headers: { 'content-type': type } }),
           ),
         ).toEqual([415, 'unsupported_media_type'])
@@ -194,10 +194,10 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
         cookie.replace('__Host-', '__host-'),
       ]) {
         const answer = await ask('/console/api/sites', { headers: { cookie: given } })
-        expect([given, ...told(answer)]).toEqual([given, 401, 'session_required'])
+        expect([given, ...outcome(answer)]).toEqual([given, 401, 'session_required'])
         expect(answer.headers['www-authenticate']).toMatch(/^Session /)
       }
-      expect(told(await ask('/console/api/sites', { headers: { cookie: `a=b; ${cookie}` } }))).toEqual([
+      expect(outcome(await ask('/console/api/sites', { headers: { cookie: `a=b; ${cookie}` } }))).toEqual([
         200,
         '',
       ])
@@ -224,8 +224,8 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
           await node.send(sent.path, { ...sent, headers }),
           await node.send(sent.path, { ...sent, headers: { ...headers, cookie } }),
         ]
-        expect(told(without)).toEqual([401, 'api_key_missing'])
-        expect(told(withIt)).toEqual(told(without))
+        expect(outcome(without)).toEqual([401, 'api_key_missing'])
+        expect(outcome(withIt)).toEqual(outcome(without))
       }
     })
 
@@ -264,7 +264,7 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       })
       const path = `/console/api/sites/${SHOP}/keys`
       expect((await one.ask(path, sent('one'))).statusCode).toBe(201)
-      expect(told(await one.ask(path, sent('one')))).toEqual([409, 'idempotency_conflict'])
+      expect(outcome(await one.ask(path, sent('one')))).toEqual([409, 'idempotency_conflict'])
       expect((await two.ask(path, sent('two'))).statusCode).toBe(201)
       expect(
         (
@@ -280,12 +280,12 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
   describe('the end of a session', () => {
     it('comes after 30 minutes without use, and after 12 hours', async () => {
       const personId = await viewer()
-      expect(told(await (await signIn(node, personId, 29 * MINUTE)).ask('/console/session'))).toEqual([
+      expect(outcome(await (await signIn(node, personId, 29 * MINUTE)).ask('/console/session'))).toEqual([
         200,
         '',
       ])
       for (const age of [30 * MINUTE, 12 * 60 * MINUTE])
-        expect(told(await (await signIn(node, personId, age)).ask('/console/session'))).toEqual([
+        expect(outcome(await (await signIn(node, personId, age)).ask('/console/session'))).toEqual([
           401,
           'session_required',
         ])
@@ -305,20 +305,20 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       const answer = await ask('/console/session', { method: 'DELETE' })
       expect(answer.statusCode).toBe(204)
       expect(answer.headers['set-cookie']).toMatch(/^__Host-countersign-console=; Path=\/; Max-Age=0; /)
-      expect(told(await ask('/console/session'))).toEqual([401, 'session_required'])
+      expect(outcome(await ask('/console/session'))).toEqual([401, 'session_required'])
     })
 
     it('comes at once when the person is ended, and roles change at once', async () => {
       const { ask, personId } = await signIn(node, await viewer())
       const path = `/console/api/sites/${SHOP}`
-      expect(told(await ask(path))).toEqual([200, ''])
+      expect(outcome(await ask(path))).toEqual([200, ''])
       const change = (body: object) =>
         node.send(`/api/people/${personId}`, { method: 'PATCH', body, headers: key() })
       await change({ roles: [{ site_id: OTHER, role: 'viewer' }] })
-      expect(told(await ask(path))).toEqual([403, 'role_insufficient'])
-      expect(told(await ask(`/console/api/sites/${OTHER}`, {}, OTHER))).toEqual([200, ''])
+      expect(outcome(await ask(path))).toEqual([403, 'role_insufficient'])
+      expect(outcome(await ask(`/console/api/sites/${OTHER}`, {}, OTHER))).toEqual([200, ''])
       await change({ status: 'ended' })
-      expect(told(await ask(`/console/api/sites/${OTHER}`, {}, OTHER))).toEqual([401, 'session_required'])
+      expect(outcome(await ask(`/console/api/sites/${OTHER}`, {}, OTHER))).toEqual([401, 'session_required'])
     })
 
     it('comes on another node within two seconds', async () => {
@@ -328,7 +328,7 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
         const personId = await viewer()
         const { cookie } = await signIn(node, personId)
         const headers = { ...SAME_ORIGIN, cookie, 'countersign-console': SHOP }
-        const ask = async () => told(await second.send('/console/api/sites', { headers }))
+        const ask = async () => outcome(await second.send('/console/api/sites', { headers }))
         expect(await ask()).toEqual([200, ''])
         const startedMs = performance.now()
         await node.send(`/api/people/${personId}`, {
@@ -357,23 +357,26 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       ])
       const end = () => current.ask(`/console/sessions/${old.sessionId}`, { method: 'DELETE' })
       expect((await end()).statusCode).toBe(204)
-      expect(told(await old.ask('/console/session'))).toEqual([401, 'session_required'])
-      expect(told(await end())).toEqual([404, 'not_found'])
+      expect(outcome(await old.ask('/console/session'))).toEqual([401, 'session_required'])
+      expect(outcome(await end())).toEqual([404, 'not_found'])
     })
 
     it('those of others are for operators', async () => {
       const victim = await signIn(node, await viewer())
       const attacker = await signIn(node, await addPerson(node, [{ siteId: SHOP, role: 'admin' }]))
       const query = `?person_id=${victim.personId}`
-      expect(told(await attacker.ask(`/console/sessions${query}`))).toEqual([403, 'role_insufficient'])
+      expect(outcome(await attacker.ask(`/console/sessions${query}`))).toEqual([403, 'role_insufficient'])
       const path = `/console/sessions/${victim.sessionId}`
-      expect(told(await attacker.ask(path, { method: 'DELETE' }))).toEqual([404, 'not_found'])
-      expect(told(await attacker.ask(path + query, { method: 'DELETE' }))).toEqual([403, 'role_insufficient'])
-      expect(told(await victim.ask('/console/session'))).toEqual([200, ''])
+      expect(outcome(await attacker.ask(path, { method: 'DELETE' }))).toEqual([404, 'not_found'])
+      expect(outcome(await attacker.ask(path + query, { method: 'DELETE' }))).toEqual([
+        403,
+        'role_insufficient',
+      ])
+      expect(outcome(await victim.ask('/console/session'))).toEqual([200, ''])
       const operator = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
       expect((await operator.ask(`/console/sessions${query}`)).json().items).toHaveLength(1)
       expect((await operator.ask(path + query, { method: 'DELETE' })).statusCode).toBe(204)
-      expect(told(await victim.ask('/console/session'))).toEqual([401, 'session_required'])
+      expect(outcome(await victim.ask('/console/session'))).toEqual([401, 'session_required'])
     })
   })
 
@@ -388,7 +391,7 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
     }
     const { secret } = await createApiKey(deps, order, context)
     const path = `/api/people/${await viewer()}/links`
-    expect(told(await node.send(path, { method: 'POST', headers: { 'x-api-key': secret } }))).toEqual([
+    expect(outcome(await node.send(path, { method: 'POST', headers: { 'x-api-key': secret } }))).toEqual([
       403,
       'api_key_forbidden',
     ])

@@ -64,7 +64,10 @@ function requireSignedIn({ signedIn }: Pick<RouteRequest, 'signedIn'>): SignedIn
   return signedIn
 }
 
-/** The person whose sessions are meant. Throws `role_insufficient` for another one, except to operators. */
+/**
+ * The person whose sessions are meant. Throws `role_insufficient` for another one, except to
+ * operators.
+ */
 function requirePersonId(request: Pick<RouteRequest, 'signedIn'>, asked: string | undefined): string {
   const { person } = requireSignedIn(request)
   const isOwn = asked === undefined || asked === person.personId

@@ -74,7 +74,7 @@ export function* createPerson(
 /**
  * Changes a person. One who is ended loses every session and link in the same transaction.
  * Undefined when there is no such person, `full` when one more would be active than `peopleMax`.
- * Throws a `RowForged` for a person whom the service did not write.
+ * Throws a `RowForged` for a row that the service did not write.
  */
 export function* changePerson(
   personId: string,
@@ -126,7 +126,7 @@ export function* changePerson(
   return { ...before, name, roles, status }
 }
 
-/** Undefined for a person whom the service did not write; the list skips such rows. */
+/** Undefined for a row that the service did not write; the list skips such rows. */
 export const person = read(function* (personId: string): Transaction<Person | undefined> {
   const found = yield* row(`${PERSON_AND_LOG} WHERE p.person_id = $1`, personId)
   if (found === undefined) return undefined
@@ -142,7 +142,7 @@ export const people = read(function* (page: Page): Transaction<readonly Person[]
   return (yield* intactPage('people', page, loadPage, (found) => text(found, 'person_id'))).map(toPerson)
 })
 
-/** At most `peopleMax` are active, and a row is kept for about a year after the person was ended. */
+/** At most `peopleMax` are active. */
 function* isFull(peopleMax: number): Transaction<boolean> {
   const active = yield* row(`SELECT COUNT(*) AS active FROM people WHERE ended_at IS NULL`)
   return active !== undefined && number(active, 'active') >= peopleMax

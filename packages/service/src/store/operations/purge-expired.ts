@@ -130,8 +130,8 @@ const REMOVALS: readonly Removal[] = [
 
 /**
  * Removes a batch of expired rows: tokens, sign-ins, offers, used-once names, idempotency keys,
- * links and sessions of the console, people who were ended long ago, signals, old deliveries, streams of vanished nodes, sources of keys that no issuer names. Never
- * anything of the log.
+ * links and sessions of the console, people who were ended long ago, signals, old deliveries,
+ * streams of vanished nodes, sources of keys that no issuer names. Never anything of the log.
  */
 export function* purgeExpired(nowMs: number): Transaction<Purged> {
   // Before their node is removed, records until when it may have given them signed heads.

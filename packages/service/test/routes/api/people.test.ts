@@ -61,13 +61,13 @@ forEachSharedStore('people', (open) => {
       [keyOf(A), 403],
       [anonymous, 401],
     ] as const) {
-      const told = [
+      const answers = [
         await node.admin('create_person', { body: { name: 'x', roles: [] }, caller }),
         await node.admin('list_people', { caller }),
         await node.admin('change_person', { params, body: { status: 'ended' }, caller }),
         await node.admin('create_console_link', { params, caller }),
       ]
-      expect(told.map((each) => each.status)).toEqual([status, status, status, status])
+      expect(answers.map((each) => each.status)).toEqual([status, status, status, status])
     }
     expect(await open().person(body.person_id)).toMatchObject({ status: 'active' })
   })
