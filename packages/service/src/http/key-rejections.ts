@@ -41,7 +41,7 @@ export function createKeyRejections(store: Pick<Store, 'audit'>, log: Logger): K
     try {
       await store.audit({
         siteId: isSite ? caller.siteId : null,
-        action: isOfKey(code) ? 'key.refused' : 'console.refused',
+        action: isOfKey(code) ? 'key.refused' : 'console.rejected',
         target: personId ?? keyId,
         detail: { outcome: AUDIT_REJECTED, code, endpoint },
         context: { actor: toActor(personId, keyId), atMs: nowMs, requestId },

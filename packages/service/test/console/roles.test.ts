@@ -153,6 +153,7 @@ forEachStoreWriter('roles in the console', (newWriter) => {
       )
       expect(free.map(({ id }) => id).sort()).toEqual([
         'preview',
+        'preview',
         'replay_delivery',
         'resolve_user',
         'revoke_credential',

@@ -26,7 +26,7 @@ describe('rows that can grant (A271, A272)', () => {
     const { key, columns: inMac, uncovered } = covered[table] as MacTable
     const ofTable = columns.filter((each) => each.table === table)
     // A head is that of the epoch which the log is in. API keys and people are those that were left
-    // after access was last taken away from one of them.
+    // after the access of one of them last ended.
     const ofOthers = { heads: ['epoch'], api_keys: ['keys_deleted'], people: ['keys_deleted'] }[table] ?? []
     expect([...inMac, ...Object.keys(uncovered), 'mac'].sort()).toEqual(
       [...ofTable.map(({ column }) => column), ...ofOthers].sort(),

@@ -151,7 +151,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
     expect(await audit(writer)).toMatchObject({ code: 0 })
   })
 
-  it('does not give a person back the role or the access that was taken away (A272)', async () => {
+  it('does not give a person back the role or the access that has ended (A272)', async () => {
     const writer = await newWriter()
     const rowOf = async (personId: string) =>
       (await writer.sql('SELECT * FROM people WHERE person_id = $1', personId))[0]

@@ -3,10 +3,10 @@ import { exec, type Row, row, rows, type Transaction } from '../../transaction.t
 import { createRowMac, isIntact, requireIntact, updateRow } from './mac-rows.ts'
 
 /**
- * The MAC of every API key and every person covers `keys_deleted` of the log row: how often access
- * was taken away from one of them. Each time all others get a new MAC, so a row that is put back as
- * it was has a wrong one. One lock for both: a row that is written meanwhile must get the new
- * number.
+ * The MAC of every API key and every person covers `keys_deleted` of the log row: how often the
+ * access of one of them was ended or reduced. Each time all others get a new MAC, so a row that is
+ * put back as it was has a wrong one. One lock for both: a row that is written meanwhile must get
+ * the new number.
  */
 export const GRANTING_LOCK = 'api_keys'
 
@@ -25,7 +25,7 @@ export function* loadKeysDeleted(): Transaction<number> {
   return number(yield* requireLogRow('SELECT * FROM log WHERE one = 1'), 'keys_deleted')
 }
 
-/** Counts that access was taken away, and renews the MAC of every row that the service wrote. */
+/** Counts that access was ended, and renews the MAC of every row that the service wrote. */
 export function* renewGrantingMacs(): Transaction<void> {
   for (const [table, id] of TABLES) {
     for (let after = ''; ; ) {
