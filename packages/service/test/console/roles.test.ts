@@ -153,7 +153,6 @@ forEachStoreWriter('roles in the console', (newWriter) => {
       )
       expect(free.map(({ id }) => id).sort()).toEqual([
         'preview',
-        'preview',
         'replay_delivery',
         'resolve_user',
         'revoke_credential',
