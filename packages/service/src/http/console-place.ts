@@ -13,7 +13,8 @@ export interface ConsolePlace {
 
 /**
  * `__Host-` keeps other hosts and plain http from setting the cookie. On http, which is for
- * loopback only, browsers know no such name, and the port distinguishes services: cookies know no ports.
+ * loopback only, browsers know no such name. There the port distinguishes services, because cookies
+ * know no ports.
  */
 export function toConsolePlace(origin: string): ConsolePlace {
   const { protocol, port } = new URL(origin)

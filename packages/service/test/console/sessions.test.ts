@@ -38,8 +38,9 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
   const open = (link: string, headers: object = SAME_ORIGIN) =>
     node.send('/console/session', { method: 'POST', body: { link }, headers: { ...headers } })
   const rejections = async (code: string) =>
-    (await auditOf(node)).filter(({ action, detail }) => action === 'console.rejected' && detail.code === code)
-      .length
+    (await auditOf(node)).filter(
+      ({ action, detail }) => action === 'console.rejected' && detail.code === code,
+    ).length
   const viewer = () => addPerson(node, [{ siteId: SHOP, role: 'viewer' }])
   const revoke = { method: 'POST', body: { ppid: PPID, site_id: SHOP } } as const
 
