@@ -86,8 +86,9 @@ const notRun: Readonly<Record<string, readonly string[]>> = {
     'npm run bench -- --only growth',
     'node --conditions=countersign-source bench/growth',
   ],
+  'docs/guides/revocation.md': ['countersign receipts --state waiting', 'countersign drill'],
   'docs/guides/trust-and-keys.md': ['createGuard({'],
-  'docs/operating.md': ['createuser --pwprompt', 'pg_dump --format'],
+  'docs/operating.md': ['createuser --pwprompt', 'pg_dump --format', 'countersign audit --target'],
 }
 
 /** Not run as they stand there, but word for word elsewhere. */

@@ -22,7 +22,8 @@ const commands = new Set(
   ),
 )
 /** These have no preview: they are covered by the tests of the command line. */
-const elsewhere = /^(?:accept-rollback|reinstate|users|verify|inspect|audit|watch|log|verifiers|summary)\b/
+const elsewhere =
+  /^(?:accept-rollback|reinstate|users|verify|inspect|audit|watch|log|verifiers|summary|receipts|drill|preview)\b/
 
 let service: DevProcess
 beforeAll(async () => {

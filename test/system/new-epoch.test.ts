@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createGuard, type Guard } from '@countersign/sdk'
 import { testRequest } from '@countersign/sdk/testing'
-import Database from 'better-sqlite3'
-import postgres from 'postgres'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import { connect, queryWith } from '../../packages/service/src/store/postgres/connect.ts'
+import { openForReading } from '../../packages/service/src/store/sqlite/connection.ts'
 import { startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { openProxy } from '../../packages/service/test/store/tcp-proxy.ts'
 import { addIssuer, createClient } from '../process/client.ts'
@@ -38,16 +38,16 @@ async function countEntries({ databaseUrl, file }: ServiceHome): Promise<Readonl
   type Counted = readonly { readonly epoch: string; readonly count: number | string }[]
   const read = async (): Promise<Counted> => {
     if (databaseUrl === undefined) {
-      const db = new Database(file, { readonly: true })
+      const db = openForReading(file)
       try {
         return db.prepare(statement).all() as Counted
       } finally {
         db.close()
       }
     }
-    const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} })
+    const sql = connect({ url: databaseUrl, max: 1 })
     try {
-      return (await sql.unsafe(statement)) as unknown as Counted
+      return (await queryWith(sql)(statement)) as unknown as Counted
     } finally {
       await sql.end()
     }

@@ -146,6 +146,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       command('audit', 'list what was done at a site, and which caller did it', () => import('./audit.ts')),
       command('verifiers', 'list the verifiers that follow a site', () => import('./verifiers.ts')),
       command('nodes', 'list the nodes of the service and their state', () => import('./nodes.ts')),
+      command('preview', 'count what a revocation would end', () => import('./preview.ts')),
       command(
         'receipts',
         'list the receipts of revocations, or show a signed one',

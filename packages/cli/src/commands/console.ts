@@ -1,4 +1,3 @@
-import { allItems } from '@countersign/sdk/client'
 import { CommandError, type Verb } from '../command.ts'
 import { connect } from '../service/connection.ts'
 
@@ -30,6 +29,7 @@ type Client = Awaited<ReturnType<typeof connect>>['client']
 
 /** The only active person; the first one, who is an operator, is added by name. */
 async function findPerson(client: Client, name: string | undefined): Promise<string> {
+  const { allItems } = await import('@countersign/sdk/client')
   const active: string[] = []
   for await (const { person_id, status } of allItems(client.listPeople, {})) {
     if (status === 'active') active.push(person_id)

@@ -11,7 +11,7 @@ export interface ApplyStats {
   readonly maxMs: number | undefined
 }
 
-export interface VerifierStats extends ApplyStats {
+interface VerifierStats extends ApplyStats {
   /** Empty for all verifiers without a configured name. */
   readonly verifierId: string
 }

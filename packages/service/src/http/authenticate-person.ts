@@ -3,7 +3,7 @@ import { headerNames, type ProblemCode, rolePermissions } from '@countersign/cor
 import type { Caller } from '../answer.ts'
 import type { SignedIn } from '../keys/console-sessions.ts'
 import { Problem } from '../problem.ts'
-import type { AuthDeps } from './authenticate.ts'
+import type { AuthDeps } from './auth-deps.ts'
 import { findSessionSecret, requireConsolePage } from './console-place.ts'
 import type { Exchange } from './exchange.ts'
 import type { RawRequest } from './raw-request.ts'

@@ -1,14 +1,11 @@
 import { type Auth, isConsoleEndpoint, stepUp } from '@countersign/core/contract'
 import type { Caller } from '../answer.ts'
-import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { ApiKey } from '../store/operations/api-keys.ts'
+import type { AuthDeps } from './auth-deps.ts'
 import { authenticatePerson, confirmPerson, recordRejection } from './authenticate-person.ts'
-import type { ConsolePlace } from './console-place.ts'
 import type { Exchange } from './exchange.ts'
 import { findGivenKey, type GivenKey, invalidKeyProblem } from './given-key.ts'
-import type { KeyRejections } from './key-rejections.ts'
-import type { RateLimiter } from './rate-limiter.ts'
 import type { RawRequest } from './raw-request.ts'
 
 const TAKES_KEY: ReadonlySet<Auth> = new Set([
@@ -29,13 +26,6 @@ const ONE_LINE_EACH = ['x-api-key', 'x-service-credential', 'authorization']
 
 const NO_CLIENT =
   'The request has no API key. Send it in X-API-Key, or as the client_secret of an OAuth client, with HTTP Basic or in the form.'
-
-export interface AuthDeps {
-  readonly deps: Pick<Deps, 'apiKeys' | 'consoleSessions' | 'clock'>
-  readonly place: ConsolePlace
-  readonly rateLimiter: RateLimiter
-  readonly keyRejections: KeyRejections
-}
 
 /**
  * Finds the caller by its API key, or in the console by the session of a person, and counts the

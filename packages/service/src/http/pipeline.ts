@@ -4,8 +4,8 @@ import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
+import type { AuthDeps } from './auth-deps.ts'
 import {
-  type AuthDeps,
   authenticate,
   authorize,
   checkFailedPresentations,

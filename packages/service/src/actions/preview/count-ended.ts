@@ -74,7 +74,13 @@ export async function findEndedCredentials(
     ...ppids.flatMap((ppid) => byFilter({ ppid })),
     ...(isWide ? byFilter(issuer === undefined ? {} : { issuer }) : []),
   ]
-  const isEnded = (row: CredentialRow) => isValid(row, before, nowMs) && !isValid(row, after, nowMs)
+  let isKeyUnknown = false
+  const isEnded = (row: CredentialRow) => {
+    const wasValid = isValid(row, before, nowMs)
+    // It may have been signed with the key that would end.
+    if (effect.key !== undefined && row.issuerKey === undefined && wasValid) isKeyUnknown = true
+    return wasValid && !isValid(row, after, nowMs)
+  }
   const named = await collect<CredentialRow>(
     linkIds.length === 0
       ? []
@@ -84,7 +90,7 @@ export async function findEndedCredentials(
   )
   const found = await collect(loaders, toCredentialName, isEnded)
   const all = new Map([...named.rows, ...found.rows].map((row) => [row.credentialId, row]))
-  return { rows: [...all.values()], complete: named.complete && found.complete }
+  return { rows: [...all.values()], complete: named.complete && found.complete && !isKeyUnknown }
 }
 
 /** Credentials whose key was not recorded are valid if their issuer is trusted. */

@@ -18,7 +18,7 @@ const SLOT_MS = 3_600_000
 const BUCKETS_PER_DOUBLING = 4
 
 /** The bucket of a time: it has times above the bound of the bucket before, up to its own. */
-export function toBucket(ms: number): number {
+function toBucket(ms: number): number {
   return ms <= 1 ? 0 : Math.ceil(Math.log2(ms) * BUCKETS_PER_DOUBLING)
 }
 
