@@ -1,8 +1,11 @@
-import type { Preview, PreviewAct } from '@countersign/core/contract'
 import type { ExitCode, Given, Group, Verb } from '../command.ts'
 import { readUser, USER_OPTIONS, USER_WORD } from '../input/user.ts'
 import { connectSite } from '../service/connection.ts'
 import { facts, type Terminal } from '../terminal/output.ts'
+
+type Client = Awaited<ReturnType<typeof connectSite>>['client']
+type PreviewAct = Parameters<Client['preview']>[0]['act']
+type Preview = Awaited<ReturnType<Client['preview']>>
 
 /** Each verb is an act of the same name in the contract. */
 export const preview: Group = {

@@ -192,13 +192,7 @@ describe('the file', () => {
     mkdirSync(join(file, '..'), { mode: 0o700 })
     writeFileSync(file, '', { mode: 0o600 })
     const db = new Database(file)
-    migrate(
-      db,
-      migrations.slice(
-        0,
-        migrations.findIndex((each) => each === auditFilters),
-      ),
-    )
+    migrate(db, migrations.slice(0, migrations.indexOf(auditFilters)))
     const details = {
       a: {},
       b: { outcome: 'done', reason: `"outcome":"${AUDIT_REJECTED}"` },
