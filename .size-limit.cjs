@@ -1,7 +1,8 @@
 /**
  * What an integrator's users download: minified and gzipped, from the sources. JWT access tokens,
  * DPoP proofs and cut-offs added 5.3 kB to `verify` and 10 kB to a guard: `decide` takes all kinds
- * of presentations, so that service and guard run one list of checks (decision 66).
+ * of presentations, so that service and guard run one list of checks (decision 66). Each endpoint
+ * adds about 10 bytes to the table of the typed client, which the fetch for agents contains.
  */
 const fromSources = (config) => ({ ...config, conditions: ['countersign-source', 'module'] })
 
@@ -47,7 +48,7 @@ module.exports = [
     path: 'packages/sdk/src/index.ts',
     import: '{ agentFetch }',
     gzip: true,
-    limit: '17.5 kB',
+    limit: '17.8 kB',
     modifyEsbuildConfig: fromSources,
   },
   {
@@ -55,7 +56,7 @@ module.exports = [
     path: 'packages/sdk/src/index.ts',
     import: '{ createClient }',
     gzip: true,
-    limit: '11 kB',
+    limit: '11.3 kB',
     modifyEsbuildConfig: fromSources,
   },
 ]
