@@ -14,13 +14,15 @@ export const console: Verb = {
   ],
   about: [
     'Needs an operator key. The link is valid for one minute, once, and opens a session of the person. Anyone who has the link can use it.',
+    'There are no pages of the console yet: a browser that opens the link gets 404. Programs can open the session with POST /console/session; see docs/operating.md, People and sessions.',
   ],
   async run(given, at) {
     const { client } = await connect(given, at, 'operator')
     const person_id = given.text('person') ?? (await findPerson(client, given.text('name')))
     const link = await client.createConsoleLink({ person_id })
     at.result(link, () => link.url)
-    if (!at.isJson) at.note(`For ${person_id}. Valid until ${link.expires_at}, once.`)
+    if (!at.isJson)
+      at.note(`For ${person_id}. Valid until ${link.expires_at}, once. There are no pages yet: --help`)
     return 0
   },
 }

@@ -18,9 +18,7 @@ export const deliveries: Verb = {
     ['countersign deliveries --status failed', 'what no receiver has accepted'],
     ['countersign deliveries --kind user.revoked --limit 20', 'the last twenty revocations of users'],
   ],
-  about: [
-    'Lists the deliveries to all webhooks of a site. One with its attempts: countersign webhooks delivery',
-  ],
+  about: ['The newest first. One with its attempts: countersign webhooks delivery <delivery_id>'],
   async run(given, at) {
     const filter = omitUndefined({
       status: parseOneOf(given, 'status', ['pending', 'delivered', 'failed']),

@@ -27,7 +27,7 @@ function showRoles({
 export const people: Group = {
   verbs: {
     list: {
-      summary: 'list the people who may use the console',
+      summary: 'list the people who may sign in',
       options: PAGE_OPTIONS,
       shares: ['service'],
       examples: [['countersign people list', 'list them with their roles']],
@@ -43,7 +43,7 @@ export const people: Group = {
       },
     },
     add: {
-      summary: 'add a person who may use the console',
+      summary: 'add a person who may sign in',
       words: [['<name>', 'the name of the person, for lists']],
       options: [
         ['--role <role>', ROLES, 'list'],
@@ -54,7 +54,10 @@ export const people: Group = {
         ['countersign people add Ada --role responder@shop.example', 'Ada may look and revoke at one site'],
         ['countersign people add Grace --role operator', 'Grace may do everything'],
       ],
-      about: ['Needs an operator key. To sign a person in: countersign console --person <person_id>'],
+      about: [
+        'Needs an operator key. To sign a person in: countersign console --person <person_id>',
+        'People call the API under /console/api with a session. There are no pages of the console yet.',
+      ],
       async run(given, at) {
         const roles = parseRoles(given)
         const { client } = await connect(given, at, 'operator')

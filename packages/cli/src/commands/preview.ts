@@ -72,10 +72,10 @@ function previewText(found: Preview): string {
   const count = (bounded: Preview['users']) =>
     bounded.complete ? String(bounded.count) : `${bounded.count} or more`
   return facts([
-    ['users', count(found.users)],
+    ['user ids', count(found.users)],
     ['credentials', count(found.credentials)],
-    ['bound', found.bound_credentials],
-    ['delegated', found.delegated_credentials],
+    ['bound credentials', found.bound_credentials],
+    ['delegated credentials', found.delegated_credentials],
     ['tokens', count(found.tokens)],
     ['offers', found.offers],
     ['sign-ins', found.sign_ins],

@@ -16,7 +16,7 @@ export const summary: Verb = {
     ['countersign summary --window 30d --json', 'for a program'],
   ],
   about: [
-    'Counts the decisions of the service and of guards that report them, every ten seconds at most. The counts of a guard are its own statements. It is safe to switch bearer tokens off when none was accepted and no credential exchanged for 14 days, none is live, and every verifier that follows the site reports its decisions.',
+    'Counts the decisions of the service and of guards that report them. All counts may be some seconds old. The counts of a guard are its own statements. Times of a last use are the hour. It is safe to switch bearer tokens off when none was accepted and no credential exchanged for 14 days, none is live, and every verifier that follows the site reports its decisions. That is not known, so the answer is no, until decisions were counted for 14 days.',
   ],
   async run(given, at) {
     const window = parseOneOf(given, 'window', ['1h', '24h', '30d'])

@@ -31,7 +31,7 @@ export const verifyReceipt: Verb = {
   examples: [
     ['countersign verify-receipt receipt.json', 'check its signature with the feed keys of the service'],
     ['countersign verify-receipt receipt.json --feed-key z6Mk…', 'check it offline'],
-    ['countersign receipts 1042 --json | countersign verify-receipt -', 'check one of the service'],
+    ['countersign receipts 1042 --json | countersign verify-receipt -', 'check one without saving it'],
   ],
   about: [
     'Checks that the service signed exactly this receipt: one changed character makes it invalid. The exit code is 3 when it is invalid. The signature covers what verifiers have acknowledged to the service, which is their own statement. Without --feed-key the keys are as trustworthy as the connection to the service.',

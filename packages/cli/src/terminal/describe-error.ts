@@ -30,7 +30,7 @@ const NEXT: Readonly<Record<string, string>> = {
   api_key_invalid:
     'Check COUNTERSIGN_API_KEY or the file that COUNTERSIGN_API_KEY_FILE names: the key may be deleted, expired, or of another service.',
   api_key_forbidden:
-    'Use a key with this permission. A key with site:admin can create one: countersign keys create --permissions …',
+    'To create a key of a site, with one that has site:admin: countersign keys create --permissions …. An operator key: countersign create-operator-key',
 }
 
 /** Turns any thrown value into a message and an exit code. */
