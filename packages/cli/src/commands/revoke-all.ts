@@ -21,7 +21,7 @@ export const revokeAll: Verb = {
     ['countersign revoke-all leaked.txt --dry-run', 'show what the file names'],
   ],
   about: [
-    `Revokes up to ${TARGETS_MAX} users, credentials and bearer tokens in one transaction: all of them, or none. A line is did:service:ppid_… (a user), cred_… (a credential), tok_… (a token, by its id), or your own id of a user. Empty lines are ignored.`,
+    `Revokes up to ${TARGETS_MAX} users, credentials and bearer tokens in one transaction: all of them, or none. A line is did:service:ppid_… (a user), cred_… (a credential), tok_… (a token, by its id), or your own id of a user. Empty lines are ignored. Any other line is read as your own id of a user, also a token itself (svc_at_…) and a comment. For tokens that you have, use revoke-token.`,
     'The exit code is 3 when a token was unknown or expired, and with --wait when a connected verifier has not confirmed in time; the revocations are in force in any case.',
   ],
   async run(given, at) {
