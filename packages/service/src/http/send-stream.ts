@@ -18,6 +18,7 @@ export async function sendStream(
   stream: AnswerStream,
   request: IncomingMessage,
   response: ServerResponse,
+  stalledMs = STALLED_MS,
 ): Promise<void> {
   const isAsked = request.method !== 'HEAD'
   if (stream.kind === 'pieces') {
@@ -25,7 +26,7 @@ export async function sendStream(
       const encoding = acceptsGzip(request.headers['accept-encoding']) ? 'gzip' : 'identity'
       headers.push('vary', 'accept-encoding', ...(encoding === 'gzip' ? ['content-encoding', encoding] : []))
       response.writeHead(status, headers)
-      if (isAsked) await sendPieces(stream, encoding, response)
+      if (isAsked) await sendPieces(stream, encoding, response, stalledMs)
       else response.end()
     } finally {
       stream.release()
@@ -66,6 +67,7 @@ async function sendPieces(
   { pieces, signal }: Pieces,
   encoding: 'gzip' | 'identity',
   response: ServerResponse,
+  stalledMs: number,
 ): Promise<void> {
   let fault: unknown
   const noted = async function* () {
@@ -82,12 +84,14 @@ async function sendPieces(
     response.socket?.resetAndDestroy()
     response.destroy()
   }
-  response.setTimeout(STALLED_MS, cut)
+  // A large answer may take longer to prepare: then there is nothing that the client could read.
+  const onIdle = () => (response.writableLength > 0 ? cut() : response.setTimeout(stalledMs))
+  response.setTimeout(stalledMs, onIdle)
   signal?.addEventListener('abort', cut)
   if (signal?.aborted) cut()
   await pipeline(Readable.from(noted()), response).catch(cut)
   signal?.removeEventListener('abort', cut)
-  response.off('timeout', cut)
+  response.off('timeout', onIdle)
   if (fault !== undefined) throw fault
 }
 
