@@ -31,6 +31,7 @@ beforeAll(async () => {
   const { bound } = JSON.parse(readFileSync(join(directory, 'data/dev.json'), 'utf8'))
   writeFileSync(join(directory, 'bot.jwk'), JSON.stringify(bound.holder_private_jwk), { mode: 0o600 })
   writeFileSync(join(directory, 'leaked.txt'), `svc_at_${'a'.repeat(49)}`)
+  writeFileSync(join(directory, 'targets.txt'), 'alice\n')
 })
 afterAll(async () => {
   await service?.stop()

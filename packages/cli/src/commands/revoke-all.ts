@@ -7,6 +7,11 @@ const TARGETS_MAX = 200
 
 /** One line of the file: an id that says what it is, or the site's own id of a user. */
 function toTarget(line: string) {
+  // As a user id it would end no access, and the token would stay valid.
+  if (/^svc_(?:at|sk)_/.test(line))
+    throw new UsageError(
+      'A line has a token or a key instead of an id. For tokens that you have, use revoke-token; for keys, keys delete.',
+    )
   if (line.startsWith('did:service:')) return { ppid: line }
   if (line.startsWith('cred_')) return { credential_id: line }
   return line.startsWith('tok_') ? { token_id: line } : { user_ref: line }
@@ -17,17 +22,17 @@ export const revokeAll: Verb = {
   shares: ['site', 'service', 'removal'],
   options: REVOCATION_OPTIONS,
   examples: [
-    ['countersign revoke-all leaked.txt --reason "breach" --yes --wait 5', 'revoke all that the file names'],
-    ['countersign revoke-all leaked.txt --dry-run', 'show what the file names'],
+    ['countersign revoke-all targets.txt --reason "breach" --yes --wait 5', 'revoke all that the file names'],
+    ['countersign revoke-all targets.txt --dry-run', 'show what the file names'],
   ],
   about: [
-    `Revokes up to ${TARGETS_MAX} users, credentials and bearer tokens in one transaction: all of them, or none. A line is did:service:ppid_… (a user), cred_… (a credential), tok_… (a token, by its id), or your own id of a user. Empty lines are ignored. Any other line is read as your own id of a user, also a token itself (svc_at_…) and a comment. For tokens that you have, use revoke-token.`,
+    `Revokes up to ${TARGETS_MAX} users, credentials and bearer tokens in one transaction: all of them, or none. A line is did:service:ppid_… (a user), cred_… (a credential), tok_… (a token, by its id), or your own id of a user. Empty lines and lines that begin with # are ignored. For tokens that you have, use revoke-token.`,
     'The exit code is 3 when a token was unknown or expired, and with --wait when a connected verifier has not confirmed in time; the revocations are in force in any case.',
   ],
   async run(given, at) {
     const text = await readTextFrom(given.words[0] ?? '-', 'the targets')
     const lines = text.split('\n').map((line) => line.trim())
-    const targets = lines.filter((line) => line !== '').map(toTarget)
+    const targets = lines.filter((line) => line !== '' && !line.startsWith('#')).map(toTarget)
     if (targets.length === 0) throw new UsageError('The file names no targets. Write one in each line.')
     if (targets.length > TARGETS_MAX)
       throw new UsageError(
