@@ -107,6 +107,19 @@ function requireNamedRole({ lines }: RawRequest): SiteId | 'all' {
   )
 }
 
+/** A person acts at the site that the request names, also where the site is in the body or query. */
+export function requireNamedSite({ consoleSite, query, body }: Exchange): void {
+  if (consoleSite === undefined) return
+  for (const part of [query, body]) {
+    const siteId = typeof part === 'object' && part !== null && 'site_id' in part ? part.site_id : undefined
+    if (siteId !== undefined && siteId !== consoleSite)
+      throw new Problem(
+        'role_insufficient',
+        'The request is about another site than Countersign-Console names.',
+      )
+  }
+}
+
 function findPersonCaller(
   { person, session }: SignedIn,
   named: SiteId | 'all',

@@ -162,6 +162,11 @@ function requirePermission(exchange: Exchange, { deps, keyRejections }: AuthDeps
   const { consoleSite } = exchange
   if (consoleSite !== undefined && siteId !== undefined && siteId !== consoleSite)
     throw new Problem('not_found')
+  if (consoleSite !== undefined && caller.kind === 'operator' && endpoint.auth === 'operator_key')
+    throw new Problem(
+      'role_insufficient',
+      'This endpoint is about the whole service. Send Countersign-Console: all.',
+    )
   if (caller.kind !== 'site') return
   // As if there were no such site.
   if (siteId !== undefined && siteId !== caller.siteId) throw new Problem('not_found')

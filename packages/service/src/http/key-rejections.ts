@@ -81,6 +81,7 @@ function toActor(personId: string | undefined, keyId: string | undefined): strin
 /** Whose allowance of rows a rejection uses. */
 function toBucket({ code, caller, personId }: KeyRejection): string {
   if (personId !== undefined) return `person ${personId}`
-  if (!isOfKey(code)) return 'console'
+  // By code, so that one kind of rejection does not hide another.
+  if (!isOfKey(code)) return `console ${code}`
   return caller?.kind === 'site' ? caller.siteId : ''
 }

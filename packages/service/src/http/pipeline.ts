@@ -12,7 +12,7 @@ import {
   confirmKey,
   findRateLimitKey,
 } from './authenticate.ts'
-import { recordRejection } from './authenticate-person.ts'
+import { recordRejection, requireNamedSite } from './authenticate-person.ts'
 import { parseFormBody, readBody, requireBodyForm } from './body.ts'
 import {
   createExchange,
@@ -85,7 +85,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       for (const [, step] of steps) await step(exchange, deps)
       return await runRoute(route, exchange, deps)
     } catch (error) {
-      if (exchange.hasSlot && isCallersFault(error)) recordFailure(exchange, deps)
+      if (exchange.hasSlot && isCallersFault(error)) recordFailure(exchange, deps, error)
       if (error instanceof Problem && error.code === 'link_invalid')
         recordRejection(exchange, deps, error.code)
       throw error
@@ -177,6 +177,7 @@ function validate(exchange: Exchange): void {
   const { body, credentialBody } = validateBody(exchange)
   exchange.body = body
   exchange.credentialBody = credentialBody
+  requireNamedSite(exchange)
 }
 
 /** A body may take half a minute to arrive. After this time the API key is checked again. */
@@ -203,14 +204,15 @@ async function runRoute(
 }
 
 /** Counts a rejected request against its sender, by what it has cost. */
-function recordFailure(exchange: Exchange, { rateLimiter, monotonicMs }: PipelineDeps): void {
+function recordFailure(exchange: Exchange, { rateLimiter, monotonicMs }: PipelineDeps, error: unknown): void {
   const { raw, endpoint } = exchange
   // Not `startedMs`: the window in which a slow request started may be over.
   const nowMs = monotonicMs()
   const key = findRateLimitKey(exchange)
   const cost = toCost(raw)
-  // A wrong link is like a wrong key.
-  if (endpoint.auth === 'console') rateLimiter.record('wrong_key', raw.address, nowMs)
+  // A wrong link is like a wrong key. Pages of other origins do not get so far.
+  if (error instanceof Problem && error.code === 'link_invalid')
+    rateLimiter.record('wrong_key', raw.address, nowMs)
   if (key !== undefined) rateLimiter.record('failed_presentation', key, nowMs, cost)
   if (exchange.isReadForKey && raw.caller === undefined)
     rateLimiter.record('keyless', raw.address, nowMs, cost)

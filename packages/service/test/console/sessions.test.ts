@@ -121,9 +121,33 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
         expect(outcome(await open(link, headers))).toEqual([403, code])
       expect((await open(link)).statusCode).toBe(201)
     })
+
+    it('A213: a page of another origin does not use up the attempts of its visitor', async () => {
+      const headers = { 'sec-fetch-site': 'cross-site', 'content-type': 'text/plain' }
+      for (let i = 0; i < 1010; i++)
+        await node.send('/console/session', { method: 'POST', body: { link: 'x' }, headers })
+      expect((await open(await newLink(await viewer()))).statusCode).toBe(201)
+    })
   })
 
   describe('/console/api', () => {
+    it('an operator who names a site acts at that site only, and names all for the whole service', async () => {
+      const { ask } = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
+      const user = { ppid: PPID, site_id: OTHER }
+      const revoke = (named: string) =>
+        ask('/console/api/wallet/revoke-user', {
+          method: 'POST',
+          body: user,
+          headers: { 'countersign-console': named },
+        })
+      expect(outcome(await revoke(SHOP))).toEqual([403, 'role_insufficient'])
+      expect((await revoke(OTHER)).statusCode).toBe(200)
+      const people = (named: string) =>
+        ask('/console/api/people', { headers: { 'countersign-console': named } })
+      expect(outcome(await people(SHOP))).toEqual([403, 'role_insufficient'])
+      expect((await people('all')).statusCode).toBe(200)
+    })
+
     it('A213, A218: rejects what does not come from its own page, with an audit row for changes', async () => {
       const { ask } = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
       const cases = [

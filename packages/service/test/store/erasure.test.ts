@@ -127,7 +127,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
       await store.revokeUser({ ...order, ppid: other }, at)
       const person = [user, credential.credentialId, second.credentialId, token.jti, token.sha256]
       expect(await tablesWith(writer, [user])).toEqual(
-        ['audit', 'credentials', 'entries', 'offers', 'tokens', 'users'].sort(),
+        ['audit', 'credentials', 'entries', 'offers', 'tokens', 'user_history', 'users'].sort(),
       )
       const preview = await previewErasure(deps, { siteId, ppids: [user] })
       const before = JSON.stringify(await writer.sql('SELECT * FROM audit'))
@@ -137,7 +137,15 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
       const { erased } = await eraseUser(deps, { siteId, ppids: [user] }, at)
       // One more: the sign-out.
       expect(erased).toEqual({ ...preview.erased, auditRows: 7 })
-      expect(await tablesWith(writer, person)).toEqual(['credential_revocations', 'entries', 'users'])
+      expect(await tablesWith(writer, person)).toEqual([
+        'credential_revocations',
+        'entries',
+        'user_history',
+        'users',
+      ])
+      expect(
+        await writer.sql('SELECT reason FROM user_history WHERE ppid = $1 AND reason IS NOT NULL', user),
+      ).toEqual([])
       // The other user still has the same reason.
       const [row] = await writer.sql('SELECT * FROM users WHERE ppid = $1', user)
       expect(row).toMatchObject({ revoked: 1, reason: null, first_reason: null, credential_ids: '[]' })
@@ -187,7 +195,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
       await writer.sql('DELETE FROM credentials')
       const { erased } = await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs + 2))
       expect(erased).toMatchObject({ credentials: 0, auditRows: 3 })
-      expect(await tablesWith(writer, [user])).toEqual(['entries'])
+      expect(await tablesWith(writer, [user])).toEqual(['entries', 'user_history'])
       const texts = JSON.stringify(await writer.sql('SELECT * FROM audit'))
       for (const text of [credentialId, 'Jane']) expect(texts).not.toContain(text)
     })
@@ -221,7 +229,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
         )
       }
       await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs))
-      expect(await tablesWith(writer, person)).toEqual(['credential_revocations', 'entries'])
+      expect(await tablesWith(writer, person)).toEqual(['credential_revocations', 'entries', 'user_history'])
     })
   })
 
