@@ -29,7 +29,7 @@ test('one wrong clock among several, small differences and no verifiers are no p
 test('doctor names a verifier that fails open and is gone, and how to dismiss it', async () => {
   const items = [
     { verifier_id: 'web', instance_id: 'aa11', state: 'connected', lag: 0 },
-    { verifier_id: 'lost', instance_id: 'bb22', state: 'not_connected', lag: 0 },
+    { verifier_id: 'lost', instance_id: 'bb22', state: 'gone', fails_open: true, lag: 0 },
   ]
   const see = (shown: readonly object[]) =>
     checkVerifiers({ listVerifiers: async () => ({ items: shown }) } as unknown as Client, 'shop.example')
