@@ -222,7 +222,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
       const revoked = firstStatement(credentials(siteId, filter, { after, limit: LIMIT }))
       const constraints = ['site_id=? AND status=?']
       expect(await findFault(writer, revoked, constraints)).toBeUndefined()
-      for (const index of ['by_status', 'by_status_end', 'of_user_by_status'])
+      for (const index of ['by_status', 'by_status_end', 'of_user_by_status', 'of_issuer', 'of_issuer_key'])
         await writer.sql(`DROP INDEX credentials_${index}`)
       expect(await findFault(writer, revoked, constraints)).toBeDefined()
     })
