@@ -9,7 +9,11 @@ type Verifier = Receipt['verifiers'][number]
 /** A receipt for people: what happened, who applied it when, and who has not. */
 export function receiptText(receipt: Receipt): string {
   const { epoch, seq, kind, at, as_of, state, final, drill_id, denied_everywhere_at } = receipt
-  const unlisted = receipt.expected - receipt.verifiers.length
+  const listed = (...states: readonly Verifier['state'][]) =>
+    receipt.verifiers.filter((verifier) => states.includes(verifier.state)).length
+  const done = receipt.acknowledged - listed('acknowledged')
+  const late =
+    receipt.expected - receipt.acknowledged - receipt.gone - listed('waiting', 'silent', 'not_connected')
   return facts([
     ['entry', `${epoch}.${seq} ${kind}`],
     ['at', at],
@@ -17,7 +21,8 @@ export function receiptText(receipt: Receipt): string {
     ['state', `${state}${final ? '' : ', not final'}`],
     ['applied by', appliedText(receipt)],
     ...receipt.verifiers.map((verifier) => [verifier.state, verifierText(verifier)] as const),
-    ['not listed', unlisted > 0 ? `${unlisted} more have acknowledged` : undefined],
+    ['not listed', late > 0 ? `${late} more have not acknowledged` : undefined],
+    ['not listed', done > 0 ? `${done} more have acknowledged` : undefined],
     ['denied everywhere', denied_everywhere_at ?? 'unknown: a verifier fails open'],
     ['written', as_of],
   ])

@@ -27,7 +27,8 @@ const summary = {
   expected: count.meta({ description: 'All verifiers that had to apply the entry.' }),
   acknowledged: count.meta({ description: 'How many of them have acknowledged it.' }),
   gone: count.meta({
-    description: 'How many closed, or had a lease that ended, before they acknowledged it.',
+    description:
+      'How many are not known to have acknowledged it, and can no longer accept what it revoked: they closed, their lease ended, or they had no lease or were not listed, and denied_at_latest has passed.',
   }),
   elapsed_ms: count.nullable().meta({
     description: 'From at until the last of them acknowledged the entry. Null while some have not.',
@@ -47,7 +48,8 @@ const receiptVerifierSchema = z
     instance_id: z.string().nullable().meta({ description: 'Null for a reader that declares no instance.' }),
     node_id: z.string().nullable().meta({ description: 'The node that it was connected to.' }),
     state: z.enum(receiptVerifierStates).meta({
-      description: 'gone: it has closed or its lease has ended, so it rejects everything.',
+      description:
+        'gone: it has closed or its lease has ended, so it rejects everything; or it had no lease, has disconnected, and denied_at_latest has passed. Until then such a reader is not_connected, and in a drill it stays so.',
     }),
     after_ms: count.nullable().meta({
       description:
@@ -78,7 +80,8 @@ export const receiptSchema = z
       description: 'An upper bound for every guard that does not fail open. It relies on signed heads only.',
     }),
     verifiers: z.array(receiptVerifierSchema).max(RECEIPT_VERIFIERS_MAX).meta({
-      description: 'Those that have not acknowledged first. Those that are not listed have acknowledged.',
+      description:
+        'Those that have not acknowledged first. If there are more than fit, expected counts the others, and acknowledged does not.',
     }),
     kid,
     signature,

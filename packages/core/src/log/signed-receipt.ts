@@ -9,7 +9,7 @@ import { isKid, isSignature } from './signed-fields.ts'
 
 /**
  * The state of a verifier in a stored receipt. `gone`: it has closed, or its lease has ended, so it
- * rejects everything that it was given before.
+ * rejects everything; or it had no lease, has disconnected, and `denied_at_latest` has passed.
  */
 export const receiptVerifierStates = ['acknowledged', 'waiting', 'silent', 'not_connected', 'gone'] as const
 export type ReceiptVerifierState = (typeof receiptVerifierStates)[number]

@@ -53,6 +53,8 @@ export interface VerifierReport {
   readonly nodeId: string | undefined
   /** A time before an instance was given its first signed head. */
   readonly openedAtMs: number | undefined
+  /** When it last connected or asked for a snapshot: it has been known since then. */
+  readonly sinceMs: number
   readonly state: VerifierState
   readonly seq: number
   readonly acknowledgedAtMs: number | undefined
@@ -297,6 +299,7 @@ function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Ho
       instanceId: lease.instanceId,
       nodeId: isThere ? lease.nodeId : undefined,
       openedAtMs: lease.openedAtMs,
+      sinceMs: Math.max(lease.connectedAtMs, lease.declaredAtMs),
       state,
       seq: lease.epoch === entry.epoch ? lease.seq : 0,
       acknowledgedAtMs,
@@ -305,7 +308,10 @@ function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Ho
   }
 }
 
-function reportReader({ verifierId, seq, streams }: StreamReader, entry: CommittedEntry): VerifierReport {
+function reportReader(
+  { verifierId, connectedAtMs, seq, streams }: StreamReader,
+  entry: CommittedEntry,
+): VerifierReport {
   // Empty when it had the entry before it connected.
   const times = streams.flatMap(({ acks }) => acks.find((ack) => ack.seq >= entry.seq)?.atMs ?? [])
   return {
@@ -313,6 +319,7 @@ function reportReader({ verifierId, seq, streams }: StreamReader, entry: Committ
     instanceId: undefined,
     nodeId: streams[0]?.nodeId,
     openedAtMs: undefined,
+    sinceMs: connectedAtMs,
     state: seq >= entry.seq ? 'acknowledged' : 'waiting',
     seq,
     acknowledgedAtMs: seq >= entry.seq && times.length > 0 ? Math.min(...times) : undefined,

@@ -62,53 +62,127 @@ export function createStoredReceipt(
       denied_at_latest: formatTime(Math.ceil(live.deniedAtLatestMs)),
     },
     verifiers,
-    0,
+    { acknowledged: count(verifiers, 'acknowledged'), gone: 0 },
     nowMs,
   )
   return { receipt, times: toTimes(live.verifiers, { atMs: entry.atMs, committedAtMs: live.committedAtMs }) }
 }
 
 /**
- * The next version of a receipt. It covers the same verifiers as the first one: what they have
- * acknowledged stays, and those that are no longer known are gone.
+ * The next version of a receipt. It covers the same verifiers as the first one, and what they have
+ * acknowledged stays. An instance that is no longer known is gone: it closed, or its lease ended. A
+ * reader without a lease may accept until `denied_at_latest`, so it is pending until then. In a
+ * drill it stays pending: only an acknowledgement counts.
  */
 export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowMs: number): TimedReceipt {
-  const pending = before.verifiers.filter(isPending)
   const { site_id, epoch, seq, kind, entry_hash, at, committed_at, drill_id, expected } = before
-  const fixed = { site_id, epoch, seq, kind, entry_hash, at, committed_at, drill_id }
-  const stated = {
+  const fields = {
+    ...{ site_id, epoch, seq, kind, entry_hash, at, committed_at, drill_id, expected },
     denied_everywhere_at: toEarlier(before.denied_everywhere_at, live.deniedEverywhereAtMs),
     denied_at_latest: before.denied_at_latest,
   }
-  const atMs = toMs(at)
+  const [atMs, committedAtMs] = [toMs(at), toMs(committed_at)]
+  const isOver = drill_id === null && nowMs >= toMs(before.denied_at_latest)
   const exceptions = new Set(live.exceptions)
   const convert = (report: VerifierReport) => toVerifier(report, atMs, exceptions.has(report))
-  // The list was too short for all that had not acknowledged: some are not known by name.
-  if (expected - before.acknowledged - before.gone > pending.length)
-    return {
-      receipt: complete(
-        { ...fixed, ...stated, expected: live.verifiers.length },
-        live.verifiers.map(convert),
-        0,
-        nowMs,
-      ),
-      times: [],
-    }
-  // Two keys may have readers of the same name: the one that comes first has not acknowledged.
-  const reports = new Map(live.verifiers.toReversed().map((report) => [toName(report), report]))
-  const verifiers = before.verifiers.map((verifier) => {
+  const takeReport = matchReports(before.verifiers, live.verifiers)
+  const changed: VerifierReport[] = []
+  const listed = before.verifiers.map((verifier): ReceiptVerifier => {
     if (!isPending(verifier)) return verifier
-    const report = reports.get(toVerifierName(verifier))
-    return report === undefined
-      ? { ...verifier, state: 'gone' as const, node_id: null }
-      : { ...convert(report), fails_open: verifier.fails_open }
+    const report = takeReport(verifier)
+    if (report === undefined) {
+      const isGone = verifier.instance_id !== null || isOver
+      return { ...verifier, state: isGone ? 'gone' : 'not_connected', node_id: null }
+    }
+    changed.push(report)
+    return { ...convert(report), fails_open: verifier.fails_open }
   })
-  const unlisted = expected - verifiers.length
-  const changed = pending.flatMap((verifier) => reports.get(toVerifierName(verifier)) ?? [])
-  return {
-    receipt: complete({ ...fixed, ...stated, expected }, verifiers, unlisted, nowMs),
-    times: toTimes(changed, { atMs, committedAtMs: toMs(committed_at) }),
+  const unlisted = countUnlisted(before)
+  const found = unlisted.pending === 0 ? NONE_FOUND : findUnlisted(before, live, unlisted)
+  const lost = unlisted.pending - found.pending.length - found.acknowledged
+  const named = [...found.pending, ...found.done.slice(0, unlisted.acknowledged + found.acknowledged)]
+  const counts = {
+    acknowledged: unlisted.acknowledged + found.acknowledged,
+    gone: unlisted.gone + (isOver && !found.failsOpen ? lost : 0),
   }
+  return {
+    receipt: complete(
+      fields,
+      [...listed, ...named.map(convert)],
+      {
+        acknowledged: counts.acknowledged + count(listed, 'acknowledged'),
+        gone: counts.gone + count(listed, 'gone'),
+      },
+      nowMs,
+    ),
+    times: toTimes(changed, { atMs, committedAtMs }),
+  }
+}
+
+/**
+ * Finds the report of a pending verifier. Two keys may have readers of the same name: those that
+ * have acknowledged before keep their reports, and the first one left has not acknowledged.
+ */
+function matchReports(
+  before: readonly ReceiptVerifier[],
+  reports: readonly VerifierReport[],
+): (verifier: ReceiptVerifier) => VerifierReport | undefined {
+  const left = new Map([...Map.groupBy(reports, toName)].map(([name, own]) => [name, [...own]]))
+  for (const verifier of before) {
+    const own = left.get(toVerifierName(verifier))
+    if (verifier.state === 'acknowledged' && own?.at(-1)?.state === 'acknowledged') own.pop()
+  }
+  return (verifier) => left.get(toVerifierName(verifier))?.shift()
+}
+
+interface Unlisted {
+  readonly acknowledged: number
+  readonly gone: number
+  readonly pending: number
+}
+
+/** The verifiers that a version counts and does not list. */
+function countUnlisted({ expected, acknowledged, gone, verifiers }: UnsignedReceipt): Unlisted {
+  return {
+    acknowledged: acknowledged - count(verifiers, 'acknowledged'),
+    gone: gone - count(verifiers, 'gone'),
+    pending: expected - acknowledged - gone - verifiers.filter(isPending).length,
+  }
+}
+
+interface FoundReports {
+  readonly pending: readonly VerifierReport[]
+  readonly done: readonly VerifierReport[]
+  /** How many more have acknowledged than before. */
+  readonly acknowledged: number
+  /** Whether one that fails open has not acknowledged. */
+  readonly failsOpen: boolean
+}
+
+const NONE_FOUND: FoundReports = { pending: [], done: [], acknowledged: 0, failsOpen: false }
+
+/**
+ * The list was too short for all that had not acknowledged. The first version counted every
+ * verifier that has been known since before the commit. A newer one may be another, so it replaces
+ * none of them.
+ */
+function findUnlisted(before: UnsignedReceipt, live: Receipt, unlisted: Unlisted): FoundReports {
+  const names = new Set(before.verifiers.map(toVerifierName))
+  const others = live.verifiers.filter((report) => !names.has(toName(report)))
+  const known = others.filter(({ sinceMs }) => sinceMs <= toMs(before.committed_at))
+  const pending = known.filter(({ state }) => state !== 'acknowledged').slice(0, unlisted.pending)
+  const done = known.filter(({ state }) => state === 'acknowledged')
+  const more = Math.max(0, done.length - unlisted.acknowledged)
+  return {
+    pending,
+    done,
+    acknowledged: Math.min(more, unlisted.pending - pending.length),
+    failsOpen: live.exceptions.some((each) => each.state !== 'acknowledged' && others.includes(each)),
+  }
+}
+
+function count(verifiers: readonly ReceiptVerifier[], state: ReceiptVerifier['state']): number {
+  return verifiers.filter((verifier) => verifier.state === state).length
 }
 
 /**
@@ -131,25 +205,26 @@ function toAfterMs(acknowledgedAtMs: number, atMs: number): number {
   return Math.max(0, Math.ceil(acknowledgedAtMs - atMs))
 }
 
-/** Whether the new version says something else about a verifier. */
+/** Whether the new version says something else about the verifiers. */
 export function isChanged(before: UnsignedReceipt, next: UnsignedReceipt): boolean {
   const toStates = ({ verifiers }: UnsignedReceipt) =>
     verifiers.map(({ verifier_id, instance_id, state }) => `${verifier_id} ${instance_id} ${state}`).sort()
   return (
     before.state !== next.state ||
     before.final !== next.final ||
+    before.acknowledged !== next.acknowledged ||
     JSON.stringify(toStates(before)) !== JSON.stringify(toStates(next))
   )
 }
 
-/** `unlisted` verifiers have acknowledged. */
+/** `counts` include verifiers that are not in `verifiers`. All others are pending. */
 function complete(
   fields: Omit<
     UnsignedReceipt,
     'as_of' | 'state' | 'final' | 'acknowledged' | 'gone' | 'elapsed_ms' | 'verifiers'
   >,
   verifiers: readonly ReceiptVerifier[],
-  unlisted: number,
+  counts: Pick<UnsignedReceipt, 'acknowledged' | 'gone'>,
   nowMs: number,
 ): UnsignedReceipt {
   const pending = verifiers.filter(isPending)
@@ -157,15 +232,14 @@ function complete(
   const done = verifiers
     .filter(({ state }) => state === 'acknowledged')
     .sort((one, other) => (other.after_ms ?? 0) - (one.after_ms ?? 0))
-  const isComplete = pending.length === 0
+  const isComplete = counts.acknowledged + counts.gone === fields.expected
   const listed = [...pending, ...gone, ...done].slice(0, RECEIPT_VERIFIERS_MAX)
   return {
     ...fields,
     as_of: formatTime(nowMs),
     state: isComplete ? 'complete' : 'waiting',
     final: isComplete || nowMs - toMs(fields.committed_at) >= FINAL_MS,
-    acknowledged: done.length + unlisted,
-    gone: gone.length,
+    ...counts,
     elapsed_ms: isComplete ? Math.max(0, ...done.map(({ after_ms }) => after_ms ?? 0)) : null,
     verifiers: listed,
   }

@@ -263,6 +263,35 @@ onEachStore('drills', (home) => {
     closeAll(streams)
   }, 90_000)
 
+  it('are incomplete if a reader without a lease left before it acknowledged', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const headers = { 'x-verifier-id': 'reader' }
+    const reader = await follow(node.port, site.siteId, { key: site.key, headers })
+    const streams = [await listen(node, site, 'one')]
+    const { json: drill } = await start(node, site)
+    const { json: done } = await revoke(node, site)
+    await ack(node, site, done, 'one')
+    await until(node, site, done.seq, ({ acknowledged }) => acknowledged === 1)
+    reader.close()
+    for (const { seq } of [drill, done]) {
+      const isLeft = ({ verifiers }: Told['json']) => verifiers[0].state === 'not_connected'
+      const receipt = await until(node, site, seq, isLeft)
+      expect(receipt).toMatchObject({
+        state: 'waiting',
+        final: false,
+        expected: 2,
+        acknowledged: 1,
+        gone: 0,
+      })
+      expect(await isSigned(node, receipt)).toBe(true)
+    }
+    const last = await ended(node, site, drill.drill_id, 50_000)
+    expect(last).toMatchObject({ state: 'incomplete', report: { outcome: 'incomplete' } })
+    expect(last.report.receipt).toMatchObject({ state: 'waiting', acknowledged: 1, gone: 0 })
+    closeAll(streams)
+  }, 90_000)
+
   it('need a permission, a site of the caller, and a valid body', async () => {
     const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]

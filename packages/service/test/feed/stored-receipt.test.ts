@@ -28,6 +28,7 @@ const report = (instanceId: string, fields: Partial<VerifierReport> = {}): Verif
   instanceId,
   nodeId: 'node_1',
   openedAtMs: AT - 1000,
+  sinceMs: AT - 1000,
   state: 'waiting',
   seq: 6,
   acknowledgedAtMs: undefined,
@@ -109,12 +110,86 @@ describe('a stored receipt', () => {
     expect(next).toMatchObject({ state: 'complete', expected: 151, acknowledged: 151, elapsed_ms: 9000 })
   })
 
-  it('begins again when too many were late to be listed', () => {
+  it('waits for a reader without a lease that left, until no guard can accept any longer', () => {
+    const reader = { ...report('x'), verifierId: 'reader', instanceId: undefined, openedAtMs: undefined }
+    const first = createStoredReceipt(ENTRY, live([reader, acked('one', 41)]), NOW)
+    const next = updateStoredReceipt(first, live([]), AT + 69_999)
+    expect(next).toMatchObject({ state: 'waiting', final: false, expected: 2, acknowledged: 1, gone: 0 })
+    expect(next.verifiers[0]).toMatchObject({ verifier_id: 'reader', state: 'not_connected', node_id: null })
+    expect(isChanged(first, next)).toBe(true)
+    // It may come back and acknowledge.
+    const back = { ...reader, state: 'acknowledged' as const, acknowledgedAtMs: AT + 9000 }
+    expect(updateStoredReceipt(next, live([back]), AT + 9500)).toMatchObject({
+      state: 'complete',
+      acknowledged: 2,
+      gone: 0,
+    })
+    expect(updateStoredReceipt(next, live([]), AT + 70_000)).toMatchObject({
+      state: 'complete',
+      acknowledged: 1,
+      gone: 1,
+    })
+    const drill = updateStoredReceipt({ ...next, drill_id: 'drill_1' }, live([]), AT + 120_000)
+    expect(drill).toMatchObject({ state: 'waiting', acknowledged: 1, gone: 0 })
+  })
+
+  it('does not take the reader of another key for one of the same name that left', () => {
+    const reader = { ...report('x'), instanceId: undefined, openedAtMs: undefined }
+    const other = { ...acked('x', 41), instanceId: undefined, openedAtMs: undefined }
+    const first = createStoredReceipt(ENTRY, live([reader, other]), NOW)
+    const next = updateStoredReceipt(first, live([other]), AT + 9000)
+    expect(next).toMatchObject({ state: 'waiting', acknowledged: 1, gone: 0 })
+    expect(next.verifiers.map(({ state }) => state)).toEqual(['not_connected', 'acknowledged'])
+  })
+
+  it('keeps the number of verifiers when too many were late to be listed', () => {
+    const late = Array.from({ length: 120 }, (_, i) => report(`v${i}`))
+    const done = Array.from({ length: 120 }, (_, i) => acked(`v${i}`, 2000 + i))
+    const first = createStoredReceipt(ENTRY, live([...late, acked('one', 41)]), NOW)
+    expect([first.verifiers.length, first.expected, first.acknowledged]).toEqual([100, 121, 1])
+    // None is known any longer: those without a name in the list may be readers without a lease.
+    const none = updateStoredReceipt(first, live([]), AT + 9500)
+    expect(none).toMatchObject({ state: 'waiting', expected: 121, acknowledged: 1, gone: 100 })
+    expect(updateStoredReceipt(none, live([]), AT + 69_999)).toMatchObject({ state: 'waiting', gone: 100 })
+    const over = updateStoredReceipt(none, live([]), AT + 70_000)
+    expect(over).toMatchObject({ state: 'complete', expected: 121, acknowledged: 1, gone: 120 })
+    // Those that came later do not take their place.
+    const others = Array.from({ length: 50 }, (_, i) => ({ ...acked(`n${i}`, 1), sinceMs: COMMITTED + 1 }))
+    const replaced = updateStoredReceipt(first, live([...others, ...done.slice(0, 100)]), AT + 9500)
+    expect(replaced).toMatchObject({ state: 'waiting', expected: 121, acknowledged: 101, gone: 0 })
+    // One that is still late is named.
+    const some = updateStoredReceipt(
+      first,
+      live([report('v119'), ...done.slice(0, 119), acked('one', 41)]),
+      AT + 9500,
+    )
+    expect(some).toMatchObject({ state: 'waiting', expected: 121, acknowledged: 120, gone: 0 })
+    expect(some.verifiers[0]).toMatchObject({ instance_id: 'v119', state: 'waiting' })
+    expect(updateStoredReceipt(some, live(done), AT + 9900)).toMatchObject({
+      state: 'complete',
+      expected: 121,
+      acknowledged: 121,
+      elapsed_ms: 2119,
+    })
+  })
+
+  it('that counts some as gone when denied_at_latest has passed still waits for one that fails open', () => {
     const late = Array.from({ length: 120 }, (_, i) => report(`v${i}`))
     const first = createStoredReceipt(ENTRY, live(late), NOW)
-    expect([first.verifiers.length, first.expected, first.acknowledged]).toEqual([100, 120, 0])
-    const next = updateStoredReceipt(first, live([report('v119'), acked('v0', 9)]), AT + 9500)
-    expect(next).toMatchObject({ state: 'waiting', expected: 2, acknowledged: 1 })
+    const open = report('v119', { sinceMs: COMMITTED + 1, rejectsFromMs: undefined })
+    const next = updateStoredReceipt(first, live([open], { exceptions: [open] }), AT + 70_000)
+    expect(next).toMatchObject({ state: 'waiting', expected: 120, acknowledged: 0, gone: 100 })
+  })
+
+  it('does not count those that are gone and not listed as acknowledged', () => {
+    const late = Array.from({ length: 60 }, (_, i) => report(`v${i}`))
+    const left = Array.from({ length: 60 }, (_, i) => report(`w${i}`))
+    const first = createStoredReceipt(ENTRY, live([...late, ...left]), NOW)
+    const next = updateStoredReceipt(first, live([...late, ...left.slice(40)]), AT + 9000)
+    expect(next).toMatchObject({ expected: 120, acknowledged: 0, gone: 40 })
+    const last = updateStoredReceipt(next, live(late), AT + 70_000)
+    expect(last).toMatchObject({ state: 'waiting', expected: 120, acknowledged: 0, gone: 60 })
+    expect(updateStoredReceipt(last, live(late), AT + 71_000)).toMatchObject({ acknowledged: 0, gone: 60 })
   })
 
   it('states the earlier instant, and none while a verifier fails open', () => {
