@@ -107,7 +107,7 @@ function requireNamedRole({ lines }: RawRequest): SiteId | 'all' {
   )
 }
 
-/** A person acts at the site that the request names, also where the site is in the body or query. */
+/** A person acts at the site that the header names, also where a body or query has the site. */
 export function requireNamedSite({ consoleSite, query, body }: Exchange): void {
   if (consoleSite === undefined) return
   for (const part of [query, body]) {
