@@ -1,5 +1,6 @@
 import type { NonceStore, SignatureCache, SiteId } from '@countersign/core'
 import type { Logger } from 'pino'
+import type { RecentSummaries } from './access/recent-summaries.ts'
 import type { SeenCredentials } from './access/seen-credentials.ts'
 import type { TokenFinder } from './access/token-finder.ts'
 import type { VerdictTallies } from './access/verdict-tallies.ts'
@@ -64,6 +65,7 @@ export interface Deps {
   }
   /** Counts of decisions, for the summary of a site. */
   readonly tallies: VerdictTallies
+  readonly summaries: RecentSummaries
   readonly meters: Meters
   readonly log: Logger
 }

@@ -1,6 +1,7 @@
 import { SignatureCache } from '@countersign/core'
 import { isLoopback } from '@countersign/core/contract'
 import type { Logger } from 'pino'
+import { RecentSummaries } from './access/recent-summaries.ts'
 import { createSeenCredentials } from './access/seen-credentials.ts'
 import { createStoreNonces } from './access/store-nonces.ts'
 import { createTokenFinder } from './access/token-finder.ts'
@@ -189,6 +190,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
         }),
       },
       tallies,
+      summaries: new RecentSummaries(() => clock.clocks().monotonicMs),
       meters: {
         ...meters,
         verdict(siteId, presented, outcome) {

@@ -147,7 +147,7 @@ export const summaryEndpoints = {
     path: '/api/sites/{site_id}/summary',
     summary: 'Get a summary of a site',
     description:
-      'Decisions of the service and of guards that report them, the use of bearer tokens, and counts. Decisions arrive with a delay of up to 30 seconds.',
+      'Decisions of the service and of guards that report them, the use of bearer tokens, and counts. Decisions arrive with a delay of up to 30 seconds, and a summary may be five seconds old.',
     request: { params, query: summaryQuerySchema },
     answers: { 200: { description: 'The summary.', body: siteSummarySchema } },
     problems: ['revocation_view_stale', 'store_unavailable'],

@@ -68,7 +68,13 @@ test('keeps what could not be sent, and stops at a service that knows no reports
   tally.count('bearer', 'allowed')
   fault = undefined
   await pass(60_000)
-  expect(sent).toEqual([[{ presented: 'bearer', outcome: 'allowed', count: 2 }]])
+  expect(sent.splice(0)).toEqual([[{ presented: 'bearer', outcome: 'allowed', count: 2 }]])
+  fault = new ServiceError('rate_limited', 'no', 429)
+  tally.count('bearer', 'allowed')
+  await pass(10_000)
+  fault = undefined
+  await pass(60_000)
+  expect(sent).toEqual([[{ presented: 'bearer', outcome: 'allowed', count: 1 }]])
   fault = new ServiceError('not_found', 'no', 404)
   tally.count('bearer', 'allowed')
   await pass(10_000)

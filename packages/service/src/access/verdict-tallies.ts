@@ -3,13 +3,14 @@ import type { Logger } from 'pino'
 import { everyMs } from '../every-ms.ts'
 import type { VerdictTally } from '../store/operations/verdict-tallies.ts'
 import type { Store } from '../store/store.ts'
+import { type Reporter, ReportQuota } from './report-quota.ts'
 
 /** Counts decisions in memory and writes them to the store together. */
 export interface VerdictTallies {
   /** The service has decided, or exchanged a credential for a token. */
   count(siteId: SiteId, presented: string, outcome: string): void
-  /** A guard reports its decisions. `verifierId` is its configured name. */
-  add(siteId: SiteId, verifierId: string | undefined, counts: readonly ReportedTally[]): void
+  /** A guard reports its decisions. Throws a Problem `rate_limited` when it reports too often. */
+  add(siteId: SiteId, reporter: Reporter, counts: readonly ReportedTally[]): void
   /** Writes what was counted so far. Does not reject: what fails is written later. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -30,9 +31,15 @@ export interface VerdictTalliesParts {
 
 const FLUSH_MS = 10_000
 const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 /** Names of guards that are counted apart, for each site and day: a key could invent names. */
 const NAMES_MAX = 64
+/**
+ * Combinations of name, presentation and outcome that guards may report, for each site and hour.
+ * Each is a row of every minute in which it occurs, and a row of the hour.
+ */
+const COMBINATIONS_MAX = 200
 /** Counts in memory. Beyond this, new ones are dropped until the store can be written. */
 const PENDING_MAX = 50_000
 const WRITTEN_MAX = 500
@@ -47,6 +54,9 @@ export function createVerdictTallies({
   let pending = new Map<string, VerdictTally>()
   let names = new Map<SiteId, Set<string>>()
   let namesSinceMs = nowMs()
+  let combinations = new Map<SiteId, Set<string>>()
+  let combinedHour = 0
+  const quota = new ReportQuota()
   let isFailing = false
   let running: Promise<void> | undefined
 
@@ -70,6 +80,22 @@ export function createVerdictTallies({
     if (!known.has(verifierId) && known.size >= NAMES_MAX) return '(others)'
     known.add(verifierId)
     return verifierId
+  }
+  /** Beyond the limit, the name and the kind of denial are lost, but never that one was allowed. */
+  const combine = (tally: VerdictTally): VerdictTally => {
+    const hour = Math.floor(tally.atMs / HOUR_MS)
+    if (hour !== combinedHour) {
+      combinations = new Map()
+      combinedHour = hour
+    }
+    const { siteId, verifierId, presented, outcome } = tally
+    const known = combinations.get(siteId) ?? new Set()
+    combinations.set(siteId, known)
+    const combination = `${verifierId} ${presented} ${outcome}`
+    if (!known.has(combination) && known.size >= COMBINATIONS_MAX)
+      return { ...tally, verifierId: '(others)', outcome: outcome === 'allowed' ? outcome : 'other' }
+    known.add(combination)
+    return tally
   }
 
   const write = async () => {
@@ -106,11 +132,12 @@ export function createVerdictTallies({
         outcome: toKnown(outcome),
         count: 1,
       }),
-    add(siteId, verifierId, counts) {
-      const name = nameFor(siteId, verifierId)
+    add(siteId, reporter, counts) {
+      quota.consume(reporter, nowMs())
+      const name = nameFor(siteId, reporter.verifierId)
       const atMs = toMinute(nowMs())
       for (const { presented, outcome, count } of counts)
-        addOne({ siteId, atMs, verifierId: name, presented, outcome: toKnown(outcome), count })
+        addOne(combine({ siteId, atMs, verifierId: name, presented, outcome: toKnown(outcome), count }))
     },
     flush,
     async close() {

@@ -1,4 +1,5 @@
-import { formatTime } from '@countersign/core'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { formatTime, type SiteId, type SiteView } from '@countersign/core'
 import { limits, type SiteSummary, type SummaryWindow } from '@countersign/core/contract'
 import { requireFreshView } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
@@ -7,7 +8,7 @@ import type { Site } from '../store/operations/sites.ts'
 import type { SiteCounts, TallyRange, TallyStep, TallySum } from '../store/operations/verdict-tallies.ts'
 import { toRosterMoment } from './load-roster.ts'
 
-type SummaryDeps = Pick<Deps, 'store' | 'views' | 'verifiers' | 'clock' | 'tallies'>
+type SummaryDeps = Pick<Deps, 'store' | 'views' | 'verifiers' | 'clock' | 'tallies' | 'summaries'>
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -15,36 +16,48 @@ const DAY_MS = 86_400_000
 /** Bearer tokens can be switched off when none was used for so long. */
 const UNUSED_MS = 14 * DAY_MS
 const KEPT_MS = 30 * DAY_MS
+/** Minutes or hours that are read in one turn: with SQLite, all other requests wait meanwhile. */
+const SPANS_READ_MAX = 24
 
 interface Window extends TallyRange {
   readonly stepMs: number
 }
 
 /**
- * Loads what has happened at a site. Throws `revocation_view_stale` when this node is not fresh.
+ * Loads what has happened at a site, as of at most five seconds ago. Throws `revocation_view_stale`
+ * when this node is not fresh.
  */
 export async function loadSummary(
   deps: SummaryDeps,
   site: Site,
   window: SummaryWindow,
 ): Promise<SiteSummary> {
+  const view = await requireFreshView(deps, site.siteId)
+  return deps.summaries.share(`${site.siteId} ${window}`, () => computeSummary(deps, site, window, view))
+}
+
+async function computeSummary(
+  deps: SummaryDeps,
+  site: Site,
+  window: SummaryWindow,
+  view: SiteView,
+): Promise<SiteSummary> {
   const { store, clock } = deps
   const { siteId } = site
-  const view = await requireFreshView(deps, siteId)
   await deps.tallies.flush()
   const nowMs = clock.nowMs()
   const range = toWindow(window, nowMs)
-  const sums = await store.tallySums(siteId, range)
-  const steps = await store.tallySteps(siteId, range, range.stepMs)
-  const month: TallyRange = { spanMs: HOUR_MS, fromMs: toStart(nowMs - KEPT_MS, HOUR_MS) }
-  const monthly = window === '30d' ? sums : await store.tallySums(siteId, month)
+  const { sums, steps } = await readTallies(deps, siteId, range)
+  const monthAgoMs = toStart(nowMs - KEPT_MS, HOUR_MS)
+  const { acceptedMs: lastAcceptedMs, exchangedMs: lastExchangeMs } = await store.lastBearerUse(
+    siteId,
+    monthAgoMs,
+  )
   const counts = await store.siteCounts(siteId, nowMs, limits.summary_rows_counted_max)
   const observedSinceMs = await store.firstTally(siteId)
   const notReporting = await findNotReporting(deps, site)
   const verdicts = sums.filter(isVerdict)
   const bearerSums = verdicts.filter(isAcceptedBearer)
-  const lastAcceptedMs = lastAt(monthly.filter(isAcceptedBearer))
-  const lastExchangeMs = lastAt(monthly.filter(({ presented }) => presented === 'exchange'))
   const allowed = sum(verdicts.filter(({ outcome }) => outcome === 'allowed'))
   const unusedSinceMs = nowMs - UNUSED_MS
   const isUnused = (lastMs: number | undefined) => lastMs === undefined || lastMs + HOUR_MS <= unusedSinceMs
@@ -85,12 +98,33 @@ export async function loadSummary(
   }
 }
 
+/** Reads a part in each turn. A verifier or a step may be in several parts. */
+async function readTallies(
+  { store }: SummaryDeps,
+  siteId: SiteId,
+  { stepMs, ...range }: Window,
+): Promise<{ readonly sums: readonly TallySum[]; readonly steps: readonly TallyStep[] }> {
+  const sums: TallySum[] = []
+  const steps: TallyStep[] = []
+  const partMs = SPANS_READ_MAX * range.spanMs
+  for (let { fromMs } = range; fromMs < range.toMs; fromMs += partMs) {
+    const part = { ...range, fromMs, toMs: Math.min(fromMs + partMs, range.toMs) }
+    for (const sum of await store.tallySums(siteId, part)) sums.push(sum)
+    await nextTurn()
+    for (const step of await store.tallySteps(siteId, part, stepMs)) steps.push(step)
+    await nextTurn()
+  }
+  return { sums, steps }
+}
+
 function toWindow(window: SummaryWindow, nowMs: number): Window {
+  // Another node may be ahead by a little.
+  const toMs = toStart(nowMs, HOUR_MS) + 2 * HOUR_MS
   if (window === '1h')
-    return { spanMs: MINUTE_MS, fromMs: toStart(nowMs - HOUR_MS, MINUTE_MS), stepMs: MINUTE_MS }
+    return { spanMs: MINUTE_MS, fromMs: toStart(nowMs - HOUR_MS, MINUTE_MS), toMs, stepMs: MINUTE_MS }
   const lengthMs = window === '24h' ? DAY_MS : KEPT_MS
   const stepMs = window === '24h' ? HOUR_MS : DAY_MS
-  return { spanMs: HOUR_MS, fromMs: toStart(nowMs - lengthMs, HOUR_MS), stepMs }
+  return { spanMs: HOUR_MS, fromMs: toStart(nowMs - lengthMs, HOUR_MS), toMs, stepMs }
 }
 
 function toStart(ms: number, spanMs: number): number {
@@ -130,7 +164,7 @@ function sum(tallies: readonly { readonly count: number }[]): number {
 }
 
 function lastAt(sums: readonly TallySum[]): number | undefined {
-  return sums.length === 0 ? undefined : Math.max(...sums.map(({ lastAtMs }) => lastAtMs))
+  return sums.reduce<number | undefined>((last = 0, { lastAtMs }) => Math.max(last, lastAtMs), undefined)
 }
 
 function toTime(ms: number | undefined): string | null {

@@ -35,7 +35,7 @@ const VERIFICATIONS: ReadonlySet<EndpointId> = new Set([
   'revocation_status',
 ])
 /** Reports about verifiers: expensive, and no decision depends on them. */
-const REPORTS: ReadonlySet<EndpointId> = new Set(['propagation_receipt', 'list_verifiers'])
+const REPORTS: ReadonlySet<EndpointId> = new Set(['propagation_receipt', 'list_verifiers', 'read_summary'])
 /** A revocation that is rejected leaves an intruder with access. */
 const REVOCATIONS: ReadonlySet<EndpointId> = new Set([
   'revoke_user',

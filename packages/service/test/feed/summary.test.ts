@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
+import { RecentSummaries } from '../../src/access/recent-summaries.ts'
 import { type FeedNode, type FeedSite, newPpid, onEachStore } from './feed-node.ts'
 import { follow } from './sse-client.ts'
 
@@ -11,8 +12,11 @@ const report = (node: FeedNode, { siteId, key }: FeedSite, tallies: object[], na
     body: { tallies },
     headers: name === undefined ? {} : { 'x-verifier-id': name },
   })
-const read = async (node: FeedNode, { siteId, key }: FeedSite, query = '') =>
-  (await node.call('GET', path(siteId, `summary?${query}`), { key })).json
+/** A summary of now: not one that is shared with earlier requests. */
+const read = async (node: FeedNode, { siteId, key }: FeedSite, query = '') => {
+  Object.assign(node.service.deps, { summaries: new RecentSummaries(() => performance.now()) })
+  return (await node.call('GET', path(siteId, `summary?${query}`), { key })).json
+}
 const tally = (presented: string, outcome: string, count: number) => ({ presented, outcome, count })
 
 onEachStore('the summary of a site', (home) => {
@@ -164,6 +168,60 @@ onEachStore('the summary of a site', (home) => {
     expect((await report(node, site, [tally('bearer', 'allowed', -1)])).status).toBe(422)
   })
 
+  it('is computed once for all requests of five seconds', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const { deps } = node.service
+    const { tallies } = deps
+    onTestFinished(() => void Object.assign(deps, { tallies }))
+    let [nowMs, computed] = [0, 0]
+    const flush = async () => {
+      computed++
+      await deps.store.logPosition()
+    }
+    Object.assign(deps, {
+      summaries: new RecentSummaries(() => nowMs),
+      tallies: { ...tallies, flush },
+    })
+    const ask = async (query = '') =>
+      (await node.call('GET', path(site.siteId, `summary?${query}`), { key: site.key })).status
+    expect(await Promise.all([ask(), ask(), ask(), ask()])).toEqual([200, 200, 200, 200])
+    nowMs += 4999
+    expect([await ask(), computed]).toEqual([200, 1])
+    expect([await ask('window=1h'), computed]).toEqual([200, 2])
+    nowMs += 1
+    expect([await ask(), computed]).toEqual([200, 3])
+  })
+
+  it('adds the parts that it reads: none twice, none left out', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const { siteId } = site
+    const hour = Math.floor(Date.now() / HOUR) * HOUR
+    const row = { siteId, verifierId: 'web', presented: 'bearer', outcome: 'allowed', count: 1 }
+    const ages = Array.from({ length: 29 * 24 }, (_, i) => i * HOUR)
+    await node.service.deps.store.addTallies(ages.map((age) => ({ ...row, atMs: hour - age })))
+    const found = await read(node, site, 'window=30d')
+    expect([found.verdicts.total, found.bearer.accepted]).toEqual([29 * 24, 29 * 24])
+    expect(found.verifiers).toMatchObject([{ verifier_id: 'web', total: 29 * 24 }])
+    const days = found.series.map(({ at }: { at: string }) => at)
+    expect(days).toEqual([...new Set(days)].sort())
+    expect(Date.parse(found.bearer.last_accepted_at)).toBe(hour)
+  })
+
+  it('reports of an instance that reports too often are 429', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const once = async () => await report(node, site, [tally('bearer', 'allowed', 1)], 'web')
+    // The ten seconds may end between two of them.
+    const answers = [await once(), await once(), await once(), await once(), await once()]
+    const rejected = answers.filter(({ status }) => status === 429)
+    expect(rejected.length).toBeGreaterThan(0)
+    expect(rejected[0]?.json.code).toBe('rate_limited')
+    expect(rejected[0]?.headers['retry-after']).toBe('10')
+    expect((await read(node, site)).verdicts.total).toBe(5 - rejected.length)
+  })
+
   it('keeps minutes for a day and hours for 30 days', async () => {
     const node = await home().node()
     const { siteId } = await node.newSite()
@@ -173,7 +231,7 @@ onEachStore('the summary of a site', (home) => {
     for (const age of [0, 25 * HOUR, 31 * DAY]) await store.addTallies([{ ...row, atMs: now - age }])
     await store.purgeExpired(now + 1)
     const sum = async (spanMs: 60_000 | 3_600_000) =>
-      (await store.tallySums(siteId, { spanMs, fromMs: 0 })).map(({ count }) => count)
+      (await store.tallySums(siteId, { spanMs, fromMs: 0, toMs: now + HOUR })).map(({ count }) => count)
     expect([await sum(60_000), await sum(3_600_000)]).toEqual([[3], [6]])
   })
 })

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import type { SiteSummary } from '@countersign/core/contract'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createReceipt } from '../../src/feed/receipt.ts'
 import type { Routes } from '../../src/routes/all.ts'
@@ -10,6 +11,36 @@ const READERS = { readAtMs: 0, nodes: [], leases: [], streams: [], headReadersUn
 const TIMES = { atMs: 0, committedAtMs: 0, deniedHereAtMs: 0, headsDeadAtMs: 60_000, headAgeMsMax: 60_000 }
 const RECEIPT = createReceipt(READERS, { epoch: 'epoch000', seq: 1, position: 1, ...TIMES }, 0)
 const load = { delayMs: 0, acceptMs: 0 }
+const AT = '2026-01-01T00:00:00.000Z'
+const NONE = { count: 0, or_more: false }
+const SUMMARY: SiteSummary = {
+  window: '24h',
+  from: AT,
+  to: AT,
+  verdicts: { total: 0, allowed: 0, denied: 0, by: [] },
+  series: [],
+  verifiers: [],
+  bearer: {
+    mode: 'on',
+    share: null,
+    accepted: 0,
+    verifiers: [],
+    live_tokens: NONE,
+    users_with_live_tokens: NONE,
+    last_accepted_at: null,
+    last_exchange_at: null,
+    observed_since: null,
+    verifiers_not_reporting: [],
+    safe_to_switch_off: false,
+  },
+  counts: {
+    revoked_users: NONE,
+    active_credentials: NONE,
+    live_tokens: NONE,
+    open_sign_ins: NONE,
+    open_offers: NONE,
+  },
+}
 const routes = {
   introspect: async () => {
     await gate.waiting
@@ -20,6 +51,7 @@ const routes = {
     status: 200,
     body: { epoch: 'epoch000', seq: 1, ...toPropagationBody(RECEIPT) },
   }),
+  read_summary: async () => ({ status: 200, body: SUMMARY }),
   list_keys: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
   revoke_token: async () => ({ status: 200, body: { success: true, revoked: false } }),
   alive: async () => ({ status: 200, body: { status: 'alive' } }),
@@ -86,17 +118,21 @@ describe('under load', () => {
     load.delayMs = 10
     expect((await verify()).status).toBe(200)
   })
-  test('receipts and the list of verifiers are rejected with the verifications', async () => {
+  test('receipts, the list of verifiers and summaries are rejected with the verifications', async () => {
     open()
-    const both = async () => [(await report('propagation?seq=1')).status, (await report('verifiers')).status]
+    const all = async () => [
+      (await report('propagation?seq=1')).status,
+      (await report('verifiers')).status,
+      (await report('summary')).status,
+    ]
     load.delayMs = 100
-    expect(await both()).toEqual([200, 200])
+    expect(await all()).toEqual([200, 200, 200])
     load.delayMs = 101
-    expect(await both()).toEqual([503, 503])
+    expect(await all()).toEqual([503, 503, 503])
     expect((await administer()).status).toBe(200)
     load.delayMs = 11
     load.acceptMs = 201
-    expect(await both()).toEqual([503, 503])
+    expect(await all()).toEqual([503, 503, 503])
   })
   test('the rest is rejected at four times the load, but revocations and health never (B2)', async () => {
     open()

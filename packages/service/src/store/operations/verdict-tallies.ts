@@ -18,7 +18,7 @@ export interface VerdictTally {
   readonly count: number
 }
 
-/** Decisions since a time, by verifier, with the last minute or hour that has one. */
+/** Decisions in a range of time, by verifier, with the last minute or hour that has one. */
 export interface TallySum extends Pick<VerdictTally, 'verifierId' | 'presented' | 'outcome' | 'count'> {
   readonly lastAtMs: number
 }
@@ -32,6 +32,16 @@ export interface TallyStep extends Pick<VerdictTally, 'atMs' | 'presented' | 'co
 export interface TallyRange {
   readonly spanMs: 60_000 | 3_600_000
   readonly fromMs: number
+  /** The first time that is not read. */
+  readonly toMs: number
+}
+
+/** The last hours in which bearer tokens were used. */
+export interface BearerUse {
+  /** A verifier accepted one. */
+  readonly acceptedMs: number | undefined
+  /** The service exchanged a credential for one. */
+  readonly exchangedMs: number | undefined
 }
 
 const MINUTE_MS = 60_000
@@ -66,17 +76,18 @@ function toName({ siteId, atMs, verifierId, presented, outcome }: VerdictTally):
   return [siteId, String(atMs).padStart(15, '0'), verifierId, presented, outcome].join(' ')
 }
 
-/** The decisions of a site since a time, by verifier, presentation and outcome. */
+/** The decisions of a site in a range of time, by verifier, presentation and outcome. */
 export const tallySums = read(function* (
   siteId: SiteId,
-  { spanMs, fromMs }: TallyRange,
+  { spanMs, fromMs, toMs }: TallyRange,
 ): Transaction<readonly TallySum[]> {
   const found = yield* rows(
     `SELECT verifier_id, presented, outcome, CAST(SUM(verdicts) AS BIGINT) AS verdicts, MAX(at) AS last_at FROM verdict_tallies
-     WHERE site_id = $1 AND span_ms = $2 AND at >= $3 GROUP BY verifier_id, presented, outcome LIMIT ${SUMS_MAX}`,
+     WHERE site_id = $1 AND span_ms = $2 AND at >= $3 AND at < $4 GROUP BY verifier_id, presented, outcome LIMIT ${SUMS_MAX}`,
     siteId,
     spanMs,
     fromMs,
+    toMs,
   )
   return found.map((sum) => ({
     verifierId: text(sum, 'verifier_id'),
@@ -87,18 +98,19 @@ export const tallySums = read(function* (
   }))
 })
 
-/** The decisions of a site since a time, by steps of `stepMs`, oldest first. */
+/** The decisions of a site in a range of time, by steps of `stepMs`, oldest first. */
 export const tallySteps = read(function* (
   siteId: SiteId,
-  { spanMs, fromMs }: TallyRange,
+  { spanMs, fromMs, toMs }: TallyRange,
   stepMs: number,
 ): Transaction<readonly TallyStep[]> {
   const found = yield* rows(
-    `SELECT at - at % $4 AS step, presented, CASE WHEN outcome = 'allowed' THEN 1 ELSE 0 END AS allowed, CAST(SUM(verdicts) AS BIGINT) AS verdicts
-     FROM verdict_tallies WHERE site_id = $1 AND span_ms = $2 AND at >= $3 GROUP BY 1, 2, 3 ORDER BY 1 LIMIT ${SUMS_MAX}`,
+    `SELECT at - at % $5 AS step, presented, CASE WHEN outcome = 'allowed' THEN 1 ELSE 0 END AS allowed, CAST(SUM(verdicts) AS BIGINT) AS verdicts
+     FROM verdict_tallies WHERE site_id = $1 AND span_ms = $2 AND at >= $3 AND at < $4 GROUP BY 1, 2, 3 ORDER BY 1 LIMIT ${SUMS_MAX}`,
     siteId,
     spanMs,
     fromMs,
+    toMs,
     stepMs,
   )
   return found.map((step) => ({
@@ -107,6 +119,22 @@ export const tallySteps = read(function* (
     isAllowed: number(step, 'allowed') === 1,
     count: number(step, 'verdicts'),
   }))
+})
+
+/** When bearer tokens were last used at a site, since a time. Reads no other counts. */
+export const lastBearerUse = read(function* (siteId: SiteId, fromMs: number): Transaction<BearerUse> {
+  const found = yield* rows(
+    `SELECT presented, MAX(at) AS last_at FROM verdict_tallies WHERE site_id = $1 AND span_ms = $2 AND at >= $3
+       AND (presented = 'exchange' OR (presented = 'bearer' AND outcome = 'allowed')) GROUP BY presented`,
+    siteId,
+    HOUR_MS,
+    fromMs,
+  )
+  const last = (presented: string) => {
+    const use = found.find((each) => text(each, 'presented') === presented)
+    return use && number(use, 'last_at')
+  }
+  return { acceptedMs: last('bearer'), exchangedMs: last('exchange') }
 })
 
 /** The first hour of the site with a count; undefined if there is none. */
