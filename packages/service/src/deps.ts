@@ -4,6 +4,8 @@ import type { RecentSummaries } from './access/recent-summaries.ts'
 import type { SeenCredentials } from './access/seen-credentials.ts'
 import type { TokenFinder } from './access/token-finder.ts'
 import type { VerdictTallies } from './access/verdict-tallies.ts'
+import type { BulkQuota } from './actions/bulk-quota.ts'
+import type { PreviewQuota } from './actions/preview/preview-quota.ts'
 import type { ExportQuota } from './audit-list/export-quota.ts'
 import type { BoundedMap } from './bounded-map.ts'
 import type { Config } from './config.ts'
@@ -57,6 +59,8 @@ export interface Deps {
   readonly verifierClocks: VerifierClocks
   readonly rateLimiter: RateLimiter
   readonly auditExports: ExportQuota
+  readonly previews: PreviewQuota
+  readonly bulkRevocations: BulkQuota
   readonly signals: {
     readonly findSenders: FindSenders
     readonly keys: SenderKeys

@@ -6,8 +6,10 @@ import { createSeenCredentials } from './access/seen-credentials.ts'
 import { createStoreNonces } from './access/store-nonces.ts'
 import { createTokenFinder } from './access/token-finder.ts'
 import { createVerdictTallies } from './access/verdict-tallies.ts'
+import { BulkQuota } from './actions/bulk-quota.ts'
 import { openKeyUpkeep } from './actions/key-upkeep.ts'
 import { startStatusUpdates } from './actions/list-statuses.ts'
+import { PreviewQuota } from './actions/preview/preview-quota.ts'
 import { startScheduledDrills } from './actions/scheduled-drills.ts'
 import { type App, createApp } from './app.ts'
 import { startAuditArchiving } from './audit-archive/start-archiving.ts'
@@ -181,6 +183,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       verifierClocks,
       rateLimiter,
       auditExports: new ExportQuota(),
+      previews: new PreviewQuota(),
+      bulkRevocations: new BulkQuota(),
       signals: {
         unmapped: new BoundedMap(10_000),
         findSenders: createFindSenders(store, () => clock.clocks().monotonicMs),

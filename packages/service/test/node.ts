@@ -17,6 +17,8 @@ import { expect } from 'vitest'
 import { createSeenCredentials } from '../src/access/seen-credentials.ts'
 import { createStoreNonces } from '../src/access/store-nonces.ts'
 import { createTokenFinder } from '../src/access/token-finder.ts'
+import { BulkQuota } from '../src/actions/bulk-quota.ts'
+import { PreviewQuota } from '../src/actions/preview/preview-quota.ts'
 import type { Caller } from '../src/answer.ts'
 import { createApp } from '../src/app.ts'
 import { ExportQuota } from '../src/audit-list/export-quota.ts'
@@ -178,6 +180,8 @@ export async function openNode(
     },
     rateLimiter: createRateLimiter(UNLIMITED as Deps['config']['rateLimits']),
     auditExports: new ExportQuota(),
+    previews: new PreviewQuota(),
+    bulkRevocations: new BulkQuota(),
     tallies: { count: () => {}, add: () => {}, flush: async () => {}, close: async () => {} },
     feeds: { close: async () => {}, dropKey: () => {} },
     verifiers: { close: async () => {}, receipt: async () => NO_RECEIPT },

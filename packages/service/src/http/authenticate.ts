@@ -184,7 +184,8 @@ function requirePermission(exchange: Exchange, { deps, keyRejections }: AuthDeps
   throw new Problem(code, `This API key is not allowed to call this endpoint. Use ${needed}.`)
 }
 
-function findSiteId(params: unknown): unknown {
+/** The site in the path, if there is one. */
+export function findSiteId(params: unknown): unknown {
   return typeof params === 'object' && params !== null && 'site_id' in params ? params.site_id : undefined
 }
 

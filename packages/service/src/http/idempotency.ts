@@ -27,8 +27,8 @@ export interface RepeatableRequest {
   readonly caller: Caller
   readonly body: Uint8Array | undefined
   /**
-   * Throws when the credential of a caller without a key cannot be parsed: such a request must not
-   * cost a write.
+   * Throws when the credential of a caller without a key cannot be parsed, or the node has no place
+   * for the request: such requests must not cost a write.
    */
   requireReadable(): void
   /** Throws unless this caller may get the answer to the first request. */

@@ -34,8 +34,13 @@ const VERIFICATIONS: ReadonlySet<EndpointId> = new Set([
   'introspect',
   'revocation_status',
 ])
-/** Reports about verifiers: expensive, and no decision depends on them. */
-const REPORTS: ReadonlySet<EndpointId> = new Set(['propagation_receipt', 'list_verifiers', 'read_summary'])
+/** Expensive, and no decision depends on them. */
+const REPORTS: ReadonlySet<EndpointId> = new Set([
+  'propagation_receipt',
+  'list_verifiers',
+  'read_summary',
+  'preview',
+])
 /** A revocation that is rejected leaves an intruder with access. */
 const REVOCATIONS: ReadonlySet<EndpointId> = new Set([
   'revoke_user',
@@ -53,7 +58,7 @@ const RESERVE = 4
 const RETRY_AFTER_SECONDS = 2
 
 /**
- * Verifications and reports about verifiers are rejected first, the rest at four times the load,
+ * Verifications and reports are rejected first, the rest at four times the load,
  * revocations and health never.
  */
 export function createLoadShedder(limits: Config['overload'], gauge: LoadGauge): LoadShedder {

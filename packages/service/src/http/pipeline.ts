@@ -11,6 +11,7 @@ import {
   checkFailedPresentations,
   confirmKey,
   findRateLimitKey,
+  findSiteId,
 } from './authenticate.ts'
 import { recordRejection, requireNamedSite } from './authenticate-person.ts'
 import { parseFormBody, readBody, requireBodyForm } from './body.ts'
@@ -196,7 +197,10 @@ async function runRoute(
     return route(request, deps)
   }
   if (!endpoint.idempotency) return run()
-  const requireReadable = () => requireReadableCredential(request)
+  const requireReadable = () => {
+    requireReadableCredential(request)
+    if (endpoint.id === 'revoke_targets') deps.bulkRevocations.check(String(findSiteId(exchange.params)))
+  }
   const requireSameCaller = () => requireSameHolder(request, deps)
   // A DELETE has no body; its reason is what may differ.
   const body = bytes ?? Buffer.from(request.reason ?? '')

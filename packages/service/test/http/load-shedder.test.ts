@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import type { SiteSummary } from '@countersign/core/contract'
+import type { Preview, SiteSummary } from '@countersign/core/contract'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createReceipt } from '../../src/feed/receipt.ts'
 import type { Routes } from '../../src/routes/all.ts'
@@ -10,6 +10,24 @@ const gate = { open: () => {}, waiting: Promise.resolve() as Promise<void> }
 const READERS = { readAtMs: 0, nodes: [], leases: [], streams: [], headReadersUntilMs: 0 }
 const TIMES = { atMs: 0, committedAtMs: 0, deniedHereAtMs: 0, headsDeadAtMs: 60_000, headAgeMsMax: 60_000 }
 const RECEIPT = createReceipt(READERS, { epoch: 'epoch000', seq: 1, position: 1, ...TIMES }, 0)
+const NOTHING = { count: 0, complete: true }
+const PREVIEW: Preview = {
+  site_id: SITE,
+  users: NOTHING,
+  credentials: NOTHING,
+  bound_credentials: 0,
+  delegated_credentials: 0,
+  tokens: NOTHING,
+  offers: 0,
+  sign_ins: 0,
+  samples: { users: [], credentials: [], tokens: [] },
+  webhooks: [],
+  lagging_verifiers: [],
+  irreversible: true,
+  ends_own_access: false,
+  epoch: 'epoch000',
+  seq: 1,
+}
 const load = { delayMs: 0, acceptMs: 0 }
 const AT = '2026-01-01T00:00:00.000Z'
 const NONE = { count: 0, or_more: false }
@@ -52,6 +70,7 @@ const routes = {
     body: { epoch: 'epoch000', seq: 1, ...toPropagationBody(RECEIPT) },
   }),
   read_summary: async () => ({ status: 200, body: SUMMARY }),
+  preview: async () => ({ status: 200, body: PREVIEW }),
   list_keys: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
   revoke_token: async () => ({ status: 200, body: { success: true, revoked: false } }),
   alive: async () => ({ status: 200, body: { status: 'alive' } }),
@@ -133,6 +152,19 @@ describe('under load', () => {
     load.delayMs = 11
     load.acceptMs = 201
     expect(await all()).toEqual([503, 503, 503])
+  })
+  test('previews are rejected with the verifications', async () => {
+    open()
+    const headers = {
+      'content-type': 'application/json',
+      'x-api-key': double.key({ permissions: ['site:read'] }),
+    }
+    const payload = { act: { type: 'cut_off_site' } }
+    const preview = () => double.call('POST', `/api/sites/${SITE}/preview`, { headers, payload })
+    load.delayMs = 100
+    expect((await preview()).status).toBe(200)
+    load.delayMs = 101
+    expect((await preview()).json.code).toBe('overloaded')
   })
   test('the rest is rejected at four times the load, but revocations and health never (B2)', async () => {
     open()

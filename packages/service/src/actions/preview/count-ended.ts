@@ -23,28 +23,35 @@ export interface Ended<Row> {
   readonly complete: boolean
 }
 
+/** How many rows may still be read. */
+interface Budget {
+  left: number
+}
+
 /** Rows that are read for a preview: about 100 ms of work, a page at a time. */
 const ROWS_MAX = 10_000
-const BATCH = 500
+const BATCH = 100
 
-/** The rows of all loaders that `isEnded` accepts. */
+/** The rows of all loaders that `isEnded` accepts, as far as the budget allows. */
 async function collect<Row>(
   loaders: readonly Loader<Row>[],
   toName: (row: Row) => string,
   isEnded: (row: Row) => boolean | Promise<boolean>,
+  budget: Budget,
 ): Promise<Ended<Row>> {
   const ended = new Map<string, Row>()
-  let read = 0
   for (const load of loaders) {
     for (let after: string | undefined; ; ) {
-      const page = await load(after, BATCH)
+      if (budget.left <= 0) return { rows: [...ended.values()], complete: false }
+      const limit = Math.min(BATCH, budget.left)
+      const page = await load(after, limit)
       for (const row of page) if (await isEnded(row)) ended.set(toName(row), row)
-      read += page.length
-      const last = page.at(-1)
-      if (last === undefined || page.length < BATCH) break
-      if (read >= ROWS_MAX) return { rows: [...ended.values()], complete: false }
-      after = toName(last)
+      budget.left -= page.length
+      // Also after a short page: there may be hundreds of loaders.
       await nextTurn()
+      const last = page.at(-1)
+      if (last === undefined || page.length < limit) break
+      after = toName(last)
     }
   }
   return { rows: [...ended.values()], complete: true }
@@ -56,12 +63,28 @@ export interface TwoStates {
   readonly after: SiteData
 }
 
-export async function findEndedCredentials(
+/** Credentials and tokens share one budget. Credentials get half of it, and tokens the rest. */
+export async function findEnded(
+  deps: Pick<Deps, 'store'>,
+  siteId: SiteId,
+  effect: Effect,
+  states: TwoStates,
+  nowMs: number,
+) {
+  const budget: Budget = { left: ROWS_MAX / 2 }
+  const credentials = await findEndedCredentials(deps, siteId, effect, states, nowMs, budget)
+  budget.left += ROWS_MAX / 2
+  const tokens = await findEndedTokens(deps, siteId, effect, states, nowMs, budget)
+  return { credentials, tokens }
+}
+
+async function findEndedCredentials(
   { store }: Pick<Deps, 'store'>,
   siteId: SiteId,
   effect: Effect,
   { before, after }: TwoStates,
   nowMs: number,
+  budget: Budget,
 ): Promise<Ended<CredentialRow>> {
   const byFilter = (filter: CredentialFilter): Loader<CredentialRow>[] =>
     // Those with another stored status are not valid. See `updateStatuses`.
@@ -87,8 +110,9 @@ export async function findEndedCredentials(
       : [(from, limit) => store.credentialsNamed(siteId, { ppids: [], linkIds }, { after: from, limit })],
     ({ credentialId }) => credentialId,
     isEnded,
+    budget,
   )
-  const found = await collect(loaders, toCredentialName, isEnded)
+  const found = await collect(loaders, toCredentialName, isEnded, budget)
   const all = new Map([...named.rows, ...found.rows].map((row) => [row.credentialId, row]))
   return { rows: [...all.values()], complete: named.complete && found.complete && !isKeyUnknown }
 }
@@ -103,12 +127,13 @@ function isValid(row: CredentialRow, site: SiteData, nowMs: number): boolean {
   return isTrusted && isAllowed && nowMs < validUntilMs && findRevocation(grounds, site) === undefined
 }
 
-export async function findEndedTokens(
+async function findEndedTokens(
   { store }: Pick<Deps, 'store'>,
   siteId: SiteId,
   effect: Effect,
   { before, after }: TwoStates,
   nowMs: number,
+  budget: Budget,
 ): Promise<Ended<TokenRow>> {
   const { ppids, linkIds, isWide } = toNames(effect)
   const sha256s = [...(effect.tokenSha256s ?? [])]
@@ -141,6 +166,7 @@ export async function findEndedTokens(
     ({ jti }) => jti,
     async (row) =>
       row.revokedAtMs === undefined && (await isAccepted(row, before)) && !(await isAccepted(row, after)),
+    budget,
   )
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CredentialId, EntryKind, Ppid, SiteId } from '@countersign/core'
 import type { Caller } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
@@ -81,6 +82,7 @@ async function resolveTargets(
       for (const ppid of await resolveUser(deps, siteId, user)) users.add(ppid)
       kinds.add('user.revoked')
     }
+    await nextTurn()
   }
   const isIrreversible = credentialIds.size + tokenSha256s.size > 0
   return { users, credentialIds, tokenSha256s, kinds: [...kinds], isIrreversible }

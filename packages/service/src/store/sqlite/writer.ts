@@ -3,7 +3,7 @@ import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer } from '../../sealing/sealer.ts'
 import { number } from '../columns.ts'
 import { RowForged } from '../errors.ts'
-import { createTransaction } from '../operations/all.ts'
+import { createTransaction, type OperationName } from '../operations/all.ts'
 import { isFatal, isUnavailable, openForWriting } from './connection.ts'
 import { noStoreAt } from './file.ts'
 import { migrate, schemaVersion } from './migrate.ts'
@@ -23,6 +23,8 @@ export interface WriterOptions {
 }
 
 const GROUP_MAX = 256
+/** Operations that end their group: those after it do not wait for a second one. */
+const BULK: ReadonlySet<OperationName> = new Set(['revokeAll'])
 /**
  * Pages of 4 KiB in the write-ahead log, after which they are moved into the file, once all
  * requests have been answered.
@@ -58,11 +60,7 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
   port.on('message', (first: ToWriter) => {
     const group: Asked[] = []
     let isClosing = false
-    for (
-      let message: ToWriter | undefined = first;
-      message !== undefined;
-      message = next(port, group.length)
-    ) {
+    for (let message: ToWriter | undefined = first; message !== undefined; message = next(port, group)) {
       if (message.kind === 'close') isClosing = true
       else group.push(message)
     }
@@ -83,8 +81,10 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
   })
 }
 
-function next(port: MessagePort, count: number): ToWriter | undefined {
-  return count < GROUP_MAX ? (receiveMessageOnPort(port)?.message as ToWriter | undefined) : undefined
+function next(port: MessagePort, group: readonly Asked[]): ToWriter | undefined {
+  const last = group.at(-1)
+  if (group.length >= GROUP_MAX || (last !== undefined && BULK.has(last.name))) return undefined
+  return receiveMessageOnPort(port)?.message as ToWriter | undefined
 }
 
 /**

@@ -1,16 +1,27 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Ppid } from '@countersign/core'
 import { limits, type Preview } from '@countersign/core/contract'
 import { requireFresh } from '../../../access/require-fresh.ts'
-import { findEndedCredentials, findEndedTokens } from '../../../actions/preview/count-ended.ts'
+import { findEnded } from '../../../actions/preview/count-ended.ts'
 import { applyEffect } from '../../../actions/preview/effect.ts'
 import { resolveAct } from '../../../actions/preview/resolve-act.ts'
 import { waitForVerifiers } from '../../../actions/propagation.ts'
 import { loadCurrentView } from '../../../log/load-current-view.ts'
 import type { Route } from '../../../route.ts'
+import { requireKeyId } from '../../shared/require-key-id.ts'
 import { requireSiteInPath } from '../../shared/site-access.ts'
 
-/** Reads only, a page at a time, so that no revocation waits for it. */
+/** Reads only, a page at a time, and few at a time, so that no revocation waits for it. */
 export const preview: Route<'preview'> = async (request, deps) => {
+  const end = deps.previews.begin(requireKeyId(request.caller))
+  try {
+    return await answerPreview(request, deps)
+  } finally {
+    end()
+  }
+}
+
+const answerPreview: Route<'preview'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
   const { store, clock } = deps
   const effect = await resolveAct(deps, siteId, request.body.act, request.caller)
@@ -18,8 +29,7 @@ export const preview: Route<'preview'> = async (request, deps) => {
   requireFresh(deps.views)
   const nowMs = clock.nowMs()
   const states = { before: view, after: applyEffect(view, effect, nowMs) }
-  const credentials = await findEndedCredentials(deps, siteId, effect, states, nowMs)
-  const tokens = await findEndedTokens(deps, siteId, effect, states, nowMs)
+  const { credentials, tokens } = await findEnded(deps, siteId, effect, states, nowMs)
   const named: readonly Ppid[] = [...(effect.users ?? []), ...(effect.signedOut ?? [])]
   const users = new Set([...named, ...[...credentials.rows, ...tokens.rows].map(({ ppid }) => ppid)])
   const pending = { offers: 0, signIns: 0 }
@@ -27,6 +37,7 @@ export const preview: Route<'preview'> = async (request, deps) => {
     const found = await store.countPending(siteId, ppid, nowMs)
     pending.offers += found.offers
     pending.signIns += found.signIns
+    await nextTurn()
   }
   const webhooks = await store.webhooks(siteId, { after: undefined, limit: limits.webhooks_per_site_max })
   const { epoch, seq } = view.head

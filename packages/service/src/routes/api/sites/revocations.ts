@@ -6,7 +6,8 @@ import type { Deps } from '../../../deps.ts'
 import type { Route, RouteRequest } from '../../../route.ts'
 import type { RevokedAll } from '../../../store/operations/bulk-revocations.ts'
 import { auditContext } from '../../shared/audit-context.ts'
-import { requireSiteInPath } from '../../shared/site-access.ts'
+import { requireKeyId } from '../../shared/require-key-id.ts'
+import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
 import { withPropagation } from '../../shared/with-propagation.ts'
 
 type Result = RevokedTargets['results'][number]
@@ -19,18 +20,12 @@ type ResolvedTarget =
   | { readonly type: 'token'; readonly ids: readonly string[] }
 
 export const revokeTargets: Route<'revoke_targets'> = async (request, deps) => {
-  const { siteId } = await requireSiteInPath(request, deps)
-  const targets: ResolvedTarget[] = []
-  for (const target of request.body.targets) targets.push(await resolveTarget(deps, siteId, target))
-  const context = auditContext(request, deps)
-  const order = {
-    siteId,
-    ppids: listIds(targets, (each) => (each.type === 'user' ? each.ids : [])),
-    credentialIds: listIds(targets, (each) => (each.type === 'credential' ? each.ids : [])),
-    jtis: listIds(targets, (each) => (each.type === 'token' ? each.ids : [])),
-    reason: request.body.reason,
-  }
-  const done = await revoke(deps, order, context)
+  const siteId = request.params.site_id
+  requireOwnPath(request.caller, siteId)
+  // The wait for verifiers is not part of it: it may take long.
+  const { targets, context, done } = await deps.bulkRevocations.run(siteId, () =>
+    resolveAndRevoke(request, deps),
+  )
   const results = targets.map((target) => toResult(target, done))
   const last = Math.max(0, ...results.map(({ seq }) => seq ?? 0))
   const seq = last > 0 ? last : (deps.views.view(siteId)?.head.seq ?? 0)
@@ -49,6 +44,25 @@ export const revokeTargets: Route<'revoke_targets'> = async (request, deps) => {
     seq,
   }
   return withPropagation(request, deps, siteId, { epoch, seq, atMs: context.atMs }, body)
+}
+
+async function resolveAndRevoke(request: RouteRequest<'revoke_targets'>, deps: Deps) {
+  const { body, caller } = request
+  // The pipeline has counted the request as one.
+  const { monotonicMs } = deps.clock.clocks()
+  deps.rateLimiter.record('key', requireKeyId(caller), monotonicMs, body.targets.length - 1)
+  const { siteId } = await requireSiteInPath(request, deps)
+  const targets: ResolvedTarget[] = []
+  for (const target of body.targets) targets.push(await resolveTarget(deps, siteId, target))
+  const context = auditContext(request, deps)
+  const order = {
+    siteId,
+    ppids: listIds(targets, (each) => (each.type === 'user' ? each.ids : [])),
+    credentialIds: listIds(targets, (each) => (each.type === 'credential' ? each.ids : [])),
+    jtis: listIds(targets, (each) => (each.type === 'token' ? each.ids : [])),
+    reason: body.reason,
+  }
+  return { targets, context, done: await revoke(deps, order, context) }
 }
 
 async function resolveTarget(deps: Deps, siteId: SiteId, target: Target): Promise<ResolvedTarget> {

@@ -3,8 +3,9 @@ import { type Ppid, type Scope, toHolderThumbprint } from '@countersign/core'
 import type { EndpointId, Permission, PreviewAct } from '@countersign/core/contract'
 import { expect, it } from 'vitest'
 import type { Caller } from '../../../../src/answer.ts'
+import { StoreUnavailable } from '../../../../src/store/errors.ts'
 import { type Ask, begin, keyOf, trust } from '../../../node.ts'
-import { delegated, issued, type Made, NOW, newParty, type Party } from '../../../party.ts'
+import { delegated, issued, type Made, NOW, newParty, newPpid, type Party } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -204,6 +205,52 @@ forEachSharedStore('POST /api/sites/{site_id}/preview', (open) => {
       irreversible: true,
       credentials: { count: 0 },
     })
+  })
+
+  it('reads 10,000 rows at most in all, 100 at a time, and lets others run after each page', async () => {
+    const { A, store, first, preview } = await beginWorld()
+    const page = { after: undefined, limit: 1 }
+    const [credential] = await store.credentials(A, { ppid: first.ppid as Ppid }, page)
+    const [token] = await store.tokens(A, { ppid: first.ppid as Ppid }, page)
+    if (credential === undefined || token === undefined) throw new TypeError('there is no row')
+    const read = { credentials: 0, tokens: 0, limitMax: 0, skipped: 0 }
+    let hasTurned = true
+    /** Every page is short, as if there were no more. */
+    const load = <Row>(of: 'credentials' | 'tokens', limit: number, toRow: (i: number) => Row): Row[] => {
+      if (!hasTurned) read.skipped++
+      hasTurned = false
+      setImmediate(() => {
+        hasTurned = true
+      })
+      read.limitMax = Math.max(read.limitMax, limit)
+      return Array.from({ length: Math.min(60, limit) }, () => toRow(read[of]++))
+    }
+    store.credentials = async (_site, _filter, { limit }) =>
+      load('credentials', limit, (i) => ({ ...credential, credentialId: `cred_${i}` as never }))
+    store.tokens = async (_site, _filter, { limit }) =>
+      load('tokens', limit, (i) => ({ ...token, jti: `tok_${i}` }))
+    const targets = Array.from({ length: 200 }, () => ({ ppid: newPpid() }))
+    const { status, body } = await preview({ type: 'revoke_targets', targets })
+    expect([status, body.credentials.complete, body.tokens.complete]).toEqual([200, false, false])
+    expect(read).toEqual({ credentials: 5000, tokens: 5000, limitMax: 100, skipped: 0 })
+  })
+
+  it('429: one at a time for each key, and two on a node', async () => {
+    const { node, A, store, preview } = await beginWorld()
+    const act = { type: 'cut_off_site' }
+    const own = node.deps.previews.begin(`key_${A}`)
+    const { code, headers } = await preview(act)
+    expect([code, headers['retry-after']]).toEqual(['rate_limited', '1'])
+    own()
+    const others = ['key_1', 'key_2'].map((keyId) => node.deps.previews.begin(keyId))
+    expect((await preview(act)).code).toBe('rate_limited')
+    others[0]?.()
+    expect((await preview(act)).status).toBe(200)
+    const { countPending } = store
+    store.countPending = () => Promise.reject(new StoreUnavailable('down'))
+    for (let i = 0; i < 2; i++) expect((await preview(act)).code).toBe('store_unavailable')
+    store.countPending = countPending
+    expect((await preview(act)).status).toBe(200)
   })
 
   it('needs a key of the site that may read', async () => {

@@ -3,6 +3,7 @@ import type { Ppid } from '@countersign/core'
 import type { Permission } from '@countersign/core/contract'
 import { expect, it } from 'vitest'
 import type { Caller } from '../../../../src/answer.ts'
+import type { Deps } from '../../../../src/deps.ts'
 import { StoreUnavailable } from '../../../../src/store/errors.ts'
 import { newSiteId, openAdminNode } from '../../../admin-node.ts'
 import { keyOf, openNode, trust } from '../../../node.ts'
@@ -176,7 +177,11 @@ forEachSharedStore('POST /api/sites/{site_id}/revocations', (open) => {
     const other = await openNode(store, A)
     const [all, reversed, ...single] = await Promise.all([
       revoke(ppids.map((ppid) => ({ ppid }))),
-      revoke(ppids.toReversed().map((ppid) => ({ ppid }))),
+      other.ask('revoke_targets', {
+        params: { site_id: A },
+        caller: keyOf(A),
+        body: { targets: ppids.toReversed().map((ppid) => ({ ppid })) },
+      }),
       ...made.map(({ token }) => other.revokeToken(token)),
       ...made.map(({ id }) => other.revokeCredential(id)),
     ])
@@ -187,6 +192,74 @@ forEachSharedStore('POST /api/sites/{site_id}/revocations', (open) => {
     for (const { header } of made) expect((await node.context(header)).code).toBe('credential_revoked')
     expect((await revoke([...ppids, newPpid()].map((ppid) => ({ ppid })))).code).toBe('validation_failed')
   }, 60_000)
+
+  it('runs one at a time; a site that sends many delays no other site', async () => {
+    const { store, B, node, revoke, entries, headSeq } = await begin()
+    const before = headSeq()
+    const { revokeAll } = store
+    const gate = Promise.withResolvers<void>()
+    const running = { now: 0, most: 0, begun: 0 }
+    store.revokeAll = async (...order) => {
+      running.begun++
+      running.most = Math.max(running.most, ++running.now)
+      await gate.promise
+      return revokeAll(...order).finally(() => running.now--)
+    }
+    const answered: number[] = []
+    const many = Array.from({ length: 40 }, async () => {
+      const answer = await revoke([{ ppid: newPpid() }, { ppid: newPpid() }])
+      answered.push(answer.status)
+      return answer
+    })
+    await expect.poll(() => answered.length).toBe(39)
+    const atB = { caller: keyOf(B), site_id: B }
+    const waiting = revoke([{ ppid: newPpid() }], atB)
+    await expect.poll(() => node.deps.bulkRevocations.size).toBe(2)
+    // One runs and one waits; single revocations wait for neither.
+    const single = await node.revokeUser(newPpid(), { siteId: B, caller: keyOf(B) })
+    expect([single.status, running.begun]).toEqual([200, 1])
+    const rejected = await revoke([{ ppid: newPpid() }], atB)
+    expect([rejected.code, rejected.headers['retry-after']]).toEqual(['rate_limited', '1'])
+    gate.resolve()
+    expect((await waiting).status).toBe(200)
+    const answers = await Promise.all(many)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ code }) => code === 'rate_limited')).toHaveLength(39)
+    expect(running).toEqual({ now: 0, most: 1, begun: 2 })
+    expect(await entries(before)).toHaveLength(2)
+    expect(node.deps.bulkRevocations.size).toBe(0)
+    expect((await revoke([{ ppid: newPpid() }])).status).toBe(200)
+  })
+
+  it('one that is rejected does not use its Idempotency-Key, and one that fails ends', async () => {
+    const { store, A, node, revoke } = await begin()
+    const { beginIdempotent, revokeAll } = store
+    let begun = 0
+    store.beginIdempotent = (...key) => {
+      begun++
+      return beginIdempotent(...key)
+    }
+    const end = node.deps.bulkRevocations.begin(A)
+    const body = { targets: [{ ppid: newPpid() }] }
+    const fields = { 'idempotency-key': 'incident-1' }
+    const ask = () => node.ask('revoke_targets', { params: { site_id: A }, caller: keyOf(A), body, fields })
+    expect([(await ask()).code, begun]).toEqual(['rate_limited', 0])
+    end()
+    store.revokeAll = () => Promise.reject(new StoreUnavailable('full'))
+    expect([(await ask()).code, begun]).toEqual(['store_unavailable', 1])
+    store.revokeAll = revokeAll
+    expect((await revoke(body.targets)).status).toBe(200)
+  })
+
+  it('counts as many requests as it has targets against the limit of the key', async () => {
+    const { A, node, revoke } = await begin()
+    const counted: unknown[] = []
+    const record: Deps['rateLimiter']['record'] = (name, caller, _, times) =>
+      counted.push([name, caller, times])
+    Object.assign(node.deps, { rateLimiter: { ...node.deps.rateLimiter, record } })
+    await revoke(Array.from({ length: 5 }, () => ({ ppid: newPpid() })))
+    expect(counted).toEqual([['key', `key_${A}`, 4]])
+  })
 
   it('waits for verifiers with Prefer: wait', async () => {
     const { node, A } = await begin()
