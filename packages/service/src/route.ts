@@ -29,6 +29,10 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
   /** Present at endpoints that take a credential in the body, when that is JSON. */
   readonly credentialBody: CredentialBody | undefined
   readonly caller: Caller
+  /**
+   * Rejects when the key, session or role of the caller has ended since. For routes that take long.
+   */
+  readonly confirmCaller: () => Promise<void>
   /** The session of a person, in the console. */
   readonly signedIn: SignedIn | undefined
   /** Where this listener serves the console. */

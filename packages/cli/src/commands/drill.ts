@@ -26,7 +26,7 @@ export const drill: Verb = {
     ['countersign drill --list', 'list earlier drills'],
   ],
   about: [
-    'Revokes an id that no credential has, so no user loses access. Waits until every verifier has applied the entry, at most 30 seconds. Webhooks receive the entry; its credential_id begins with cred_drill_. The exit code is 3 when a verifier has not applied it in time.',
+    'Revokes an id that no credential has, so no user loses access. Waits until every verifier has applied the entry, at most 30 seconds. Webhooks receive the entry; its credential_id begins with cred_drill_. The exit code is 3 when a verifier has not applied it in time, or there is none.',
   ],
   async run(given, at) {
     const { client, site_id } = await connectSite(given, at)
@@ -53,7 +53,9 @@ export const drill: Verb = {
         receiptText(report.receipt),
       ].join('\n\n'),
     )
-    return report.outcome === 'complete' ? 0 : 3
+    const isShown = report.receipt.expected > 0
+    if (!isShown) at.note('No verifier follows the site, so this drill shows nothing.')
+    return report.outcome === 'complete' && isShown ? 0 : 3
   },
 }
 

@@ -53,7 +53,7 @@ export const receipts: Verb = {
         kind: 'kind',
         state: 'state',
         'applied by': (receipt) => appliedText(receipt),
-        'denied everywhere': 'denied_everywhere_at',
+        'in effect everywhere': 'denied_everywhere_at',
         drill: ({ drill_id }) => (drill_id === null ? null : 'yes'),
       },
       LIMIT_DEFAULT,

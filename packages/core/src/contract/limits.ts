@@ -69,7 +69,7 @@ export const limits = Object.freeze({
   page_items_default: 50,
   page_items_max: 200,
   audit_export_rows_max: 100_000,
-  audit_exports_per_key_max: 2,
+  audit_exports_per_site_max: 2,
   cursor_chars_max: 512,
 
   sign_in_state_seconds: 600,

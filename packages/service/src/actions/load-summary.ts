@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts'
 import { toReaderEntry, toRosterEntry } from '../feed/roster.ts'
 import type { Site } from '../store/operations/sites.ts'
 import type { SiteCounts, TallyRange, TallyStep, TallySum } from '../store/operations/verdict-tallies.ts'
+import { updateStatuses } from './list-statuses.ts'
 import { toRosterMoment } from './load-roster.ts'
 
 type SummaryDeps = Pick<Deps, 'store' | 'views' | 'verifiers' | 'clock' | 'tallies' | 'summaries'>
@@ -53,6 +54,7 @@ async function computeSummary(
     siteId,
     monthAgoMs,
   )
+  await updateStatuses(deps, siteId, limits.summary_rows_counted_max)
   const counts = await store.siteCounts(siteId, nowMs, limits.summary_rows_counted_max)
   const observedSinceMs = await store.firstTally(siteId)
   const notReporting = await findNotReporting(deps, site)

@@ -29,6 +29,8 @@ export interface ExportOrder extends AuditQuery {
   /** The row after which it begins. */
   readonly after: string | undefined
   readonly rowsMax: number
+  /** Rejects when the caller may not read on. */
+  readonly confirmCaller: () => Promise<void>
 }
 
 const BATCH = 500
@@ -58,7 +60,7 @@ export async function openAuditExport(
 }
 
 async function* toTexts(
-  { format, isListed, rowsMax }: ExportOrder,
+  { format, isListed, rowsMax, confirmCaller }: ExportOrder,
   first: Awaited<ReturnType<Store['selectAuditRows']>>,
   load: (after: string | undefined) => ReturnType<Store['selectAuditRows']>,
 ): AsyncGenerator<Uint8Array> {
@@ -70,6 +72,7 @@ async function* toTexts(
     left -= taken.length
     if (taken.length > 0) yield Buffer.from(taken.map(format.toLine).join(''))
     if (left === 0 || batch.length < BATCH) return
+    await confirmCaller()
     const beganMs = performance.now()
     const next = await load(batch.at(-1)?.id)
     await pause(performance.now() - beganMs)

@@ -53,16 +53,17 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
   else throw recordRejection(exchange, auth, 'role_insufficient', NO_ROLE)
 }
 
-/** Throws unless the session is still valid, and the person still has that role. */
-export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDeps): Promise<void> {
+/** The session as it is now. Throws unless it is valid and the person still has that role. */
+export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDeps): Promise<SignedIn> {
   const { raw, caller, signedIn, consoleSite } = exchange
   const found = await deps.consoleSessions.find(findSessionSecret(raw, place) ?? '', deps.clock.nowMs())
   if (found === undefined || found.session.sessionId !== signedIn?.session.sessionId)
     throw new Problem('session_required')
-  if (caller.kind === 'anonymous') return
+  if (caller.kind === 'anonymous') return found
   const now = findPersonCaller(found, consoleSite ?? 'all', raw.address)
   const isSame = now !== undefined && JSON.stringify(now) === JSON.stringify(caller)
   if (!isSame) throw new Problem('role_insufficient')
+  return found
 }
 
 /** Writes a rejection to the audit, and returns it. */

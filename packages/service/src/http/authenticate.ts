@@ -113,7 +113,10 @@ function recordInvalidKey(
 export async function confirmKey(exchange: Exchange, auth: AuthDeps): Promise<void> {
   const { given, caller } = exchange
   const { deps } = auth
-  if (exchange.signedIn !== undefined) return confirmPerson(exchange, auth)
+  if (exchange.signedIn !== undefined) {
+    exchange.signedIn = await confirmPerson(exchange, auth)
+    return requireStepUp(exchange, auth)
+  }
   if (caller.kind === 'anonymous') return
   const key = await deps.apiKeys.find(given?.secret ?? '', deps.clock.nowMs())
   if (key?.keyId !== caller.keyId) throw invalidKeyProblem(given?.method ?? 'header')
@@ -147,6 +150,10 @@ export function checkFailedPresentations(exchange: Exchange, { rateLimiter }: Au
  */
 export function authorize(exchange: Exchange, auth: AuthDeps): void {
   requirePermission(exchange, auth)
+  requireStepUp(exchange, auth)
+}
+
+function requireStepUp(exchange: Exchange, auth: AuthDeps): void {
   const { caller, endpoint, signedIn } = exchange
   if (signedIn === undefined || caller.kind === 'anonymous') return
   // What is not listed is not mounted; if it were, it would need a recent sign-in.

@@ -191,9 +191,10 @@ async function runRoute(
 ): Promise<RouteAnswer> {
   const { raw, endpoint, caller, bytes } = exchange
   const { deps } = services
-  const request = toRouteRequest(exchange, services.origin, services.place)
+  const confirmCaller = () => confirmKey(exchange, services)
+  const request = { ...toRouteRequest(exchange, services.origin, services.place), confirmCaller }
   const run = async () => {
-    if (performance.now() - exchange.callerKnownAtMs > KEY_TRUSTED_MS) await confirmKey(exchange, services)
+    if (performance.now() - exchange.callerKnownAtMs > KEY_TRUSTED_MS) await confirmCaller()
     return route(request, deps)
   }
   if (!endpoint.idempotency) return run()

@@ -113,6 +113,23 @@ onEachStore('the summary of a site', (home) => {
     expect(found.counts).toMatchObject({ revoked_users: { count: 1 }, open_offers: { count: 1 } })
   })
 
+  it('counts a revoked credential as revoked at once', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const { siteId, key } = site
+    const issue = async (user_ref: string) => {
+      const body = { site_id: siteId, user_ref, scope: ['orders:read'] }
+      const { json } = await node.call('POST', '/api/wallet/credentials', { key, body })
+      return json.credential_id
+    }
+    await issue('bob')
+    const credential_id = await issue('alice')
+    expect((await read(node, site)).counts.active_credentials.count).toBe(2)
+    const body = { credential_id, site_id: siteId }
+    expect((await node.call('POST', '/api/wallet/revoke', { key, body })).status).toBe(200)
+    expect((await read(node, site)).counts.active_credentials.count).toBe(1)
+  })
+
   it('calls it safe to switch bearer tokens off only when nothing used one for 14 days, and that is known', async () => {
     const node = await home().node()
     const site = await node.newSite()

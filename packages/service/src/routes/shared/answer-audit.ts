@@ -7,9 +7,8 @@ import type { Deps } from '../../deps.ts'
 import { Problem } from '../../problem.ts'
 import type { RouteRequest } from '../../route.ts'
 import { answerPage, parseCursor } from './paging.ts'
-import { requireKeyId } from './require-key-id.ts'
 
-type AuditRequest = Pick<RouteRequest<'list_audit'>, 'query' | 'caller' | 'lines'>
+type AuditRequest = Pick<RouteRequest<'list_audit'>, 'query' | 'caller' | 'confirmCaller' | 'lines'>
 
 /**
  * Answers with audit rows in the format that the caller asks for. `siteId`: null for rows that
@@ -45,7 +44,8 @@ export async function answerAudit(
   // Rows that are written while it runs are not part of it.
   const endMs = deps.clock.nowMs() + 1
   const toMs = Math.min(selection.toMs ?? endMs, endMs)
-  const release = deps.auditExports.begin(requireKeyId(caller))
+  if (caller.kind === 'anonymous') throw new TypeError('a caller without a key has reached the route')
+  const release = deps.auditExports.begin(caller)
   try {
     const stream = await openAuditExport(
       deps.store,
@@ -55,6 +55,7 @@ export async function answerAudit(
         format: exportFormats[format],
         after: from,
         rowsMax,
+        confirmCaller: request.confirmCaller,
       },
       release,
     )

@@ -48,6 +48,8 @@ export const revokeTargets: Route<'revoke_targets'> = async (request, deps) => {
 
 async function resolveAndRevoke(request: RouteRequest<'revoke_targets'>, deps: Deps) {
   const { body, caller } = request
+  // It may have waited for another one.
+  await request.confirmCaller()
   // The pipeline has counted the request as one.
   const { monotonicMs } = deps.clock.clocks()
   deps.rateLimiter.record('key', requireKeyId(caller), monotonicMs, body.targets.length - 1)

@@ -313,6 +313,7 @@ forEachSharedStore('the audit', (open) => {
           format: exportFormats.ndjson,
           after: undefined,
           rowsMax: 100,
+          confirmCaller: async () => {},
         },
         () => undefined,
       )
@@ -322,12 +323,13 @@ forEachSharedStore('the audit', (open) => {
       for await (const _ of pieces('gzip')) break
     })
 
-    it('429: at most two at a time for each key, and they end with the response', async () => {
+    it('429: at most two at a time for each site, and they end with the response', async () => {
       const node = await begin()
       await fill(node)
       const { auditExports } = node.deps
-      const keyId = `key_${A}`
-      const ends = [auditExports.begin(keyId), auditExports.begin(keyId)]
+      const at = (siteId: typeof A, keyId: string) =>
+        auditExports.begin({ kind: 'site', siteId, keyId, permissions: [], address: '127.0.0.1' })
+      const ends = [at(A, 'key_1'), at(A, 'key_2')]
       expect(await bytes(node, 'format=csv')).toMatchObject({ status: 429, code: 'rate_limited' })
       ends[0]?.()
       ends[0]?.()
@@ -336,10 +338,41 @@ forEachSharedStore('the audit', (open) => {
       for (let i = 0; i < 3; i++) await expect.poll(status).toBe(200)
       await expect.poll(status).toBe(200)
       await expect.poll(() => auditExports.size).toBe(1)
-      const others = Array.from({ length: 7 }, (_, i) => auditExports.begin(`key_${i}`))
+      const others = Array.from({ length: 7 }, () => at(newSiteId(), 'key_3'))
       expect((await bytes(node, 'format=csv')).status).toBe(429)
-      for (const end of [...ends, ...others]) end()
+      // No site can keep an operator waiting.
+      const end = auditExports.begin({ kind: 'operator', keyId: 'key_o', address: '127.0.0.1' })
+      for (const each of [...ends, ...others, end]) each()
       expect((await bytes(node, 'format=csv')).status).toBe(200)
+    })
+
+    it('ends when its caller may not read on', async () => {
+      const node = await begin()
+      await fill(node, A, 501)
+      const { openAuditExport, exportFormats } = await import('../../../../src/audit-list/audit-export.ts')
+      const selection = { siteId: A, by: undefined, fromMs: undefined, toMs: undefined } as const
+      const order = {
+        selection: { ...selection, order: 'newest' },
+        isListed: undefined,
+        format: exportFormats.ndjson,
+        after: undefined,
+        rowsMax: 10_000,
+      } as const
+      const read = async (confirmCaller: () => Promise<void>) => {
+        let rows = 0
+        const { pieces } = await openAuditExport(
+          node.deps.store,
+          { ...order, confirmCaller },
+          () => undefined,
+        )
+        for await (const chunk of pieces('identity'))
+          rows += Buffer.from(chunk).toString().split('\n').length - 1
+        return rows
+      }
+      const deleted = new Error('the key was deleted')
+      await expect(read(() => Promise.reject(deleted))).rejects.toBe(deleted)
+      // Control: with a valid key, all rows.
+      expect(await read(async () => {})).toBeGreaterThan(500)
     })
 
     it('503: when the store cannot be read, and the place is free again', async () => {
