@@ -187,11 +187,18 @@ module.exports = {
       to: { path: '^packages/(?:service|console)/src/' },
     },
     {
-      name: 'console-uses-contract-only',
-      comment: 'The console talks HTTP.',
+      name: 'console-uses-core-only',
+      comment: 'The console talks HTTP. It verifies the log and credentials with the core.',
       severity: 'error',
       from: { path: '^packages/console/src/' },
-      to: { path: '^packages/(?!console/|core/src/contract/)' },
+      to: { path: '^packages/(?!console/|core/src/)' },
+    },
+    {
+      name: 'console-uses-types-of-the-contract',
+      comment: 'The contract loads zod.',
+      severity: 'error',
+      from: { path: '^packages/console/src/' },
+      to: { path: '^packages/core/src/contract/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'browser-scripts-import-each-other-only',

@@ -59,4 +59,16 @@ module.exports = [
     limit: '11.3 kB',
     modifyEsbuildConfig: fromSources,
   },
+  {
+    name: 'the console: what the first page loads',
+    path: ['packages/console/dist/assets/index-*.js', 'packages/console/dist/assets/index-*.css'],
+    gzip: true,
+    limit: '45 kB',
+  },
+  {
+    name: 'the console: everything',
+    path: 'packages/console/dist/assets/*',
+    gzip: true,
+    limit: '120 kB',
+  },
 ]

@@ -13,16 +13,14 @@ export const console: Verb = {
     ['countersign console --person person_01k…', 'print a link for this person'],
   ],
   about: [
-    'Needs an operator key. The link is valid for one minute, once, and opens a session of the person. Anyone who has the link can use it.',
-    'There are no pages of the console yet: a browser that opens the link gets 404. Programs can open the session with POST /console/session; see docs/operating.md, People and sessions.',
+    'Needs an operator key. Open the link in a browser: it signs the person in. It is valid for one minute, once. Anyone who has the link can use it.',
   ],
   async run(given, at) {
     const { client } = await connect(given, at, 'operator')
     const person_id = given.text('person') ?? (await findPerson(client, given.text('name')))
     const link = await client.createConsoleLink({ person_id })
     at.result(link, () => link.url)
-    if (!at.isJson)
-      at.note(`For ${person_id}. Valid until ${link.expires_at}, once. There are no pages yet: --help`)
+    if (!at.isJson) at.note(`For ${person_id}. Valid until ${link.expires_at}, once.`)
     return 0
   },
 }

@@ -1,7 +1,11 @@
 import type { Demo } from './demo.ts'
 
 /** What the development start prints: addresses, the demo site, and commands to paste. */
-export function formatSummary({ dev, found, renewed }: Demo, dataDir: string): string {
+export function formatSummary(
+  { dev, found, renewed }: Demo,
+  dataDir: string,
+  consoleLink: string | undefined,
+): string {
   const { base_url: url, site_id, ppid } = dev
   // Quoted where a shell would split it.
   const file = (name: string) =>
@@ -33,7 +37,13 @@ export function formatSummary({ dev, found, renewed }: Demo, dataDir: string): s
     `  site      ${site_id}`,
     `  user      ${ppid}`,
     `  for tools ${dataDir}/dev.json (keys and credentials; only you can read it)`,
-    `  for you   ${url}/docs`,
+    `  docs      ${url}/docs`,
+    ...(consoleLink === undefined
+      ? []
+      : [
+          `  console   ${consoleLink}`,
+          '            signs you in: valid for one minute, once. Another one: npm run countersign -- console',
+        ]),
     ...(dev.admin_url === undefined
       ? []
       : [`  admin     ${dev.admin_url} (administration, revocation, health and metrics)`]),

@@ -3,7 +3,9 @@ import { relative } from 'node:path'
 import type { SiteId } from '@countersign/core'
 import { closeOnSignal } from '../close-on-signal.ts'
 import { type Config, readConfig } from '../config.ts'
+import { buildConsole } from '../development/build-console.ts'
 import { type DevFile, prepareDemo } from '../development/demo.ts'
+import { createDeveloperLink } from '../development/developer-link.ts'
 import { formatSummary } from '../development/summary.ts'
 import { createLogger } from '../logger.ts'
 import { openService } from '../service.ts'
@@ -31,6 +33,7 @@ export async function startDevelopment(sources: SettingSources): Promise<Develop
     log.fatal({ err: fault }, 'unrecoverable store failure; exiting')
     process.exit(70)
   }
+  const building = config.console ? buildConsole() : Promise.resolve(false)
   const service = await openService(config, { log, onFatal })
   closeOnSignal(service, log)
   const demo = await prepareDemo(service.deps, SITE)
@@ -43,7 +46,10 @@ export async function startDevelopment(sources: SettingSources): Promise<Develop
       cause: fault,
     })
   }
-  return { dev: demo.dev, dataDir: config.dataDir, summary: formatSummary(demo, toShortPath(config.dataDir)) }
+  // Last, because the link is valid for a minute.
+  const link = (await building) ? await createDeveloperLink(service.deps) : undefined
+  const summary = formatSummary(demo, toShortPath(config.dataDir), link)
+  return { dev: demo.dev, dataDir: config.dataDir, summary }
 }
 
 /** The settings of any start, with the defaults of development. */

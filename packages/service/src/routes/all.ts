@@ -64,6 +64,7 @@ import { startSignIn, startSignInByLink } from './auth/sdk-request.ts'
 import { signInResult } from './auth/sdk-result.ts'
 import { signInPage } from './auth/sign-in.ts'
 import { endListedSession, endSession, listSessions, openSession, readSession } from './console/sessions.ts'
+import { consoleAsset, consolePage } from './console.ts'
 import { didDocument, discovery, jwks } from './discovery.ts'
 import { docs, openapi } from './docs.ts'
 import { frontPage } from './front.ts'
@@ -192,4 +193,7 @@ export const pages: Readonly<Record<string, (request: PageRequest) => RouteAnswe
   '/problems': problemsPage,
   [STYLE_PATH]: () => style,
   '/assets/*': asset,
+  '/console': consolePage,
+  '/console/*': consolePage,
+  '/console/assets/*': consoleAsset,
 }

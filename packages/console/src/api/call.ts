@@ -1,0 +1,94 @@
+import { signal } from '@preact/signals'
+
+/** A response that is not a success, as the service described it. */
+export class CallProblem extends Error {
+  readonly status: number
+  readonly code: string
+  readonly requestId: string | undefined
+
+  constructor(status: number, code: string, detail: string, requestId: string | undefined) {
+    super(detail)
+    this.status = status
+    this.code = code
+    this.requestId = requestId
+  }
+}
+
+/** No answer came: whether the request had an effect is not known. */
+export class NoAnswer extends Error {}
+
+export interface Call {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly query?: Readonly<Record<string, string | number | undefined>>
+  readonly body?: unknown
+  /** The site whose role is used; operators may use `all`. */
+  readonly site?: string
+  /** The same for every try of one act, so that a repeated request has no second effect. */
+  readonly idempotencyKey?: string
+  /** How long the service should wait for verifiers before it answers. */
+  readonly waitSeconds?: number
+  readonly signal?: AbortSignal
+  readonly timeoutMs?: number
+}
+
+/** Whether the session has ended: the page then asks to sign in and keeps what was typed. */
+export const sessionEnded = signal(false)
+
+const TIMEOUT_MS = 15_000
+
+/** Calls an endpoint of the public API with the session of this browser. `path` begins with /api. */
+export async function call<T>(path: string, options: Call = {}): Promise<T> {
+  const answer = await send(`/console${path}`, options)
+  return (answer.status === 204 ? undefined : await answer.json()) as T
+}
+
+/** The same, for an answer that is read piece by piece. */
+export async function send(path: string, options: Call = {}): Promise<Response> {
+  const { method = 'GET', query = {}, body, site = 'all', idempotencyKey, waitSeconds } = options
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
+  const headers = new Headers({ 'countersign-console': site, accept: 'application/json' })
+  if (body !== undefined) headers.set('content-type', 'application/json')
+  if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey)
+  if (waitSeconds !== undefined) headers.set('prefer', `wait=${waitSeconds}`)
+  const limits = [
+    AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS),
+    ...(options.signal ? [options.signal] : []),
+  ]
+  const url = search.size === 0 ? path : `${path}?${search}`
+  let answer: Response
+  try {
+    answer = await fetch(url, {
+      method,
+      headers,
+      signal: AbortSignal.any(limits),
+      credentials: 'same-origin',
+      cache: 'no-store',
+      redirect: 'error',
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  } catch (fault) {
+    if (options.signal?.aborted) throw fault
+    throw new NoAnswer('The service did not answer.', { cause: fault })
+  }
+  if (!answer.ok) throw await toProblem(answer)
+  return answer
+}
+
+async function toProblem(answer: Response): Promise<CallProblem> {
+  const text = await answer.text().catch(() => '')
+  let said: { code?: unknown; detail?: unknown; title?: unknown } = {}
+  try {
+    said = JSON.parse(text)
+  } catch {
+    // A proxy may answer with a page of its own.
+  }
+  const code = typeof said.code === 'string' ? said.code : 'unexpected_answer'
+  if (code === 'session_required') sessionEnded.value = true
+  const detail = typeof said.detail === 'string' ? said.detail : `The service answered ${answer.status}.`
+  return new CallProblem(answer.status, code, detail, answer.headers.get('x-request-id') ?? undefined)
+}
+
+export function newIdempotencyKey(): string {
+  return crypto.randomUUID()
+}

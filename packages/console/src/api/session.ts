@@ -1,0 +1,78 @@
+import { computed, signal } from '@preact/signals'
+import { CallProblem, call, send, sessionEnded } from './call.ts'
+
+type Role = 'viewer' | 'responder' | 'issuing' | 'admin' | 'operator'
+
+/** Who is signed in. */
+export interface Session {
+  readonly person_id: string
+  readonly name: string
+  readonly roles: readonly { readonly site_id: string | null; readonly role: Role }[]
+  readonly expires_at: string
+  readonly elevated_until: string | null
+}
+
+export interface Site {
+  readonly site_id: string
+  readonly name: string | null
+}
+
+export const session = signal<Session | undefined>(undefined)
+export const sites = signal<readonly Site[]>([])
+/** Undefined until the first answer. */
+export const isSignedIn = signal<boolean | undefined>(undefined)
+
+export const isOperator = computed(
+  () => session.value?.roles.some(({ role }) => role === 'operator') === true,
+)
+
+/** The header of a call about this site: operators act as such everywhere. */
+function roleAt(siteId: string): Role | undefined {
+  const roles = session.value?.roles ?? []
+  return (roles.find(({ role }) => role === 'operator') ?? roles.find((each) => each.site_id === siteId))
+    ?.role
+}
+
+const MAY_REVOKE: readonly Role[] = ['responder', 'admin', 'operator']
+
+export function mayRevoke(siteId: string | undefined): boolean {
+  const role = siteId === undefined ? undefined : roleAt(siteId)
+  return role !== undefined && MAY_REVOKE.includes(role)
+}
+
+/**
+ * Signs in with the link in the address, if there is one, and finds out who is signed in. The
+ * fragment is removed before anything else happens, so that it stays in no history.
+ */
+export async function begin(): Promise<void> {
+  const link = new URLSearchParams(location.hash.slice(1)).get('link')
+  if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
+  try {
+    if (link !== null) await send('/console/session', { method: 'POST', body: { link } })
+    await load()
+    isSignedIn.value = true
+    sessionEnded.value = false
+  } catch (fault) {
+    isSignedIn.value = false
+    if (
+      !(fault instanceof CallProblem) ||
+      (fault.code !== 'session_required' && fault.code !== 'link_invalid')
+    )
+      throw fault
+    if (fault.code === 'link_invalid') throw fault
+  }
+}
+
+async function load(): Promise<void> {
+  const answer = await send('/console/session')
+  session.value = (await answer.json()) as Session
+  const site = isOperator.value ? 'all' : (session.value.roles[0]?.site_id ?? 'all')
+  const found = await call<{ items: readonly Site[] }>('/api/sites', { site, query: { limit: 200 } })
+  sites.value = found.items
+}
+
+export async function signOut(): Promise<void> {
+  await send('/console/session', { method: 'DELETE' })
+  session.value = undefined
+  isSignedIn.value = false
+}

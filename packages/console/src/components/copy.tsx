@@ -1,0 +1,39 @@
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { Icon } from './icon.tsx'
+
+/** What the page has just done, for eyes and for screen readers. */
+export const notice = signal('')
+
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+    notice.value = 'Copied'
+  } catch {
+    notice.value = 'This browser does not allow copying. Select the text instead.'
+  }
+  setTimeout(() => {
+    notice.value = ''
+  }, 2500)
+}
+
+export function CopyButton({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
+  return (
+    <button type="button" class="quiet" onClick={() => copyText(text)}>
+      <Icon name="terminal" />
+      {label}
+    </button>
+  )
+}
+
+/** A command in an empty state. */
+export function Command({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <div class="command">
+      <code>{text}</code>
+      <button type="button" class="quiet small" aria-label="Copy the command" onClick={() => copyText(text)}>
+        <Icon name="copy" size={14} />
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+
+/**
+ * Builds the console if it is there as source and was changed since it was built. Resolves to false
+ * when that is not possible; the service then works without it.
+ */
+export async function buildConsole(): Promise<boolean> {
+  const require = createRequire(import.meta.url)
+  const folder = dirname(require.resolve('@countersign/console/package.json'))
+  const built = join(folder, 'dist', 'index.html')
+  // A published package has no sources.
+  if (!existsSync(join(folder, 'src'))) return existsSync(built)
+  if (existsSync(built) && statSync(built).mtimeMs >= findNewestMs(folder)) return true
+  let vite: string
+  try {
+    vite = join(dirname(require.resolve('vite/package.json', { paths: [folder] })), 'bin', 'vite.js')
+  } catch {
+    return existsSync(built)
+  }
+  // Built beside it and moved, so that no other process reads half of it.
+  const fresh = join(folder, `dist-${process.pid}`)
+  const options = ['build', folder, '--outDir', fresh, '--logLevel', 'error']
+  const child = spawn(process.execPath, [vite, ...options], { stdio: 'ignore' })
+  const code = await new Promise((resolve) => child.once('error', () => resolve(1)).once('close', resolve))
+  if (code === 0) replaceFolder(fresh, join(folder, 'dist'))
+  rmSync(fresh, { recursive: true, force: true })
+  return existsSync(built)
+}
+
+/** Another process that builds the same may be faster: then its files stay. */
+function replaceFolder(fresh: string, folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(fresh, folder)
+  } catch {
+    // What is there now was built from the same sources.
+  }
+}
+
+function findNewestMs(folder: string): number {
+  const sources = readdirSync(join(folder, 'src'), { recursive: true, encoding: 'utf8' })
+  const files = [...sources.map((name) => join('src', name)), 'index.html', 'vite.config.ts', 'package.json']
+  return Math.max(...files.map((name) => statSync(join(folder, name)).mtimeMs))
+}
