@@ -1,15 +1,11 @@
 import { signal } from '@preact/signals'
 import { type JSX, render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { CallProblem } from './api/call.ts'
 import { begin, isSignedIn, sites } from './api/session.ts'
 import { listenToKeys } from './keyboard.ts'
-import { Drills } from './pages/drills.tsx'
-import { ApiKeys, Audit, Credentials, Tokens, Verifiers, Webhooks } from './pages/lists.tsx'
-import { Log } from './pages/log.tsx'
-import { Overview } from './pages/overview.tsx'
-import { Receipts } from './pages/receipts.tsx'
 import { SignIn } from './pages/sign-in.tsx'
-import { Users } from './pages/users.tsx'
+import { servicePages, sitePages } from './pages.ts'
 import { followLinks, open, place, sitePath } from './router.ts'
 import { Shell } from './shell/shell.tsx'
 
@@ -27,27 +23,32 @@ function App(): JSX.Element | null {
 
 function Page(): JSX.Element {
   const { siteId, page } = place.value
-  if (siteId === undefined) return <Start />
-  const Shown = PAGES[page]
-  return Shown === undefined ? (
-    <p>There is no such page.</p>
+  if (siteId === undefined && page === 'start') return <Start />
+  const key = `${siteId} ${page}`
+  return siteId === undefined ? (
+    <Loaded key={key} load={servicePages[page]} show={(Shown) => <Shown />} />
   ) : (
-    <Shown key={`${siteId} ${page}`} siteId={siteId} />
+    <Loaded key={key} load={sitePages[page]} show={(Shown) => <Shown siteId={siteId} />} />
   )
 }
 
-const PAGES: Readonly<Record<string, (props: { readonly siteId: string }) => JSX.Element>> = {
-  overview: Overview,
-  users: Users,
-  credentials: Credentials,
-  tokens: Tokens,
-  verifiers: Verifiers,
-  receipts: Receipts,
-  drills: Drills,
-  keys: ApiKeys,
-  webhooks: Webhooks,
-  audit: Audit,
-  log: Log,
+interface LoadedProps<Part> {
+  readonly load: (() => Promise<Part>) | undefined
+  readonly show: (part: Part) => JSX.Element
+}
+
+/** A page whose script is loaded first. */
+function Loaded<Part>({ load, show }: LoadedProps<Part>): JSX.Element {
+  const [part, setPart] = useState<{ readonly is: Part } | 'loading' | 'failed'>('loading')
+  useEffect(() => {
+    load?.().then(
+      (is) => setPart({ is }),
+      () => setPart('failed'),
+    )
+  }, [])
+  if (load === undefined) return <p>There is no such page.</p>
+  if (part === 'failed') return <p role="alert">This page could not be loaded. Reload it to try again.</p>
+  return part === 'loading' ? <p aria-busy="true" /> : show(part.is)
 }
 
 /** Leads to the first site. */

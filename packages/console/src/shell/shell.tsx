@@ -6,6 +6,7 @@ import { Icon, type IconName, Seal } from '../components/icon.tsx'
 import { StateMark } from '../components/state.tsx'
 import { followSite, isPaused, liveLog, tick, verifiers } from '../live.ts'
 import { countUpToDate } from '../pages/verifier-states.ts'
+import { servicePages, sitePages } from '../pages.ts'
 import { openRevoke, RevokeSheet } from '../revoke/sheet.tsx'
 import { open, place, servicePath, sitePath } from '../router.ts'
 import { formatDuration } from '../time.ts'
@@ -119,10 +120,14 @@ function Rail(): JSX.Element {
           <section key={title}>
             {title !== '' && <h2>{title}</h2>}
             <ul>
-              {items.map((item) => link(item, sitePath(siteId, item.page)))}
+              {items
+                .filter(({ page: name }) => name in sitePages)
+                .map((item) => link(item, sitePath(siteId, item.page)))}
               {title === 'Service' &&
                 isOperator.value &&
-                SERVICE.map((item) => link(item, servicePath(item.page)))}
+                SERVICE.filter(({ page: name }) => name in servicePages).map((item) =>
+                  link(item, servicePath(item.page)),
+                )}
             </ul>
           </section>
         ))}

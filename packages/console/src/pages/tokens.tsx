@@ -1,0 +1,31 @@
+import type { IssuedToken } from '@countersign/core/contract'
+import type { JSX } from 'preact'
+import { Id } from '../components/id.tsx'
+import { List } from '../components/list.tsx'
+import { Status } from '../components/status.tsx'
+import type { SiteProps } from '../pages.ts'
+import { formatMoment } from '../time.ts'
+
+export function Tokens({ siteId }: SiteProps): JSX.Element {
+  return (
+    <List<IssuedToken>
+      title="Tokens"
+      about="Short-lived bearer tokens that were exchanged for a credential."
+      siteId={siteId}
+      path={`/api/sites/${siteId}/tokens`}
+      isLive
+      toKey={({ token_id }) => token_id}
+      columns={[
+        { title: 'Token', cell: ({ token_id }) => <Id value={token_id} copy /> },
+        { title: 'Status', cell: ({ status }) => <Status status={status} /> },
+        { title: 'User', cell: ({ ppid }) => <Id value={ppid} />, isExtra: true },
+        { title: 'Issued', cell: ({ issued_at }) => formatMoment(issued_at), isNumber: true, isExtra: true },
+        { title: 'Until', cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
+      ]}
+      empty={{
+        sentence: 'No bearer token is alive.',
+        command: 'countersign exchange --credential credential.json',
+      }}
+    />
+  )
+}
