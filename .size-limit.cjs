@@ -70,14 +70,14 @@ module.exports = [
   {
     name: 'the console: what the first page loads',
     path: [...firstFiles(), 'packages/console/dist/assets/overview-*.js'],
-    esbuild: false,
+    disablePlugins: ['@size-limit/esbuild'],
     gzip: true,
     limit: '45 kB',
   },
   {
     name: 'the console: everything',
     path: 'packages/console/dist/assets/*',
-    esbuild: false,
+    disablePlugins: ['@size-limit/esbuild'],
     gzip: true,
     limit: '120 kB',
   },
