@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildConsole } from '../packages/service/src/development/build-console.ts'
 import { listDocumentFiles } from '../packages/service/src/documents/document-files.ts'
 import { checkPackage, uses } from './check-package.ts'
 
@@ -9,6 +10,10 @@ import { checkPackage, uses } from './check-package.ts'
  * it would. Ends with an error at the first fault.
  */
 const root = join(import.meta.dirname, '..')
+
+// The service serves the console, and its check loads it.
+rmSync(join(root, 'packages/console/dist'), { recursive: true, force: true })
+if (!(await buildConsole())) throw new Error('the console was not built: npx vite build packages/console')
 
 for (const use of uses) {
   rmSync(join(root, use.folder, 'dist'), { recursive: true, force: true })

@@ -101,7 +101,10 @@ const script = /src="([^"]+[.]js)"/.exec(page.body)?.[1] ?? 'none'
 const served = await load(script)
 const guide = await load('/docs/guides/quickstart')
 const picture = await load('/docs/flow.svg')
+const console = await load('/console')
+const asset = await load(/src="([^"]+[.]js)"/.exec(console.body)?.[1] ?? 'none')
 await service.close()
+if (console.status !== 200 || asset.status !== 200) throw new Error('the console is not there')
 if (served.status !== 200 || !served.body.includes("from './call.js'")) throw new Error('the pages have no script')
 if (guide.status !== 200 || picture.status !== 200) throw new Error('the documents are not there')
 `

@@ -2,7 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const KINDS = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'] as const
-const PACKAGES = ['.', 'packages/core', 'packages/sdk', 'packages/service', 'packages/cli', 'bench']
+const PACKAGES = [
+  '.',
+  'packages/core',
+  'packages/console',
+  'packages/sdk',
+  'packages/service',
+  'packages/cli',
+  'bench',
+]
+const DEPENDENCY_KINDS = ['dependencies', 'devDependencies'] as const
+type DependencyKind = (typeof DEPENDENCY_KINDS)[number]
 /** Verifiers declare the version of the SDK, which cannot read a file in every runtime. */
 const SDK_VERSION = 'packages/sdk/src/shared/version.ts'
 const UNRELEASED = '## [Unreleased]'
@@ -102,16 +112,17 @@ function replaceVersions(text: string, from: string, to: string): string {
 function replaceLockVersions(text: string, version: string): string {
   const lock = JSON.parse(text) as {
     version: string
-    packages: Record<string, { version?: string; dependencies?: Record<string, string> }>
+    packages: Record<string, { version?: string } & Partial<Record<DependencyKind, Record<string, string>>>>
   }
   lock.version = version
   for (const folder of PACKAGES) {
     const entry = lock.packages[folder === '.' ? '' : folder]
     if (entry === undefined) throw new Error(`package-lock.json does not list ${folder}`)
     entry.version = version
-    for (const name of Object.keys(entry.dependencies ?? {})) {
-      if (name.startsWith('@countersign/') && entry.dependencies !== undefined)
-        entry.dependencies[name] = version
+    for (const kind of DEPENDENCY_KINDS) {
+      const dependencies = entry[kind] ?? {}
+      for (const name of Object.keys(dependencies))
+        if (name.startsWith('@countersign/')) dependencies[name] = version
     }
   }
   return `${JSON.stringify(lock, undefined, 2)}\n`

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..')
 const FILES = [
   'package.json',
   'package-lock.json',
-  ...['core', 'sdk', 'service', 'cli'].map((name) => `packages/${name}/package.json`),
+  ...['core', 'console', 'sdk', 'service', 'cli'].map((name) => `packages/${name}/package.json`),
   'packages/sdk/src/shared/version.ts',
 ]
 let root: string
