@@ -87,14 +87,14 @@ export default defineConfig({
         test: {
           name: 'repository',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/system/**', 'test/browser/**'],
+          exclude: ['test/system/**', 'test/browser/**', 'test/console/**'],
         },
       },
       {
         extends: true,
         test: {
           name: 'browser',
-          include: ['test/browser/*.test.ts'],
+          include: ['test/browser/*.test.ts', 'test/console/*.test.ts'],
           pool: 'forks',
         },
       },

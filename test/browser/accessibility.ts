@@ -1,10 +1,8 @@
-import { AxeBuilder } from '@axe-core/playwright'
-import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { findAxeFaults, findOverflow } from './axe.ts'
 import { screenshot, type Town, type Visitor } from './town.ts'
 import { askToSignIn, claim, paste, ready, submit } from './walks.ts'
 
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const PHONE = { width: 320, height: 640 }
 const DESKTOP = { width: 1280, height: 800 }
 
@@ -110,27 +108,15 @@ export function accessibility(town: () => Town): void {
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
         await page.setViewportSize(DESKTOP)
-        const axe = new AxeBuilder({ page })
-        // What else axe looks at does not depend on the colours.
-        const { violations } = await (colorScheme === 'light'
-          ? axe.withTags(RULES)
-          : axe.withRules(['color-contrast', 'link-in-text-block'])
-        ).analyze()
-        expect(
-          violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
-        ).toEqual([])
+        expect(await findAxeFaults(page, colorScheme)).toEqual([])
         await screenshot(page, `${name}-${colorScheme}`)
       }
       await page.setViewportSize(PHONE)
-      expect(await overflow(page)).toBe(0)
+      expect(await findOverflow(page)).toBe(0)
       await screenshot(page, `${name}-dark-phone`)
       await page.evaluate('document.documentElement.dir = "rtl"')
-      expect(await overflow(page)).toBe(0)
+      expect(await findOverflow(page)).toBe(0)
       await screenshot(page, `${name}-rtl-phone`)
     },
   )
-}
-
-function overflow(page: Page): Promise<number> {
-  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 }

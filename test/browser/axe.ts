@@ -1,0 +1,22 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright-core'
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/**
+ * What axe finds wrong on the page, in this colour scheme. All rules in light; in dark only those
+ * that depend on colours. The context of the page must have `bypassCSP`, because axe is a script.
+ */
+export async function findAxeFaults(page: Page, colorScheme: 'light' | 'dark'): Promise<readonly string[]> {
+  const axe = new AxeBuilder({ page })
+  const { violations } = await (colorScheme === 'light'
+    ? axe.withTags(RULES)
+    : axe.withRules(['color-contrast', 'link-in-text-block'])
+  ).analyze()
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
+
+/** By how many pixels the page is wider than its window. */
+export function findOverflow(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+}

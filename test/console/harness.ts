@@ -1,0 +1,255 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ConsoleRole } from '@countersign/core/contract'
+import { type Client, createClient } from '@countersign/sdk'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+import { buildConsole } from '../../packages/service/src/development/build-console.ts'
+import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import { findAxeFaults } from '../browser/axe.ts'
+import { findChromium, openChromium } from '../browser/chromium.ts'
+import {
+  cleanUp,
+  createHome,
+  furnish,
+  type ServiceHome,
+  type ServiceProcess,
+  startService,
+} from '../process/service-process.ts'
+import { startTwoNodes } from '../process/two-nodes.ts'
+import { type GuardOptions, type GuardProcess, startGuards } from './guards.ts'
+
+/** Tests of the console are skipped without a browser: `describe.skipIf(!hasChromium)`. */
+const chromium = findChromium()
+export const hasChromium = chromium !== undefined
+
+/** A service with a demo site, its guards and a browser. One for each test file. */
+export interface Harness {
+  /** Where pages are opened: at `localhost`, because passkeys need the name of a host. */
+  readonly url: string
+  /** The second node. Undefined when there is one node only. */
+  readonly secondUrl: string | undefined
+  readonly home: ServiceHome
+  readonly service: ServiceProcess
+  readonly dev: DevFile
+  readonly siteId: string
+  /** With a key of the site that has every permission. */
+  readonly client: Client
+  readonly operator: Client
+  readonly browser: Browser
+  /** Issues a credential to a user of the site. */
+  credential(
+    userRef: string,
+    more?: object,
+  ): Promise<{ readonly credential: object; readonly ppid: string; readonly id: string }>
+  /** One process with a guard for each name. It ends with the test file at the latest. */
+  openGuards(names: readonly string[], options?: GuardOptions): Promise<GuardProcess>
+  /** The person with this role at the site, who is added when the role is first used. */
+  person(role: ConsoleRole): Promise<string>
+  /** A one-time link that signs the person in. */
+  link(personId: string): Promise<string>
+  /** A browser of its own in which that role is signed in. Only in a test. */
+  openConsole(options?: OpenConsoleOptions): Promise<ConsolePage>
+  close(): Promise<void>
+}
+
+export interface HarnessOptions {
+  /** Two nodes share one PostgreSQL. One node has SQLite. Default: 1 */
+  readonly nodes?: 1 | 2
+  /** More settings of the service, when there is one node. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface OpenConsoleOptions extends BrowserContextOptions {
+  /** Default: `operator`. */
+  readonly role?: ConsoleRole
+  /** Another person than the one with that role. */
+  readonly personId?: string
+  /** The page of the site to open: `verifiers`, `log?kind=…`. Default: where a sign-in leads. */
+  readonly page?: string
+}
+
+export interface ConsolePage {
+  readonly context: BrowserContext
+  readonly page: Page
+  readonly personId: string
+  /**
+   * Errors of scripts, lines in the console of the browser, violations of the content security
+   * policy and requests to other origins. The test fails unless it is empty at its end.
+   */
+  readonly complaints: string[]
+  /** Opens a page of the site by its name in the address. */
+  open(name: string): Promise<void>
+}
+
+export async function openHarness({ nodes = 1, env = {} }: HarnessOptions = {}): Promise<Harness> {
+  if (chromium === undefined) throw new Error('there is no Chromium: skip these tests with hasChromium')
+  if (!(await buildConsole())) throw new Error('the console cannot be built: npx vite build packages/console')
+  const { home, dev, services, closeServices } = await (nodes === 2 ? startPair() : startOne(env))
+  const [service, second] = services as [ServiceProcess, ServiceProcess?]
+  const toPageUrl = (url: string) => url.replace('//127.0.0.1:', '//localhost:')
+  const url = toPageUrl(service.url)
+  const secondUrl = second && toPageUrl(second.url)
+  const client = createClient({ baseUrl: service.url, apiKey: dev.site_key })
+  const operator = createClient({ baseUrl: service.url, apiKey: dev.operator_key })
+  const browser = await openChromium(chromium)
+  const guards = new Set<GuardProcess>()
+  const people = new Map<ConsoleRole, Promise<string>>()
+  const siteId = dev.site_id
+
+  const addPerson = async (role: ConsoleRole): Promise<string> => {
+    const roles = [role === 'operator' ? { site_id: null, role } : { site_id: siteId, role }]
+    return (await operator.createPerson({ name: NAMES[role], roles })).person_id
+  }
+  const harness: Harness = {
+    url,
+    secondUrl,
+    home,
+    service,
+    dev,
+    siteId,
+    client,
+    operator,
+    browser,
+    async credential(userRef, more = {}) {
+      const issued = await client.issueCredential({
+        site_id: siteId,
+        user_ref: userRef,
+        scope: ['orders:read'],
+        ...more,
+      })
+      return { credential: issued.credential, ppid: issued.ppid, id: issued.credential_id }
+    },
+    async openGuards(names, options) {
+      const connection = { baseUrl: service.url, siteId, apiKey: dev.site_key, names }
+      const opened = await startGuards(connection, options)
+      guards.add(opened)
+      return opened
+    },
+    person(role) {
+      const person = people.get(role) ?? addPerson(role)
+      people.set(role, person)
+      return person
+    },
+    async link(person_id) {
+      return toPageUrl((await operator.createConsoleLink({ person_id })).url)
+    },
+    async openConsole({ role = 'operator', personId: given, page: name, ...options } = {}) {
+      const personId = given ?? (await harness.person(role))
+      const origins = [url, secondUrl].filter((origin) => origin !== undefined)
+      const opened = await openPage(browser, origins, options)
+      await opened.page.goto(await harness.link(personId))
+      await opened.page.locator('nav.rail').waitFor()
+      const console: ConsolePage = {
+        ...opened,
+        personId,
+        async open(name) {
+          await opened.page.goto(`${url}/console/sites/${siteId}/${name}`)
+          await opened.page.locator('#content h1').first().waitFor()
+        },
+      }
+      if (name !== undefined) await console.open(name)
+      return console
+    },
+    async close() {
+      await browser.close()
+      await Promise.all([...guards].map((each) => each.kill()))
+      await closeServices()
+    },
+  }
+  return harness
+}
+
+const NAMES: Readonly<Record<ConsoleRole, string>> = {
+  viewer: 'Vera Viewer',
+  responder: 'Rosa Responder',
+  issuing: 'Ivo Issuing',
+  admin: 'Ada Admin',
+  operator: 'Omar Operator',
+}
+
+interface Started {
+  readonly home: ServiceHome
+  readonly dev: DevFile
+  readonly services: readonly ServiceProcess[]
+  closeServices(): Promise<void>
+}
+
+async function startOne(env: Readonly<Record<string, string>>): Promise<Started> {
+  const home = await createHome()
+  const dev = await furnish(home)
+  return { home, dev, services: [await startService(home, { env })], closeServices: cleanUp }
+}
+
+async function startPair(): Promise<Started> {
+  const { home, dev, first, second, close } = await startTwoNodes()
+  return { home, dev, services: [first, second], closeServices: close }
+}
+
+/** A browser of its own, which writes down what it should not do. Only in a test. */
+export async function openPage(
+  browser: Browser,
+  origins: readonly string[],
+  options: BrowserContextOptions = {},
+): Promise<Pick<ConsolePage, 'context' | 'page' | 'complaints'>> {
+  const context = await browser.newContext({
+    locale: 'en',
+    timezoneId: 'UTC',
+    viewport: { width: 1280, height: 800 },
+    ...options,
+  })
+  context.setDefaultTimeout(20_000)
+  const complaints: string[] = []
+  context.on('weberror', (error) => complaints.push(`error: ${error.error().message}`))
+  context.on('console', (message) => {
+    // The browser also writes a line for every answer that is not a success.
+    if (['error', 'warning'].includes(message.type()) && !/Failed to load resource/.test(message.text()))
+      complaints.push(`console: ${message.text()}`)
+  })
+  context.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url())
+    if (protocol !== 'blob:' && !origins.includes(origin))
+      complaints.push(`request to another origin: ${request.url()}`)
+  })
+  await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) => {
+    console.error('policy violated: ' + event.violatedDirective + ' by ' + event.blockedURI + ' ' + event.sample)
+  })`)
+  const page = await context.newPage()
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === 'fail') await picture(page, `failed ${task.name}`).catch(() => {})
+    await context.close()
+    expect(complaints).toEqual([])
+  })
+  return { context, page, complaints }
+}
+
+const PICTURES = join(import.meta.dirname, 'screenshots')
+
+/** A picture of the whole page, for people to look at. The folder is not kept. */
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true })
+  const file = `${name.replaceAll(/[^\w.-]+/g, '-').slice(0, 100)}.png`
+  await page.screenshot({ path: join(PICTURES, file), fullPage: true })
+}
+
+/** Pictures of the page in three widths, light and dark. */
+export async function pictures(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    for (const width of [1280, 768, 375]) {
+      await page.setViewportSize({ width, height: width === 375 ? 720 : 800 })
+      await picture(page, `${name}-${width}-${colorScheme}`)
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize({ width: 1280, height: 800 })
+}
+
+/** Fails when axe finds a fault, in light or dark. Open the console with `bypassCSP: true`. */
+export async function expectAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    expect(await findAxeFaults(page, colorScheme), colorScheme).toEqual([])
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+}
