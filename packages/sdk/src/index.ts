@@ -73,4 +73,5 @@ export {
   WebhookError,
   type WebhookErrorCode,
   type WebhookEvent,
+  type WebhookTestEvent,
 } from './site/verify-webhook.ts'

@@ -40,6 +40,8 @@ export interface App {
 
 export interface AppOptions {
   readonly routes?: Routes
+  /** What people can call under `/console/api`. Default: `routes`. */
+  readonly consoleRoutes?: Routes
   /** Where it listens. Default: `host` and `port` of the configuration. */
   readonly address?: { readonly host: string; readonly port: number; readonly exclusive?: boolean }
   /** Shared by the listeners of a node, so that the limits of a caller hold for all of them. */
@@ -80,6 +82,7 @@ export function createApp(
   deps: Deps,
   {
     routes = allRoutes,
+    consoleRoutes = routes,
     address = { host: deps.config.host, port: deps.config.port },
     rateLimiter = createRateLimiter(deps.config.rateLimits),
     guard: decideAccess = guard,
@@ -117,7 +120,7 @@ export function createApp(
     place,
     origin: { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' },
   })
-  const router = createRoutes(routes, pipeline, config.console)
+  const router = createRoutes(routes, config.console ? consoleRoutes : undefined, pipeline)
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
   const clientAddress = createClientAddress(config.trustedProxies)
 
@@ -172,7 +175,8 @@ interface Target {
   answer(raw: RawRequest, params: unknown): RouteAnswer | Promise<RouteAnswer>
 }
 
-function createRoutes(routes: Routes, pipeline: Pipeline, hasConsole: boolean): Router<Target> {
+/** Without `consoleRoutes` there is no console. */
+function createRoutes(routes: Routes, consoleRoutes: Routes | undefined, pipeline: Pipeline): Router<Target> {
   const router = createRouter<Target>()
   const add = (mounted: Mounted, path: string = mounted.endpoint.path) =>
     router.add(mounted.endpoint.method, path, {
@@ -180,16 +184,19 @@ function createRoutes(routes: Routes, pipeline: Pipeline, hasConsole: boolean): 
       answer: (raw, params) => pipeline(raw, mounted, params),
     })
   for (const endpoint of endpointList) {
-    const route = routes[endpoint.id] as Mounted['route'] | undefined
-    if (route === undefined || (endpoint.tag === 'console' && !hasConsole)) continue
-    add({ endpoint, route })
-    if (hasConsole && isConsoleEndpoint(endpoint.id)) {
+    const forPeople = consoleRoutes?.[endpoint.id] as Mounted['route'] | undefined
+    if (forPeople !== undefined && isConsoleEndpoint(endpoint.id)) {
       const path = `/console${endpoint.path}`
-      add({ endpoint: { ...endpoint, path }, route, isConsole: true })
+      add({ endpoint: { ...endpoint, path }, route: forPeople, isConsole: true })
     }
+    const route = routes[endpoint.id] as Mounted['route'] | undefined
+    if (route === undefined || (endpoint.tag === 'console' && consoleRoutes === undefined)) continue
+    add({ endpoint, route })
     // Documents use the rate limits and metrics of /docs.
     if (endpoint.id === 'docs') add({ endpoint, route: documentPage }, '/docs/*')
   }
-  for (const [path, answer] of Object.entries(pages)) router.add('GET', path, { endpoint: undefined, answer })
+  for (const [path, answer] of Object.entries(pages))
+    if (consoleRoutes !== undefined || !path.startsWith('/console'))
+      router.add('GET', path, { endpoint: undefined, answer })
   return router
 }

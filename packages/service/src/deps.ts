@@ -27,6 +27,7 @@ import type { SenderKeys } from './signals/sender-keys.ts'
 import type { FindSenders } from './signals/senders.ts'
 import type { Store } from './store/store.ts'
 import type { Clock } from './time/clock.ts'
+import type { WebhookTester } from './webhooks/tester.ts'
 
 /** Dependencies of routes and actions, created once in `openService`. */
 export interface Deps {
@@ -61,6 +62,7 @@ export interface Deps {
   readonly auditExports: ExportQuota
   readonly previews: PreviewQuota
   readonly bulkRevocations: BulkQuota
+  readonly webhookTester: WebhookTester
   readonly signals: {
     readonly findSenders: FindSenders
     readonly keys: SenderKeys

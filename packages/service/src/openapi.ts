@@ -14,6 +14,7 @@ import {
   tags,
   webhookBodySchema,
   webhookHeadersSchema,
+  webhookTestBodySchema,
 } from '@countersign/core/contract'
 import * as z from 'zod'
 import { SERVICE_VERSION } from './version.ts'
@@ -47,7 +48,7 @@ export function createOpenapi(endpoints: readonly Described[], baseUrl: string):
     servers: [{ url: baseUrl }],
     tags: tags.map((name) => ({ name, description: tagTexts[name] })),
     paths,
-    webhooks: { entry: { post: toDelivery(components) } },
+    webhooks: { entry: { post: toDelivery(components) }, test: { post: toTest(components) } },
     components: {
       schemas: components.schemas(),
       headers: toHeaders({ ...commonAnswerHeaders, ...errorHeaderTexts }),
@@ -148,6 +149,26 @@ function toOperation(endpoint: Described, components: Components): Json {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body && { requestBody: body }),
     responses: { ...toAnswers(endpoint, components), ...toProblemAnswers(endpoint, components) },
+  }
+}
+
+/** What a receiver gets when its webhook is tested. */
+function toTest(components: Components): Json {
+  return {
+    operationId: 'webhook_test',
+    summary: 'A test, sent to a webhook',
+    description: 'Signed like an entry. It reports no change, and is not repeated.',
+    tags: ['administration'],
+    security: [NOTHING],
+    parameters: toParameters(webhookHeadersSchema, 'header', components),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: components.of(webhookTestBodySchema, 'output') } },
+    },
+    responses: {
+      '2XX': { description: 'The receiver works.' },
+      default: { description: 'The receiver does not work. Nothing else follows from it.' },
+    },
   }
 }
 

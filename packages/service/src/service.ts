@@ -44,12 +44,14 @@ import { startCutting } from './log/start-cutting.ts'
 import { createMeters } from './meters.ts'
 import { createJsonFetcher } from './net/fetch-json.ts'
 import { adminRoutes } from './routes/admin.ts'
+import { routes as allRoutes } from './routes/all.ts'
 import { createSenderKeys } from './signals/sender-keys.ts'
 import { createFindSenders } from './signals/senders.ts'
 import { openStore } from './store/open.ts'
 import { startPurging } from './store/start-purging.ts'
 import { openClock } from './time/clock.ts'
 import { startWebhookSender } from './webhooks/sender.ts'
+import { createWebhookTester } from './webhooks/tester.ts'
 
 /** One node of the service, with everything it needs open. */
 export interface Service {
@@ -185,6 +187,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       auditExports: new ExportQuota(),
       previews: new PreviewQuota(),
       bulkRevocations: new BulkQuota(),
+      webhookTester: createWebhookTester({ store, keys, clock, log }, fetchRules),
       signals: {
         unmapped: new BoundedMap(10_000),
         findSenders: createFindSenders(store, () => clock.clocks().monotonicMs),
@@ -252,6 +255,8 @@ function toAdminPlace({ config }: Deps, port: number): ConsolePlace {
 function createAdminApp(deps: Deps, port: number, rateLimiter: RateLimiter): App {
   return createApp(deps, {
     routes: adminRoutes,
+    // People are few, and each has a rate limit: verifications cannot move here.
+    consoleRoutes: allRoutes,
     address: { host: deps.config.adminHost, port, exclusive: true },
     rateLimiter,
     place: toAdminPlace(deps, port),

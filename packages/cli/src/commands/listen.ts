@@ -78,12 +78,12 @@ export const listen: Verb = {
         return 400
       }
       count++
-      const { id, type, data } = event
+      const { id, type, data, timestamp } = event
       const passed = forward === undefined ? undefined : await forwardDelivery(forward, request, body)
       const outcome = passed === undefined ? '' : `  → ${passed.status ?? passed.why}, ${passed.ms} ms`
       at.item(
         { event: type, id, entry: data, ...(passed === undefined ? {} : { forwarded: passed }) },
-        () => `${data.at}  ${type.padEnd(18)}  ${id}${outcome}`,
+        () => `${timestamp}  ${type.padEnd(18)}  ${id}${outcome}`,
       )
       return passed === undefined ? 204 : (passed.status ?? 502)
     }

@@ -115,6 +115,22 @@ export const webhooks: Group = {
       about: ['Deliveries that failed before stay failed. To send them again: countersign webhooks recover'],
       run: (given, at) => changeWebhook(given, at, { status: 'on' }),
     },
+    test: {
+      summary: 'send a signed test to a webhook, and show how its receiver answers',
+      words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
+      shares: ['site', 'service'],
+      examples: [['countersign webhooks test wh_01k…', 'before you resume it']],
+      about: [
+        'The message has the type webhook.test. It is also sent to a paused or disabled webhook.',
+        'The exit code is 3 when the receiver does not answer with 2xx.',
+      ],
+      async run(given, at) {
+        const { client, site_id } = await connectSite(given, at)
+        const tested = await client.testWebhook({ site_id, webhook_id: given.word(0) })
+        at.result(tested, () => describeTest(tested))
+        return tested.failure === null ? 0 : 3
+      },
+    },
     recover: {
       summary: 'send the deliveries since a time again',
       words: [['<webhook_id>', 'wh_…, as webhooks list prints it']],
@@ -254,6 +270,13 @@ export const webhooks: Group = {
       },
     },
   },
+}
+
+function describeTest({ status_class, ms, failure }: Awaited<ReturnType<Client['testWebhook']>>): string {
+  if (failure === 'no_answer')
+    return 'No response. The log of the service has the reason; its operator can read it.'
+  const answered = `The receiver answered with ${status_class} after ${ms} ms.`
+  return failure === null ? answered : `${answered} It must answer with 2xx.`
 }
 
 type WebhookChange = Omit<Parameters<Client['changeWebhook']>[0], 'site_id' | 'webhook_id' | 'reason'>

@@ -7,6 +7,7 @@ import {
   epoch,
   issuerKeyId,
   feedKid as kid,
+  madeId,
   multikey,
   ppid,
   scope,
@@ -363,12 +364,23 @@ export const webhookBodySchema = z
   .meta({ id: 'WebhookBody' })
 export type WebhookBody = z.input<typeof webhookBodySchema>
 
+/** What a test of a webhook sends: it is no entry of the log, and asks for nothing. */
+export const webhookTestBodySchema = z
+  .strictObject({
+    type: z.literal('webhook.test'),
+    timestamp: time,
+    data: z.strictObject({ site_id: siteId, webhook_id: madeId }),
+  })
+  .meta({ id: 'WebhookTestBody' })
+
 /**
  * The headers of a webhook request. While a secret is rotated there are two signatures, separated
  * by a space.
  */
 export const webhookHeadersSchema = z.object({
-  'webhook-id': z.string().meta({ description: '<site_id>.<epoch>.<seq>: the same for every attempt.' }),
+  'webhook-id': z.string().meta({
+    description: '<site_id>.<epoch>.<seq>: the same for every attempt. test_… for a test.',
+  }),
   'webhook-timestamp': z.string().regex(/^\d{1,12}$/),
   'webhook-signature': z.string().regex(/^v1,[A-Za-z0-9+/]{43}=(?: v1,[A-Za-z0-9+/]{43}=)*$/),
 })

@@ -17,7 +17,7 @@ const params = z.strictObject({ site_id: siteId })
 
 const observe = z.literal('1').optional().meta({
   description:
-    'The caller makes no access decisions with this data, so receipts do not count it. At most 20 streams per key.',
+    'The caller makes no access decisions with this data, so receipts do not count it. Required in the console. At most 20 streams per key or person.',
 })
 
 export const feedQuerySchema = z.strictObject({

@@ -133,6 +133,8 @@ export const limits = Object.freeze({
   webhook_attempts_max: 8,
   webhook_attempts_listed_max: 20,
   webhook_recovered_max: 500,
+  webhook_test_seconds: 8,
+  webhook_tests_per_minute_max: 10,
   webhook_answer_seconds_max: 15,
   webhook_answer_bytes_max: 64 * KIB,
   webhook_disabled_after_seconds: 5 * DAY,

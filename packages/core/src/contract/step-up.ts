@@ -1,8 +1,8 @@
 import type { EndpointId, endpoints } from './endpoints.ts'
 
 type Contract = typeof endpoints
-/** Verifiers follow the feed with API keys, and so does every program that observes it. */
-type ForVerifiers = 'snapshot' | 'feed' | 'acknowledge' | 'report_verdicts'
+/** A person is never a verifier: in the console, the feed and the snapshot are for observers. */
+type ForVerifiers = 'acknowledge' | 'report_verdicts'
 
 /** The endpoints that people can call in the console, under `/console/api`. */
 export type ConsoleEndpointId = Exclude<
@@ -42,6 +42,8 @@ export const stepUp: Readonly<Record<ConsoleEndpointId, boolean>> = Object.freez
   cut_off_site: true,
   issue_credential: true,
   create_offer: true,
+  snapshot: false,
+  feed: false,
   propagation_receipt: false,
   propagation_stats: false,
   list_log_entries: false,
@@ -66,6 +68,7 @@ export const stepUp: Readonly<Record<ConsoleEndpointId, boolean>> = Object.freez
   rotate_webhook_secret: true,
   change_webhook: true,
   recover_webhook: true,
+  test_webhook: false,
   list_deliveries: false,
   list_site_deliveries: false,
   read_delivery: false,

@@ -21,11 +21,14 @@ export type Permission = (typeof permissions)[number]
 export const consoleRoles = ['viewer', 'responder', 'issuing', 'admin', 'operator'] as const
 export type ConsoleRole = (typeof consoleRoles)[number]
 
-/** The permissions that a role has at its site. An operator has all of them at every site. */
+/**
+ * The permissions that a role has at its site. An operator has all of them at every site. People
+ * read the feed as observers only.
+ */
 export const rolePermissions: Readonly<Record<ConsoleRole, readonly Permission[]>> = Object.freeze({
-  viewer: ['site:read'],
-  responder: ['site:read', 'credentials:revoke', 'tokens:revoke'],
-  issuing: ['site:read', 'credentials:issue'],
+  viewer: ['site:read', 'feed:read'],
+  responder: ['site:read', 'feed:read', 'credentials:revoke', 'tokens:revoke'],
+  issuing: ['site:read', 'feed:read', 'credentials:issue'],
   admin: permissions,
   operator: permissions,
 })

@@ -135,6 +135,23 @@ export const recoveredDeliveriesSchema = z
   .meta({ id: 'RecoveredDeliveries' })
 export type RecoveredDeliveries = z.input<typeof recoveredDeliveriesSchema>
 
+export const webhookTestSchema = z
+  .strictObject({
+    webhook_id: madeId,
+    sent_at: time,
+    status_class: z
+      .enum(['2xx', '3xx', '4xx', '5xx'])
+      .nullable()
+      .meta({ description: 'Of the response; null if there was none.' }),
+    ms: z.int().min(0).nullable().meta({ description: 'Until the response; null if there was none.' }),
+    failure: z.enum(['status', 'no_answer']).nullable().meta({
+      description:
+        'Null if the receiver accepted it. no_answer: the answer does not say why, and always takes the same time.',
+    }),
+  })
+  .meta({ id: 'WebhookTest' })
+export type WebhookTest = z.input<typeof webhookTestSchema>
+
 export const deliveryAttemptSchema = z
   .strictObject({
     at: time,
@@ -235,6 +252,17 @@ export const webhookEndpoints = {
     },
     answers: { 202: { description: 'Pending again.', body: recoveredDeliveriesSchema } },
     problems: ['cursor_malformed', 'store_unavailable'],
+  }),
+  test_webhook: endpoint({
+    ...administration,
+    method: 'POST',
+    path: '/api/sites/{site_id}/webhooks/{webhook_id}/test',
+    summary: 'Send a test to a webhook',
+    description: `Sends one signed message of type webhook.test, also to a paused or disabled webhook, and waits up to ${limits.webhook_test_seconds} seconds for the response. It changes nothing, and is not repeated. At most ${limits.webhook_tests_per_minute_max} in a minute for each site and node, one at a time.`,
+    idempotency: 'replayed',
+    request: { params: webhookParams, headers: z.object(idempotencyHeaders) },
+    answers: { 200: { description: 'How the receiver answered.', body: webhookTestSchema } },
+    problems: ['store_unavailable'],
   }),
   rotate_webhook_secret: endpoint({
     ...administration,

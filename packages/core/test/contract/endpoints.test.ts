@@ -75,6 +75,7 @@ GET /api/sites/{site_id}/webhooks 200
 DELETE /api/sites/{site_id}/webhooks/{webhook_id} 204
 PATCH /api/sites/{site_id}/webhooks/{webhook_id} 200
 POST /api/sites/{site_id}/webhooks/{webhook_id}/recover 202
+POST /api/sites/{site_id}/webhooks/{webhook_id}/test 200
 GET /api/sites/{site_id}/deliveries 200
 GET /api/sites/{site_id}/deliveries/{delivery_id} 200
 POST /api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret 200

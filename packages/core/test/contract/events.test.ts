@@ -7,6 +7,7 @@ import {
   snapshotLineSchema,
   webhookBodySchema,
   webhookHeadersSchema,
+  webhookTestBodySchema,
 } from '../../src/contract/events.ts'
 import { parseEntry } from '../../src/log/entry.ts'
 import { parseHeartbeat } from '../../src/log/signed-head.ts'
@@ -215,6 +216,14 @@ describe('webhooks', () => {
     expect(
       webhookBodySchema.safeParse({ type: 'user.revoked', timestamp: AT, data, reason: 'x' }).success,
     ).toBe(false)
+  })
+
+  test('are tested with a message that is no entry', () => {
+    const sent = { type: 'webhook.test', timestamp: AT, data: { site_id: SITE, webhook_id: 'wh_1' } }
+    expect(webhookTestBodySchema.safeParse(sent).success).toBe(true)
+    expect(webhookBodySchema.safeParse(sent).success).toBe(false)
+    expect(webhookTestBodySchema.safeParse({ ...sent, type: 'user.revoked' }).success).toBe(false)
+    expect(webhookTestBodySchema.safeParse({ ...sent, data }).success).toBe(false)
   })
 
   test('come with the three headers of Standard Webhooks', () => {

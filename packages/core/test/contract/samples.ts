@@ -743,6 +743,11 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
     },
   ],
   recover_webhook: [{ webhook_id: 'wh_1', recovered: 500, next_cursor: 'abc' }],
+  test_webhook: [
+    { webhook_id: 'wh_1', sent_at: AT, status_class: '2xx', ms: 41, failure: null },
+    { webhook_id: 'wh_1', sent_at: AT, status_class: '5xx', ms: 7, failure: 'status' },
+    { webhook_id: 'wh_1', sent_at: AT, status_class: null, ms: null, failure: 'no_answer' },
+  ],
   list_site_deliveries: [paged(delivery)],
   read_delivery: [
     {

@@ -128,6 +128,7 @@ export const calls = {
   listDeliveries: row('GET', '/api/sites/{site_id}/webhooks/{webhook_id}/deliveries'),
   changeWebhook: row('PATCH', '/api/sites/{site_id}/webhooks/{webhook_id}'),
   recoverWebhook: row('POST', '/api/sites/{site_id}/webhooks/{webhook_id}/recover'),
+  testWebhook: row('POST', '/api/sites/{site_id}/webhooks/{webhook_id}/test'),
   listSiteDeliveries: row('GET', '/api/sites/{site_id}/deliveries'),
   readDelivery: row('GET', '/api/sites/{site_id}/deliveries/{delivery_id}'),
   replayDelivery: row('POST', '/api/sites/{site_id}/deliveries/{delivery_id}/replay'),

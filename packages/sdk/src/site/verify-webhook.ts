@@ -1,4 +1,11 @@
-import { type Entry, type EntryKind, isJsonObject, parseEntry, parseJson } from '@countersign/core'
+import {
+  type Entry,
+  type EntryKind,
+  isJsonObject,
+  type JsonObject,
+  parseEntry,
+  parseJson,
+} from '@countersign/core'
 import { joinBytes } from '../shared/bounded-body.ts'
 import { requireOptions } from '../shared/require-options.ts'
 import { isSameText } from './same-text.ts'
@@ -22,17 +29,27 @@ export interface VerifyWebhookOptions {
 }
 
 /**
- * One delivery: an entry of the site's log. `id` is the same for every attempt at it; keep it to
- * handle each entry once.
+ * One delivery: an entry of the site's log, or a test. `id` is the same for every attempt at it;
+ * keep it to handle each entry once.
  */
-export type WebhookEvent = {
-  [Kind in EntryKind]: {
-    readonly id: string
-    readonly type: Kind
-    readonly timestamp: string
-    readonly data: Entry<Kind>
-  }
-}[EntryKind]
+export type WebhookEvent =
+  | {
+      [Kind in EntryKind]: {
+        readonly id: string
+        readonly type: Kind
+        readonly timestamp: string
+        readonly data: Entry<Kind>
+      }
+    }[EntryKind]
+  | WebhookTestEvent
+
+/** An administrator has tested the webhook. Answer it with 2xx, and do nothing. */
+export interface WebhookTestEvent {
+  readonly id: string
+  readonly type: 'webhook.test'
+  readonly timestamp: string
+  readonly data: { readonly site_id: string; readonly webhook_id: string }
+}
 
 /**
  * `headers_malformed`: not a Standard Webhooks delivery. `timestamp_out_of_range`: too old, perhaps
@@ -171,11 +188,23 @@ async function computeHmac(secret: Uint8Array, content: Uint8Array<ArrayBuffer>)
 function readEvent(id: string, bytes: Uint8Array): WebhookEvent {
   const json = parseJson(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), { depthMax: DEPTH_MAX })
   const value = 'fault' in json || !isJsonObject(json.value) ? {} : json.value
+  if (value.type === 'webhook.test') return readTest(id, value)
   const entry: Entry | undefined = parseEntry(value.data)
   if (entry === undefined || value.type !== entry.kind || typeof value.timestamp !== 'string')
-    throw new WebhookError(
-      'body_unknown',
-      'The body is signed, but it is not a log entry that this version knows. Update the SDK.',
-    )
+    throw unknownBody()
   return { id, type: entry.kind, timestamp: value.timestamp, data: entry } as WebhookEvent
+}
+
+function readTest(id: string, { timestamp, data }: JsonObject): WebhookTestEvent {
+  if (typeof timestamp !== 'string' || !isJsonObject(data)) throw unknownBody()
+  const { site_id, webhook_id } = data
+  if (typeof site_id !== 'string' || typeof webhook_id !== 'string') throw unknownBody()
+  return { id, type: 'webhook.test', timestamp, data: { site_id, webhook_id } }
+}
+
+function unknownBody(): WebhookError {
+  return new WebhookError(
+    'body_unknown',
+    'The body is signed, but it is not a log entry that this version knows. Update the SDK.',
+  )
 }

@@ -42,6 +42,23 @@ describe('a good delivery', () => {
     if (event.type === 'credential.revoked') expectTypeOf(event.data.body.credential_id).toExtend<string>()
   })
 
+  test('may be a test, which is no entry', async () => {
+    const data = { site_id: 'shop.example', webhook_id: 'wh_1' }
+    const sent = { type: 'webhook.test', timestamp: formatTime(NOW), data }
+    const given = (body: object) => delivery({ id: 'test_1', body: JSON.stringify(body) })
+    expect(await verifyWebhook(given(sent))).toEqual({ id: 'test_1', ...sent })
+    for (const wrong of [
+      { timestamp: 1 },
+      { data: null },
+      { data: {} },
+      { data: { ...data, webhook_id: 1 } },
+    ])
+      await expect(verifyWebhook(given({ ...sent, ...wrong }))).rejects.toEqual(refused('body_unknown'))
+    await expect(verifyWebhook({ ...given(sent), secret: OTHER })).rejects.toEqual(
+      refused('signature_invalid'),
+    )
+  })
+
   test('may come as bytes, with Headers or with the headers of Node in any case', async () => {
     const { headers, ...rest } = delivery()
     const body = new TextEncoder().encode(BODY)

@@ -22,12 +22,16 @@ import type { HeadAges } from './head-ages.ts'
 import { HeadSigner } from './head-signer.ts'
 import { KeyConnections } from './key-connections.ts'
 import { requirePosition } from './require-position.ts'
+import { SessionStreams, type StreamSession } from './session-streams.ts'
 import { SiteFeed } from './site-feed.ts'
 import type { VerifierRegistry } from './verifier-registry.ts'
 
 interface FeedRequest {
   readonly siteId: SiteId
+  /** The API key, or the person in the console. */
   readonly keyId: string
+  /** In the console, where `verifier` is always an observer. */
+  readonly session?: StreamSession | undefined
   /** Undefined: from the head of the log. */
   readonly cursor: LogPosition | undefined
   readonly verifier: DeclaredVerifier
@@ -50,7 +54,10 @@ interface FeedSlot {
 }
 
 export interface FeedServerParts {
-  readonly store: Pick<Store, 'site' | 'logPosition' | 'siteEntriesAfter' | 'apiKeysById'>
+  readonly store: Pick<
+    Store,
+    'site' | 'logPosition' | 'siteEntriesAfter' | 'apiKeysById' | 'consoleSessionsBySha256'
+  >
   readonly views: LiveViews
   readonly clock: Clock
   readonly keys: Pick<ServiceKeys, 'feedKey'>
@@ -75,7 +82,7 @@ const PAGE = 500
 const TICK_MS = 100
 const SILENT_MS = 2000
 const STALE_MS = 10_000
-/** With the time of the query, a deleted key is cut off on every node within two seconds. */
+/** With the time of the query, a key or session that ended is cut off within two seconds. */
 const KEY_CHECK_MS = 1000
 const KEYS_QUERIED_MAX = 500
 
@@ -85,11 +92,13 @@ export class FeedServer {
   readonly #options: Required<FeedServerOptions>
   readonly #sites = new Map<SiteId, SiteFeed>()
   readonly #connections = new KeyConnections()
+  readonly #sessions: SessionStreams
   /** How many streams without a lease each site has. */
   readonly #unleased = new Map<SiteId, number>()
   readonly #unfollow: () => void
   readonly #ticker: NodeJS.Timeout
   readonly #checkingKeys: PeriodicJob
+  readonly #checkingSessions: PeriodicJob
   readonly #streamOptions: StreamOptions
   #isClosed = false
   /** How often the log was lost: a slot that was reserved before is no longer valid. */
@@ -131,6 +140,12 @@ export class FeedServer {
       () => this.#checkKeys(),
       (err) => parts.log.warn({ err }, 'the keys behind open feeds could not be looked up'),
     )
+    this.#sessions = new SessionStreams(parts)
+    this.#checkingSessions = everyMs(
+      this.#options.keyCheckMs,
+      () => this.#sessions.check(),
+      (err) => parts.log.warn({ err }, 'the sessions behind open feeds could not be looked up'),
+    )
   }
 
   /** How many connections there are. */
@@ -142,14 +157,17 @@ export class FeedServer {
    * Reserves a connection. Throws a Problem: `not_found`; `cursor_ahead` for a cursor of another
    * log or beyond its head, `cursor_expired` for one whose entries are gone; `rate_limited` when
    * the key has as many connections as it may; `revocation_view_stale` when the view of this node
-   * is stale.
+   * is stale; `session_required` when the session has ended.
    */
   async open(request: FeedRequest): Promise<FeedSlot> {
-    const { siteId, keyId, cursor } = request
+    const { siteId, keyId, cursor, session } = request
     if (this.#isClosed)
       throw new Problem('store_unavailable', 'This node is shutting down. Connect again, to another one.')
-    const release = this.#connections.reserve(keyId, request.verifier.isObserver)
+    const release = this.#connections.reserve(keyId, request.verifier.isObserver, session !== undefined)
     try {
+      // Later than the check of the caller, which may be a second old.
+      if (session !== undefined && !(await this.#sessions.mayFollow(session, siteId)))
+        throw new Problem('session_required')
       const losses = this.#losses
       await requireFreshView(this.#parts, siteId)
       const page = cursor === undefined ? undefined : await this.#pageAfter(siteId, cursor)
@@ -195,7 +213,7 @@ export class FeedServer {
     connection: Socket,
     verifier: Verifier,
     streamId: string,
-    { cursor, isProxied }: FeedRequest,
+    { cursor, isProxied, session }: FeedRequest,
     page: readonly Entry[] | undefined,
   ): boolean {
     const { siteId } = verifier
@@ -203,6 +221,7 @@ export class FeedServer {
     if (feed === undefined) return false
     const stream = new FeedStream(connection, verifier, this.#streamOptions)
     this.#connections.add(stream)
+    if (session !== undefined) this.#sessions.add(stream, session)
     if (isUnleased(verifier)) this.#unleased.set(siteId, (this.#unleased.get(siteId) ?? 0) + 1)
     this.#parts.verifiers.opened(verifier, streamId, cursor?.seq ?? 0, stream)
     stream.write(Buffer.from(retryText(1000, 4000) + (isProxied ? PADDING : '')))
@@ -244,6 +263,7 @@ export class FeedServer {
     if (unleased > 0) this.#unleased.set(siteId, unleased)
     else this.#unleased.delete(siteId)
     this.#connections.remove(stream)
+    this.#sessions.remove(stream)
     this.#parts.verifiers.closed(stream, why)
   }
 
@@ -295,6 +315,7 @@ export class FeedServer {
     clearInterval(this.#ticker)
     this.#endAll('shutdown')
     await this.#checkingKeys.close()
+    await this.#checkingSessions.close()
   }
 }
 

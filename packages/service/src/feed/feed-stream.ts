@@ -3,7 +3,8 @@ import type { SiteId } from '@countersign/core'
 
 /**
  * Why a stream ended. `gone`: the reader has disconnected. `slow`: it did not read. `silent`: it
- * did not acknowledge. `replaced`: the same instance has opened another.
+ * did not acknowledge. `replaced`: the same instance has opened another. `key`: its API key or
+ * session has ended.
  */
 export type StreamEnd = 'gone' | 'slow' | 'silent' | 'replaced' | 'key' | 'stale' | 'log' | 'shutdown'
 

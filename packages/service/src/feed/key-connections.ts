@@ -3,13 +3,14 @@ import { Problem } from '../problem.ts'
 import type { FeedStream } from './feed-stream.ts'
 
 interface KeyStreams {
+  readonly isPerson: boolean
   /** Connections that were accepted, open or not yet, and how many of them are observers. */
   count: number
   observers: number
   readonly streams: Set<FeedStream>
 }
 
-/** The feed connections of each API key on this node. */
+/** The feed connections of each API key on this node, and of each person in the console. */
 export class KeyConnections {
   readonly #keys = new Map<string, KeyStreams>()
 
@@ -20,8 +21,9 @@ export class KeyConnections {
     return size
   }
 
+  /** Without people. */
   get keyIds(): readonly string[] {
-    return [...this.#keys.keys()]
+    return [...this.#keys].flatMap(([keyId, { isPerson }]) => (isPerson ? [] : [keyId]))
   }
 
   /** The open streams of a key, or of all keys. A copy: closing a stream changes the original. */
@@ -31,17 +33,19 @@ export class KeyConnections {
   }
 
   /**
-   * Reserves a connection for a key; the returned function releases it. Throws a Problem
-   * `rate_limited` when the key has as many as it may.
+   * Reserves a connection for a key or person; the returned function releases it. Throws a Problem
+   * `rate_limited` when they have as many as they may.
    */
-  reserve(keyId: string, isObserver: boolean): () => void {
-    const key = this.#keys.get(keyId) ?? { count: 0, observers: 0, streams: new Set() }
+  reserve(keyId: string, isObserver: boolean, isPerson = false): () => void {
+    const key = this.#keys.get(keyId) ?? { isPerson, count: 0, observers: 0, streams: new Set() }
     const isFull = key.count >= limits.feed_connections_per_key_max
     if (isFull || (isObserver && key.observers >= limits.feed_observers_per_key_max)) {
       const quota = isFull ? limits.feed_connections_per_key_max : limits.feed_observers_per_key_max
       throw new Problem(
         'rate_limited',
-        `This key has ${quota} ${isFull ? 'connections to' : 'observers of'} feeds on this node already. Close some, or use another key.`,
+        isPerson
+          ? `You follow ${quota} feeds on this node already. Close pages of the console that you do not need.`
+          : `This key has ${quota} ${isFull ? 'connections to' : 'observers of'} feeds on this node already. Close some, or use another key.`,
         {
           retryAfterSeconds: limits.feed_heartbeat_seconds,
           policy: { name: 'feed_connections', quota, windowSeconds: 1 },

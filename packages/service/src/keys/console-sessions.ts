@@ -33,6 +33,14 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/
 const TOUCHED_EVERY_MS = 60_000
 const TOUCHED_MAX = 10_000
 
+/** Whether the session has expired, or was not used for too long. */
+export function isSessionOver(
+  { expiresAtMs, seenAtMs }: Pick<ConsoleSession, 'expiresAtMs' | 'seenAtMs'>,
+  nowMs: number,
+): boolean {
+  return expiresAtMs <= nowMs || seenAtMs + limits.console_idle_seconds * 1000 <= nowMs
+}
+
 export function createConsoleSessions(
   { store, log }: { store: Pick<Store, 'consoleSession' | 'touchConsoleSession'>; log: Logger },
   monotonicMs: () => number = () => performance.now(),
@@ -58,8 +66,7 @@ export function createConsoleSessions(
       if (!SECRET.test(secret)) return undefined
       const found = await sessions.find(secretSha256(secret))
       if (found === undefined) return undefined
-      const { expiresAtMs, seenAtMs } = found.session
-      if (expiresAtMs <= nowMs || seenAtMs + limits.console_idle_seconds * 1000 <= nowMs) return undefined
+      if (isSessionOver(found.session, nowMs)) return undefined
       touch(found.session, nowMs)
       return found
     },

@@ -17,8 +17,8 @@ const REVOCATION: ReadonlySet<EndpointId> = new Set([
 
 /**
  * The routes of the admin listener: health, metrics, administration, the console and revocation.
- * Verifications and feeds are not among them, because the listener is only reachable under load as
- * long as load cannot move to it.
+ * Verifications and feeds of verifiers are not among them, because the listener is only reachable
+ * under load as long as load cannot move to it.
  */
 export const adminRoutes: Routes = {
   ...Object.fromEntries(

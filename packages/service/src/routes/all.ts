@@ -48,6 +48,7 @@ import {
   listWebhooks,
   recoverWebhook,
   rotateWebhookSecret,
+  testWebhook,
 } from './api/sites/webhooks.ts'
 import { createSite, listSites } from './api/sites.ts'
 import { issueCredential } from './api/wallet/credentials.ts'
@@ -150,6 +151,7 @@ export const routes: Routes = {
   delete_webhook: deleteWebhook,
   change_webhook: changeWebhook,
   recover_webhook: recoverWebhook,
+  test_webhook: testWebhook,
   rotate_webhook_secret: rotateWebhookSecret,
   list_deliveries: listDeliveries,
   list_site_deliveries: listSiteDeliveries,

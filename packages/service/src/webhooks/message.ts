@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import type { Entry } from '@countersign/core'
+import { type Entry, formatTime, type SiteId } from '@countersign/core'
 import { webhookKey } from './secret.ts'
 
-/** The request for one entry of the log. */
-interface WebhookMessage {
+/** A signed request to a receiver. */
+export interface WebhookMessage {
   readonly headers: Readonly<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>>
   readonly body: string
 }
@@ -19,7 +19,25 @@ export function createWebhookMessage(
   nowMs: number,
 ): WebhookMessage {
   const body = JSON.stringify({ type: entry.kind, timestamp: entry.at, data: entry })
-  const id = `${entry.site_id}.${entry.epoch}.${entry.seq}`
+  return signMessage(`${entry.site_id}.${entry.epoch}.${entry.seq}`, body, secrets, nowMs)
+}
+
+/** A message that is no entry of the log. `testId` names it once. */
+export function createTestMessage(
+  {
+    testId,
+    siteId,
+    webhookId,
+  }: { readonly testId: string; readonly siteId: SiteId; readonly webhookId: string },
+  secrets: readonly string[],
+  nowMs: number,
+): WebhookMessage {
+  const data = { site_id: siteId, webhook_id: webhookId }
+  const body = JSON.stringify({ type: 'webhook.test', timestamp: formatTime(nowMs), data })
+  return signMessage(testId, body, secrets, nowMs)
+}
+
+function signMessage(id: string, body: string, secrets: readonly string[], nowMs: number): WebhookMessage {
   const timestamp = String(Math.floor(nowMs / 1000))
   const signatures = secrets.map((secret) => {
     const signature = createHmac('sha256', webhookKey(secret))

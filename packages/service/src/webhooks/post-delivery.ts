@@ -6,10 +6,10 @@ import type { Sealer } from '../sealing/sealer.ts'
 import type { DueDelivery } from '../store/operations/deliveries.ts'
 import { SERVICE_VERSION } from '../version.ts'
 import type { Attempted } from './after-attempt.ts'
-import { createWebhookMessage } from './message.ts'
+import { createWebhookMessage, type WebhookMessage } from './message.ts'
 
 export interface PostOptions extends RequestRules {
-  /** For tests. */
+  /** Default: 15 s. */
   readonly timeoutMs?: number
 }
 
@@ -17,10 +17,9 @@ const TIMEOUT_MS = limits.webhook_answer_seconds_max * 1000
 const BYTES_MAX = limits.webhook_answer_bytes_max
 
 /**
- * Posts a delivery once and returns the result. Only the status of the response is used; at most 64
- * KiB of the body are read and discarded, and the connection is closed after 15 s in all. Follows
- * no redirect. Rejects, with nothing sent, only with a `SealBroken`: this node has another master
- * key than the node that created the secret, which is no failure of the receiver.
+ * Posts a delivery once, as `postMessage` does. Rejects, with nothing sent, only with a
+ * `SealBroken`: this node has another master key than the node that created the secret, which is no
+ * failure of the receiver.
  */
 export async function postDelivery(
   delivery: DueDelivery,
@@ -31,13 +30,27 @@ export async function postDelivery(
 ): Promise<Attempted> {
   const { url, entry, siteId, webhookId, secretsSealed } = delivery
   const secrets = secretsSealed.map((sealed) => keys.open(webhookPurpose(siteId, webhookId), sealed))
+  if (entry === undefined) return { status: undefined, fault: new Error('the entry is no longer in the log') }
+  return postMessage(url, createWebhookMessage(entry, secrets, nowMs), nowMs, signal, options)
+}
+
+/**
+ * Posts a message once and returns the result. Only the status of the response is used; at most 64
+ * KiB of the body are read and discarded, and the connection is closed after 15 s in all. Follows
+ * no redirect.
+ */
+export async function postMessage(
+  url: string,
+  { headers, body }: WebhookMessage,
+  nowMs: number,
+  signal: AbortSignal,
+  options: PostOptions,
+): Promise<Attempted> {
   const over = new AbortController()
   const end = () => over.abort()
   const timer = setTimeout(end, options.timeoutMs ?? TIMEOUT_MS)
   signal.addEventListener('abort', end)
   try {
-    if (entry === undefined) throw new Error('the entry is no longer in the log')
-    const { headers, body } = createWebhookMessage(entry, secrets, nowMs)
     const answer = await guardedRequest(
       new URL(url),
       {

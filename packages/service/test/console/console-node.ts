@@ -108,8 +108,13 @@ export async function addPerson({ service }: ConsoleNode, roles: readonly Person
   return personId
 }
 
-/** Signs a person in. `ageMs` ago, and used last then. */
-export async function signIn(node: ConsoleNode, personId: string, ageMs = 0): Promise<Browser> {
+/** Signs a person in. `ageMs` ago, and used last then. The session lasts `lifetimeMs` from then on. */
+export async function signIn(
+  node: ConsoleNode,
+  personId: string,
+  ageMs = 0,
+  lifetimeMs = limits.console_session_seconds * 1000,
+): Promise<Browser> {
   const { store, clock } = node.service.deps
   const atMs = clock.nowMs() - ageMs
   const [link, secret] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')]
@@ -118,7 +123,7 @@ export async function signIn(node: ConsoleNode, personId: string, ageMs = 0): Pr
   const session = {
     sha256: secretSha256(secret),
     sessionId: `session_${atMs}_${randomBytes(4).toString('hex')}`,
-    expiresAtMs: atMs + limits.console_session_seconds * 1000,
+    expiresAtMs: atMs + lifetimeMs,
     elevatedUntilMs: atMs + limits.console_elevated_seconds * 1000,
   }
   const opened = await store.openConsoleSession(secretSha256(link), session, undefined, 20, context)

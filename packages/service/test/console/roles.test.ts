@@ -161,6 +161,7 @@ forEachStoreWriter('roles in the console', (newWriter) => {
         'revoke_token_by_id',
         'revoke_user',
         'sign_out_user',
+        'test_webhook',
       ])
       for (const { id, method } of mounted)
         if (method === 'GET') expect([id, isConsoleEndpoint(id) && stepUp[id]]).toEqual([id, false])

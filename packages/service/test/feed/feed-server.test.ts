@@ -88,6 +88,7 @@ function begin(options: FeedServerOptions = {}): void {
         .slice(0, limit),
     apiKeysById: async (ids: readonly string[]) =>
       goodKeys.filter(({ keyId }) => ids.includes(keyId)) as never,
+    consoleSessionsBySha256: async () => [],
   }
   const verifiers = {
     admit: async () => 'stream',

@@ -33,10 +33,12 @@ export function follow(
     readonly key?: string
     readonly query?: string
     readonly headers?: Readonly<Record<string, string>>
+    /** The feed for people, with the session in its headers. */
+    readonly isConsole?: boolean
   } = {},
 ): Promise<SseClient> {
-  const { key, query = '', headers = {} } = options
-  const path = `/api/sites/${siteId}/feed${query}`
+  const { key, query = '', headers = {}, isConsole = false } = options
+  const path = `${isConsole ? '/console' : ''}/api/sites/${siteId}/feed${query}`
   return new Promise((resolve, reject) => {
     const request = httpRequest({
       host: '127.0.0.1',
@@ -70,13 +72,14 @@ export function follow(
       response.on('error', () => {})
       response.on('close', () => {
         isClosed = true
-        checkContract({
-          method: 'GET',
-          path,
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text,
-        })
+        if (!isConsole)
+          checkContract({
+            method: 'GET',
+            path,
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+          })
         if (response.statusCode !== 200) resolve(client)
       })
       const client: SseClient = {

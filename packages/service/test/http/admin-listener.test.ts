@@ -80,6 +80,21 @@ describe('the admin listener (B2)', () => {
       expect(await answer.json()).toMatchObject({ detail: expect.stringContaining('main port') })
     }
   })
+  test('serves the whole console, with the feed for people and not for verifiers', async () => {
+    const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }
+    for (const [path, init] of [
+      ['/sites/shop.example/feed', {}],
+      ['/sites/shop.example/snapshot', {}],
+      ['/wallet/offers', post],
+    ] as const) {
+      const statuses = [
+        await statusOf(admin, `/console/api${path}`, init),
+        await statusOf(admin, `/api${path}`, init),
+      ]
+      // 403: it asks for the page of the console.
+      expect([path, ...statuses]).toEqual([path, 403, 404])
+    }
+  })
   test('takes nothing away from the main port, which has no metrics', async () => {
     expect(Object.keys(adminRoutes).filter((id) => !(id in routes))).toEqual(['metrics'])
     expect(await statusOf(main, '/api/sites', withKey())).toBe(200)

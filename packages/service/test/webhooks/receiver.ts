@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { webhookBodySchema, webhookHeadersSchema } from '@countersign/core/contract'
+import { webhookBodySchema, webhookHeadersSchema, webhookTestBodySchema } from '@countersign/core/contract'
 import { expect } from 'vitest'
 import { certificate, certificateKey } from '../did-web/certificate.ts'
 
@@ -94,8 +94,12 @@ export async function openReceiver(
 function receivedOf(request: IncomingMessage, body: string): Received {
   const headers = request.headers as Record<string, string>
   expect(webhookHeadersSchema.safeParse(headers).error).toBeUndefined()
+  const { method, url: path } = request
+  const id = headers['webhook-id'] ?? ''
+  if (webhookTestBodySchema.safeParse(JSON.parse(body)).success)
+    return { id, seq: 0, method, path, headers, body }
   const parsed = webhookBodySchema.parse(JSON.parse(body))
   const { site_id, epoch, seq } = parsed.data
-  expect(headers['webhook-id']).toBe(`${site_id}.${epoch}.${seq}`)
-  return { id: headers['webhook-id'] ?? '', seq, method: request.method, path: request.url, headers, body }
+  expect(id).toBe(`${site_id}.${epoch}.${seq}`)
+  return { id, seq, method, path, headers, body }
 }

@@ -2,9 +2,10 @@ import { number, text } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
-import { type Person, person } from './people.ts'
+import { type Person, peopleById, person } from './people.ts'
 import { consoleLock } from './shared/console-lock.ts'
-import { insertRow, intact, intactPage, updateRow } from './shared/mac-rows.ts'
+import { insertRow, intact, intactPage, isIntact, updateRow } from './shared/mac-rows.ts'
+import { padList } from './shared/pad-list.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
 /** A one-time link with which a person signs in. */
@@ -105,6 +106,28 @@ export const consoleSession = read(function* (
   if (kept === undefined) return undefined
   const owner = yield* person(text(kept, 'person_id'))
   return owner?.status === 'active' ? { session: toSession(kept), person: owner } : undefined
+})
+
+/** The same for several sessions. What `consoleSession` would not find is missing. */
+export const consoleSessionsBySha256 = read(function* (
+  sha256s: readonly string[],
+): Transaction<readonly { readonly session: ConsoleSession; readonly person: Person }[]> {
+  if (sha256s.length === 0) return []
+  const asked = padList(sha256s)
+  const found = yield* rows(
+    `SELECT * FROM console_sessions WHERE sha256 IN (${asked.map((_, i) => `$${i + 1}`).join(', ')})`,
+    ...asked,
+  )
+  const sessions: ConsoleSession[] = []
+  for (const each of found) if (yield* isIntact('console_sessions', each)) sessions.push(toSession(each))
+  const owners = yield* peopleById([...new Set(sessions.map(({ personId }) => personId))])
+  const active = new Map(
+    owners.flatMap((owner) => (owner.status === 'active' ? [[owner.personId, owner] as const] : [])),
+  )
+  return sessions.flatMap((session) => {
+    const owner = active.get(session.personId)
+    return owner === undefined ? [] : [{ session, person: owner }]
+  })
 })
 
 /** Records that a session was used. */

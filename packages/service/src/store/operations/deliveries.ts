@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Entry, EntryKind, SiteId } from '@countersign/core'
-import { json, number, optionalJson, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
+import { number, optionalJson, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, type Row, read, row, rows, type SqlValue, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
@@ -9,7 +9,8 @@ import { formerEpochs } from './shared/former-epochs.ts'
 import { toEntry } from './shared/log-rows.ts'
 import { padList } from './shared/pad-list.ts'
 import { recordAudit } from './shared/record-audit.ts'
-import type { KeptSecret, WebhookStatus } from './webhooks.ts'
+import { findSigning } from './shared/webhook-secrets.ts'
+import type { WebhookStatus } from './webhooks.ts'
 
 export interface Delivery {
   readonly deliveryId: string
@@ -345,9 +346,7 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Transact
   return {
     ...toDelivery(due),
     url: text(held, 'url'),
-    secretsSealed: json<readonly KeptSecret[]>(held, 'secrets')
-      .filter(({ untilMs }) => untilMs === null || untilMs > nowMs)
-      .map(({ sealed }) => sealed),
+    secretsSealed: findSigning(held, nowMs),
     failingSinceMs: state.failingSinceMs,
     entry: optionalText(due, 'hash') === undefined ? undefined : toEntry(due),
   }

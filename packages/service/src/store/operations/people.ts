@@ -8,6 +8,7 @@ import { consoleLock } from './shared/console-lock.ts'
 import { GRANTING_LOCK, LOG_COLUMNS, loadKeysDeleted, renewGrantingMacs } from './shared/granting-rows.ts'
 import { toLogRow } from './shared/log-rows.ts'
 import { createRowMac, intactPage, isIntact, requireIntact } from './shared/mac-rows.ts'
+import { padList } from './shared/pad-list.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
 export interface PersonRole {
@@ -133,6 +134,22 @@ export const person = read(function* (personId: string): Transaction<Person | un
   // Without the true number of changes it is unknown whether this is the current row.
   yield* requireIntact('log', toLogRow(found))
   return (yield* isIntact('people', found)) ? toPerson(found) : undefined
+})
+
+/** Those of these people that the service wrote. */
+export const peopleById = read(function* (personIds: readonly string[]): Transaction<readonly Person[]> {
+  if (personIds.length === 0) return []
+  const asked = padList(personIds)
+  const found = yield* rows(
+    `${PERSON_AND_LOG} WHERE p.person_id IN (${asked.map((_, i) => `$${i + 1}`).join(', ')})`,
+    ...asked,
+  )
+  const known: Person[] = []
+  for (const each of found) {
+    yield* requireIntact('log', toLogRow(each))
+    if (yield* isIntact('people', each)) known.push(toPerson(each))
+  }
+  return known
 })
 
 /** By id, which is the order in which they were added. */

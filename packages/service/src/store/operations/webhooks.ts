@@ -5,6 +5,7 @@ import { exec, lock, type Row, read, row, rows, type Transaction } from '../tran
 import type { AuditContext } from './audit.ts'
 import { requireMasterKey } from './shared/master-key.ts'
 import { recordAudit } from './shared/record-audit.ts'
+import { findSigning, type KeptSecret } from './shared/webhook-secrets.ts'
 
 export interface NewWebhook {
   readonly webhookId: string
@@ -29,12 +30,6 @@ export interface WebhookChange {
   /** Null: all. */
   readonly kinds?: readonly EntryKind[] | null | undefined
   readonly status?: 'on' | 'paused' | undefined
-}
-
-/** A secret and until when it signs; null for the newest. */
-export interface KeptSecret {
-  readonly sealed: string
-  readonly untilMs: number | null
 }
 
 /** Maximum number of signatures on a delivery. */
@@ -127,6 +122,25 @@ export function* rotateWebhookSecret(
   yield* requireMasterKey(secretSealed)
   yield* recordAudit({ siteId, action: 'webhook.rotate_secret', target: webhookId, context })
   return true
+}
+
+/**
+ * Records that a webhook is tested, and returns what the test needs: the newest secret first, then
+ * earlier ones that still sign. Undefined when there is no such webhook.
+ */
+export function* startWebhookTest(
+  siteId: SiteId,
+  webhookId: string,
+  context: AuditContext,
+): Transaction<{ readonly url: string; readonly secretsSealed: readonly string[] } | undefined> {
+  const found = yield* row(
+    'SELECT url, secrets FROM webhooks WHERE webhook_id = $1 AND site_id = $2 AND deleted_at IS NULL',
+    webhookId,
+    siteId,
+  )
+  if (found === undefined) return undefined
+  yield* recordAudit({ siteId, action: 'webhook.test', target: webhookId, context })
+  return { url: text(found, 'url'), secretsSealed: findSigning(found, context.atMs) }
 }
 
 /**

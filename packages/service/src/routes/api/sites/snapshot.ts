@@ -1,15 +1,18 @@
 import type { Route } from '../../../route.ts'
+import { confirmWhileSending } from '../../shared/confirm-while-sending.ts'
 import { requireDeclaredVerifier } from '../../shared/declared-verifier.ts'
 import { hasEntityTag } from '../../shared/entity-tags.ts'
 import { requireKeyId } from '../../shared/require-key-id.ts'
+import { requireObserver } from '../../shared/require-observer.ts'
 import { requireOwnPath } from '../../shared/site-access.ts'
 
 /** Pages of the log are sent as they are stored: a snapshot may be larger than all memory. */
 export const snapshot: Route<'snapshot'> = async (
-  { caller, params, query, lines },
+  { caller, params, query, lines, signedIn, confirmCaller },
   { snapshots, meters },
 ) => {
   requireOwnPath(caller, params.site_id)
+  requireObserver(caller, query.observe)
   const order = {
     siteId: params.site_id,
     keyId: requireKeyId(caller),
@@ -25,7 +28,12 @@ export const snapshot: Route<'snapshot'> = async (
     }
   }
   const { tag, ...opened } = await snapshots.open(order)
-  return { status: 200, headers: { etag: toEntityTag(tag) }, stream: { kind: 'pieces', ...opened } }
+  const stream = { kind: 'pieces', ...opened } as const
+  return {
+    status: 200,
+    headers: { etag: toEntityTag(tag) },
+    stream: signedIn === undefined ? stream : confirmWhileSending(stream, confirmCaller),
+  }
 }
 
 /** A weak tag: the same state may be signed again, in other bytes. */

@@ -4,6 +4,7 @@ import type {
   RecoveredDeliveries,
   RotatedSecret,
   Webhook as WebhookBody,
+  WebhookTest,
 } from '@countersign/core/contract'
 import {
   changeWebhook as change,
@@ -98,6 +99,30 @@ export const rotateWebhookSecret: Route<'rotate_webhook_secret'> = async (reques
     previous_valid_until: formatTime(previousUntilMs),
   }
   return { status: 200, body }
+}
+
+/** The class of the status says what an administrator needs; a receiver has its own log. */
+export const testWebhook: Route<'test_webhook'> = async (request, deps) => {
+  const { caller, params } = request
+  requireOwnPath(caller, params.site_id)
+  const { sentAtMs, answer } = await deps.webhookTester.test(
+    params.site_id,
+    params.webhook_id,
+    auditContext(request, deps),
+  )
+  const statusClass = answer === undefined ? null : toStatusClass(answer.status)
+  const body: WebhookTest = {
+    webhook_id: params.webhook_id,
+    sent_at: formatTime(sentAtMs),
+    status_class: statusClass,
+    ms: answer?.ms ?? null,
+    failure: statusClass === null ? 'no_answer' : statusClass === '2xx' ? null : 'status',
+  }
+  return { status: 200, body }
+}
+
+function toStatusClass(status: number): WebhookTest['status_class'] {
+  return status < 300 ? '2xx' : status < 400 ? '3xx' : status < 500 ? '4xx' : '5xx'
 }
 
 function toWebhookBody({ webhookId, url, kinds, status, createdAtMs }: Webhook): WebhookBody {
