@@ -19,10 +19,17 @@ export const sitePages: Readonly<Record<string, () => Promise<Page>>> = {
   receipts: async () => (await import('./pages/receipts.tsx')).Receipts,
   drills: async () => (await import('./pages/drills.tsx')).Drills,
   log: async () => (await import('./pages/log.tsx')).Log,
+  issuers: async () => (await import('./pages/issuers.tsx')).Issuers,
   keys: async () => (await import('./pages/api-keys.tsx')).ApiKeys,
   webhooks: async () => (await import('./pages/webhooks.tsx')).Webhooks,
   audit: async () => (await import('./pages/audit.tsx')).Audit,
+  site: async () => (await import('./pages/site-settings.tsx')).SiteSettings,
 }
 
 /** The pages of the whole service. */
-export const servicePages: Readonly<Record<string, () => Promise<() => JSX.Element>>> = {}
+export const servicePages: Readonly<Record<string, () => Promise<() => JSX.Element>>> = {
+  sites: async () => (await import('./pages/sites.tsx')).Sites,
+  audit: async () => (await import('./pages/service-audit.tsx')).ServiceAudit,
+  nodes: async () => (await import('./pages/nodes.tsx')).Nodes,
+  'operator-keys': async () => (await import('./pages/operator-keys.tsx')).OperatorKeys,
+}

@@ -40,13 +40,19 @@ export function servicePath(page: string): string {
   return BASE + page
 }
 
+/** The audit rows about one thing, such as a key or an issuer. */
+export function auditPath(siteId: string, target: string): string {
+  return `${sitePath(siteId, 'audit')}?${new URLSearchParams({ target })}`
+}
+
 /** Opens another page. `replace` while something is typed: one history entry, not one per key. */
 export function open(path: string, { replace = false } = {}): void {
   const next = new URL(path, location.href)
   if (next.href === location.href) return
+  const isOtherPage = next.pathname !== location.pathname
   history[replace ? 'replaceState' : 'pushState'](null, '', next)
   address.value = next
-  if (!replace) scrollTo(0, 0)
+  if (!replace && isOtherPage) scrollTo(0, 0)
 }
 
 /** Changes the query of this page. An empty value removes a parameter. */

@@ -28,3 +28,8 @@ export function formatDuration(ms: number): string {
   if (ms < 48 * 3_600_000) return `${Math.round(ms / 3_600_000)} h`
   return `${Math.round(ms / 86_400_000)} days`
 }
+
+/** `14:00`, or with the day if it was not today: for times that are known by the hour. */
+export function formatHour(time: string): string {
+  return formatMoment(time).replace(/(\d\d:\d\d):\d\d$/, '$1')
+}

@@ -21,6 +21,8 @@ export interface Call {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
+  /** Why, for a DELETE: it has no body, and a reason is never in an address. */
+  readonly reason?: string | undefined
   /** The site whose role is used; operators may use `all`. */
   readonly site?: string
   /** The same for every try of one act, so that a repeated request has no second effect. */
@@ -29,6 +31,12 @@ export interface Call {
   readonly waitSeconds?: number
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
+}
+
+/** A call with its path: what a page does is also what it copies as a command. */
+export interface ApiRequest extends Call {
+  /** Begins with /api. */
+  readonly path: string
 }
 
 /** Whether the session has ended: the page then asks to sign in and keeps what was typed. */
@@ -50,6 +58,7 @@ export async function send(path: string, options: Call = {}): Promise<Response> 
   const headers = new Headers({ 'countersign-console': site, accept: 'application/json' })
   if (body !== undefined) headers.set('content-type', 'application/json')
   if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey)
+  if (options.reason !== undefined) headers.set('x-reason', encodeURIComponent(options.reason))
   if (waitSeconds !== undefined) headers.set('prefer', `wait=${waitSeconds}`)
   const limits = [
     AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS),

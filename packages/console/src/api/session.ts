@@ -40,6 +40,17 @@ export function mayRevoke(siteId: string | undefined): boolean {
   return role !== undefined && MAY_REVOKE.includes(role)
 }
 
+/** Whether the person may change trust, keys and settings of the site. */
+export function mayAdminister(siteId: string | undefined): boolean {
+  const role = siteId === undefined ? undefined : roleAt(siteId)
+  return role === 'admin' || role === 'operator'
+}
+
+/** Whether the person may issue credentials and offers. */
+export function mayIssue(siteId: string | undefined): boolean {
+  return mayAdminister(siteId) || (siteId !== undefined && roleAt(siteId) === 'issuing')
+}
+
 /**
  * Signs in with the link in the address, if there is one, and finds out who is signed in. The
  * fragment is removed before anything else happens, so that it stays in no history.

@@ -1,9 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { entriesSeen, isPaused } from '../live.ts'
 import { describe } from '../revoke/state.ts'
 import { place, setQuery } from '../router.ts'
+import { AsCommand } from './as-command.tsx'
 import { Command } from './copy.tsx'
 
 interface Column<Item> {
@@ -21,13 +22,30 @@ interface Filter {
   readonly values: readonly (readonly [value: string, word: string])[]
 }
 
+/** A text for one query parameter. The list is loaded while the text is typed. */
+export interface TextFilter {
+  readonly name: string
+  readonly label: string
+  readonly example: string
+  /** A text that does not match is not complete yet, and is not sent. */
+  readonly pattern?: RegExp
+  /** A time in UTC, as the browser lets people choose it. */
+  readonly isTime?: boolean
+}
+
+type Query = Readonly<Record<string, string | undefined>>
+
 export interface ListProps<Item> {
   readonly title: string
   readonly about?: string
+  /** The site whose role is used: `all` for lists of the whole service. */
   readonly siteId: string
   readonly path: string
   readonly columns: readonly Column<Item>[]
   readonly filters?: readonly Filter[]
+  readonly texts?: readonly TextFilter[]
+  /** The query of the API for what the address says. Default: the same names. */
+  readonly toQuery?: (chosen: Query) => Query
   readonly toKey: (item: Item) => string
   /** Where a row leads. */
   readonly toHref?: (item: Item) => string
@@ -35,6 +53,18 @@ export interface ListProps<Item> {
   /** Loads again when the log has grown; new rows wait behind a button. */
   readonly isLive?: boolean
   readonly actions?: ComponentChildren
+  /** The buttons of a row. */
+  readonly rowActions?: (item: Item) => ComponentChildren
+  /** The list as a command, for the menu beside the title. */
+  readonly toCli?: (query: Query) => string
+  /** The list is loaded again when this changes, such as after an act. */
+  readonly version?: number
+  /** Called with all rows that are shown. */
+  readonly onItems?: (items: readonly Item[]) => void
+  /** Between the title and the table. */
+  readonly children?: ComponentChildren
+  /** A heading of the second level, for a list inside a page. */
+  readonly isPart?: boolean
 }
 
 interface Loaded<Item> {
@@ -46,53 +76,91 @@ interface Loaded<Item> {
 
 const NOTHING = { items: [], cursor: null, fault: undefined, isLoading: true }
 const LIMIT = 50
+/** As many pages are loaded again with the address. */
+const PAGES_MAX = 20
+const TYPING_MS = 200
 
 /** A table of one list of the API, with filters in the address and one page after the other. */
 export function List<Item>(props: ListProps<Item>): JSX.Element {
-  const { title, about, siteId, path, columns, filters = [], toKey, empty, isLive = false } = props
+  const { title, about, siteId, path, columns, filters = [], texts = [], toKey, empty } = props
   const { query } = place.value
-  const chosen = Object.fromEntries(filters.map(({ name }) => [name, query.get(name) ?? undefined]))
-  const key = JSON.stringify([path, siteId, chosen])
+  const names = [...filters, ...texts].map(({ name }) => name)
+  const chosen: Query = Object.fromEntries(names.map((name) => [name, query.get(name) ?? undefined]))
+  const isComplete = texts.every(
+    ({ name, pattern }) => pattern?.test(chosen[name] ?? '') !== false || !chosen[name],
+  )
+  const toQuery = props.toQuery ?? ((given: Query) => given)
+  const key = JSON.stringify([path, siteId, chosen, props.version])
   const [loaded, setLoaded] = useState<Loaded<Item>>(NOTHING)
   const [seenAt, setSeenAt] = useState(entriesSeen.value)
+  const running = useRef<AbortController | undefined>(undefined)
 
-  const load = async (cursor: string | undefined, before: readonly Item[]) => {
+  const load = async (cursor: string | undefined, before: readonly Item[], pages: number) => {
+    running.current?.abort()
+    const stop = new AbortController()
+    running.current = stop
     setLoaded((last) => ({ ...last, isLoading: true, fault: undefined }))
     try {
-      const page = await call<{ items: readonly Item[]; next_cursor?: string | null }>(path, {
-        site: siteId,
-        query: { ...chosen, limit: LIMIT, cursor },
-      })
-      setLoaded({
-        items: [...before, ...page.items],
-        cursor: page.next_cursor ?? null,
-        fault: undefined,
-        isLoading: false,
-      })
+      let items = before
+      let next: string | null | undefined = cursor
+      for (let n = 0; n < pages && next !== null; n++) {
+        const page: { items: readonly Item[]; next_cursor?: string | null } = await call(path, {
+          site: siteId,
+          query: { ...toQuery(chosen), limit: LIMIT, cursor: next },
+          signal: stop.signal,
+        })
+        items = [...items, ...page.items]
+        next = page.next_cursor ?? null
+      }
+      setLoaded({ items, cursor: next ?? null, fault: undefined, isLoading: false })
+      props.onItems?.(items)
     } catch (fault) {
-      setLoaded((last) => ({ ...last, isLoading: false, fault: describe(fault) }))
+      if (!stop.signal.aborted) setLoaded((last) => ({ ...last, isLoading: false, fault: describe(fault) }))
     }
   }
   const reload = () => {
     setSeenAt(entriesSeen.value)
-    void load(undefined, [])
+    void load(undefined, [], Math.min(Math.max(1, Number(query.get('pages') ?? 1) || 1), PAGES_MAX))
   }
+  const hasLoaded = useRef(false)
   useEffect(() => {
-    setLoaded(NOTHING)
-    reload()
+    if (!isComplete) return
+    const timer = setTimeout(reload, hasLoaded.current && texts.length > 0 ? TYPING_MS : 0)
+    hasLoaded.current = true
+    return () => clearTimeout(timer)
   }, [key])
+  useEffect(() => () => running.current?.abort(), [])
 
-  const waiting = isLive && !isPaused.value ? entriesSeen.value - seenAt : 0
+  const showMore = (cursor: string) => {
+    setQuery({ pages: String(Math.ceil(items.length / LIMIT) + 1) }, { replace: true })
+    void load(cursor, items, 1)
+  }
+  const waiting = props.isLive === true && !isPaused.value ? entriesSeen.value - seenAt : 0
   const { items, cursor, fault, isLoading } = loaded
+  const Heading = props.isPart === true ? 'h2' : 'h1'
   return (
     <>
       <div class="title">
         <div>
-          <h1>{title}</h1>
+          <Heading>{title}</Heading>
           {about !== undefined && <p class="meta">{about}</p>}
         </div>
-        {props.actions}
+        <div class="acts">
+          <AsCommand
+            curl={{ path, query: { ...toQuery(chosen), limit: LIMIT } }}
+            cli={props.toCli?.(toQuery(chosen))}
+          />
+          {props.actions}
+        </div>
       </div>
+      {props.children}
+      {texts.length > 0 && (
+        <search class="texts">
+          {texts.map((text) => (
+            <TextField key={text.name} {...text} value={chosen[text.name] ?? ''} />
+          ))}
+        </search>
+      )}
       {filters.map((filter) => (
         <Choices key={filter.name} {...filter} chosen={chosen[filter.name] ?? ''} />
       ))}
@@ -106,10 +174,18 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
           {waiting === 1 ? 'One new entry' : `${waiting} new entries`}
         </button>
       )}
-      {items.length === 0 && !isLoading && fault === undefined ? (
+      {!isComplete ? (
+        <p class="card empty">Complete the filter to search.</p>
+      ) : items.length === 0 && !isLoading && fault === undefined ? (
         <div class="card empty">
-          <p>{empty.sentence}</p>
-          <Command text={empty.command} />
+          {cursor === null ? (
+            <>
+              <p>{empty.sentence}</p>
+              <Command text={empty.command} />
+            </>
+          ) : (
+            <p>Nothing was found among the first rows. There are more to search.</p>
+          )}
         </div>
       ) : (
         <div class="card table">
@@ -121,6 +197,11 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
                     {column.title}
                   </th>
                 ))}
+                {props.rowActions !== undefined && (
+                  <th scope="col">
+                    <span class="visually-hidden">Actions</span>
+                  </th>
+                )}
               </tr>
             </thead>
             <tbody>
@@ -135,6 +216,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
                       )}
                     </td>
                   ))}
+                  {props.rowActions !== undefined && <td class="row-acts">{props.rowActions(item)}</td>}
                 </tr>
               ))}
               {isLoading && items.length === 0 && <Blocks columns={columns.length} />}
@@ -142,8 +224,8 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
           </table>
         </div>
       )}
-      {cursor !== null && (
-        <button type="button" class="more" disabled={isLoading} onClick={() => void load(cursor, items)}>
+      {isComplete && cursor !== null && (
+        <button type="button" class="more" disabled={isLoading} onClick={() => showMore(cursor)}>
           Show more
         </button>
       )}
@@ -168,6 +250,42 @@ function Blocks({ columns }: { readonly columns: number }): JSX.Element {
   )
 }
 
+/** Typing adds one entry to the history, however many keys are pressed. */
+function TextField(props: TextFilter & { readonly value: string }): JSX.Element {
+  const { name, label, example, pattern, isTime = false, value } = props
+  const hasEntry = useRef(false)
+  const id = useId()
+  const common = {
+    id,
+    value,
+    onFocus: () => {
+      hasEntry.current = false
+    },
+    onInput: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => {
+      setQuery({ [name]: currentTarget.value, pages: undefined }, { replace: hasEntry.current })
+      hasEntry.current = true
+    },
+  }
+  return (
+    <label htmlFor={id}>
+      {label}
+      {isTime ? (
+        <input type="datetime-local" step={1} {...common} />
+      ) : (
+        <input
+          type="search"
+          placeholder={example}
+          autocomplete="off"
+          spellcheck={false}
+          maxLength={1024}
+          aria-invalid={value !== '' && pattern?.test(value) === false}
+          {...common}
+        />
+      )}
+    </label>
+  )
+}
+
 function Choices({ name, label, values, chosen }: Filter & { readonly chosen: string }): JSX.Element {
   return (
     <fieldset class="choices">
@@ -177,7 +295,7 @@ function Choices({ name, label, values, chosen }: Filter & { readonly chosen: st
           key={value}
           type="button"
           aria-pressed={chosen === value}
-          onClick={() => setQuery({ [name]: value })}
+          onClick={() => setQuery({ [name]: value, pages: undefined })}
         >
           {word}
         </button>

@@ -1,37 +1,30 @@
 import type { ApiKey } from '@countersign/core/contract'
 import type { JSX } from 'preact'
-import { List } from '../components/list.tsx'
+import { toCli } from '../api/command.ts'
+import { mayAdminister } from '../api/session.ts'
+import { verifiers } from '../live.ts'
 import type { SiteProps } from '../pages.ts'
-import { formatMoment } from '../time.ts'
+import { KeyList } from './key-list.tsx'
 
+/** The API keys of a site. */
 export function ApiKeys({ siteId }: SiteProps): JSX.Element {
+  const countVerifiers = (key: string) =>
+    verifiers.value?.filter(({ key_id, state }) => key_id === key && state === 'connected').length ?? 0
   return (
-    <List<ApiKey>
+    <KeyList<ApiKey>
       title="API keys"
+      about="Keys are for programs. People sign in as themselves."
       siteId={siteId}
       path={`/api/sites/${siteId}/keys`}
-      toKey={({ key_id }) => key_id}
-      columns={[
-        {
-          title: 'Key',
-          cell: ({ label, last4 }) => (
-            <span>
-              {label ?? 'Without a label'} <span class="meta">…{last4}</span>
-            </span>
-          ),
-        },
-        { title: 'May', cell: ({ permissions }) => permissions.join(', '), isExtra: true },
-        { title: 'Created', cell: ({ created_at }) => formatMoment(created_at), isNumber: true },
-        {
-          title: 'Until',
-          cell: ({ expires_at }) => (expires_at === null ? 'deleted' : formatMoment(expires_at)),
-          isNumber: true,
-          isExtra: true,
-        },
-      ]}
+      toKeyPath={(keyId) => `/api/sites/${siteId}/keys/${keyId}`}
+      hasPermissions
+      mayChange={mayAdminister(siteId)}
+      cliOptions={{ site: siteId }}
+      toPreview={(keyId) => ({ type: 'delete_key', key_id: keyId })}
+      countVerifiers={countVerifiers}
       empty={{
         sentence: 'This site has no API key.',
-        command: `countersign keys create --site ${siteId} --permission site:read`,
+        command: toCli(['keys', 'create'], { site: siteId, permissions: 'site:read' }),
       }}
     />
   )

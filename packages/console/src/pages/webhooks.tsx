@@ -1,34 +1,510 @@
-import type { Webhook } from '@countersign/core/contract'
+import type { CreatedWebhook, RotatedSecret, Webhook } from '@countersign/core/contract'
 import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
+import { mayAdminister } from '../api/session.ts'
+import { ActSheet } from '../components/act-sheet.tsx'
+import { AsCommand } from '../components/as-command.tsx'
+import { Checks } from '../components/checks.tsx'
+import { notice } from '../components/copy.tsx'
+import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
-import { Pill } from '../components/state.tsx'
+import { Menu } from '../components/menu.tsx'
+import { SecretSheet } from '../components/secret-sheet.tsx'
+import { Pill, type Tone } from '../components/state.tsx'
 import type { SiteProps } from '../pages.ts'
+import { describe } from '../revoke/state.ts'
+import { open, place, sitePath } from '../router.ts'
+import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import { formatMoment } from '../time.ts'
+import { Deliveries } from './deliveries.tsx'
+import { entryWords } from './entry-words.ts'
+
+const STATES: Readonly<Record<Webhook['status'], readonly [tone: Tone, word: string]>> = {
+  on: ['good', 'On'],
+  paused: ['silent', 'Paused'],
+  disabled: ['bad', 'Disabled'],
+}
+
+function WebhookState({ status }: Pick<Webhook, 'status'>): JSX.Element {
+  const [tone, word] = STATES[status]
+  return <Pill tone={tone}>{word}</Pill>
+}
 
 export function Webhooks({ siteId }: SiteProps): JSX.Element {
+  const { id } = place.value
+  return id === undefined ? <WebhookList siteId={siteId} /> : <OneWebhook key={id} siteId={siteId} id={id} />
+}
+
+function WebhookList({ siteId }: SiteProps): JSX.Element {
+  const [version, setVersion] = useState(0)
+  const [created, setCreated] = useState<CreatedWebhook>()
+  const mayChange = mayAdminister(siteId)
   return (
-    <List<Webhook>
-      title="Webhooks"
+    <>
+      <List<Webhook>
+        title="Webhooks"
+        about="Every entry of the log is sent to these addresses, in order and signed."
+        siteId={siteId}
+        path={`/api/sites/${siteId}/webhooks`}
+        version={version}
+        toKey={({ webhook_id }) => webhook_id}
+        toHref={({ webhook_id }) => sitePath(siteId, 'webhooks', webhook_id)}
+        toCli={() => toCli(['webhooks', 'list'], { site: siteId })}
+        actions={
+          mayChange && (
+            <button type="button" class="primary" onClick={() => openSheet('create')}>
+              Create a webhook
+            </button>
+          )
+        }
+        columns={[
+          { title: 'URL', cell: ({ url }) => url },
+          { title: 'Status', cell: ({ status }) => <WebhookState status={status} /> },
+          {
+            title: 'Entries',
+            cell: ({ kinds }) => (kinds === null ? 'All kinds' : `${kinds.length} kinds`),
+            isExtra: true,
+          },
+          {
+            title: 'Created',
+            cell: ({ created_at }) => formatMoment(created_at),
+            isNumber: true,
+            isExtra: true,
+          },
+        ]}
+        empty={{
+          sentence: 'No webhook receives the entries of this site.',
+          command: toCli(['webhooks', 'create', 'https://hooks.example/countersign'], { site: siteId }),
+        }}
+      />
+      {mayChange && sheet.value.act === 'create' && (
+        <Edit
+          siteId={siteId}
+          onCreated={(answer) => {
+            closeSheet()
+            setVersion((last) => last + 1)
+            setCreated(answer)
+          }}
+        />
+      )}
+      {created !== undefined && (
+        <SecretSheet
+          title="The secret of the webhook"
+          secret={created.secret}
+          onClose={() => {
+            setCreated(undefined)
+            open(sitePath(siteId, 'webhooks', created.webhook_id))
+          }}
+        >
+          <p class="meta">The receiver checks the signature of every delivery with it.</p>
+        </SecretSheet>
+      )}
+    </>
+  )
+}
+
+interface OneProps extends SiteProps {
+  readonly id: string
+}
+
+function OneWebhook({ siteId, id }: OneProps): JSX.Element {
+  const [webhook, setWebhook] = useState<Webhook | 'missing'>()
+  const [fault, setFault] = useState<string>()
+  const [version, setVersion] = useState(0)
+  const [rotated, setRotated] = useState<RotatedSecret>()
+  const mayChange = mayAdminister(siteId)
+  useEffect(() => {
+    findWebhook(siteId, id).then(
+      (found) => setWebhook(found ?? 'missing'),
+      (thrown) => setFault(describe(thrown)),
+    )
+  }, [siteId, id, version])
+  const finish = (words: string) => {
+    closeSheet()
+    setVersion((last) => last + 1)
+    notice.value = words
+  }
+  const { act } = sheet.value
+  const found = webhook === 'missing' ? undefined : webhook
+  return (
+    <>
+      <p class="meta">
+        <a href={sitePath(siteId, 'webhooks')}>Webhooks</a>
+      </p>
+      <div class="title">
+        <div>
+          <h1 class="url">{found?.url ?? <Id value={id} />}</h1>
+          <Id value={id} copy />
+        </div>
+        <div class="acts">
+          <AsCommand
+            curl={{ path: `/api/sites/${siteId}/webhooks` }}
+            cli={toCli(['webhooks', 'show', id], { site: siteId })}
+          />
+          {mayChange && found !== undefined && <Acts status={found.status} />}
+        </div>
+      </div>
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {webhook === 'missing' && <p class="card empty">This webhook was deleted.</p>}
+      {found !== undefined && (
+        <>
+          <dl class="card facts">
+            <div>
+              <dt>Status</dt>
+              <dd>
+                <WebhookState status={found.status} />
+              </dd>
+            </div>
+            <div>
+              <dt>Entries</dt>
+              <dd>
+                {found.kinds === null ? 'All kinds' : found.kinds.map((kind) => entryWords[kind]).join(', ')}
+              </dd>
+            </div>
+            <div>
+              <dt>Created</dt>
+              <dd>{formatMoment(found.created_at)}</dd>
+            </div>
+          </dl>
+          {found.status === 'disabled' && (
+            <p class="banner amber">
+              <strong>The service has disabled this webhook</strong> because its receiver failed for too long,
+              or answered 410. Repair the receiver, resume, then send again what failed.
+            </p>
+          )}
+        </>
+      )}
+      <Deliveries siteId={siteId} webhookId={id} version={version} mayChange={mayChange} />
+      {mayChange && found !== undefined && act !== undefined && (
+        <Sheets
+          act={act}
+          siteId={siteId}
+          webhook={found}
+          finish={finish}
+          onRotated={(answer) => {
+            closeSheet()
+            setRotated(answer)
+          }}
+        />
+      )}
+      {rotated !== undefined && (
+        <SecretSheet title="The new secret" secret={rotated.secret} onClose={() => setRotated(undefined)}>
+          <p class="meta">
+            Until {formatMoment(rotated.previous_valid_until)}, deliveries are signed with both secrets.
+          </p>
+        </SecretSheet>
+      )}
+    </>
+  )
+}
+
+async function findWebhook(siteId: string, id: string): Promise<Webhook | undefined> {
+  let cursor: string | undefined
+  do {
+    const page: { items: readonly Webhook[]; next_cursor: string | null } = await call(
+      `/api/sites/${siteId}/webhooks`,
+      { site: siteId, query: { limit: 200, cursor } },
+    )
+    const found = page.items.find(({ webhook_id }) => webhook_id === id)
+    if (found !== undefined) return found
+    cursor = page.next_cursor ?? undefined
+  } while (cursor !== undefined)
+  return undefined
+}
+
+function Acts({ status }: Pick<Webhook, 'status'>): JSX.Element {
+  return (
+    <>
+      {status === 'on' ? (
+        <button type="button" onClick={() => openSheet('pause')}>
+          Pause
+        </button>
+      ) : (
+        <button type="button" class="primary" onClick={() => openSheet('resume')}>
+          Resume
+        </button>
+      )}
+      <Menu
+        class="icon-button"
+        name="More actions"
+        label="⋯"
+        items={[
+          { title: 'Change', run: () => openSheet('change') },
+          { title: 'Send again since a time', run: () => openSheet('recover') },
+          { title: 'Rotate the secret', run: () => openSheet('rotate') },
+          { title: 'Delete', isDanger: true, run: () => openSheet('delete') },
+        ]}
+      />
+    </>
+  )
+}
+
+interface SheetsProps extends SiteProps {
+  readonly act: string
+  readonly webhook: Webhook
+  readonly finish: (words: string) => void
+  readonly onRotated: (answer: RotatedSecret) => void
+}
+
+function Sheets({ act, siteId, webhook, finish, onRotated }: SheetsProps): JSX.Element | null {
+  const path = `/api/sites/${siteId}/webhooks/${webhook.webhook_id}`
+  const id = webhook.webhook_id
+  const common = { siteId, onClose: closeSheet }
+  switch (act) {
+    case 'change':
+      return <Edit siteId={siteId} webhook={webhook} onChanged={() => finish('The webhook was changed.')} />
+    case 'recover':
+      return <Recover siteId={siteId} webhook={webhook} finish={finish} />
+    case 'pause':
+      return (
+        <ActSheet
+          {...common}
+          title="Pause the webhook"
+          verb="Pause"
+          busyVerb="Pausing…"
+          toRequest={(reason) => ({
+            method: 'PATCH',
+            path,
+            site: siteId,
+            body: { status: 'paused', reason },
+          })}
+          toCli={(reason) => toCli(['webhooks', 'pause', id], { site: siteId, reason })}
+          onDone={() => finish('The webhook is paused.')}
+        >
+          <p>
+            Nothing is sent until you resume. Entries wait in the log for as long as it keeps them, and keep
+            their order.
+          </p>
+        </ActSheet>
+      )
+    case 'resume':
+      return (
+        <ActSheet
+          {...common}
+          title="Resume the webhook"
+          verb="Resume"
+          busyVerb="Resuming…"
+          toRequest={(reason) => ({ method: 'PATCH', path, site: siteId, body: { status: 'on', reason } })}
+          toCli={(reason) => toCli(['webhooks', 'resume', id], { site: siteId, reason })}
+          onDone={() => finish('The webhook is on again.')}
+        >
+          <p>
+            It continues where it stopped. Deliveries that failed stay failed: send them again afterwards.
+          </p>
+        </ActSheet>
+      )
+    case 'rotate':
+      return (
+        <ActSheet<RotatedSecret>
+          {...common}
+          title="Rotate the secret"
+          verb="Create a new secret"
+          busyVerb="Creating…"
+          hasReason={false}
+          toRequest={() => ({ method: 'POST', path: `${path}/rotate-secret`, site: siteId })}
+          toCli={() => toCli(['webhooks', 'rotate-secret', id], { site: siteId })}
+          onDone={onRotated}
+        >
+          <p>
+            For one day, each delivery is signed with both secrets. Give the receiver the new one by then.
+          </p>
+        </ActSheet>
+      )
+    case 'delete':
+      return (
+        <ActSheet
+          {...common}
+          title="Delete the webhook"
+          verb="Delete the webhook"
+          busyVerb="Deleting…"
+          isEnding
+          toRequest={(reason) => ({ method: 'DELETE', path, site: siteId, reason })}
+          toCli={(reason) => toCli(['webhooks', 'delete', id], { site: siteId, yes: true, reason })}
+          onDone={() => {
+            notice.value = 'The webhook was deleted.'
+            open(sitePath(siteId, 'webhooks'))
+          }}
+        >
+          <p>
+            <strong>{webhook.url}</strong> receives nothing more. Deliveries that are pending are not sent.
+          </p>
+        </ActSheet>
+      )
+    default:
+      return null
+  }
+}
+
+interface EditProps extends SiteProps {
+  readonly webhook?: Webhook
+  readonly onCreated?: (answer: CreatedWebhook) => void
+  readonly onChanged?: () => void
+}
+
+/** Creates or changes a webhook. */
+function Edit({ siteId, webhook, onCreated, onChanged }: EditProps): JSX.Element {
+  const [url, setUrl] = useState(webhook?.url ?? '')
+  const [isAll, setIsAll] = useState((webhook?.kinds ?? null) === null)
+  const [kinds, setKinds] = useState(webhook?.kinds ?? [])
+  const isComplete = url.trim() !== '' && (isAll || kinds.length > 0)
+  const path = `/api/sites/${siteId}/webhooks`
+  const isNew = webhook === undefined
+  return (
+    <ActSheet<CreatedWebhook>
+      title={isNew ? 'Create a webhook' : 'Change the webhook'}
       siteId={siteId}
-      path={`/api/sites/${siteId}/webhooks`}
-      toKey={({ webhook_id }) => webhook_id}
-      columns={[
-        { title: 'URL', cell: ({ url }) => url },
-        {
-          title: 'Status',
-          cell: ({ status }) => <Pill tone={status === 'on' ? 'good' : 'gone'}>{status}</Pill>,
-        },
-        {
-          title: 'Created',
-          cell: ({ created_at }) => formatMoment(created_at),
-          isNumber: true,
-          isExtra: true,
-        },
-      ]}
-      empty={{
-        sentence: 'No webhook is told about this site.',
-        command: `countersign webhooks create https://hooks.example/countersign --site ${siteId}`,
+      verb={isNew ? 'Create the webhook' : 'Change the webhook'}
+      busyVerb={isNew ? 'Creating…' : 'Changing…'}
+      toRequest={(reason) => {
+        if (!isComplete) return undefined
+        return isNew
+          ? {
+              method: 'POST',
+              path,
+              site: siteId,
+              body: { url: url.trim(), kinds: isAll ? undefined : kinds, reason },
+            }
+          : {
+              method: 'PATCH',
+              path: `${path}/${webhook.webhook_id}`,
+              site: siteId,
+              body: { url: url.trim(), kinds: isAll ? null : kinds, reason },
+            }
       }}
-    />
+      toCli={(reason) =>
+        isNew
+          ? toCli(['webhooks', 'create', url.trim()], {
+              site: siteId,
+              kinds: isAll ? undefined : kinds.join(','),
+              reason,
+            })
+          : toCli(['webhooks', 'change', webhook.webhook_id], {
+              site: siteId,
+              to: url.trim(),
+              kinds: isAll ? 'all' : kinds.join(','),
+              reason,
+            })
+      }
+      onDone={(answer) => (isNew ? onCreated?.(answer) : onChanged?.())}
+      onClose={closeSheet}
+    >
+      <label>
+        URL
+        <input
+          data-first=""
+          type="url"
+          value={url}
+          maxLength={2048}
+          placeholder="https://hooks.example/countersign"
+          onInput={(event) => setUrl(event.currentTarget.value)}
+        />
+        <span class="hint">
+          {isNew
+            ? 'https on port 443 or 8443, at a public address.'
+            : 'Pending deliveries are sent there immediately.'}
+        </span>
+      </label>
+      <label>
+        Entries
+        <select
+          value={isAll ? 'all' : 'some'}
+          onChange={(event) => setIsAll(event.currentTarget.value === 'all')}
+        >
+          <option value="all">All kinds</option>
+          <option value="some">Only some kinds</option>
+        </select>
+      </label>
+      {!isAll && (
+        <Checks legend="Kinds" words={entryWords} chosen={kinds} onChange={(next) => setKinds([...next])} />
+      )}
+    </ActSheet>
+  )
+}
+
+interface RecoverProps extends SiteProps {
+  readonly webhook: Webhook
+  readonly finish: (words: string) => void
+}
+
+/** Sends what failed again, page by page: each call makes at most 500 deliveries pending. */
+function Recover({ siteId, webhook, finish }: RecoverProps): JSX.Element {
+  const [since, setSince] = useState(() => new Date(Date.now() - 86_400_000).toISOString().slice(0, 16))
+  const [which, setWhich] = useState<'failed' | 'all'>('failed')
+  const [cursor, setCursor] = useState<string>()
+  const [count, setCount] = useState(0)
+  const id = webhook.webhook_id
+  const time = Number.isNaN(Date.parse(`${since}Z`)) ? undefined : new Date(`${since}Z`).toISOString()
+  return (
+    <ActSheet<{ recovered: number; next_cursor: string | null }>
+      key={cursor}
+      title="Send again since a time"
+      siteId={siteId}
+      verb={cursor === undefined ? 'Send again' : 'Send the next ones'}
+      busyVerb="Asking…"
+      toRequest={(reason) =>
+        time === undefined
+          ? undefined
+          : {
+              method: 'POST',
+              path: `/api/sites/${siteId}/webhooks/${id}/recover`,
+              site: siteId,
+              body: { since: time, deliveries: which, cursor, reason },
+            }
+      }
+      toCli={(reason) =>
+        time &&
+        toCli(['webhooks', 'recover', id], {
+          site: siteId,
+          since: time,
+          all: which === 'all',
+          cursor,
+          reason,
+        })
+      }
+      onDone={({ recovered, next_cursor: next }) => {
+        const all = count + recovered
+        if (next === null)
+          return finish(
+            all === 0 ? 'There was nothing to send again.' : `${all} deliveries are pending again.`,
+          )
+        setCount(all)
+        setCursor(next)
+      }}
+      onClose={closeSheet}
+    >
+      {cursor !== undefined && (
+        <p class="banner">
+          <strong>{count} deliveries are pending again.</strong> There are more: send the next ones when these
+          have arrived.
+        </p>
+      )}
+      <label>
+        Deliveries created since (UTC)
+        <input
+          data-first=""
+          type="datetime-local"
+          value={since}
+          readOnly={cursor !== undefined}
+          onInput={(event) => setSince(event.currentTarget.value)}
+        />
+      </label>
+      <label>
+        Which
+        <select
+          value={which}
+          disabled={cursor !== undefined}
+          onChange={(event) => setWhich(event.currentTarget.value === 'all' ? 'all' : 'failed')}
+        >
+          <option value="failed">Only those that failed</option>
+          <option value="all">All, also those that arrived</option>
+        </select>
+      </label>
+    </ActSheet>
   )
 }

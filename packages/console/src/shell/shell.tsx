@@ -44,11 +44,15 @@ const GROUPS: readonly (readonly [title: string, items: readonly Item[]])[] = [
       { page: 'issuers', title: 'Issuers and keys', icon: 'issuers' },
       { page: 'keys', title: 'API keys', icon: 'keys' },
       { page: 'webhooks', title: 'Webhooks', icon: 'webhooks' },
+      { page: 'site', title: 'Site settings', icon: 'settings' },
     ],
   ],
   ['Service', [{ page: 'audit', title: 'Audit', icon: 'audit' }]],
 ]
 const SERVICE: readonly Item[] = [
+  { page: 'sites', title: 'Sites', icon: 'overview' },
+  { page: 'audit', title: 'Audit of all sites', icon: 'audit' },
+  { page: 'operator-keys', title: 'Operator keys', icon: 'keys' },
   { page: 'nodes', title: 'Nodes', icon: 'nodes' },
   { page: 'settings', title: 'Settings', icon: 'settings' },
 ]
@@ -85,7 +89,7 @@ function Rail(): JSX.Element {
   const site = sites.value.find(({ site_id }) => site_id === siteId)
   const link = ({ page: name, title, icon }: Item, href: string) => (
     <li key={name}>
-      <a href={href} aria-current={page === name ? 'page' : undefined}>
+      <a href={href} aria-current={location.pathname.startsWith(href) && page === name ? 'page' : undefined}>
         <Icon name={icon} />
         <span>{title}</span>
         {name === 'verifiers' && <UpToDate />}
@@ -131,6 +135,16 @@ function Rail(): JSX.Element {
             </ul>
           </section>
         ))}
+      {siteId === undefined && isOperator.value && (
+        <section>
+          <h2>Service</h2>
+          <ul>
+            {SERVICE.filter(({ page: name }) => name in servicePages).map((item) =>
+              link(item, servicePath(item.page)),
+            )}
+          </ul>
+        </section>
+      )}
       <div class="person">
         <span class="monogram" aria-hidden="true">
           {toMonogram(session.value?.name ?? '')}

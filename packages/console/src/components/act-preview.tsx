@@ -1,0 +1,103 @@
+import type { Preview, PreviewAct } from '@countersign/core/contract'
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../api/call.ts'
+import { describe } from '../revoke/state.ts'
+import { Icon } from './icon.tsx'
+
+interface ActPreviewProps {
+  readonly siteId: string
+  readonly act: PreviewAct
+  readonly onPreview: (preview: Preview) => void
+}
+
+/** What an act would end, in numbers: grey blocks of the same size until they are known. */
+export function ActPreview({ siteId, act, onPreview }: ActPreviewProps): JSX.Element {
+  const [preview, setPreview] = useState<Preview>()
+  const [fault, setFault] = useState<string>()
+  const key = JSON.stringify(act)
+  useEffect(() => {
+    const stop = new AbortController()
+    const path = `/api/sites/${siteId}/preview`
+    call<Preview>(path, { method: 'POST', site: siteId, body: { act }, signal: stop.signal }).then(
+      (found) => {
+        setPreview(found)
+        setFault(undefined)
+        onPreview(found)
+      },
+      (thrown) => {
+        if (!stop.signal.aborted) setFault(describe(thrown))
+      },
+    )
+    return () => stop.abort()
+  }, [siteId, key])
+  const figures: readonly (readonly [value: string | undefined, word: string])[] = [
+    [toCount(preview?.users), 'users'],
+    [toCount(preview?.credentials), 'credentials'],
+    [preview && String(preview.delegated_credentials), 'delegated'],
+    [toCount(preview?.tokens), 'live tokens'],
+  ]
+  return (
+    <section aria-label="What this ends" aria-busy={preview === undefined && fault === undefined}>
+      <h3 class="over">This ends</h3>
+      <dl class="figures">
+        {figures.map(([value, word]) => (
+          <div key={word}>
+            <dd>{value ?? <span class="block" />}</dd>
+            <dt>{word}</dt>
+          </div>
+        ))}
+      </dl>
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {preview !== undefined && <Notes preview={preview} />}
+    </section>
+  )
+}
+
+function Notes({ preview }: { readonly preview: Preview }): JSX.Element {
+  const { irreversible, webhooks, lagging_verifiers: lagging, offers, sign_ins } = preview
+  return (
+    <ul class="notes">
+      <li>
+        <Icon name="audit" />
+        <span>
+          <strong>{irreversible ? 'Permanent.' : 'Can be undone later.'}</strong> Counted is what this service
+          knows. Credentials that it has never seen end too.
+        </span>
+      </li>
+      {offers + sign_ins > 0 && (
+        <li>
+          <Icon name="credentials" />
+          <span>
+            {plural(offers, 'offer')} and {plural(sign_ins, 'sign-in')} in progress are cancelled.
+          </span>
+        </li>
+      )}
+      <li>
+        <Icon name="verifiers" />
+        <span>
+          {plural(webhooks.length, 'webhook')} will be notified.
+          {lagging.length > 0 && (
+            <>
+              {' '}
+              <strong>{lagging.join(', ')}</strong> {lagging.length === 1 ? 'is' : 'are'} behind now.
+            </>
+          )}
+        </span>
+      </li>
+    </ul>
+  )
+}
+
+function toCount(bounded: Preview['users'] | undefined): string | undefined {
+  if (bounded === undefined) return undefined
+  return bounded.complete ? bounded.count.toLocaleString('en') : `${bounded.count.toLocaleString('en')}+`
+}
+
+export function plural(count: number, word: string): string {
+  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,177 @@
+import type { Preview, PreviewAct } from '@countersign/core/contract'
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type ApiRequest, CallProblem, call, NoAnswer, newIdempotencyKey } from '../api/call.ts'
+import { describe } from '../revoke/state.ts'
+import { ActPreview } from './act-preview.tsx'
+import { AsCommand } from './as-command.tsx'
+import { Icon } from './icon.tsx'
+
+interface SheetProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}
+
+/** A sheet at the side. Closing it returns the focus to where it was. */
+export function Sheet({ title, onClose, children }: SheetProps): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const shown = dialog.current
+    shown?.showModal()
+    shown?.querySelector<HTMLElement>('[data-first], input:not([type=checkbox]), select')?.focus()
+    return () => shown?.close()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      class="sheet"
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+    >
+      <div>
+        <header>
+          <h2>{title}</h2>
+          <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}
+
+export interface ActSheetProps<Answer> {
+  readonly title: string
+  readonly siteId: string
+  /** The word on the button, and while the request is on its way. */
+  readonly verb: string
+  readonly busyVerb: string
+  /** The call; undefined while the form is not complete. */
+  readonly toRequest: (reason: string | undefined) => ApiRequest | undefined
+  readonly toCli: (reason: string | undefined) => string | undefined
+  /** An act that ends access: shows what it ends, and needs a reason. */
+  readonly ends?: PreviewAct
+  /** The act ends access in a way that no preview can count. */
+  readonly isEnding?: boolean
+  /** Must be typed to allow the act. */
+  readonly typedName?: string | undefined
+  readonly hasReason?: boolean
+  readonly children?: ComponentChildren
+  readonly onDone: (answer: Answer) => void
+  readonly onClose: () => void
+}
+
+type State =
+  | { readonly at: 'form'; readonly fault?: string }
+  | { readonly at: 'sending' }
+  | { readonly at: 'unknown' }
+
+/**
+ * The form of one act with its reason. The page shows the result only after the answer, and an
+ * answer that never comes is asked for again with the same idempotency key.
+ */
+export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
+  const { title, siteId, verb, busyVerb, ends, typedName, hasReason = true, onDone, onClose } = props
+  const isEnding = ends !== undefined || props.isEnding === true
+  const [reason, setReason] = useState('')
+  const [typed, setTyped] = useState('')
+  const [state, setState] = useState<State>({ at: 'form' })
+  const [preview, setPreview] = useState<Preview>()
+  const key = useRef(newIdempotencyKey())
+  const why = reason.trim() === '' ? undefined : reason.trim()
+  const request = props.toRequest(why)
+  const isBusy = state.at === 'sending'
+  const isReady =
+    request !== undefined &&
+    (!isEnding || why !== undefined) &&
+    (typedName === undefined || typed === typedName)
+
+  const submit = async () => {
+    if (request === undefined || !isReady || isBusy) return
+    setState({ at: 'sending' })
+    try {
+      const { path, ...options } = request
+      const answer = await call<Answer>(path, { ...options, idempotencyKey: key.current })
+      onDone(answer)
+    } catch (fault) {
+      if (fault instanceof NoAnswer) return setState({ at: 'unknown' })
+      if (fault instanceof CallProblem) key.current = newIdempotencyKey()
+      setState({ at: 'form', fault: describe(fault) })
+    }
+  }
+  return (
+    <Sheet title={title} onClose={onClose}>
+      <form
+        class="act"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit()
+        }}
+      >
+        <div class="body">
+          <fieldset disabled={state.at !== 'form'}>{props.children}</fieldset>
+          {ends !== undefined && <ActPreview siteId={siteId} act={ends} onPreview={setPreview} />}
+          {hasReason && (
+            <label>
+              Reason{isEnding ? '' : <span class="optional"> optional</span>}
+              <input
+                data-first={isEnding ? '' : undefined}
+                maxLength={256}
+                value={reason}
+                readOnly={state.at !== 'form'}
+                required={isEnding}
+                onInput={(event) => setReason(event.currentTarget.value)}
+              />
+              <span class="hint">The reason is in the audit log. Verifiers do not see it.</span>
+            </label>
+          )}
+          {typedName !== undefined && (
+            <label>
+              Type <code>{typedName}</code> to confirm
+              <input
+                class="typed"
+                autocomplete="off"
+                spellcheck={false}
+                value={typed}
+                onPaste={(event) => event.preventDefault()}
+                onDrop={(event) => event.preventDefault()}
+                onInput={(event) => setTyped(event.currentTarget.value)}
+              />
+            </label>
+          )}
+          {preview?.ends_own_access === true && (
+            <p class="banner amber">
+              <strong>This ends your own access.</strong>
+            </p>
+          )}
+          {state.at === 'unknown' && (
+            <p class="banner amber" role="alert">
+              <strong>The result is unknown.</strong> The service has not answered. Send the same request
+              again: it cannot take effect twice.
+            </p>
+          )}
+          {state.at === 'form' && state.fault !== undefined && (
+            <p class="fault" role="alert">
+              {state.fault}
+            </p>
+          )}
+        </div>
+        <footer>
+          <AsCommand curl={request} cli={props.toCli(why)} />
+          <span class="grow" />
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class={isEnding ? 'danger-fill' : 'primary'} disabled={!isReady || isBusy}>
+            {isBusy ? busyVerb : state.at === 'unknown' ? 'Send again' : verb}
+          </button>
+        </footer>
+      </form>
+    </Sheet>
+  )
+}

@@ -1,0 +1,50 @@
+import type { JSX } from 'preact'
+
+interface SecondsFieldProps {
+  readonly label: string
+  readonly hint?: string
+  readonly max: number
+  readonly min?: number
+  /** Empty for no limit. */
+  readonly value: string
+  readonly placeholder?: string
+  readonly onChange: (value: string) => void
+}
+
+/** A number of seconds, with the same in words. */
+export function SecondsField(props: SecondsFieldProps): JSX.Element {
+  const { label, hint, max, min = 1, value, placeholder, onChange } = props
+  const words = value === '' ? '' : formatSpan(Number(value))
+  return (
+    <label>
+      {label}
+      <input
+        type="number"
+        inputMode="numeric"
+        min={min}
+        max={max}
+        value={value}
+        placeholder={placeholder}
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
+      <span class="hint">{words === '' ? hint : words}</span>
+    </label>
+  )
+}
+
+const UNITS = [
+  [86_400, 'day'],
+  [3600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const
+
+/** `30 days`, `90 seconds`: in the largest unit that fits without a rest. */
+export function formatSpan(seconds: number): string {
+  if (!Number.isInteger(seconds) || seconds < 1) return ''
+  for (const [size, word] of UNITS) {
+    const count = seconds / size
+    if (Number.isInteger(count)) return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
+  }
+  return ''
+}

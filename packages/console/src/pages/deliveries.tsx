@@ -1,0 +1,189 @@
+import type { Delivery, DeliveryDetails } from '@countersign/core/contract'
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { call, newIdempotencyKey } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
+import { Sheet } from '../components/act-sheet.tsx'
+import { AsCommand } from '../components/as-command.tsx'
+import { notice } from '../components/copy.tsx'
+import { Id } from '../components/id.tsx'
+import { List } from '../components/list.tsx'
+import { Pill, StateMark, type Tone } from '../components/state.tsx'
+import { isPaused } from '../live.ts'
+import type { SiteProps } from '../pages.ts'
+import { describe } from '../revoke/state.ts'
+import { place, setQuery, sitePath } from '../router.ts'
+import { formatDuration, formatExact, formatMoment } from '../time.ts'
+import { entryWords } from './entry-words.ts'
+
+const STATES: Readonly<Record<Delivery['status'], readonly [tone: Tone, word: string]>> = {
+  pending: ['late', 'Pending'],
+  delivered: ['good', 'Delivered'],
+  failed: ['bad', 'Failed'],
+}
+
+const FAILURES: Readonly<Record<string, string>> = {
+  status: 'The receiver answered with an error',
+  no_answer: 'No answer',
+  entry_removed: 'The entry is no longer in the log',
+}
+
+function DeliveryState({ status }: Pick<Delivery, 'status'>): JSX.Element {
+  const [tone, word] = STATES[status]
+  return <Pill tone={tone}>{word}</Pill>
+}
+
+interface DeliveriesProps extends SiteProps {
+  readonly webhookId: string
+  readonly version: number
+  readonly mayChange: boolean
+}
+
+const POLL_MS = 3000
+
+/** The deliveries of a webhook, newest first, and one of them with its attempts. */
+export function Deliveries({ siteId, webhookId, version, mayChange }: DeliveriesProps): JSX.Element {
+  const [beat, setBeat] = useState(0)
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!isPaused.value && document.visibilityState === 'visible') setBeat((last) => last + 1)
+    }, POLL_MS)
+    return () => clearInterval(timer)
+  }, [])
+  const opened = place.value.query.get('delivery')
+  const close = () => setQuery({ delivery: undefined }, { replace: true })
+  return (
+    <>
+      <List<Delivery>
+        title="Deliveries"
+        isPart
+        siteId={siteId}
+        path={`/api/sites/${siteId}/deliveries`}
+        version={version * 1_000_000 + beat}
+        toQuery={(chosen) => ({ ...chosen, webhook_id: webhookId })}
+        toCli={() => toCli(['webhooks', 'deliveries', webhookId], { site: siteId })}
+        filters={[
+          {
+            name: 'status',
+            label: 'Status',
+            values: [
+              ['', 'All'],
+              ['pending', 'Pending'],
+              ['delivered', 'Delivered'],
+              ['failed', 'Failed'],
+            ],
+          },
+        ]}
+        toKey={({ delivery_id }) => delivery_id}
+        toHref={({ delivery_id }) => {
+          const query = new URLSearchParams(place.value.query)
+          query.set('delivery', delivery_id)
+          return `${sitePath(siteId, 'webhooks', webhookId)}?${query}`
+        }}
+        columns={[
+          { title: 'Entry', cell: ({ seq }) => seq },
+          { title: 'Kind', cell: ({ kind }) => entryWords[kind], isExtra: true },
+          { title: 'Status', cell: ({ status }) => <DeliveryState status={status} /> },
+          { title: 'Answer', cell: ({ last_status: code }) => code ?? '–', isNumber: true },
+          { title: 'Attempts', cell: ({ attempts }) => attempts, isNumber: true, isExtra: true },
+          { title: 'Created', cell: ({ created_at: at }) => formatMoment(at), isNumber: true, isExtra: true },
+        ]}
+        empty={{
+          sentence: 'No delivery matches. Entries that are appended from now on are sent.',
+          command: toCli(['drill'], { site: siteId }),
+        }}
+      />
+      {opened !== null && (
+        <OneDelivery
+          key={opened}
+          siteId={siteId}
+          deliveryId={opened}
+          version={beat}
+          mayChange={mayChange}
+          onClose={close}
+        />
+      )}
+    </>
+  )
+}
+
+interface OneProps extends SiteProps {
+  readonly deliveryId: string
+  readonly version: number
+  readonly mayChange: boolean
+  readonly onClose: () => void
+}
+
+function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OneProps): JSX.Element {
+  const [delivery, setDelivery] = useState<DeliveryDetails>()
+  const [fault, setFault] = useState<string>()
+  const [sent, setSent] = useState(0)
+  const path = `/api/sites/${siteId}/deliveries/${deliveryId}`
+  useEffect(() => {
+    call<DeliveryDetails>(path, { site: siteId }).then(setDelivery, (thrown) => setFault(describe(thrown)))
+  }, [path, version, sent])
+  const sendAgain = async () => {
+    try {
+      await call(`${path}/replay`, { method: 'POST', site: siteId, idempotencyKey: newIdempotencyKey() })
+      notice.value = 'The delivery is sent again.'
+      setSent((last) => last + 1)
+    } catch (thrown) {
+      setFault(describe(thrown))
+    }
+  }
+  return (
+    <Sheet
+      title={delivery === undefined ? 'Delivery' : `Delivery of entry ${delivery.seq}`}
+      onClose={onClose}
+    >
+      <div class="body">
+        {fault !== undefined && (
+          <p class="fault" role="alert">
+            {fault}
+          </p>
+        )}
+        <div class="who">
+          <span>
+            <strong>{delivery === undefined ? 'Loading' : entryWords[delivery.kind]}</strong>
+            <Id value={deliveryId} copy />
+          </span>
+          {delivery !== undefined && <DeliveryState status={delivery.status} />}
+        </div>
+        {delivery?.next_attempt_at != null && delivery.status === 'pending' && (
+          <p class="meta">The next attempt is not before {formatMoment(delivery.next_attempt_at)}.</p>
+        )}
+        {delivery !== undefined && (
+          <section>
+            <h3 class="over">Attempts</h3>
+            {delivery.attempt_history.length === 0 && <p>It has not been tried yet.</p>}
+            <ol class="attempts">
+              {delivery.attempt_history.map(({ at, ms, status, failure }) => (
+                <li key={at}>
+                  <StateMark tone={failure === null ? 'good' : 'bad'} />
+                  <time dateTime={at}>{formatExact(at)}</time>
+                  <span>
+                    {failure === null ? 'Delivered' : FAILURES[failure]}
+                    {status !== null && ` (${status})`}
+                  </span>
+                  <span class="ms">{ms === null ? '–' : formatDuration(ms)}</span>
+                </li>
+              ))}
+            </ol>
+          </section>
+        )}
+      </div>
+      <footer>
+        <AsCommand
+          curl={mayChange ? { method: 'POST', path: `${path}/replay` } : { path }}
+          cli={toCli(['webhooks', mayChange ? 'replay' : 'delivery', deliveryId], { site: siteId })}
+        />
+        <span class="grow" />
+        {mayChange && (
+          <button type="button" class="primary" onClick={() => void sendAgain()}>
+            Send again
+          </button>
+        )}
+      </footer>
+    </Sheet>
+  )
+}

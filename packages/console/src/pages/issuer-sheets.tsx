@@ -1,0 +1,495 @@
+import type { ChangedIssuer, Issuer, PreviewAct } from '@countersign/core/contract'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { ApiRequest } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
+import { mayAdminister, mayRevoke } from '../api/session.ts'
+import { ActSheet } from '../components/act-sheet.tsx'
+import { LinesField, toLines } from '../components/lines-field.tsx'
+import { SecondsField } from '../components/seconds-field.tsx'
+import type { SiteProps } from '../pages.ts'
+import { closeSheet, sheet } from '../sheet-place.ts'
+
+const CREDENTIAL_SECONDS_MAX = 366 * 86_400
+const TOKEN_SECONDS_MAX = 86_400
+
+/** What people call an issuer: its label, its host, or the end of its name. */
+export function toIssuerName({ label, issuer }: Pick<Issuer, 'label' | 'issuer'>): string {
+  if (label !== null) return label
+  const web = /^(?:did:web:|https?:\/\/)([^/:]+)/.exec(issuer)?.[1]
+  return web ?? issuer.slice(-8)
+}
+
+interface TrustProps extends SiteProps {
+  readonly onDone: (issuer: Issuer) => void
+}
+
+/** Trusts an issuer of credentials, by its DID, or an OAuth issuer, by its URL. */
+export function TrustIssuer({ siteId, onDone }: TrustProps): JSX.Element {
+  const [type, setType] = useState<'credential' | 'oauth'>('credential')
+  const [issuer, setIssuer] = useState('')
+  const [label, setLabel] = useState('')
+  const [scope, setScope] = useState('')
+  const [seconds, setSeconds] = useState('')
+  const [keys, setKeys] = useState('')
+  const [audience, setAudience] = useState('')
+  const [clients, setClients] = useState('')
+  const [keySet, setKeySet] = useState('')
+  const isOAuth = type === 'oauth'
+  const name = issuer.trim()
+  const text = (value: string) => (value.trim() === '' ? undefined : value.trim())
+  const number = seconds === '' ? undefined : Number(seconds)
+  const common = { issuer: name, label: text(label), scope: toLines(scope) }
+  const isComplete = name !== '' && (!isOAuth || toLines(audience) !== undefined)
+  return (
+    <ActSheet<Issuer>
+      title="Trust an issuer"
+      siteId={siteId}
+      verb="Trust the issuer"
+      busyVerb="Fetching its keys…"
+      toRequest={(reason) =>
+        isComplete
+          ? {
+              method: 'POST',
+              path: `/api/sites/${siteId}/issuers`,
+              site: siteId,
+              timeoutMs: 30_000,
+              body: isOAuth
+                ? {
+                    type,
+                    ...common,
+                    audience: toLines(audience),
+                    client_ids: toLines(clients),
+                    jwks_uri: text(keySet),
+                    token_ttl_seconds_max: number,
+                    reason,
+                  }
+                : { ...common, keys: toLines(keys), credential_ttl_seconds_max: number, reason },
+            }
+          : undefined
+      }
+      toCli={(reason) =>
+        toCli(['issuers', 'add', name], {
+          site: siteId,
+          oauth: isOAuth,
+          label: text(label),
+          scope: toLines(scope),
+          ...(isOAuth
+            ? {
+                audience: toLines(audience),
+                'client-id': toLines(clients),
+                'jwks-uri': text(keySet),
+                'token-ttl-seconds-max': number,
+              }
+            : { keys: toLines(keys), 'credential-ttl-seconds-max': number }),
+          reason,
+        })
+      }
+      onDone={onDone}
+      onClose={closeSheet}
+    >
+      <label>
+        It signs
+        <select
+          value={type}
+          onChange={(event) => setType(event.currentTarget.value === 'oauth' ? 'oauth' : 'credential')}
+        >
+          <option value="credential">Credentials</option>
+          <option value="oauth">OAuth access tokens (JWT)</option>
+        </select>
+      </label>
+      <label>
+        {isOAuth ? 'URL' : 'DID'}
+        <input
+          data-first=""
+          spellcheck={false}
+          maxLength={1024}
+          value={issuer}
+          placeholder={isOAuth ? 'https://idp.example' : 'did:web:issuer.example'}
+          onInput={(event) => setIssuer(event.currentTarget.value)}
+        />
+        <span class="hint">
+          {isOAuth ? 'Exactly as iss of its tokens says it.' : 'did:web, did:key or did:jwk.'}
+        </span>
+      </label>
+      {isOAuth && (
+        <LinesField
+          label="Audience"
+          hint="One of these must be in aud of every token."
+          example="https://api.shop.example"
+          value={audience}
+          onChange={setAudience}
+        />
+      )}
+      <label>
+        Label <span class="optional">optional</span>
+        <input maxLength={64} value={label} onInput={(event) => setLabel(event.currentTarget.value)} />
+      </label>
+      <LinesField
+        label="May grant at most"
+        hint="Scopes, one in each line. Empty: every scope."
+        example="orders:read"
+        value={scope}
+        onChange={setScope}
+      />
+      <SecondsField
+        label="Longest life in seconds"
+        hint={isOAuth ? 'Empty: the default of the service.' : 'Empty: as the site allows.'}
+        max={isOAuth ? TOKEN_SECONDS_MAX : CREDENTIAL_SECONDS_MAX}
+        value={seconds}
+        onChange={setSeconds}
+      />
+      {isOAuth ? (
+        <>
+          <LinesField
+            label="Only these clients"
+            hint="Empty: tokens of all its clients."
+            value={clients}
+            onChange={setClients}
+          />
+          <label>
+            URL of its key set <span class="optional">optional</span>
+            <input
+              type="url"
+              spellcheck={false}
+              value={keySet}
+              onInput={(event) => setKeySet(event.currentTarget.value)}
+            />
+            <span class="hint">Empty: the service finds it in the metadata of the issuer.</span>
+          </label>
+        </>
+      ) : (
+        name.startsWith('did:web:') && (
+          <LinesField
+            label="Fixed keys"
+            hint="Multikeys (z6Mk…), one in each line. Empty: the service fetches them and keeps them fresh."
+            value={keys}
+            onChange={setKeys}
+          />
+        )
+      )}
+    </ActSheet>
+  )
+}
+
+interface IssuerProps extends SiteProps {
+  readonly issuer: Issuer
+  readonly finish: (words: string) => void
+}
+
+/** The act that the address names. */
+export function IssuerSheets({ siteId, issuer, finish }: IssuerProps): JSX.Element | null {
+  const { act, on } = sheet.value
+  const mayChange = mayAdminister(siteId)
+  const props = { siteId, issuer, finish }
+  if (act === 'cut-off' && mayRevoke(siteId)) return <CutOff {...props} />
+  if (!mayChange) return null
+  switch (act) {
+    case 'change':
+      return <ChangeLimits {...props} />
+    case 'add-key':
+      return <AddKey {...props} />
+    case 'distrust':
+      return <Distrust {...props} />
+    case 'trust-again':
+      return <TrustAgain {...props} />
+    case 'retire-key':
+    case 'reactivate-key':
+    case 'compromise-key':
+      return on === undefined || !issuer.keys.some(({ id }) => id === on) ? null : (
+        <ChangeKey key={`${act} ${on}`} {...props} act={act} keyId={on} />
+      )
+    default:
+      return null
+  }
+}
+
+function toPath(siteId: string, { issuer_id }: Issuer): string {
+  return `/api/sites/${siteId}/issuers/${issuer_id}`
+}
+
+/** Whether the new limit allows less than the one before. */
+function isNarrower(before: readonly string[] | null, after: readonly string[] | null): boolean {
+  if (after === null) return false
+  return before === null || before.some((scope) => !after.includes(scope))
+}
+
+function ChangeLimits({ siteId, issuer, finish }: IssuerProps): JSX.Element {
+  const isOAuth = issuer.type === 'oauth'
+  const ttl = isOAuth ? issuer.token_ttl_seconds_max : issuer.credential_ttl_seconds_max
+  const [label, setLabel] = useState(issuer.label ?? '')
+  const [scope, setScope] = useState(issuer.scope?.join('\n') ?? '')
+  const [seconds, setSeconds] = useState(ttl === null ? '' : String(ttl))
+  const [audience, setAudience] = useState(isOAuth ? issuer.audience.join('\n') : '')
+  const next = {
+    label: label.trim() === '' ? null : label.trim(),
+    scope: toLines(scope) ?? null,
+    seconds: seconds === '' ? null : Number(seconds),
+    audience: toLines(audience),
+  }
+  const ttlName = isOAuth ? 'token_ttl_seconds_max' : 'credential_ttl_seconds_max'
+  const changes = {
+    ...(next.label !== issuer.label && { label: next.label }),
+    ...(JSON.stringify(next.scope) !== JSON.stringify(issuer.scope) && { scope: next.scope }),
+    ...(next.seconds !== ttl && { [ttlName]: next.seconds }),
+    ...(isOAuth &&
+      JSON.stringify(next.audience) !== JSON.stringify(issuer.audience) && { audience: next.audience }),
+  }
+  const isEnding =
+    isNarrower(issuer.scope, next.scope) ||
+    (next.seconds !== null && (ttl === null || next.seconds < ttl)) ||
+    'audience' in changes
+  const cleared = [
+    ...(next.label === null && issuer.label !== null ? ['label'] : []),
+    ...(next.scope === null && issuer.scope !== null ? ['scope'] : []),
+    ...(next.seconds === null && ttl !== null ? [ttlName] : []),
+  ]
+  return (
+    <ActSheet<ChangedIssuer>
+      title="Change limits"
+      siteId={siteId}
+      verb="Change the issuer"
+      busyVerb="Changing…"
+      isEnding={isEnding}
+      typedName={isEnding ? toIssuerName(issuer) : undefined}
+      toRequest={(reason) =>
+        Object.keys(changes).length === 0
+          ? undefined
+          : { method: 'PATCH', path: toPath(siteId, issuer), site: siteId, body: { ...changes, reason } }
+      }
+      toCli={(reason) =>
+        toCli(['issuers', 'change', issuer.issuer], {
+          site: siteId,
+          label: 'label' in changes ? (next.label ?? undefined) : undefined,
+          scope: 'scope' in changes ? (next.scope ?? undefined) : undefined,
+          [ttlName.replaceAll('_', '-')]: ttlName in changes ? (next.seconds ?? undefined) : undefined,
+          audience: 'audience' in changes ? next.audience : undefined,
+          clear: cleared.length === 0 ? undefined : cleared,
+          yes: isEnding,
+          reason,
+        })
+      }
+      onDone={() => finish('The issuer was changed.')}
+      onClose={closeSheet}
+    >
+      <label>
+        Label
+        <input
+          data-first=""
+          maxLength={64}
+          value={label}
+          onInput={(event) => setLabel(event.currentTarget.value)}
+        />
+      </label>
+      <LinesField
+        label="May grant at most"
+        hint="Scopes, one in each line. Empty: every scope."
+        value={scope}
+        onChange={setScope}
+      />
+      <SecondsField
+        label="Longest life in seconds"
+        hint="Empty: as the site allows."
+        max={isOAuth ? TOKEN_SECONDS_MAX : CREDENTIAL_SECONDS_MAX}
+        value={seconds}
+        onChange={setSeconds}
+      />
+      {isOAuth && (
+        <LinesField
+          label="Audience"
+          hint="One of these must be in aud of every token."
+          value={audience}
+          onChange={setAudience}
+        />
+      )}
+      {isEnding && (
+        <p class="banner amber">
+          <strong>This ends access.</strong> What the issuer signed beyond the new limits is rejected
+          immediately, also if it was accepted before.
+        </p>
+      )}
+    </ActSheet>
+  )
+}
+
+function AddKey({ siteId, issuer, finish }: IssuerProps): JSX.Element {
+  const [key, setKey] = useState('')
+  const all = [
+    ...issuer.keys.flatMap((each) => (each.status === 'compromised' ? [] : [each.key])),
+    ...(key.trim() === '' ? [] : [key.trim()]),
+  ]
+  return (
+    <ActSheet<ChangedIssuer>
+      title="Add a key"
+      siteId={siteId}
+      verb="Add the key"
+      busyVerb="Adding…"
+      toRequest={(reason) =>
+        key.trim() === ''
+          ? undefined
+          : { method: 'PATCH', path: toPath(siteId, issuer), site: siteId, body: { keys: all, reason } }
+      }
+      toCli={(reason) => toCli(['issuers', 'change', issuer.issuer], { site: siteId, keys: all, reason })}
+      onDone={() => finish('The key was added.')}
+      onClose={closeSheet}
+    >
+      <p>The keys that the issuer has stay. The new one is accepted immediately, at every verifier.</p>
+      <label>
+        New key
+        <input
+          data-first=""
+          spellcheck={false}
+          value={key}
+          placeholder="z6Mk…"
+          onInput={(event) => setKey(event.currentTarget.value)}
+        />
+        <span class="hint">A public key as a multikey.</span>
+      </label>
+    </ActSheet>
+  )
+}
+
+function Distrust({ siteId, issuer, finish }: IssuerProps): JSX.Element {
+  return (
+    <ActSheet<ChangedIssuer>
+      title={`Distrust ${toIssuerName(issuer)}`}
+      siteId={siteId}
+      verb="Distrust the issuer"
+      busyVerb="Distrusting…"
+      ends={{ type: 'distrust_issuer', issuer: issuer.issuer }}
+      typedName={toIssuerName(issuer)}
+      toRequest={(reason) => ({
+        method: 'PATCH',
+        path: toPath(siteId, issuer),
+        site: siteId,
+        body: { status: 'distrusted', reason },
+      })}
+      toCli={(reason) =>
+        toCli(['issuers', 'change', issuer.issuer], { site: siteId, status: 'distrusted', yes: true, reason })
+      }
+      onDone={() => finish('The issuer is distrusted.')}
+      onClose={closeSheet}
+    >
+      <p>
+        Everything that <strong>{issuer.issuer}</strong> has signed is rejected while it is distrusted.
+      </p>
+    </ActSheet>
+  )
+}
+
+function TrustAgain({ siteId, issuer, finish }: IssuerProps): JSX.Element {
+  return (
+    <ActSheet<ChangedIssuer>
+      title={`Trust ${toIssuerName(issuer)} again`}
+      siteId={siteId}
+      verb="Trust the issuer"
+      busyVerb="Trusting…"
+      typedName={toIssuerName(issuer)}
+      toRequest={(reason) => ({
+        method: 'PATCH',
+        path: toPath(siteId, issuer),
+        site: siteId,
+        body: { status: 'trusted', reason },
+      })}
+      toCli={(reason) =>
+        toCli(['issuers', 'change', issuer.issuer], { site: siteId, status: 'trusted', reason })
+      }
+      onDone={() => finish('The issuer is trusted again.')}
+      onClose={closeSheet}
+    >
+      <p class="banner amber">
+        <strong>This gives access back.</strong> Everything that the issuer signed and that has not expired or
+        been revoked is accepted again.
+      </p>
+    </ActSheet>
+  )
+}
+
+const KEY_ACTS = {
+  'retire-key': {
+    status: 'retired',
+    title: 'Retire a key',
+    verb: 'Retire the key',
+    about: 'The key may sign nothing new. What it signed before stays valid until it expires.',
+  },
+  'reactivate-key': {
+    status: 'active',
+    title: 'Reactivate a key',
+    verb: 'Reactivate the key',
+    about: 'What the key signs is accepted again.',
+  },
+  'compromise-key': {
+    status: 'compromised',
+    title: 'Mark a key as compromised',
+    verb: 'Mark as compromised',
+    about: 'Everything that the key ever signed is rejected, permanently. The key can never be used again.',
+  },
+} as const
+
+function ChangeKey(
+  props: IssuerProps & { readonly act: keyof typeof KEY_ACTS; readonly keyId: string },
+): JSX.Element {
+  const { siteId, issuer, finish, act, keyId } = props
+  const { status, title, verb, about } = KEY_ACTS[act]
+  const ends: PreviewAct | undefined =
+    status === 'active' ? undefined : { type: 'change_issuer_key', issuer: issuer.issuer, key: keyId, status }
+  const toRequest = (reason: string | undefined): ApiRequest => ({
+    method: 'PATCH',
+    path: `/api/sites/${siteId}/issuers/${issuer.issuer_id}/keys/${encodeURIComponent(keyId)}`,
+    site: siteId,
+    body: { status, reason },
+  })
+  return (
+    <ActSheet<ChangedIssuer>
+      title={title}
+      siteId={siteId}
+      verb={verb}
+      busyVerb="Changing…"
+      {...(ends !== undefined && { ends })}
+      typedName={status === 'compromised' ? keyId.slice(-8) : undefined}
+      toRequest={toRequest}
+      toCli={(reason) =>
+        toCli(['issuers', 'change-key', issuer.issuer, keyId], {
+          site: siteId,
+          status,
+          yes: status !== 'active',
+          reason,
+        })
+      }
+      onDone={() => finish(`The key is ${status} now.`)}
+      onClose={closeSheet}
+    >
+      <p>
+        <code>{keyId}</code> of {toIssuerName(issuer)}
+      </p>
+      <p>{about}</p>
+    </ActSheet>
+  )
+}
+
+function CutOff({ siteId, issuer, finish }: IssuerProps): JSX.Element {
+  return (
+    <ActSheet<unknown>
+      title="End everything signed so far"
+      siteId={siteId}
+      verb="End all of it"
+      busyVerb="Ending…"
+      ends={{ type: 'cut_off_issuer', issuer: issuer.issuer }}
+      typedName={toIssuerName(issuer)}
+      toRequest={(reason) => ({
+        method: 'POST',
+        path: `/api/sites/${siteId}/cut-off-issuer`,
+        site: siteId,
+        body: { issuer: issuer.issuer, reason },
+      })}
+      toCli={(reason) => toCli(['cut-off', 'issuer', issuer.issuer], { site: siteId, yes: true, reason })}
+      onDone={() => finish('Everything that the issuer signed so far has ended.')}
+      onClose={closeSheet}
+    >
+      <p>
+        Everything that <strong>{issuer.issuer}</strong> has signed until now is rejected. It stays trusted:
+        what it signs later is accepted.
+      </p>
+    </ActSheet>
+  )
+}

@@ -1,0 +1,361 @@
+import type { Issuer } from '@countersign/core/contract'
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
+import { mayAdminister, mayRevoke } from '../api/session.ts'
+import { AsCommand } from '../components/as-command.tsx'
+import { Command, notice } from '../components/copy.tsx'
+import { Id } from '../components/id.tsx'
+import { List } from '../components/list.tsx'
+import { Menu, type MenuItem } from '../components/menu.tsx'
+import { formatSpan } from '../components/seconds-field.tsx'
+import { Pill, type Tone } from '../components/state.tsx'
+import type { SiteProps } from '../pages.ts'
+import { describe } from '../revoke/state.ts'
+import { auditPath, open, place, sitePath } from '../router.ts'
+import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
+import { formatMoment } from '../time.ts'
+import { IssuerSheets, TrustIssuer, toIssuerName } from './issuer-sheets.tsx'
+
+type Key = Issuer['keys'][number]
+
+const KEY_STATES: Readonly<Record<Key['status'], readonly [tone: Tone, word: string]>> = {
+  active: ['good', 'Active'],
+  retired: ['none', 'Retired'],
+  compromised: ['bad', 'Compromised'],
+}
+
+function IssuerState({ status }: Pick<Issuer, 'status'>): JSX.Element {
+  return status === 'trusted' ? <Pill tone="good">Trusted</Pill> : <Pill tone="bad">Distrusted</Pill>
+}
+
+export function Issuers({ siteId }: SiteProps): JSX.Element {
+  const { id } = place.value
+  return id === undefined ? <IssuerList siteId={siteId} /> : <OneIssuer key={id} siteId={siteId} id={id} />
+}
+
+function IssuerList({ siteId }: SiteProps): JSX.Element {
+  const mayChange = mayAdminister(siteId)
+  return (
+    <>
+      <List<Issuer>
+        title="Issuers and keys"
+        about="Who may sign credentials and access tokens for this site, and what they may grant at most."
+        siteId={siteId}
+        path={`/api/sites/${siteId}/issuers`}
+        isLive
+        toKey={({ issuer_id }) => issuer_id}
+        toHref={({ issuer_id }) => sitePath(siteId, 'issuers', issuer_id)}
+        toCli={() => toCli(['issuers', 'list'], { site: siteId })}
+        actions={
+          mayChange && (
+            <button type="button" class="primary" onClick={() => openSheet('trust')}>
+              Trust an issuer
+            </button>
+          )
+        }
+        columns={[
+          {
+            title: 'Issuer',
+            cell: (issuer) => (
+              <span class="two-lines">
+                <strong>{toIssuerName(issuer)}</strong>
+                <code class="meta cut" title={issuer.issuer}>
+                  {issuer.issuer}
+                </code>
+              </span>
+            ),
+          },
+          { title: 'Status', cell: ({ status }) => <IssuerState status={status} /> },
+          {
+            title: 'Signs',
+            cell: ({ type }) => (type === 'oauth' ? 'Access tokens' : 'Credentials'),
+            isExtra: true,
+          },
+          {
+            title: 'May grant',
+            cell: ({ scope }) => (scope === null ? <span class="meta">every scope</span> : scope.join(', ')),
+            isExtra: true,
+          },
+          {
+            title: 'Active keys',
+            cell: ({ keys }) => `${(keys as readonly Key[]).filter(isActive).length} of ${keys.length}`,
+            isNumber: true,
+          },
+        ]}
+        empty={{
+          sentence: 'This site trusts no issuer, so every credential is rejected.',
+          command: toCli(['issuers', 'add', 'did:web:issuer.example'], { site: siteId }),
+        }}
+      />
+      {mayChange && sheet.value.act === 'trust' && (
+        <TrustIssuer
+          siteId={siteId}
+          onDone={({ issuer_id }) => {
+            notice.value = 'The issuer is trusted.'
+            open(sitePath(siteId, 'issuers', issuer_id))
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function isActive({ status }: Pick<Key, 'status'>): boolean {
+  return status === 'active'
+}
+
+function OneIssuer({ siteId, id }: SiteProps & { readonly id: string }): JSX.Element {
+  const [issuer, setIssuer] = useState<Issuer>()
+  const [fault, setFault] = useState<string>()
+  const [version, setVersion] = useState(0)
+  const path = `/api/sites/${siteId}/issuers/${encodeURIComponent(id)}`
+  useEffect(() => {
+    call<Issuer>(path, { site: siteId }).then(setIssuer, (thrown) => setFault(describe(thrown)))
+  }, [path, version])
+  const finish = (words: string) => {
+    closeSheet()
+    setVersion((last) => last + 1)
+    notice.value = words
+  }
+  return (
+    <>
+      <p class="meta">
+        <a href={sitePath(siteId, 'issuers')}>Issuers and keys</a>
+      </p>
+      <div class="title">
+        <div>
+          <h1>{issuer === undefined ? <Id value={id} /> : toIssuerName(issuer)}</h1>
+          {issuer !== undefined && (
+            <p class="meta url">
+              <code>{issuer.issuer}</code>
+            </p>
+          )}
+        </div>
+        <div class="acts">
+          <AsCommand
+            curl={{ path }}
+            cli={toCli(['issuers', 'show', issuer?.issuer ?? id], { site: siteId })}
+          />
+          {issuer !== undefined && <Acts siteId={siteId} issuer={issuer} />}
+        </div>
+      </div>
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {issuer !== undefined && (
+        <>
+          <Facts issuer={issuer} />
+          <Keys siteId={siteId} issuer={issuer} />
+          {issuer.status === 'trusted' && <Rotation siteId={siteId} issuer={issuer} />}
+          <IssuerSheets siteId={siteId} issuer={issuer} finish={finish} />
+        </>
+      )}
+    </>
+  )
+}
+
+function Acts({ siteId, issuer }: SiteProps & { readonly issuer: Issuer }): JSX.Element {
+  const mayChange = mayAdminister(siteId)
+  const items: readonly MenuItem[] = [
+    ...(mayChange && issuer.status === 'trusted'
+      ? [{ title: 'Distrust', isDanger: true, run: () => openSheet('distrust') }]
+      : []),
+    ...(mayRevoke(siteId)
+      ? [{ title: 'End everything signed so far', isDanger: true, run: () => openSheet('cut-off') }]
+      : []),
+    { title: 'Show its audit rows', run: () => open(auditPath(siteId, issuer.issuer)) },
+  ]
+  return (
+    <>
+      {mayChange && issuer.status === 'trusted' && (
+        <button type="button" onClick={() => openSheet('change')}>
+          Change limits
+        </button>
+      )}
+      {mayChange && issuer.status === 'distrusted' && (
+        <button type="button" class="primary" onClick={() => openSheet('trust-again')}>
+          Trust again
+        </button>
+      )}
+      <Menu class="icon-button" name="More actions" label="⋯" items={items} />
+    </>
+  )
+}
+
+function Facts({ issuer }: { readonly issuer: Issuer }): JSX.Element {
+  const ttl = issuer.type === 'oauth' ? issuer.token_ttl_seconds_max : issuer.credential_ttl_seconds_max
+  return (
+    <dl class="card facts">
+      <div>
+        <dt>Status</dt>
+        <dd>
+          <IssuerState status={issuer.status} />
+        </dd>
+      </div>
+      <div>
+        <dt>Signs</dt>
+        <dd>{issuer.type === 'oauth' ? 'Access tokens' : 'Credentials'}</dd>
+      </div>
+      <div>
+        <dt>May grant</dt>
+        <dd>{issuer.scope === null ? 'Every scope' : issuer.scope.join(', ')}</dd>
+      </div>
+      <div>
+        <dt>Longest life</dt>
+        <dd>{ttl === null ? 'As the site allows' : formatSpan(ttl)}</dd>
+      </div>
+      {issuer.type === 'oauth' && (
+        <>
+          <div>
+            <dt>Audience</dt>
+            <dd>{issuer.audience.join(', ')}</dd>
+          </div>
+          <div>
+            <dt>Clients</dt>
+            <dd>{issuer.client_ids === null ? 'All' : issuer.client_ids.join(', ')}</dd>
+          </div>
+          <div>
+            <dt>Signals from</dt>
+            <dd>
+              {issuer.signals.length === 0
+                ? 'No sender'
+                : issuer.signals.map((each) => each.issuer).join(', ')}
+            </dd>
+          </div>
+        </>
+      )}
+      <div>
+        <dt>Keys fetched</dt>
+        <dd>
+          {issuer.keys_refreshed_at === null
+            ? 'Never: they are fixed'
+            : formatMoment(issuer.keys_refreshed_at)}
+        </dd>
+      </div>
+      <div>
+        <dt>Trusted since</dt>
+        <dd>{formatMoment(issuer.created_at)}</dd>
+      </div>
+    </dl>
+  )
+}
+
+function Keys({ siteId, issuer }: SiteProps & { readonly issuer: Issuer }): JSX.Element {
+  const mayChange = mayAdminister(siteId)
+  const toItems = ({ id, status }: Key): readonly MenuItem[] => [
+    ...(status === 'active' ? [{ title: 'Retire', run: () => openSheet('retire-key', id) }] : []),
+    ...(status === 'retired' ? [{ title: 'Reactivate', run: () => openSheet('reactivate-key', id) }] : []),
+    ...(status === 'compromised'
+      ? []
+      : [{ title: 'Mark as compromised', isDanger: true, run: () => openSheet('compromise-key', id) }]),
+  ]
+  return (
+    <>
+      <h2 class="over">Keys</h2>
+      <div class="card table">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Key</th>
+              <th scope="col">Status</th>
+              <th scope="col" class="number extra">
+                Retired
+              </th>
+              {mayChange && (
+                <th scope="col">
+                  <span class="visually-hidden">Actions</span>
+                </th>
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            {(issuer.keys as readonly Key[]).map((key) => (
+              <tr key={key.id}>
+                <td>
+                  <code class="cut" title={key.id}>
+                    {key.id}
+                  </code>
+                </td>
+                <td>
+                  <Pill tone={KEY_STATES[key.status][0]}>{KEY_STATES[key.status][1]}</Pill>
+                </td>
+                <td class="number extra">
+                  {key.retired_at === undefined ? '–' : formatMoment(key.retired_at)}
+                </td>
+                {mayChange && (
+                  <td class="row-acts">
+                    <Menu
+                      class="quiet icon-button"
+                      name={`Actions for key ${key.id}`}
+                      label="⋯"
+                      items={toItems(key)}
+                    />
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  )
+}
+
+/** How the keys of this issuer are replaced without a gap: publish, use, retire. */
+function Rotation({ siteId, issuer }: SiteProps & { readonly issuer: Issuer }): JSX.Element {
+  const active = (issuer.keys as readonly Key[]).filter(isActive)
+  const isFetched = issuer.keys_refreshed_at !== null
+  const isPinned = !isFetched && issuer.issuer.startsWith('did:web:')
+  if (!isFetched && !isPinned)
+    return (
+      <section class="card walk-card">
+        <h2>Replace its key</h2>
+        <p class="meta">
+          {issuer.type === 'oauth'
+            ? 'The key set of this issuer is fixed. Give the service the new one with the command line.'
+            : 'The name of this issuer contains its key. Trust a new issuer with the new key, let the signer change over, then distrust this one.'}
+        </p>
+      </section>
+    )
+  return (
+    <section class="card walk-card">
+      <h2>Replace a key without a gap</h2>
+      <ol class="walk">
+        <li class={active.length > 1 ? 'done' : ''}>
+          <strong>Publish the new key.</strong>{' '}
+          {isFetched ? (
+            <>The issuer adds it to its document, and the service fetches it.</>
+          ) : (
+            <>
+              Add it to the fixed keys of this issuer.
+              {mayAdminister(siteId) && (
+                <>
+                  {' '}
+                  <button type="button" class="link" onClick={() => openSheet('add-key')}>
+                    Add a key
+                  </button>
+                </>
+              )}
+            </>
+          )}
+        </li>
+        <li>
+          <strong>Sign with the new key.</strong> What the old key has signed stays valid.
+        </li>
+        <li>
+          <strong>Retire the old key.</strong> It may sign nothing new; what it signed before is valid until
+          it expires. If it has leaked, mark it as compromised instead: that ends everything it signed.
+        </li>
+      </ol>
+      <p class="meta">
+        {active.length === 1 ? 'One key is active now.' : `${active.length} keys are active now.`} The issuer
+        of this service itself changes its keys with this command, at the store:
+      </p>
+      <Command text="countersign rotate-issuer-key" />
+    </section>
+  )
+}
