@@ -82,6 +82,39 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(guard.isActive(session)).toMatchObject({ active: false, stale: false, code: 'credential_revoked' })
   })
 
+  test('reports when it applied a revocation and when it first denied, and receipts and statistics show it', async () => {
+    const guard = await ready({ verifierId: 'reporting' })
+    const [one, two] = [await issuer.issue(), await issuer.issue()]
+    expect([await shown(guard, one.header), await shown(guard, two.header)]).toEqual(['allowed', 'allowed'])
+    const denied = (async () => {
+      while ((await shown(guard, one.header)) === 'allowed') await new Promise(setImmediate)
+    })()
+    const { body } = await client.revokeUser(one.ppid)
+    const { body: next } = await client.revokeUser(two.ppid, waiting)
+    await denied
+    const read = async (seq: number) =>
+      (await client.ask('GET', `/api/sites/${dev.site_id}/receipts/${seq}`, { key: dev.site_key })).body
+    await expect.poll(async () => (await read(next.seq)).state, { timeout: 20_000 }).toBe('complete')
+    const own = async (seq: number) =>
+      (await read(seq)).verifiers.find(
+        ({ verifier_id }: { verifier_id: string }) => verifier_id === 'reporting',
+      )
+    const [first, second] = [await own(body.seq), await own(next.seq)]
+    for (const { applied_ms, after_ms } of [first, second]) {
+      expect(applied_ms).toBeGreaterThanOrEqual(0)
+      expect(applied_ms).toBeLessThanOrEqual(after_ms)
+    }
+    expect(first.first_denied_ms).toBeGreaterThanOrEqual(first.applied_ms)
+    // It was not shown again before the receipt was written.
+    expect(second.first_denied_ms).toBeNull()
+    const stats = await client.ask('GET', `/api/sites/${dev.site_id}/propagation/stats?window=1h`, {
+      key: dev.site_key,
+    })
+    expect(
+      stats.body.verifiers.find(({ verifier_id }: { verifier_id: string }) => verifier_id === 'reporting'),
+    ).toMatchObject({ measure: 'applied', samples: 2, reported: 2 })
+  })
+
   test('knows from the snapshot what was revoked before it came', async () => {
     const { header, ppid } = await issuer.issue()
     await client.revokeUser(ppid)

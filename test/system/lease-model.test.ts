@@ -128,6 +128,7 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
             epoch: site.log.head.epoch,
             seq: before?.seq ?? 0,
             acks: before?.acks ?? [],
+            times: { applied: [], denied: [] },
             heardAtMs: before?.heardAtMs ?? 0,
             closedAtMs: undefined,
             version: headers.get('x-verifier-version') ?? '',

@@ -24,6 +24,7 @@ export const receipts: Verb = {
   ],
   about: [
     `The service writes a receipt about a second after each entry, and updates it until 24 hours have passed. Lists ${LIMIT_DEFAULT} receipts by default. The exit code for a single one is 3 unless it is complete.`,
+    'With --stats, the column until says what was measured: applied is the report of the verifier itself, acknowledged is when its acknowledgement arrived, up to 250 ms later, and mixed has both.',
   ],
   async run(given, at) {
     const state = parseState(given.text('state'))
@@ -76,10 +77,10 @@ function parseWindow(text: string | undefined): Stats['window'] | undefined {
 function statsText(stats: Stats): string {
   const row = (
     name: string,
-    { samples, p50_ms, p99_ms, max_ms }: Omit<Stats['verifiers'][number], 'verifier_id'>,
-  ) => [name, samples, p50_ms, p99_ms, max_ms] as const
+    { samples, measure, p50_ms, p99_ms, max_ms }: Omit<Stats['verifiers'][number], 'verifier_id'>,
+  ) => [name, samples, p50_ms, p99_ms, max_ms, measure] as const
   return table(
-    ['verifier', 'entries', 'median ms', '99 % ms', 'slowest ms'],
+    ['verifier', 'entries', 'median ms', '99 % ms', 'slowest ms', 'until'],
     [
       ...stats.verifiers.map((each) => row(each.verifier_id ?? '(without a name)', each)),
       row(`all since ${stats.from}`, stats),

@@ -40,10 +40,19 @@ export function appliedText({
   return `${acknowledged} of ${expected} verifiers${last}${gone === 0 ? '' : `; ${gone} gone`}`
 }
 
-function verifierText({ verifier_id, instance_id, after_ms, rejects_from, fails_open }: Verifier): string {
+function verifierText(verifier: Verifier): string {
+  const { verifier_id, instance_id, rejects_from, fails_open, first_denied_ms: denied_ms } = verifier
   const instance = instance_id === verifier_id ? null : shortInstance(instance_id)
   const name = instance === null ? visible(verifier_id) : `${visible(verifier_id)} ${instance}`
-  const after = after_ms === null ? '' : `, after ${after_ms} ms`
+  const after = timeText(verifier)
+  const denied = denied_ms === null || denied_ms === undefined ? '' : `, first denied after ${denied_ms} ms`
   const rejects = rejects_from === null ? '' : `, rejects everything from ${rejects_from}`
-  return `${name}${after}${rejects}${fails_open ? ', fails open' : ''}`
+  return `${name}${after}${denied}${rejects}${fails_open ? ', fails open' : ''}`
+}
+
+/** What the verifier reported itself, or else when its acknowledgement arrived. */
+function timeText({ after_ms, applied_ms }: Verifier): string {
+  if (after_ms === null) return ''
+  if (applied_ms === null || applied_ms === undefined) return `, after ${after_ms} ms`
+  return `, applied after ${applied_ms} ms, acknowledged after ${after_ms} ms`
 }

@@ -9,6 +9,7 @@ import {
   verifierHeaders,
   verifierHeadHeaders,
   verifierPromiseHeaders,
+  verifierTimingHeaders,
 } from './headers.ts'
 import { oauthIssuerUrl } from './oauth-issuer-state.ts'
 import { propagationSchema } from './revocation.ts'
@@ -143,7 +144,11 @@ export const feedEndpoints = {
     auth: 'api_key',
     permissions: ['feed:read'],
     rateLimit: 'caller',
-    request: { params, body: feedAckRequestSchema, headers: z.object(verifierHeaders) },
+    request: {
+      params,
+      body: feedAckRequestSchema,
+      headers: z.object({ ...verifierHeaders, ...verifierTimingHeaders }),
+    },
     answers: { 204: { description: 'Acknowledged.' } },
     problems: ['cursor_ahead', 'revocation_view_stale', 'store_unavailable'],
     noStore: true,

@@ -21,6 +21,8 @@ export const headerNames = Object.freeze({
   verifierFailOpen: 'x-verifier-fail-open',
   verifierVersion: 'x-verifier-version',
   verifierHead: 'x-verifier-head',
+  verifierApplied: 'x-verifier-applied',
+  verifierDenied: 'x-verifier-denied',
   console: 'countersign-console',
   feedVersion: 'feed-version',
   lastEventId: 'last-event-id',
@@ -168,6 +170,54 @@ export const verifierHeadHeaders = {
     description:
       'The last heartbeat that the verifier has verified, base64url of its JSON. If the service signed it and its store does not have that entry, the log has lost entries: the node reports it and is not ready.',
   }),
+}
+
+/** An entry, and how many milliseconds ago a verifier applied it or denied what it revoked. */
+export interface VerifierTime {
+  readonly seq: number
+  readonly agoMs: number
+}
+
+/**
+ * The value of X-Verifier-Applied or X-Verifier-Denied. Empty unless all of it is valid and about
+ * different entries up to `seqMax`, in order: these are statistics, and an acknowledgement must not
+ * fail because of them.
+ */
+export function parseVerifierTimes(value: string | undefined, seqMax: number): readonly VerifierTime[] {
+  if (value === undefined || value.length > VERIFIER_TIMES_CHARS_MAX) return []
+  const items = value.split(',')
+  if (items.length > limits.verifier_times_max) return []
+  const times: VerifierTime[] = []
+  for (const item of items) {
+    const [, seqText, agoText] = /^ ?([1-9][0-9]{0,15})=(0|[1-9][0-9]{0,6})$/.exec(item) ?? []
+    const time = { seq: Number(seqText), agoMs: Number(agoText) }
+    const isNext = time.seq > (times.at(-1)?.seq ?? 0) && time.seq <= seqMax
+    if (!isNext || !(time.agoMs <= limits.verifier_time_ms_max)) return []
+    times.push(time)
+  }
+  return times
+}
+
+const VERIFIER_TIMES_CHARS_MAX = limits.verifier_times_max * 27
+
+const timesFormat = `seq=milliseconds, separated by commas, at most ${limits.verifier_times_max}, by seq, up to the acknowledged one. A value that is not like this is ignored.`
+
+/** Sent with acknowledgements of an instance. Durations need no common clock. */
+export const verifierTimingHeaders = {
+  'x-verifier-applied': z
+    .string()
+    .optional()
+    .meta({
+      description: `How long ago the verifier had applied all entries up to seq: ${timesFormat}`,
+      examples: ['1041=180, 1042=3'],
+    }),
+  'x-verifier-denied': z
+    .string()
+    .optional()
+    .meta({
+      description: `How long ago the verifier first denied what the entry revoked, if it has: ${timesFormat}`,
+      examples: ['1042=2'],
+    }),
 }
 
 export const feedVersionHeaders = {

@@ -118,6 +118,8 @@ export const limits = Object.freeze({
   verifier_id_chars_max: 64,
   verifier_version_chars_max: 64,
   verifiers_kept_seconds: 30 * DAY,
+  verifier_times_max: 16,
+  verifier_time_ms_max: 3_600_000,
   tallies_per_report_max: 64,
   tally_count_max: 10_000_000,
   tally_report_seconds_min: 10,

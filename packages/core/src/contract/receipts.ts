@@ -8,6 +8,7 @@ import { credentialId, epoch, integerParameter, madeId, reason, seq, siteId, tim
 import { idempotencyHeaders } from './headers.ts'
 import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
+import { appliedMs, firstDeniedMs } from './revocation.ts'
 
 const count = z.int().min(0)
 
@@ -42,6 +43,10 @@ const summary = {
 export const receiptSummarySchema = z.strictObject(summary).meta({ id: 'ReceiptSummary' })
 export type ReceiptSummary = z.input<typeof receiptSummarySchema>
 
+/** What statistics are computed from. `mixed`: a part of the samples from each. */
+export const timeMeasures = ['applied', 'acknowledged', 'mixed'] as const
+export type TimeMeasure = (typeof timeMeasures)[number]
+
 const receiptVerifierSchema = z
   .strictObject({
     verifier_id: z.string(),
@@ -55,6 +60,8 @@ const receiptVerifierSchema = z
       description:
         'From at of the entry until the acknowledgement arrived. Verifiers collect acknowledgements for up to 250 ms, so this is an upper bound.',
     }),
+    applied_ms: appliedMs.optional(),
+    first_denied_ms: firstDeniedMs.optional(),
     rejects_from: time.nullable().meta({
       description: 'If it has not acknowledged the entry: the time from which it rejects everything.',
     }),
@@ -152,7 +159,14 @@ export type StartDrillRequest = z.input<typeof startDrillRequestSchema>
 
 const ms = count.nullable().meta({ description: 'Milliseconds; null without samples.' })
 const applyStats = {
-  samples: count.meta({ description: 'How many acknowledgements were counted.' }),
+  samples: count.meta({ description: 'How many times were counted: one for each verifier and entry.' }),
+  reported: count.meta({
+    description: 'How many of them are from reports of the verifiers. The others are acknowledgements.',
+  }),
+  measure: z.enum(timeMeasures).nullable().meta({
+    description:
+      'applied: until the verifier applied the entry, by its report. acknowledged: until its acknowledgement arrived, up to 250 ms later. Null without samples.',
+  }),
   p50_ms: ms,
   p99_ms: ms,
   max_ms: ms,
@@ -232,7 +246,7 @@ export const receiptEndpoints = {
     path: '/api/sites/{site_id}/propagation/stats',
     summary: 'Get how long verifiers take to apply entries',
     description:
-      'From the time of an entry until the acknowledgement of each verifier arrived, as in its receipt. Verifiers collect acknowledgements for up to 250 ms, so these are upper bounds. Kept for 31 days.',
+      'From the time of an entry until each verifier applied it, as in its receipt: applied_ms if the verifier reported it, otherwise after_ms. Both are upper bounds; measure says which one a verifier has. Kept for 31 days.',
     request: { params, query: propagationStatsQuerySchema },
     answers: { 200: { description: 'The statistics.', body: propagationStatsSchema } },
     problems: ['store_unavailable'],

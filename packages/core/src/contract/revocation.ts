@@ -47,6 +47,16 @@ const instance_id = z
   .nullable()
   .meta({ description: 'Null for a reader that declares no instance.' })
 
+const reportedMs = z.int().min(0).nullable()
+export const appliedMs = reportedMs.meta({
+  description:
+    'From at of the entry until the verifier applied it, by its own report: the time at which the report arrived, minus how long ago the verifier had applied the entry. At most too high by the time that the report took. Null if it did not report it.',
+})
+export const firstDeniedMs = reportedMs.meta({
+  description:
+    'From at of the entry until the verifier first denied what the entry revoked, by its own report. Null if it has not reported that.',
+})
+
 const verifierStateSchema = z
   .strictObject({
     verifier_id: z.string(),
@@ -56,6 +66,8 @@ const verifierStateSchema = z
     acknowledged_at: time
       .nullable()
       .meta({ description: 'When it first acknowledged this entry or a later one.' }),
+    applied_ms: appliedMs,
+    first_denied_ms: firstDeniedMs,
     rejects_from: time.nullable().meta({
       description:
         'If it has not acknowledged the entry: the time from which it rejects everything unless it has received the entry. Null if unknown, because it fails open or declares no instance.',

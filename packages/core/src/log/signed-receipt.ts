@@ -30,6 +30,13 @@ export interface ReceiptVerifier {
   readonly state: ReceiptVerifierState
   /** From `at` of the entry until the acknowledgement arrived. Null when unknown. */
   readonly after_ms: number | null
+  /**
+   * Until it applied the entry, by its own report; never more than `after_ms`. Null when it has not
+   * reported that. Receipts of earlier releases have neither this member nor the next one.
+   */
+  readonly applied_ms?: number | null | undefined
+  /** Until it first denied what the entry revoked, by its own report. Null when it has not. */
+  readonly first_denied_ms?: number | null | undefined
   /** If it has not acknowledged: from when on it rejects everything. Null when unknown. */
   readonly rejects_from: string | null
   readonly fails_open: boolean
@@ -127,13 +134,18 @@ function parseVerifiers(value: unknown): readonly ReceiptVerifier[] | undefined 
 }
 
 function parseVerifier(value: unknown): ReceiptVerifier | undefined {
+  const known = parseFields(value, 9)
   const { verifier_id, instance_id, node_id, state, after_ms, rejects_from, fails_open } =
-    parseFields(value, 7) ?? {}
+    known ?? parseFields(value, 7) ?? {}
   if (!isName(verifier_id) || !isNullOr(isName, instance_id) || !isNullOr(isName, node_id)) return undefined
   if (!isVerifierState(state) || !isNullOr(isSeq, after_ms) || !isNullOr(isTime, rejects_from))
     return undefined
   if (typeof fails_open !== 'boolean') return undefined
-  return { verifier_id, instance_id, node_id, state, after_ms, rejects_from, fails_open }
+  const verifier = { verifier_id, instance_id, node_id, state, after_ms, rejects_from, fails_open }
+  if (known === undefined) return verifier
+  const { applied_ms, first_denied_ms } = known
+  if (!isNullOr(isSeq, applied_ms) || !isNullOr(isSeq, first_denied_ms)) return undefined
+  return { ...verifier, applied_ms, first_denied_ms }
 }
 
 function isNullOr<T>(is: (value: unknown) => value is T, value: unknown): value is T | null {

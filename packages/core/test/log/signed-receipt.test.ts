@@ -23,6 +23,8 @@ const VERIFIER: ReceiptVerifier = {
   node_id: 'node_1',
   state: 'acknowledged',
   after_ms: 41,
+  applied_ms: 7,
+  first_denied_ms: null,
   rejects_from: null,
   fails_open: false,
 }
@@ -46,6 +48,11 @@ const FIELDS: ReceiptFields = {
   denied_at_latest: at(9),
   verifiers: [{ ...VERIFIER, state: 'not_connected', after_ms: null, rejects_from: at(9) }, VERIFIER],
   kid: 'feed-1',
+}
+function omit(verifier: ReceiptVerifier, ...members: (keyof ReceiptVerifier)[]) {
+  return Object.fromEntries(
+    Object.entries(verifier).filter(([name]) => !members.includes(name as keyof ReceiptVerifier)),
+  ) as unknown as ReceiptVerifier
 }
 const key = await generatePrivateKey('Ed25519')
 const otherKey = await generatePrivateKey('Ed25519')
@@ -94,10 +101,23 @@ describe('a receipt', () => {
     ['seq 0', { seq: 0 }],
     ['a state of a verifier that does not exist', { verifiers: [{ ...VERIFIER, state: 'fine' }] }],
     ['a fraction of a millisecond', { verifiers: [{ ...VERIFIER, after_ms: 0.5 }] }],
+    ['a report that is no number', { verifiers: [{ ...VERIFIER, applied_ms: '7' }] }],
+    ['a negative report', { verifiers: [{ ...VERIFIER, first_denied_ms: -1 }] }],
+    ['half of a report', { verifiers: [omit(VERIFIER, 'applied_ms')] }],
     ['a name that is too long', { verifiers: [{ ...VERIFIER, verifier_id: 'a'.repeat(257) }] }],
     ['more verifiers than it counts', { verifiers: [VERIFIER, VERIFIER, VERIFIER] }],
   ])('cannot have %s', (_what, fields) => {
     expect(parseReceipt({ ...receipt, ...fields })).toBeUndefined()
+  })
+
+  test('of an earlier release, without reports of verifiers, stays valid', async () => {
+    const old = omit(VERIFIER, 'applied_ms', 'first_denied_ms')
+    const verifiers = [{ ...old, state: 'waiting' as const, after_ms: null }, old]
+    const signed = await signReceipt({ ...FIELDS, verifiers }, key)
+    expect(await isValid(JSON.stringify(signed))).toBe(true)
+    const added = { ...signed, verifiers: verifiers.map((each) => ({ ...VERIFIER, ...each })) }
+    expect(parseReceipt(added)).toBeDefined()
+    expect(await isValid(JSON.stringify(added))).toBe(false)
   })
 
   test('lists at most so many verifiers', () => {

@@ -18,6 +18,11 @@ export interface Acknowledger {
    */
   renew(): void
   /**
+   * There is something to report with an acknowledgement of this entry. If it was acknowledged
+   * already, the same head is sent again soon; otherwise it travels with the next one.
+   */
+  addNews(seq: number): void
+  /**
    * Asks the service to fetch the keys of an OAuth issuer, because a token names a key that this
    * verifier does not know. The hint travels with the next acknowledgement. At most one is sent in
    * ten seconds; others are dropped.
@@ -47,6 +52,7 @@ export function createAcknowledger(
   let sentAtMs = -Infinity
   /** During a call and the pause after it. */
   let busy = false
+  let hasNews = false
   let hint: string | undefined
   let hintedAtMs = -Infinity
   let cancel = () => {}
@@ -62,6 +68,7 @@ export function createAcknowledger(
 
   const isDue = (head: LogPosition) =>
     hint !== undefined ||
+    hasNews ||
     head.seq !== sent?.seq ||
     head.epoch !== sent.epoch ||
     clock.read().monotonicMs - sentAtMs >= REPEAT_MS
@@ -73,6 +80,7 @@ export function createAcknowledger(
     sentAtMs = clock.read().monotonicMs
     const refreshIssuer = hint
     hint = undefined
+    hasNews = false
     send(head, false, ...(refreshIssuer === undefined ? [] : [refreshIssuer])).then(
       () => {
         sent = head
@@ -90,6 +98,11 @@ export function createAcknowledger(
     },
     renew() {
       sent = undefined
+    },
+    addNews(seq) {
+      if (wanted === undefined || seq > wanted.seq) return
+      hasNews = true
+      go()
     },
     requestIssuerRefresh(issuer) {
       const nowMs = clock.read().monotonicMs

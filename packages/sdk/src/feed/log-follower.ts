@@ -6,10 +6,12 @@ import {
   formatTime,
   type Heartbeat,
   type LogHead,
+  type LogPosition,
   type SiteId,
-  SiteView,
+  type SiteView,
 } from '@countersign/core'
 import { type Acknowledger, createAcknowledger } from './acknowledger.ts'
+import { type ApplyTimes, createApplyTimes, WatchedView } from './apply-times.ts'
 import { Backoff } from './backoff.ts'
 import { createBaseNotice } from './base-notice.ts'
 import type { GuardClock } from './clock.ts'
@@ -77,6 +79,7 @@ export class LogFollower {
   readonly #onChange: () => void
   readonly #mark = createMonotonicClock()
   readonly #acks: Acknowledger
+  readonly #times: ApplyTimes
   readonly #contradictions = createContradictions()
   readonly #baseNotice = createBaseNotice()
   readonly #backoff = new Backoff()
@@ -91,18 +94,25 @@ export class LogFollower {
   #run: Promise<void> | undefined
 
   constructor({ siteId, api, keys, clock, onChange }: LogFollowerOptions) {
-    this.view = new SiteView({ siteId })
+    this.view = new WatchedView({ siteId }, (revoked) => this.#addDenial(revoked))
+    this.#times = createApplyTimes(clock)
     this.#api = api
     this.#keys = keys
     this.#clock = clock
     this.#onChange = onChange
-    const { signal } = this.#closing
-    const untilAnswered = new AbortController().signal
-    this.#acks = createAcknowledger(
-      (head, isClosing, refreshIssuer) =>
-        api.acknowledge(head, isClosing ? untilAnswered : signal, isClosing, refreshIssuer),
-      clock,
-    )
+    this.#acks = createAcknowledger((...ack) => this.#acknowledge(...ack), clock)
+  }
+
+  async #acknowledge(head: LogPosition, isClosing: boolean, refreshIssuer?: string): Promise<void> {
+    const signal = isClosing ? new AbortController().signal : this.#closing.signal
+    const timings = this.#times.read(head)
+    await this.#api.acknowledge(head, signal, isClosing, refreshIssuer, timings)
+    this.#times.confirm(timings)
+  }
+
+  #addDenial(revoked: string): void {
+    const seq = this.#times.addDenial(revoked)
+    if (seq !== undefined) this.#acks.addNews(seq)
   }
 
   get problem(): ViewProblem | undefined {
@@ -206,6 +216,7 @@ export class LogFollower {
     // An operator begins a new epoch, so contradictions in the old one no longer matter.
     if (provenHead?.epoch !== epoch) this.#contradictions.clear()
     this.#isLoaded = true
+    this.#times.addSnapshot(head)
     // The age counts from the request, because the snapshot may have taken long to arrive.
     this.#prove(proof, { ...this.#clock.read(), monotonicMs: sentMs })
     this.#finishBatch()
@@ -251,6 +262,7 @@ export class LogFollower {
     const entry = read instanceof Promise ? await read : read
     const applied = this.view.apply(entry)
     if (applied !== 'applied' && applied !== 'known') throw new LogCorrupted(applied)
+    if (applied === 'applied') this.#times.addEntry(entry)
     this.#hasUnreported = true
   }
 

@@ -2,6 +2,7 @@ import { encodeHeadHeader, formatTime, type Heartbeat } from '@countersign/core'
 import { readBoundedBody } from '../shared/bounded-body.ts'
 import { describeAddress, describeCause } from '../shared/cause.ts'
 import { SDK_VERSION } from '../shared/version.ts'
+import type { Ago, Timings } from './apply-times.ts'
 import type { GuardClock } from './clock.ts'
 
 /** The calls of a verifier to the service. A call that fails rejects with a `ServiceError`. */
@@ -17,13 +18,14 @@ export interface VerifierApi {
   feed(cursor: string, signal: AbortSignal, proven?: Heartbeat): Promise<AsyncIterable<Uint8Array>>
   /**
    * `isClosing`: this verifier rejects everything from now on. `refreshIssuer`: an OAuth issuer
-   * with a key that this verifier does not know.
+   * with a key that this verifier does not know. `timings`: when entries took effect here.
    */
   acknowledge(
     head: { readonly epoch: string; readonly seq: number },
     signal: AbortSignal,
     isClosing?: boolean,
     refreshIssuer?: string,
+    timings?: Timings,
   ): Promise<void>
   /** Decisions since the last report. */
   report(tallies: readonly TalliedVerdict[], signal: AbortSignal): Promise<void>
@@ -181,7 +183,7 @@ export function createVerifierApi({
         signal,
       )
     },
-    async acknowledge({ epoch, seq }, signal, isClosing = false, refreshIssuer?: string) {
+    async acknowledge({ epoch, seq }, signal, isClosing = false, refreshIssuer, timings) {
       const body = {
         epoch,
         seq,
@@ -189,13 +191,23 @@ export function createVerifierApi({
         ...(isClosing && { closed: true }),
         ...(refreshIssuer !== undefined && { refresh_issuer: refreshIssuer }),
       }
-      await ask(`${site}/feed/ack`, post(body, named), signal)
+      // Headers, because an older service rejects unknown members and ignores unknown headers.
+      const times = instance && timings ? toTimingHeaders(timings) : {}
+      await ask(`${site}/feed/ack`, post(body, { ...named, ...times }), signal)
     },
     async report(tallies, signal) {
       await ask(`${site}/feed/report`, post({ tallies }, named), signal)
     },
     introspect: (token, nonce, signal) =>
       ask(`${baseUrl}/api/auth/introspect`, post({ token, site_id: siteId, nonce }, key), signal),
+  }
+}
+
+function toTimingHeaders({ applied, denied }: Timings): Record<string, string> {
+  const toText = (times: readonly Ago[]) => times.map(({ seq, ms }) => `${seq}=${ms}`).join(', ')
+  return {
+    ...(applied.length > 0 && { 'x-verifier-applied': toText(applied) }),
+    ...(denied.length > 0 && { 'x-verifier-denied': toText(denied) }),
   }
 }
 

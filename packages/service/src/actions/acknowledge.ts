@@ -1,4 +1,5 @@
 import type { LogPosition, SiteId } from '@countersign/core'
+import type { VerifierTime } from '@countersign/core/contract'
 import { requireFreshView } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
 import { requirePosition } from '../feed/require-position.ts'
@@ -13,6 +14,9 @@ export interface Acknowledgement {
   readonly position: LogPosition
   /** The clock of the verifier. */
   readonly sentAtMs: number | undefined
+  /** How long ago entries took effect in the verifier. */
+  readonly applied: readonly VerifierTime[]
+  readonly denied: readonly VerifierTime[]
   /** The instance rejects everything from now on. */
   readonly isClosing: boolean
 }
@@ -24,10 +28,14 @@ export interface Acknowledgement {
  */
 export async function acknowledge(
   { store, views, clock, verifiers }: Pick<Deps, 'store' | 'views' | 'clock' | 'verifiers'>,
-  { position, ...ack }: Acknowledgement,
+  { position, applied, denied, ...ack }: Acknowledgement,
 ): Promise<void> {
   const atMs = clock.clocks().wallMs
   await requireFreshView({ store, views }, ack.siteId)
   await requirePosition({ store, views }, ack.siteId, position)
-  verifiers.acknowledge({ ...ack, atMs, ...position })
+  // By the clock of this node alone, so the clock of the verifier does not matter.
+  const toTimes = (times: readonly VerifierTime[]) =>
+    times.map(({ seq, agoMs }) => ({ seq, atMs: atMs - agoMs }))
+  const times = { applied: toTimes(applied), denied: toTimes(denied) }
+  verifiers.acknowledge({ ...ack, atMs, ...position, times })
 }

@@ -2,9 +2,11 @@ import type { SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import type { ApplyTimeCount } from '../store/operations/apply-times.ts'
 
-/** How long acknowledgements took. Percentiles are the upper bounds of their buckets. */
+/** How long verifiers took. Percentiles are the upper bounds of their buckets. */
 export interface ApplyStats {
   readonly samples: number
+  /** How many of them verifiers reported themselves; the others are acknowledgements. */
+  readonly reported: number
   /** These three are undefined without samples. */
   readonly p50Ms: number | undefined
   readonly p99Ms: number | undefined
@@ -63,7 +65,8 @@ function toStats(counts: readonly ApplyTimeCount[]): ApplyStats {
     }
     return undefined
   }
-  return { samples, p50Ms: percentile(0.5), p99Ms: percentile(0.99), maxMs }
+  const reported = sum(counts.filter(({ measure }) => measure === 'applied'))
+  return { samples, reported, p50Ms: percentile(0.5), p99Ms: percentile(0.99), maxMs }
 }
 
 function sum(counts: readonly ApplyTimeCount[]): number {

@@ -4,12 +4,13 @@ import type { Logger } from 'pino'
 import { loadAllRows } from '../all-rows.ts'
 import { Problem } from '../problem.ts'
 import type { LeaseAcks, LeaseEnd, LeaseName, LeaseRow, LeaseTerms } from '../store/operations/leases.ts'
-import type { Acknowledged } from '../store/operations/shared/acks.ts'
+import { type Acknowledged, addTimes, NO_TIMES, type ReportedTimes } from '../store/operations/shared/acks.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 
 interface LeaseAck extends Acknowledged {
   readonly epoch: string
+  readonly times?: ReportedTimes
   /** The instance rejects everything from now on. */
   readonly isClosing?: boolean
 }
@@ -41,6 +42,7 @@ interface PendingAcks {
   readonly name: LeaseName
   epoch: string
   acks: Acknowledged[]
+  times: ReportedTimes
   heardAtMs: number
   closedAtMs: number | undefined
 }
@@ -104,15 +106,16 @@ export class Leases {
    */
   acknowledge(
     { siteId, keyId, instanceId }: LeaseName,
-    { epoch, seq, atMs, isClosing = false }: LeaseAck,
+    { epoch, seq, atMs, times = NO_TIMES, isClosing = false }: LeaseAck,
   ): void {
     const name = { siteId, keyId, instanceId }
     const before = this.#pending.get(toName(name))
     if (before === undefined && this.#pending.size >= PENDING_MAX) return
-    const pending = before ?? { name, epoch, acks: [], heardAtMs: 0, closedAtMs: undefined }
-    if (pending.epoch !== epoch) Object.assign(pending, { epoch, acks: [] })
+    const pending = before ?? { name, epoch, acks: [], times: NO_TIMES, heardAtMs: 0, closedAtMs: undefined }
+    if (pending.epoch !== epoch) Object.assign(pending, { epoch, acks: [], times: NO_TIMES })
     if (seq > (pending.acks.at(-1)?.seq ?? -1))
       pending.acks = [...pending.acks.slice(1 - ACKS_KEPT), { seq, atMs }]
+    pending.times = addTimes(pending.times, times)
     pending.heardAtMs = Math.max(pending.heardAtMs, Math.floor(atMs))
     pending.closedAtMs = isClosing
       ? Math.ceil(this.#parts.clock.clocks().wallMs)
@@ -212,14 +215,15 @@ export function toName({ siteId, keyId, instanceId }: LeaseName): string {
   return `${siteId} ${keyId} ${instanceId}`
 }
 
-function withAcks(lease: LeaseRow, { epoch, acks, heardAtMs, closedAtMs }: PendingAcks): LeaseRow {
-  const before = lease.epoch === epoch ? lease : { seq: 0, acks: [] }
+function withAcks(lease: LeaseRow, { epoch, acks, times, heardAtMs, closedAtMs }: PendingAcks): LeaseRow {
+  const before = lease.epoch === epoch ? lease : { seq: 0, acks: [], times: NO_TIMES }
   const news = acks.filter(({ seq }) => lease.epoch !== epoch || seq > before.seq)
   return {
     ...lease,
     epoch,
     seq: news.at(-1)?.seq ?? before.seq,
     acks: [...before.acks, ...news],
+    times: addTimes(before.times, times),
     heardAtMs: Math.max(lease.heardAtMs, heardAtMs),
     closedAtMs:
       closedAtMs !== undefined && closedAtMs >= lease.declaredAtMs
@@ -241,6 +245,7 @@ function merged(older: PendingAcks, newer: PendingAcks): PendingAcks {
   return {
     ...newer,
     acks: acks.slice(-ACKS_KEPT),
+    times: older.epoch === newer.epoch ? addTimes(older.times, newer.times) : newer.times,
     closedAtMs: newer.closedAtMs ?? stillClosed(older.closedAtMs, newer.heardAtMs),
   }
 }

@@ -58,6 +58,10 @@ export interface VerifierReport {
   readonly state: VerifierState
   readonly seq: number
   readonly acknowledgedAtMs: number | undefined
+  /** When it had applied the entry, by its own report; never after it acknowledged. */
+  readonly appliedAtMs: number | undefined
+  /** When it first denied what the entry revoked, by its own report. */
+  readonly deniedAtMs: number | undefined
   /** From when on it rejects everything if it does not acknowledge. Undefined when unknown. */
   readonly rejectsFromMs: number | undefined
 }
@@ -303,10 +307,31 @@ function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Ho
       state,
       seq: lease.epoch === entry.epoch ? lease.seq : 0,
       acknowledgedAtMs,
+      ...findTimes(lease, entry, acknowledgedAtMs),
       rejectsFromMs: acknowledgedAtMs !== undefined || lease.failsOpen ? undefined : rejectsFromMs,
     },
   }
 }
+
+/**
+ * What an instance has reported about an entry that it has acknowledged. The times are never before
+ * the entry, and it can only have applied what it acknowledges.
+ */
+function findTimes(
+  { times }: LeaseRow,
+  { seq, atMs }: CommittedEntry,
+  acknowledgedAtMs: number | undefined,
+): Pick<VerifierReport, 'appliedAtMs' | 'deniedAtMs'> {
+  if (acknowledgedAtMs === undefined) return NOTHING_REPORTED
+  const appliedMs = times.applied.find((time) => time.seq >= seq)?.atMs
+  // A later time is that of a later entry: it did not report this one.
+  const appliedAtMs =
+    appliedMs === undefined || appliedMs > acknowledgedAtMs ? undefined : Math.max(atMs, appliedMs)
+  const deniedMs = times.denied.find((time) => time.seq === seq)?.atMs
+  return { appliedAtMs, deniedAtMs: deniedMs && Math.max(appliedAtMs ?? atMs, deniedMs) }
+}
+
+const NOTHING_REPORTED = { appliedAtMs: undefined, deniedAtMs: undefined }
 
 function reportReader(
   { verifierId, connectedAtMs, seq, streams }: StreamReader,
@@ -323,6 +348,7 @@ function reportReader(
     state: seq >= entry.seq ? 'acknowledged' : 'waiting',
     seq,
     acknowledgedAtMs: seq >= entry.seq && times.length > 0 ? Math.min(...times) : undefined,
+    ...NOTHING_REPORTED,
     rejectsFromMs: undefined,
   }
 }

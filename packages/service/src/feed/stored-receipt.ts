@@ -88,7 +88,7 @@ export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowM
   const takeReport = matchReports(before.verifiers, live.verifiers)
   const changed: VerifierReport[] = []
   const listed = before.verifiers.map((verifier): ReceiptVerifier => {
-    if (!isPending(verifier)) return verifier
+    if (!isPending(verifier)) return withFirstDenial(verifier, live.verifiers, atMs)
     const report = takeReport(verifier)
     if (report === undefined) {
       const isGone = verifier.instance_id !== null || isOver
@@ -117,6 +117,20 @@ export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowM
     ),
     times: toTimes(changed, { atMs, committedAtMs }),
   }
+}
+
+/** The first denial may come after the acknowledgement. What was stated before stays. */
+function withFirstDenial(
+  verifier: ReceiptVerifier,
+  reports: readonly VerifierReport[],
+  atMs: number,
+): ReceiptVerifier {
+  const { instance_id, first_denied_ms = null } = verifier
+  if (instance_id === null || first_denied_ms !== null) return verifier
+  const report = reports.find(({ instanceId }) => instanceId === instance_id)
+  if (report?.deniedAtMs === undefined || toName(report) !== toVerifierName(verifier)) return verifier
+  const { applied_ms = null } = verifier
+  return { ...verifier, applied_ms, first_denied_ms: toAfterMs(report.deniedAtMs, atMs) }
 }
 
 /**
@@ -194,15 +208,26 @@ function toTimes(
   reports: readonly VerifierReport[],
   { atMs, committedAtMs }: { readonly atMs: number; readonly committedAtMs: number },
 ): readonly ApplyTime[] {
-  return reports.flatMap(({ state, acknowledgedAtMs, verifierId, instanceId, openedAtMs = 0 }) =>
-    state !== 'acknowledged' || acknowledgedAtMs === undefined || openedAtMs > committedAtMs
-      ? []
-      : [{ verifierId: verifierId === instanceId ? '' : verifierId, ms: toAfterMs(acknowledgedAtMs, atMs) }],
+  return reports.flatMap(
+    ({ state, acknowledgedAtMs, appliedAtMs, verifierId, instanceId, openedAtMs = 0 }) =>
+      state !== 'acknowledged' || acknowledgedAtMs === undefined || openedAtMs > committedAtMs
+        ? []
+        : [
+            {
+              verifierId: verifierId === instanceId ? '' : verifierId,
+              measure: appliedAtMs === undefined ? 'acknowledged' : 'applied',
+              ms: toAfterMs(appliedAtMs ?? acknowledgedAtMs, atMs),
+            },
+          ],
   )
 }
 
-function toAfterMs(acknowledgedAtMs: number, atMs: number): number {
-  return Math.max(0, Math.ceil(acknowledgedAtMs - atMs))
+function toNullableMs(ms: number | undefined, atMs: number): number | null {
+  return ms === undefined ? null : toAfterMs(ms, atMs)
+}
+
+function toAfterMs(ms: number, atMs: number): number {
+  return Math.max(0, Math.ceil(ms - atMs))
 }
 
 /** Whether the new version says something else about the verifiers. */
@@ -256,7 +281,9 @@ function toVerifier(report: VerifierReport, atMs: number, failsOpen: boolean): R
     instance_id: report.instanceId ?? null,
     node_id: report.nodeId ?? null,
     state: report.state,
-    after_ms: acknowledgedAtMs === undefined ? null : toAfterMs(acknowledgedAtMs, atMs),
+    after_ms: toNullableMs(acknowledgedAtMs, atMs),
+    applied_ms: toNullableMs(report.appliedAtMs, atMs),
+    first_denied_ms: toNullableMs(report.deniedAtMs, atMs),
     rejects_from: toTime(report.rejectsFromMs),
     fails_open: failsOpen,
   }

@@ -8,6 +8,7 @@ import { Problem } from '../problem.ts'
 import type { EntryPosition } from '../store/logged.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
 import type { LeaseName, LeaseRow } from '../store/operations/leases.ts'
+import { NO_TIMES, type ReportedTimes } from '../store/operations/shared/acks.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { FeedStream, StreamEnd, Verifier } from './feed-stream.ts'
@@ -31,6 +32,8 @@ export interface VerifierAck {
   readonly atMs: number
   /** What the clock of the verifier said. */
   readonly sentAtMs?: number | undefined
+  /** When entries up to `seq` took effect there, as it reports. For instances only. */
+  readonly times?: ReportedTimes
   readonly isClosing?: boolean
 }
 
@@ -214,7 +217,7 @@ export class VerifierRegistry {
 
   /** A verifier has acknowledged the log. The caller has checked that the log goes that far. */
   acknowledge(ack: VerifierAck): void {
-    const { siteId, keyId, verifierId, instanceId, epoch, seq, atMs, sentAtMs, isClosing } = ack
+    const { siteId, keyId, verifierId, instanceId, epoch, seq, atMs, sentAtMs, times, isClosing } = ack
     const { leases, streams, onClock } = this.#parts
     if (instanceId === undefined) {
       for (const stream of streams.acknowledge({ siteId, keyId, verifierId, epoch, seq, atMs }))
@@ -222,7 +225,11 @@ export class VerifierRegistry {
       return
     }
     const name = { siteId, keyId, instanceId }
-    leases.acknowledge(name, { epoch, seq, atMs, ...(isClosing === true && { isClosing }) })
+    leases.acknowledge(name, {
+      ...{ epoch, seq, atMs },
+      ...(times && { times }),
+      ...(isClosing === true && { isClosing }),
+    })
     const leased = this.#leased.get(toName(name))
     leased?.stream.heard()
     if (leased !== undefined)
@@ -243,7 +250,9 @@ export class VerifierRegistry {
       (lease) => isConnected(lease, nowMs) || (lease.failsOpen && lease.closedAtMs === undefined),
     )
     return {
-      leases: found.map((lease) => (lease.epoch === store.epoch ? lease : { ...lease, seq: 0, acks: [] })),
+      leases: found.map((lease) =>
+        lease.epoch === store.epoch ? lease : { ...lease, seq: 0, acks: [], times: NO_TIMES },
+      ),
       streams,
     }
   }

@@ -17,11 +17,12 @@ const ack = (
   { epoch, seq }: { readonly epoch: string; readonly seq: number },
   instance: string,
   more: object = {},
+  headers: Readonly<Record<string, string>> = {},
 ) =>
   node.call('POST', path(siteId, 'feed/ack'), {
     key,
     body: { epoch, seq, ...more },
-    headers: { 'x-verifier-instance': instance },
+    headers: { 'x-verifier-instance': instance, ...headers },
   })
 const revoke = (node: FeedNode, { siteId, key }: FeedSite) =>
   node.call('POST', '/api/wallet/revoke-user', { key, body: { ppid: newPpid(), site_id: siteId } })
@@ -121,6 +122,78 @@ onEachStore('stored receipts', (home) => {
     ])
     expect(await isSigned(node, closed)).toBe(true)
     closeAll(streams)
+  }, 60_000)
+
+  it('state what verifiers report about their own speed, and the statistics use it', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const streams = [await listen(node, site, 'one'), await listen(node, site, 'two')]
+    const { json: done } = await revoke(node, site)
+    const times = (applied: string, denied: string) => ({
+      'x-verifier-applied': applied,
+      'x-verifier-denied': denied,
+    })
+    await new Promise((resolve) => setTimeout(resolve, 120))
+    await ack(node, site, done, 'one', {}, times(`${done.seq - 1}=5000, ${done.seq}=90`, `${done.seq}=40`))
+    await ack(node, site, done, 'two')
+    const live = (await get(node, site, `propagation?seq=${done.seq}`)).json.verifiers
+    const receipt = await until(node, site, done.seq, ({ state }) => state === 'complete')
+    const [one, two] = ['one', 'two'].map((id) =>
+      receipt.verifiers.find(({ instance_id }: { instance_id: string }) => instance_id === id),
+    )
+    expect(one.after_ms - one.applied_ms).toBeGreaterThanOrEqual(89)
+    expect(one.after_ms - one.applied_ms).toBeLessThanOrEqual(92)
+    expect(one.first_denied_ms - one.applied_ms).toBeGreaterThanOrEqual(49)
+    expect(two).toMatchObject({ applied_ms: null, first_denied_ms: null, after_ms: expect.any(Number) })
+    expect(live.find(({ instance_id }: { instance_id: string }) => instance_id === 'one')).toMatchObject({
+      applied_ms: one.applied_ms,
+      first_denied_ms: one.first_denied_ms,
+    })
+    expect(await isSigned(node, receipt)).toBe(true)
+    const stats = (await get(node, site, 'propagation/stats?window=1h')).json
+    expect(stats).toMatchObject({ samples: 2, reported: 1, measure: 'mixed' })
+    expect(stats.verifiers).toMatchObject([{ verifier_id: 'web', samples: 2, reported: 1, measure: 'mixed' }])
+    closeAll(streams)
+  }, 60_000)
+
+  it.each([
+    ['no numbers', 'yes'],
+    ['a later entry', '9000000000000000=1'],
+    ['a negative time', '1=-5'],
+    ['years', '1=99999999999'],
+    ['the wrong order', '2=1, 1=1'],
+    ['one entry twice', '1=1, 1=2'],
+    ['more than 16', Array.from({ length: 17 }, (_, i) => `${i + 1}=1`).join(', ')],
+    ['a very long text', '1=1'.padEnd(3000, ' ')],
+  ])(
+    'ignore a report with %s, and the acknowledgement counts all the same',
+    async (_what, text) => {
+      const node = await home().node()
+      const site = await node.newSite()
+      const stream = await listen(node, site, 'one')
+      const { json: done } = await revoke(node, site)
+      const headers = { 'x-verifier-applied': text, 'x-verifier-denied': text, 'x-verifier-later': '1' }
+      expect((await ack(node, site, done, 'one', {}, headers)).status).toBe(204)
+      const receipt = await until(node, site, done.seq, ({ state }) => state === 'complete')
+      expect(receipt.verifiers).toMatchObject([{ applied_ms: null, first_denied_ms: null }])
+      stream.close()
+    },
+    60_000,
+  )
+
+  it('stay open for a verifier that reports times and acknowledges nothing new', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const stream = await listen(node, site, 'one')
+    const { json: done } = await revoke(node, site)
+    const before = { epoch: done.epoch, seq: done.seq - 1 }
+    const text = `${done.seq - 1}=0`
+    const headers = { 'x-verifier-applied': text, 'x-verifier-denied': text }
+    for (let i = 0; i < 20; i++) await ack(node, site, before, 'one', {}, headers)
+    const receipt = await until(node, site, done.seq, ({ state }) => state === 'waiting')
+    expect(receipt).toMatchObject({ expected: 1, acknowledged: 0, elapsed_ms: null })
+    expect(receipt.verifiers).toMatchObject([{ state: 'waiting', applied_ms: null, first_denied_ms: null }])
+    stream.close()
   }, 60_000)
 
   it('are counted in statistics by verifier, each acknowledgement once', async () => {

@@ -1,4 +1,5 @@
 import type { SiteId } from '@countersign/core'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type CommittedEntry, createReceipt, type SiteReaders, toReaders } from '../../src/feed/receipt.ts'
 import type { FeedNodeRow, FeedStreamRow } from '../../src/store/operations/feed-streams.ts'
@@ -40,6 +41,7 @@ const lease = (instanceId: string, fields: Partial<LeaseRow> = {}): LeaseRow => 
   epoch: EPOCH,
   seq: 3,
   acks: [{ seq: 3, atMs: AT - 50_000 }],
+  times: { applied: [], denied: [] },
   heardAtMs: AT - 1000,
   closedAtMs: undefined,
   version: '',
@@ -169,6 +171,57 @@ describe('a receipt of readers without an instance', () => {
     // Such a head is dead 60 s later, and clocks may differ by 10 s.
     expect(deniedAfter({ headReadersUntilMs: AT - 70_000 })).toBe(70_000)
     expect(deniedAfter({ headReadersUntilMs: AT - 70_001 })).toBe(0)
+  })
+})
+
+describe('a receipt of instances that report times', () => {
+  const time = (seq: number, ms: number) => ({ seq, atMs: AT + ms })
+  const first = (leases: readonly LeaseRow[]) => look({ leases }).verifiers[0]
+
+  it('states them for an entry that was acknowledged', () => {
+    const times = { applied: [time(3, -50), time(4, 7), time(5, 9)], denied: [time(4, 12)] }
+    expect(first([acked('one', AT + 250, { times })])).toMatchObject({
+      acknowledgedAtMs: AT + 250,
+      appliedAtMs: AT + 7,
+      deniedAtMs: AT + 12,
+    })
+    expect(first([lease('one', { times })])).toMatchObject({
+      state: 'waiting',
+      appliedAtMs: undefined,
+      deniedAtMs: undefined,
+    })
+  })
+
+  it('states none when only later entries have one', () => {
+    const times = { applied: [time(5, 900)], denied: [time(5, 901)] }
+    expect(first([acked('one', AT + 250, { times })])).toMatchObject({
+      appliedAtMs: undefined,
+      deniedAtMs: undefined,
+    })
+  })
+
+  it('says the same about who has applied an entry, whatever they report', () => {
+    const anyTimes = fc.array(
+      fc.record({ seq: fc.integer({ min: 1, max: 8 }), atMs: fc.integer({ min: 0, max: 2 * AT }) }),
+      { maxLength: 32 },
+    )
+    fc.assert(
+      fc.property(anyTimes, anyTimes, fc.boolean(), (applied, denied, isAcked) => {
+        const make = (fields: Partial<LeaseRow>) =>
+          look({ leases: [isAcked ? acked('one', AT + 250, fields) : lease('one', fields), lease('two')] })
+        const strip = ({ verifiers, pending, ...rest }: ReturnType<typeof look>) => ({
+          ...rest,
+          states: [...verifiers, ...pending].map(({ appliedAtMs: _, deniedAtMs: __, ...each }) => each),
+        })
+        const found = make({ times: { applied, denied } })
+        expect({ ...strip(found), streamId: 0 }).toEqual({ ...strip(make({})), streamId: 0 })
+        for (const { appliedAtMs, deniedAtMs, acknowledgedAtMs } of found.verifiers) {
+          if (appliedAtMs !== undefined)
+            expect(appliedAtMs >= AT && appliedAtMs <= (acknowledgedAtMs ?? 0)).toBe(true)
+          if (deniedAtMs !== undefined) expect(deniedAtMs).toBeGreaterThanOrEqual(appliedAtMs ?? AT)
+        }
+      }),
+    )
   })
 })
 

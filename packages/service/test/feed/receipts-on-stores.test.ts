@@ -136,14 +136,14 @@ forEachStoreWriter('receipts', (newWriter) => {
       const stale = { from: { epoch: 'epoch000', position: 0 }, to: work.to }
       expect(await store.writeReceipts(stale, [])).toBe(false)
       const other = { ...receipt, as_of: '2030-01-01T00:00:00Z' }
-      const times = [{ verifierId: 'web', ms: 41 }]
+      const times = [{ verifierId: 'web', measure: 'applied' as const, ms: 41 }]
       await store.updateReceipts([{ receipt: other, dueAtMs: 1, updates: 1, times }])
       expect(await store.receipt(siteId, 2)).toEqual(receipt)
       await store.updateReceipts([{ receipt: other, dueAtMs: undefined, updates: 0, times }])
       expect(await store.receipt(siteId, 2)).toEqual(other)
       // The version that was not written has counted nothing.
       expect(await store.applyTimes(siteId, 0)).toEqual([
-        { verifierId: 'web', bucket: 22, count: 1, msMax: 41 },
+        { verifierId: 'web', measure: 'applied', bucket: 22, count: 1, msMax: 41 },
       ])
     })
   })

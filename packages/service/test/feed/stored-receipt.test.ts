@@ -32,6 +32,8 @@ const report = (instanceId: string, fields: Partial<VerifierReport> = {}): Verif
   state: 'waiting',
   seq: 6,
   acknowledgedAtMs: undefined,
+  appliedAtMs: undefined,
+  deniedAtMs: undefined,
   rejectsFromMs: AT + 30_000,
   ...fields,
 })
@@ -93,12 +95,32 @@ describe('a stored receipt', () => {
     const unnamed = { ...acked('x1', 9), verifierId: 'x1' }
     const first = create(ENTRY, live([report('late'), acked('one', 41), unnamed]), NOW)
     expect(first.times).toEqual([
-      { verifierId: 'web', ms: 41 },
-      { verifierId: '', ms: 9 },
+      { verifierId: 'web', measure: 'acknowledged', ms: 41 },
+      { verifierId: '', measure: 'acknowledged', ms: 9 },
     ])
     const next = update(first.receipt, live([acked('late', 5000), acked('one', 41)]), AT + 9000)
-    expect(next.times).toEqual([{ verifierId: 'web', ms: 5000 }])
+    expect(next.times).toEqual([{ verifierId: 'web', measure: 'acknowledged', ms: 5000 }])
     expect(update(next.receipt, live([acked('late', 5000)]), AT + 9000).times).toEqual([])
+  })
+
+  it('states what verifiers report about themselves, and counts that instead of acknowledgements', () => {
+    const one = { ...acked('one', 250), appliedAtMs: AT + 7 }
+    const first = create(ENTRY, live([one, acked('two', 41), report('late')]), NOW)
+    expect(first.times).toEqual([
+      { verifierId: 'web', measure: 'applied', ms: 7 },
+      { verifierId: 'web', measure: 'acknowledged', ms: 41 },
+    ])
+    const by = ({ verifiers }: typeof first.receipt, id: string) =>
+      verifiers.find(({ instance_id }) => instance_id === id)
+    expect(by(first.receipt, 'one')).toMatchObject({ after_ms: 250, applied_ms: 7, first_denied_ms: null })
+    expect(by(first.receipt, 'two')).toMatchObject({ after_ms: 41, applied_ms: null })
+    // The first denial may come later. What was stated before stays.
+    const denied = { ...one, appliedAtMs: AT + 1, deniedAtMs: AT + 900 }
+    const next = update(first.receipt, live([denied, report('late')]), AT + 2000)
+    expect(by(next.receipt, 'one')).toMatchObject({ applied_ms: 7, first_denied_ms: 900 })
+    const last = update(next.receipt, live([{ ...one, deniedAtMs: AT + 5 }, acked('late', 3000)]), AT + 3000)
+    expect(by(last.receipt, 'one')).toMatchObject({ applied_ms: 7, first_denied_ms: 900 })
+    expect(last.receipt).toMatchObject({ state: 'complete', elapsed_ms: 3000 })
   })
 
   it('lists 100 verifiers, the late ones first, and still counts all of them', () => {

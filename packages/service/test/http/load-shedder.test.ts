@@ -67,7 +67,7 @@ const routes = {
   list_verifiers: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
   propagation_receipt: async () => ({
     status: 200,
-    body: { epoch: 'epoch000', seq: 1, ...toPropagationBody(RECEIPT) },
+    body: { epoch: 'epoch000', seq: 1, ...toPropagationBody(RECEIPT, 0) },
   }),
   read_summary: async () => ({ status: 200, body: SUMMARY }),
   preview: async () => ({ status: 200, body: PREVIEW }),

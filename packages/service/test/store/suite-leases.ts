@@ -36,6 +36,7 @@ export function leaseSuite(store: TheStore): void {
       instanceId,
       epoch: 'epoch000',
       acks: [{ seq, atMs: NOW + seq }],
+      times: { applied: [], denied: [] },
       heardAtMs: NOW + seq,
       closedAtMs: undefined,
       ...fields,
@@ -65,6 +66,7 @@ export function leaseSuite(store: TheStore): void {
           epoch: 'epoch000',
           seq: 0,
           acks: [],
+          times: { applied: [], denied: [] },
           heardAtMs: 0,
           closedAtMs: undefined,
           version: 'sdk/1.2.3',
@@ -134,6 +136,30 @@ export function leaseSuite(store: TheStore): void {
       ])
       await store().applyLeaseAcks([ack('one', 2, { epoch: 'epoch001' })])
       expect(await only()).toMatchObject({ epoch: 'epoch001', seq: 2, acks: [{ seq: 2, atMs: NOW + 2 }] })
+    })
+
+    it('keep the last times that the instance reported, the first that it said about an entry', async () => {
+      await store().openLease(order('one'))
+      const time = (seq: number, ms: number) => ({ seq, atMs: NOW + ms })
+      for (let seq = 1; seq <= 40; seq++)
+        await store().applyLeaseAcks([
+          ack('one', seq, { times: { applied: [time(seq, seq)], denied: [time(seq, seq + 1)] } }),
+        ])
+      const repeated = { applied: [time(40, 999)], denied: [time(40, 999), time(39, 999)] }
+      await store().applyLeaseAcks([ack('one', 40, { times: repeated })])
+      const { times } = await only()
+      expect([times.applied.length, times.applied[0], times.applied.at(-1)]).toEqual([
+        32,
+        time(9, 9),
+        time(40, 40),
+      ])
+      expect([times.denied.length, times.denied[0], times.denied.at(-1)]).toEqual([
+        32,
+        time(9, 10),
+        time(40, 41),
+      ])
+      await store().applyLeaseAcks([ack('one', 2, { epoch: 'epoch001' })])
+      expect((await only()).times).toEqual({ applied: [], denied: [] })
     })
 
     it('end when the instance closes, and keep a stream that is open', async () => {

@@ -3,7 +3,7 @@ import { limits, type Propagation } from '@countersign/core/contract'
 import type { Receipt, VerifierReport } from '../../feed/receipt.ts'
 
 /** A receipt as JSON. Long lists are truncated. */
-export function toPropagationBody(receipt: Receipt): Propagation {
+export function toPropagationBody(receipt: Receipt, atMs: number): Propagation {
   const {
     connected,
     acknowledged,
@@ -22,10 +22,12 @@ export function toPropagationBody(receipt: Receipt): Propagation {
     denied_everywhere_at: toTime(deniedEverywhereAtMs),
     denied_at_latest: formatTime(Math.ceil(deniedAtLatestMs)),
     laggards: toReports(receipt.pending, ({ seq }) => ({ seq })),
-    verifiers: toReports(receipt.verifiers, ({ state, seq, acknowledgedAtMs, rejectsFromMs }) => ({
+    verifiers: toReports(receipt.verifiers, ({ state, seq, rejectsFromMs, ...times }) => ({
       state,
       seq,
-      acknowledged_at: toTime(acknowledgedAtMs),
+      acknowledged_at: toTime(times.acknowledgedAtMs),
+      applied_ms: toDuration(times.appliedAtMs, atMs),
+      first_denied_ms: toDuration(times.deniedAtMs, atMs),
       rejects_from: toTime(rejectsFromMs),
     })),
     exceptions: toReports(receipt.exceptions, () => ({ reason: 'fails_open' })),
@@ -41,6 +43,10 @@ function toReports<Members extends object>(
     instance_id: report.instanceId ?? null,
     ...members(report),
   }))
+}
+
+function toDuration(ms: number | undefined, fromMs: number): number | null {
+  return ms === undefined ? null : Math.max(0, Math.ceil(ms - fromMs))
 }
 
 /** Rounded up, so that the time is never too early. */

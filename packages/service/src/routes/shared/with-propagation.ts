@@ -30,6 +30,7 @@ export async function withPropagation(
   if (receipt === undefined) return { status: 200, body }
   const propagation = toPropagationBody(
     caller.kind === 'anonymous' ? { ...receipt, pending: [], verifiers: [], exceptions: [] } : receipt,
+    entry.atMs,
   )
   return {
     status: 200,

@@ -29,6 +29,7 @@ import { issuerKeys } from './0028-issuer-keys.ts'
 import { verdictTallies } from './0029-verdict-tallies.ts'
 import { deliveryLists } from './0030-delivery-lists.ts'
 import { applyTimes } from './0031-apply-times.ts'
+import { reportedTimes } from './0034-reported-times.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -64,4 +65,5 @@ export const migrations: readonly Migration[] = [
   verdictTallies,
   deliveryLists,
   applyTimes,
+  reportedTimes,
 ]

@@ -2,7 +2,15 @@ import type { SiteId } from '@countersign/core'
 import { number, text } from '../columns.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
-import { ACKS_KEPT, type Acknowledged, toAcksText } from './shared/acks.ts'
+import {
+  ACKS_KEPT,
+  type Acknowledged,
+  addTimes,
+  NO_TIMES,
+  type ReportedTimes,
+  toAcksText,
+  toTimesText,
+} from './shared/acks.ts'
 import { type LeaseName, type LeaseRow, type LeaseTerms, toLease } from './shared/lease-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
@@ -26,6 +34,7 @@ export interface LeaseEnd extends LeaseName {
 export interface LeaseAcks extends LeaseName {
   readonly epoch: string
   readonly acks: readonly Acknowledged[]
+  readonly times: ReportedTimes
   readonly heardAtMs: number
   /** Set when the instance has closed. */
   readonly closedAtMs: number | undefined
@@ -176,15 +185,16 @@ export function* applyLeaseAcks(acks: readonly LeaseAcks[]): Transaction<void> {
 
 function* applyLeaseAck(
   lease: LeaseRow,
-  { siteId, keyId, instanceId, epoch, acks, heardAtMs, closedAtMs }: LeaseAcks,
+  { siteId, keyId, instanceId, epoch, acks, times, heardAtMs, closedAtMs }: LeaseAcks,
 ): Transaction<void> {
   const isSame = lease.epoch === epoch
   const news = acks.filter(({ seq }) => !isSame || seq > lease.seq)
   const kept = [...(isSame ? lease.acks : []), ...news].slice(-ACKS_KEPT)
   const seq = news.at(-1)?.seq ?? (isSame ? lease.seq : 0)
+  const { applied, denied } = addTimes(isSame ? lease.times : NO_TIMES, times)
   yield* exec(
-    `UPDATE leases SET epoch = $4, seq = $5, acks = $6, heard_at = CASE WHEN heard_at > $7 THEN heard_at ELSE $7 END,
-       closed_at = CASE WHEN closed_at < $7 THEN NULL ELSE closed_at END
+    `UPDATE leases SET epoch = $4, seq = $5, acks = $6, applied = $8, denied = $9,
+       heard_at = CASE WHEN heard_at > $7 THEN heard_at ELSE $7 END, closed_at = CASE WHEN closed_at < $7 THEN NULL ELSE closed_at END
      WHERE site_id = $1 AND key_id = $2 AND instance_id = $3 AND (epoch <> $4 OR seq <= $5)`,
     siteId,
     keyId,
@@ -193,6 +203,8 @@ function* applyLeaseAck(
     seq,
     toAcksText(kept),
     heardAtMs,
+    toTimesText(applied),
+    toTimesText(denied),
   )
   if (closedAtMs === undefined) return
   yield* exec(

@@ -13,6 +13,8 @@ const PENDING = {
   state: 'waiting',
   seq: 3,
   acknowledgedAtMs: undefined,
+  appliedAtMs: undefined,
+  deniedAtMs: undefined,
   rejectsFromMs: 40_000,
 }
 const RECEIPT = {
@@ -56,7 +58,15 @@ it('tells a key of the site who lags behind, and a holder only how many (I-20)',
       ...counts,
       laggards: [{ ...named, seq: 3 }],
       verifiers: [
-        { ...named, state: 'waiting', seq: 3, acknowledged_at: null, rejects_from: '1970-01-01T00:00:40Z' },
+        {
+          ...named,
+          state: 'waiting',
+          seq: 3,
+          acknowledged_at: null,
+          applied_ms: null,
+          first_denied_ms: null,
+          rejects_from: '1970-01-01T00:00:40Z',
+        },
       ],
       exceptions: [{ ...named, reason: 'fails_open' }],
     },

@@ -4,6 +4,7 @@ import {
   type PropagationReceipt,
   type PropagationStats,
   type StatsWindow,
+  type TimeMeasure,
 } from '@countersign/core/contract'
 import { loadPropagation } from '../../../actions/propagation.ts'
 import { type ApplyStats, loadPropagationStats } from '../../../actions/propagation-stats.ts'
@@ -16,7 +17,11 @@ export const propagationReceipt: Route<'propagation_receipt'> = async (request, 
   const { siteId } = await requireSiteInPath(request, deps)
   const read = () => loadPropagation(deps, siteId, request.query.seq)
   const { entry, receipt } = await deps.verifiers.query(requireKeyId(request.caller), siteId, read)
-  const body: PropagationReceipt = { epoch: entry.epoch, seq: entry.seq, ...toPropagationBody(receipt) }
+  const body: PropagationReceipt = {
+    epoch: entry.epoch,
+    seq: entry.seq,
+    ...toPropagationBody(receipt, entry.atMs),
+  }
   return { status: 200, body }
 }
 
@@ -44,6 +49,18 @@ export const propagationStats: Route<'propagation_stats'> = async (request, deps
   return { status: 200, body }
 }
 
-function toStatsBody({ samples, p50Ms, p99Ms, maxMs }: ApplyStats) {
-  return { samples, p50_ms: p50Ms ?? null, p99_ms: p99Ms ?? null, max_ms: maxMs ?? null }
+function toStatsBody({ samples, reported, p50Ms, p99Ms, maxMs }: ApplyStats) {
+  return {
+    samples,
+    reported,
+    measure: toMeasure(samples, reported),
+    p50_ms: p50Ms ?? null,
+    p99_ms: p99Ms ?? null,
+    max_ms: maxMs ?? null,
+  }
+}
+
+function toMeasure(samples: number, reported: number): TimeMeasure | null {
+  if (samples === 0) return null
+  return reported === 0 ? 'acknowledged' : reported === samples ? 'applied' : 'mixed'
 }

@@ -1,8 +1,10 @@
 import { exec, type Transaction } from '../../transaction.ts'
 
-/** How long a verifier took to acknowledge an entry. */
+/** How long a verifier took to apply an entry. */
 export interface ApplyTime {
   readonly verifierId: string
+  /** What it reported, or when its acknowledgement came. */
+  readonly measure: 'applied' | 'acknowledged'
   readonly ms: number
 }
 
@@ -22,13 +24,14 @@ function toBucket(ms: number): number {
   return ms <= 1 ? 0 : Math.ceil(Math.log2(ms) * BUCKETS_PER_DOUBLING)
 }
 
-/** Counts acknowledgements, by hour, verifier and bucket. */
+/** Counts times, by hour, verifier, measure and bucket. */
 export function* addApplyTimes(entries: readonly EntryApplyTimes[]): Transaction<void> {
-  const counts = new Map<string, { values: [string, number, string, number]; count: number; msMax: number }>()
+  type Values = [site: string, slot: number, verifier: string, measure: string, bucket: number]
+  const counts = new Map<string, { values: Values; count: number; msMax: number }>()
   for (const { siteId, atMs, times } of entries)
-    for (const { verifierId, ms } of times) {
+    for (const { verifierId, measure, ms } of times) {
       const slot = Math.floor(atMs / SLOT_MS) * SLOT_MS
-      const values: [string, number, string, number] = [siteId, slot, verifierId, toBucket(ms)]
+      const values: Values = [siteId, slot, verifierId, measure, toBucket(ms)]
       const before = counts.get(JSON.stringify(values)) ?? { values, count: 0, msMax: 0 }
       counts.set(JSON.stringify(values), {
         values,
@@ -38,8 +41,8 @@ export function* addApplyTimes(entries: readonly EntryApplyTimes[]): Transaction
     }
   for (const { values, count, msMax } of counts.values())
     yield* exec(
-      `INSERT INTO apply_times (site_id, slot, verifier_id, bucket, count, ms_max) VALUES ($1, $2, $3, $4, $5, $6)
-       ON CONFLICT (site_id, slot, verifier_id, bucket) DO UPDATE SET count = apply_times.count + excluded.count,
+      `INSERT INTO apply_times (site_id, slot, verifier_id, measure, bucket, count, ms_max) VALUES ($1, $2, $3, $4, $5, $6, $7)
+       ON CONFLICT (site_id, slot, verifier_id, measure, bucket) DO UPDATE SET count = apply_times.count + excluded.count,
          ms_max = CASE WHEN excluded.ms_max > apply_times.ms_max THEN excluded.ms_max ELSE apply_times.ms_max END`,
       ...values,
       count,

@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { number, optionalNumber, text, toSiteId } from '../../columns.ts'
 import type { Row } from '../../transaction.ts'
-import { type Acknowledged, toAcks } from './acks.ts'
+import { type Acknowledged, type ReportedTimes, toAcks } from './acks.ts'
 
 /** One verifier instance at one site under one key. */
 export interface LeaseName {
@@ -43,6 +43,8 @@ export interface LeaseRow extends LeaseTerms {
   readonly epoch: string
   readonly seq: number
   readonly acks: readonly Acknowledged[]
+  /** Of the same epoch as `seq`. */
+  readonly times: ReportedTimes
   /** Time of its last acknowledgement; 0 before the first. */
   readonly heardAtMs: number
   /** When it declared that it rejects everything. Ignored while it has a stream. */
@@ -73,6 +75,7 @@ export function toLease(found: Row): LeaseRow {
     epoch: text(found, 'epoch'),
     seq: number(found, 'seq'),
     acks: toAcks(found),
+    times: { applied: toAcks(found, 'applied'), denied: toAcks(found, 'denied') },
     heardAtMs: number(found, 'heard_at'),
     closedAtMs: optionalNumber(found, 'closed_at'),
     isRetired: number(found, 'retired') === 1,
