@@ -1,36 +1,205 @@
+import { signal } from '@preact/signals'
 import { mayRevoke } from './api/session.ts'
 import { isPaused } from './live.ts'
-import { openRevoke, step } from './revoke/state.ts'
-import { place } from './router.ts'
-import { paletteOpen } from './shell/palette.tsx'
+import { servicePages, sitePages } from './pages.ts'
+import { openRevoke } from './revoke/state.ts'
+import { open, place, servicePath, sitePath } from './router.ts'
 
-/** Keys of every page. None of them changes anything by itself. */
+export const paletteOpen = signal(false)
+export const helpOpen = signal(false)
+/** The pages on narrow screens. */
+export const menuOpen = signal(false)
+
+/** One key or two keys after each other. None of them changes anything by itself. */
+export interface Shortcut {
+  readonly id: string
+  readonly keys: readonly string[]
+  readonly title: string
+  readonly group: 'Everywhere' | 'In lists' | 'Go to'
+  /** Offered in the palette, too. */
+  readonly isAction?: boolean
+  isAllowed?(): boolean
+  /** Keys of the browser itself have none. */
+  run?(): void
+}
+
+const PAGE_KEYS: readonly (readonly [key: string, page: string, title: string])[] = [
+  ['o', 'overview', 'Overview'],
+  ['u', 'users', 'Users'],
+  ['c', 'credentials', 'Credentials'],
+  ['t', 'tokens', 'Tokens'],
+  ['v', 'verifiers', 'Verifiers'],
+  ['r', 'receipts', 'Receipts'],
+  ['d', 'drills', 'Drills'],
+  ['l', 'log', 'Log'],
+  ['i', 'inspector', 'Inspector'],
+  ['s', 'issuers', 'Issuers and keys'],
+  ['k', 'keys', 'API keys'],
+  ['w', 'webhooks', 'Webhooks'],
+  ['a', 'audit', 'Audit'],
+  ['n', 'nodes', 'Nodes'],
+  [',', 'settings', 'Settings'],
+]
+
+function goTo([key, page, title]: (typeof PAGE_KEYS)[number]): Shortcut {
+  return {
+    id: page,
+    keys: ['g', key],
+    title,
+    group: 'Go to',
+    isAction: true,
+    isAllowed: () => page in servicePages || (page in sitePages && place.value.siteId !== undefined),
+    run() {
+      const { siteId } = place.value
+      if (page in sitePages && siteId !== undefined) open(sitePath(siteId, page))
+      else open(servicePath(page))
+    },
+  }
+}
+
+/** The one list of shortcuts: it feeds the keys, the help, the palette and the tooltips. */
+export const shortcuts: readonly Shortcut[] = [
+  {
+    id: 'search',
+    keys: ['Ctrl K'],
+    title: 'Search users, ids, pages and actions',
+    group: 'Everywhere',
+    run: () => (paletteOpen.value = true),
+  },
+  {
+    id: 'filter',
+    keys: ['/'],
+    title: 'Filter this list, or search',
+    group: 'Everywhere',
+    run() {
+      const filter = document.querySelector<HTMLElement>('main input[type="search"]')
+      if (filter === null) paletteOpen.value = true
+      else filter.focus()
+    },
+  },
+  {
+    id: 'revoke',
+    keys: ['r'],
+    title: 'Revoke access',
+    group: 'Everywhere',
+    isAction: true,
+    isAllowed: () => mayRevoke(place.value.siteId),
+    run() {
+      const button =
+        findRow()?.querySelector<HTMLElement>('[data-revoke]') ?? findOnPage('[data-revoke-page]')
+      if (button === undefined) openRevoke('')
+      else button.click()
+    },
+  },
+  {
+    id: 'pause',
+    keys: ['p'],
+    title: 'Pause or continue live updates',
+    group: 'Everywhere',
+    isAction: true,
+    run: () => (isPaused.value = !isPaused.value),
+  },
+  {
+    id: 'help',
+    keys: ['?'],
+    title: 'Show the keyboard shortcuts',
+    group: 'Everywhere',
+    isAction: true,
+    run: () => (helpOpen.value = true),
+  },
+  { id: 'close', keys: ['Esc'], title: 'Close, and return to where you were', group: 'Everywhere' },
+  { id: 'next', keys: ['j'], title: 'Next row', group: 'In lists', run: () => moveRow(1) },
+  { id: 'previous', keys: ['k'], title: 'Previous row', group: 'In lists', run: () => moveRow(-1) },
+  { id: 'open', keys: ['Enter'], title: 'Open the row', group: 'In lists' },
+  {
+    id: 'select',
+    keys: ['x'],
+    title: 'Select the row',
+    group: 'In lists',
+    run: () => findRow()?.querySelector<HTMLElement>('input[type="checkbox"]')?.click(),
+  },
+  ...PAGE_KEYS.map(goTo),
+]
+
+/** For `title` of a button: what it does, and its key. */
+export function toTooltip(id: string): string {
+  const found = shortcuts.find((each) => each.id === id)
+  return found === undefined ? '' : `${found.title} (${found.keys.join(' then ')})`
+}
+
+const STORED = 'countersign.single-keys'
+/** Keys without Ctrl can be switched off: software for speech input types letters. */
+export const hasSingleKeys = signal(readStored() !== 'off')
+
+function readStored(): string | null {
+  try {
+    return localStorage.getItem(STORED)
+  } catch {
+    return null
+  }
+}
+
+export function setSingleKeys(isOn: boolean): void {
+  hasSingleKeys.value = isOn
+  try {
+    localStorage.setItem(STORED, isOn ? 'on' : 'off')
+  } catch {
+    // It holds until the page is closed.
+  }
+}
+
+function findOnPage(selector: string): HTMLElement | undefined {
+  return document.querySelector<HTMLElement>(`main ${selector}`) ?? undefined
+}
+
+/** The row that has the focus. */
+function findRow(): HTMLElement | undefined {
+  return document.activeElement?.closest<HTMLElement>('main tbody tr') ?? undefined
+}
+
+/** Moves the focus to the link of the next row, or to the row itself. */
+function moveRow(by: number): void {
+  const rows = [...document.querySelectorAll<HTMLElement>('main tbody tr')]
+  if (rows.length === 0) return
+  const row = findRow()
+  const at = row === undefined ? (by > 0 ? -1 : 0) : rows.indexOf(row)
+  const next = rows[Math.min(rows.length - 1, Math.max(0, at + by))]
+  if (next === undefined) return
+  const link = next.querySelector<HTMLElement>('a[href]')
+  if (link === null) next.tabIndex = -1
+  ;(link ?? next).focus()
+  next.scrollIntoView({ block: 'nearest' })
+}
+
+const SEQUENCE_MS = 1500
+
 export function listenToKeys(): void {
+  let first = ''
+  let firstAtMs = -Infinity
   document.addEventListener('keydown', (event) => {
+    const isModal = document.querySelector('dialog[open]') !== null
     if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault()
-      if (step.value.at === 'closed') paletteOpen.value = true
+      if (!isModal) paletteOpen.value = true
       return
     }
     const isTyping =
       event.target instanceof HTMLElement &&
-      event.target.closest('input, textarea, select, [contenteditable]') !== null
-    if (
-      isTyping ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      document.querySelector('dialog[open]') !== null
+      event.target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]') !== null
+    if (isTyping || isModal || event.ctrlKey || event.metaKey || event.altKey || !hasSingleKeys.value) return
+    const isSecond = first !== '' && performance.now() - firstAtMs < SEQUENCE_MS
+    const keys = isSecond ? [first, event.key] : [event.key]
+    first = ''
+    const found = shortcuts.find(
+      (each) =>
+        each.keys.join(' ') === keys.join(' ') && each.run !== undefined && each.isAllowed?.() !== false,
     )
-      return
-    if (event.key === '/') {
+    if (found !== undefined) {
       event.preventDefault()
-      paletteOpen.value = true
-    }
-    if (event.key === 'p') isPaused.value = !isPaused.value
-    if (event.key === 'r' && mayRevoke(place.value.siteId)) {
-      event.preventDefault()
-      openRevoke('')
+      found.run?.()
+    } else if (!isSecond && shortcuts.some((each) => each.keys.length === 2 && each.keys[0] === event.key)) {
+      first = event.key
+      firstAtMs = performance.now()
     }
   })
 }

@@ -1,6 +1,6 @@
-import type { Verifier } from '@countersign/core/contract'
-import { signal } from '@preact/signals'
-import { call, send } from './api/call.ts'
+import type { LogEntry, Verifier } from '@countersign/core/contract'
+import { batch, signal } from '@preact/signals'
+import { shareFeed } from './live/shared-feed.ts'
 
 /** What this page knows of the log, and since when. */
 export interface LiveLog {
@@ -16,6 +16,10 @@ export const verifiers = signal<readonly Verifier[] | undefined>(undefined)
 export const isPaused = signal(false)
 /** Increases with every entry of the log: lists of revocations load again. */
 export const entriesSeen = signal(0)
+/** The last entries since this page was opened, the oldest first; at most `ENTRIES_KEPT_MAX`. */
+export const liveEntries = signal<readonly LogEntry[]>([])
+/** How many entries have arrived since updates were paused. */
+export const entriesHeld = signal(0)
 /** Moves once a second, so that ages on the page move too. */
 export const tick = signal(performance.now())
 
@@ -23,62 +27,100 @@ setInterval(() => {
   tick.value = performance.now()
 }, 1000)
 
-const RETRY_MS = 2000
-const VERIFIERS_MS = 4000
+export const ENTRIES_KEPT_MAX = 2000
+/** A head is proven every few seconds. After so long without one, nothing on the page is green. */
+const LATE_MS = 6000
+const REFRESH_MS = 100
+
+/** Whether what the page shows was proven just now. While it is paused, it soon is not. */
+export function isLive(): boolean {
+  const known = liveLog.value
+  return known !== undefined && tick.value - known.provenAtMs < LATE_MS
+}
+
+let clock: { readonly asOfMs: number; readonly atMs: number } | undefined
+
+/** The clock of the service, so that a wrong clock of this machine changes nothing. */
+export function serviceNowMs(): number {
+  return clock === undefined ? Date.now() : clock.asOfMs + performance.now() - clock.atMs
+}
 
 /** Follows the log of a site as an observer until the signal is aborted. */
 export async function followSite(siteId: string, stop: AbortSignal): Promise<void> {
-  liveLog.value = undefined
-  verifiers.value = undefined
-  const timer = setInterval(() => void loadVerifiers(siteId, stop), VERIFIERS_MS)
-  stop.addEventListener('abort', () => clearInterval(timer))
-  while (!stop.aborted) {
-    await loadVerifiers(siteId, stop)
-    await readFeed(siteId, stop).catch(() => {})
-    if (!stop.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-  }
-}
+  let log: LiveLog | undefined
+  let roster: readonly Verifier[] | undefined
+  let arrived: LogEntry[] = []
+  let count = 0
+  let isPlanned = false
+  let shownAtMs = -Infinity
 
-async function loadVerifiers(siteId: string, stop: AbortSignal): Promise<void> {
-  if (isPaused.value || document.visibilityState === 'hidden') return
-  try {
-    const found = await call<{ items: readonly Verifier[] }>(`/api/sites/${siteId}/verifiers`, {
-      site: siteId,
-      query: { limit: 200 },
-      signal: stop,
+  const show = () => {
+    isPlanned = false
+    if (stop.aborted) return
+    if (isPaused.peek()) {
+      entriesHeld.value = count
+      return
+    }
+    shownAtMs = performance.now()
+    batch(() => {
+      if (log !== liveLog.peek()) liveLog.value = log
+      if (roster !== verifiers.peek()) verifiers.value = roster
+      if (count > 0) {
+        liveEntries.value = [...liveEntries.peek(), ...arrived].slice(-ENTRIES_KEPT_MAX)
+        entriesSeen.value += count
+      }
+      entriesHeld.value = 0
+      tick.value = performance.now()
     })
-    verifiers.value = found.items
-  } catch {
-    // The age of the last head shows that the service is away.
+    arrived = []
+    count = 0
   }
-}
-
-async function readFeed(siteId: string, stop: AbortSignal): Promise<void> {
-  const path = `/console/api/sites/${siteId}/feed`
-  const answer = await send(path, { site: siteId, query: { observe: 1 }, signal: stop, timeoutMs: 2 ** 30 })
-  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
-  if (reader === undefined) return
-  let rest = ''
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return
-    const blocks = (rest + value).split('\n\n')
-    rest = blocks.pop() ?? ''
-    for (const block of blocks) applyEvent(siteId, block)
+  /** Many entries in a moment are shown together, so that the page stays responsive. */
+  const plan = () => {
+    if (isPlanned) return
+    isPlanned = true
+    setTimeout(show, Math.max(0, REFRESH_MS - (performance.now() - shownAtMs)))
   }
-}
 
-function applyEvent(siteId: string, block: string): void {
-  const data = block
-    .split('\n')
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(5).trim())
-    .join('\n')
-  if (data === '') return
-  const { seq } = JSON.parse(data) as { seq?: number }
-  if (typeof seq !== 'number') return
-  const known = liveLog.value
-  if (known !== undefined && known.siteId === siteId && seq > known.seq) entriesSeen.value++
-  if (!isPaused.value)
-    liveLog.value = { siteId, seq: Math.max(seq, known?.seq ?? 0), provenAtMs: performance.now() }
+  batch(() => {
+    liveLog.value = undefined
+    verifiers.value = undefined
+    liveEntries.value = []
+    entriesHeld.value = 0
+  })
+  const forget = isPaused.subscribe((paused) => {
+    if (!paused) plan()
+  })
+  stop.addEventListener('abort', forget)
+  await shareFeed(siteId, stop, {
+    onBeginning() {
+      arrived = []
+      liveEntries.value = []
+      // What lists show is of another epoch.
+      if (log !== undefined) count++
+      log = undefined
+      plan()
+    },
+    onEntries(entries, skipped) {
+      // A gap in what is kept would look like a gap in the log.
+      arrived = skipped > 0 ? [...entries] : [...arrived, ...entries].slice(-ENTRIES_KEPT_MAX)
+      if (skipped > 0) liveEntries.value = []
+      count += entries.length + skipped
+      const last = entries.at(-1)
+      if (log !== undefined && last !== undefined && last.seq > log.seq) log = { ...log, seq: last.seq }
+      plan()
+    },
+    onHead({ seq, as_of }, ageMs) {
+      const provenAtMs = performance.now() - ageMs
+      log = { siteId, seq: Math.max(seq, log?.seq ?? 0), provenAtMs }
+      // A head can be a second old when it is sent: the latest time that any of them shows counts.
+      const asOfMs = Date.parse(as_of)
+      if (clock === undefined || asOfMs > serviceNowMs()) clock = { asOfMs, atMs: performance.now() }
+      plan()
+    },
+    onVerifiers(items) {
+      roster = items
+      plan()
+    },
+  })
 }

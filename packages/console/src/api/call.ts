@@ -42,12 +42,21 @@ export interface ApiRequest extends Call {
 /** Whether the session has ended: the page then asks to sign in and keeps what was typed. */
 export const sessionEnded = signal(false)
 
+/** Whether the last request got no answer. Until one does, the page acts on nothing. */
+export const isAway = signal(false)
+
 const TIMEOUT_MS = 15_000
 
 /** Calls an endpoint of the public API with the session of this browser. `path` begins with /api. */
 export async function call<T>(path: string, options: Call = {}): Promise<T> {
   const answer = await send(`/console${path}`, options)
-  return (answer.status === 204 ? undefined : await answer.json()) as T
+  if (answer.status === 204) return undefined as T
+  try {
+    return (await answer.json()) as T
+  } catch (fault) {
+    if (options.signal?.aborted) throw fault
+    throw new NoAnswer('The answer of the service did not arrive completely.', { cause: fault })
+  }
 }
 
 /** The same, for an answer that is read piece by piece. */
@@ -78,8 +87,10 @@ export async function send(path: string, options: Call = {}): Promise<Response> 
     })
   } catch (fault) {
     if (options.signal?.aborted) throw fault
+    isAway.value = true
     throw new NoAnswer('The service did not answer.', { cause: fault })
   }
+  isAway.value = false
   if (!answer.ok) throw await toProblem(answer)
   return answer
 }

@@ -33,6 +33,12 @@ function roleAt(siteId: string): Role | undefined {
     ?.role
 }
 
+/** Whether the person may give access back to a user. */
+export function mayReinstate(siteId: string | undefined): boolean {
+  const role = siteId === undefined ? undefined : roleAt(siteId)
+  return role === 'admin' || role === 'operator'
+}
+
 const MAY_REVOKE: readonly Role[] = ['responder', 'admin', 'operator']
 
 export function mayRevoke(siteId: string | undefined): boolean {

@@ -24,6 +24,7 @@ const PATHS = {
   pause: 'M5.5 3.5v9M10.5 3.5v9',
   play: 'M5 3.5v9l7-4.5z',
   menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
+  info: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 7.3V11M8 5h.01',
   lock: 'M4 7.5h8v6H4zM5.5 7.5V5a2.5 2.5 0 0 1 5 0v2.5',
   chevrons: 'M5 6l3-3 3 3M5 10l3 3 3-3',
 } as const

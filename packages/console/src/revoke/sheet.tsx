@@ -1,84 +1,102 @@
-import type { Propagation } from '@countersign/core/contract'
-import type { JSX } from 'preact'
+import type { Preview, Verifier } from '@countersign/core/contract'
+import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { CopyButton } from '../components/copy.tsx'
-import { Icon, Seal } from '../components/icon.tsx'
+import { isAway } from '../api/call.ts'
+import { AsCommand } from '../components/as-command.tsx'
+import { Icon } from '../components/icon.tsx'
 import { Id } from '../components/id.tsx'
-import { Pill, StateMark } from '../components/state.tsx'
+import { Monogram } from '../components/monogram.tsx'
+import { Pill } from '../components/state.tsx'
+import { serviceNowMs, verifiers } from '../live.ts'
 import { place } from '../router.ts'
-import { formatDuration, formatExact, formatMoment } from '../time.ts'
-import { choose, closeRevoke, openRevoke, revoke, type Step, step, type Target } from './state.ts'
+import { formatMoment } from '../time.ts'
+import { ActView } from './act-view.tsx'
+import { EndingTree } from './ending-tree.tsx'
+import {
+  choose,
+  closeSheet,
+  confirm,
+  goBack,
+  type Outlook,
+  openRevoke,
+  type Sheet,
+  setReason,
+  sheet,
+  type Target,
+} from './state.ts'
+import { isTyped, toCommand, toId, toRequest, toTitle, toTypedName, toWords } from './target.ts'
 
 export { openRevoke }
 
-/** The sheet at the side: whom, what it will end, why, and then the receipt as it fills up. */
+/** The sheet at the side: what it will end, why, and then the receipt as it fills up. */
 export function RevokeSheet(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
-  const { at } = step.value
+  const current = sheet.value
+  const isOpen = current.at !== 'closed'
   useEffect(() => {
-    if (at === 'closed') dialog.current?.close()
-    else if (dialog.current?.open === false) dialog.current.showModal()
-  }, [at])
+    const shown = dialog.current
+    if (!isOpen && shown?.open) {
+      shown.close()
+      // The row from which it was opened may be gone.
+      if (document.activeElement === document.body) document.querySelector<HTMLElement>('main')?.focus()
+    } else if (isOpen && shown?.open === false) shown.showModal()
+  }, [isOpen])
   const { siteId } = place.value
   return (
-    <dialog ref={dialog} class="sheet" aria-labelledby="sheet-title" onClose={closeRevoke}>
-      {siteId !== undefined && at !== 'closed' && <Content siteId={siteId} current={step.value} />}
+    <dialog
+      ref={dialog}
+      class="sheet"
+      aria-labelledby="sheet-title"
+      onClose={() => {
+        if (sheet.value.at !== 'closed') closeSheet()
+      }}
+    >
+      {siteId !== undefined && <Content siteId={siteId} current={current} />}
     </dialog>
   )
 }
 
-function Content({
-  siteId,
-  current,
-}: {
+interface ContentProps {
   readonly siteId: string
-  readonly current: Step
-}): JSX.Element | null {
+  readonly current: Sheet
+}
+
+function Content({ siteId, current }: ContentProps): JSX.Element | null {
   switch (current.at) {
     case 'closed':
       return null
     case 'choose':
       return <Choose siteId={siteId} {...current} />
-    case 'preview':
-      return (
-        <Preview siteId={siteId} target={current.target} fault={current.fault} reason="" isBusy={false} />
+    case 'form':
+      return current.isAskedAgain ? (
+        <SecondQuestion siteId={siteId} {...current} />
+      ) : (
+        <Form siteId={siteId} {...current} />
       )
-    case 'sending':
-      return <Preview siteId={siteId} target={current.target} reason={current.reason} isBusy />
-    case 'unknown':
-      return <Unknown {...current} />
-    case 'receipt':
-      return <Receipt {...current} />
+    case 'act':
+      return <ActView key={current.act.id} act={current.act} />
   }
 }
 
 /** Takes the focus when its step appears: `autofocus` only works when the dialog opens. */
-function focus(input: HTMLInputElement | null): void {
-  if (input !== null && document.activeElement !== input) input.focus()
+export function takeFocus(element: HTMLElement | null): void {
+  if (element !== null && document.activeElement !== element) element.focus()
 }
 
-function Head({ title }: { readonly title: string }): JSX.Element {
+export function Head({ title }: { readonly title: string }): JSX.Element {
   return (
     <header>
       <h2 id="sheet-title">{title}</h2>
-      <button type="button" class="icon-button" aria-label="Close" onClick={closeRevoke}>
+      <button type="button" class="icon-button" aria-label="Close" onClick={closeSheet}>
         <Icon name="close" />
       </button>
     </header>
   )
 }
 
-function Choose({
-  siteId,
-  text,
-  isBusy,
-  fault,
-}: {
-  readonly siteId: string
-  readonly text: string
-  readonly isBusy: boolean
-  readonly fault?: string
-}): JSX.Element {
+type ChooseProps = Extract<Sheet, { at: 'choose' }> & { readonly siteId: string }
+
+function Choose({ siteId, text, isBusy, fault }: ChooseProps): JSX.Element {
   const [value, setValue] = useState(text)
   return (
     <form
@@ -89,23 +107,24 @@ function Choose({
     >
       <Head title="Revoke access" />
       <div class="body">
-        <label>
-          Whose access, or which credential?
+        <div class="field">
+          <label for="revoke-name">User, credential or token</label>
           <input
-            ref={focus}
+            id="revoke-name"
+            ref={takeFocus}
             autofocus
             required
             maxLength={256}
             spellcheck={false}
             autocomplete="off"
             value={value}
-            placeholder="User name, ppid_… or cred_…"
+            placeholder="User name, ppid_…, cred_… or tok_…"
             onInput={(event) => setValue(event.currentTarget.value)}
           />
-        </label>
-        <p class="meta">
-          A user name is the one that your own systems use. It is not stored and is in no address.
-        </p>
+          <p class="hint">
+            A user name is the one that your own systems use. It is not stored and is in no address.
+          </p>
+        </div>
         {fault !== undefined && (
           <p class="fault" role="alert">
             {fault}
@@ -114,228 +133,390 @@ function Choose({
       </div>
       <footer>
         <span class="grow" />
-        <button type="button" onClick={closeRevoke}>
+        <button type="button" class="large" onClick={closeSheet}>
           Cancel
         </button>
-        <button type="submit" class="primary" disabled={isBusy || value.trim() === ''}>
-          Continue
+        <button type="submit" class="large primary" disabled={isBusy || value.trim() === ''}>
+          Continue <kbd>Enter</kbd>
         </button>
       </footer>
     </form>
   )
 }
 
-function Who({ target, isRevoked }: { readonly target: Target; readonly isRevoked: boolean }): JSX.Element {
+interface WhoProps {
+  readonly siteId: string
+  readonly target: Target
+  readonly children: ComponentChildren
+}
+
+export function Who({ siteId, target, children }: WhoProps): JSX.Element {
+  const id = toId(target)
+  const title = toTitle(target)
   return (
     <div class="who">
-      <span>
-        <strong>{target.name ?? (target.kind === 'user' ? 'User' : 'Credential')}</strong>
-        <Id value={target.id} copy />
+      <Monogram name={title} />
+      <span class="named">
+        <strong>{title}</strong>
+        <span class="meta">
+          {id !== undefined && <Id value={id} />} at {siteId}
+        </span>
       </span>
-      {isRevoked ? <Pill tone="bad">Revoked</Pill> : <Pill tone="none">Not revoked yet</Pill>}
+      {children}
     </div>
   )
 }
 
-function Preview({
-  siteId,
-  target,
-  fault,
-  reason,
-  isBusy,
-}: {
-  readonly siteId: string
-  readonly target: Target
-  readonly fault?: string | undefined
-  readonly reason: string
-  readonly isBusy: boolean
-}): JSX.Element {
-  const [why, setWhy] = useState(reason)
+type FormProps = Extract<Sheet, { at: 'form' }> & { readonly siteId: string }
+
+const REASONS = ['Device lost or stolen', 'Left the company', 'Suspicious use', 'Key leaked']
+const TRUST_REASONS = ['Key leaked', 'Breach at the issuer', 'Contract ended', 'Rotation']
+
+function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Element {
+  const [typed, setTyped] = useState('')
+  const input = useRef<HTMLInputElement>(null)
+  const name = toTypedName(siteId, target)
+  const words = toWords(target)
+  const isReady =
+    reason.trim() !== '' &&
+    (name === undefined || isTyped(typed, name)) &&
+    (outlook !== undefined || fault !== undefined) &&
+    !isAway.value
+  useEffect(() => takeFocus(input.current), [])
+  const reasons = ['issuer', 'issuer_key', 'api_key', 'bearer'].includes(target.kind)
+    ? TRUST_REASONS
+    : REASONS
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        void revoke(siteId, target, why.trim())
+        if (isReady) confirm(siteId)
       }}
     >
-      <Head title="Revoke access" />
+      <Head title={words.act} />
       <div class="body">
-        <Who target={target} isRevoked={false} />
-        <label>
-          Reason
+        <Who siteId={siteId} target={target}>
+          <StatePill target={target} outlook={outlook} />
+        </Who>
+        <Ends target={target} preview={outlook?.preview} isUpperBound={outlook?.isUpperBound ?? false} />
+        {outlook !== undefined && (target.kind === 'user' || target.kind === 'credential') && (
+          <EndingTree siteId={siteId} ids={outlook.preview.samples.credentials} />
+        )}
+        {outlook !== undefined && <Notes target={target} outlook={outlook} />}
+        {fault !== undefined && (
+          <p class="notice amber" role="alert">
+            <Icon name="audit" />
+            <span>
+              <strong>What this ends could not be counted.</strong> {fault}
+            </span>
+          </p>
+        )}
+        {outlook?.preview.ends_own_access === true && (
+          <p class="notice amber">
+            <Icon name="lock" />
+            <span>
+              <strong>This ends your own access.</strong> Make sure that another person can sign in.
+            </span>
+          </p>
+        )}
+        <div class="field">
+          <label for="revoke-reason">Reason</label>
           <input
-            ref={focus}
+            id="revoke-reason"
+            ref={input}
             autofocus
             required
             maxLength={256}
-            value={why}
-            readOnly={isBusy}
-            placeholder="Laptop stolen, INC-4471"
-            onInput={(event) => setWhy(event.currentTarget.value)}
+            autocomplete="off"
+            value={reason}
+            placeholder="Why does this access end?"
+            onInput={(event) => setReason(event.currentTarget.value)}
           />
-        </label>
-        <p class="meta">The reason is in the audit log and on the receipt.</p>
-        {fault !== undefined && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
+          <p class="hint">Stored in the audit log. Verifiers do not see it.</p>
+          <div class="chips">
+            {reasons.map((each) => (
+              <button
+                key={each}
+                type="button"
+                class="chip"
+                aria-pressed={reason === each}
+                onClick={() => {
+                  setReason(each)
+                  input.current?.focus()
+                }}
+              >
+                {each}
+              </button>
+            ))}
+          </div>
+        </div>
+        {name !== undefined && (
+          <div class="field">
+            <label for="revoke-typed">
+              Type <code>{name}</code> to confirm
+            </label>
+            <input
+              id="revoke-typed"
+              autocomplete="off"
+              autocapitalize="off"
+              spellcheck={false}
+              value={typed}
+              onPaste={(event) => event.preventDefault()}
+              onDrop={(event) => event.preventDefault()}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+            />
+            <p class="hint">Exactly as it is written. Pasting is off here.</p>
+          </div>
         )}
+        <AwayNotice />
       </div>
       <footer>
-        <CopyButton label="Copy as command" text={toCommand(siteId, target, why)} />
+        <AsCommand
+          curl={toRequest(siteId, target, reason.trim())}
+          cli={toCommand(siteId, target, reason.trim())}
+        />
         <span class="grow" />
-        <button type="button" onClick={closeRevoke}>
+        <button type="button" class="large" onClick={closeSheet}>
           Cancel
         </button>
-        <button type="submit" class="danger-fill" disabled={isBusy || why.trim() === ''}>
-          {isBusy ? 'Revoking…' : 'Revoke access'}
+        <button type="submit" class="large danger-fill" disabled={!isReady}>
+          {words.act} <kbd>Enter</kbd>
         </button>
       </footer>
     </form>
   )
 }
 
-function Unknown({ target, tries }: { readonly target: Target; readonly tries: number }): JSX.Element {
+/** Nothing is sent to a service that does not answer: the result could not be known. */
+export function AwayNotice(): JSX.Element | null {
+  if (!isAway.value) return null
   return (
-    <div>
-      <Head title="Result unknown" />
-      <div class="body" role="alert">
-        <Who target={target} isRevoked={false} />
-        <p class="lead">The service has not answered. The revocation may or may not have happened.</p>
-        <p>
-          This page sends the same request again until it gets an answer. The request cannot take effect
-          twice. Tries so far: {tries}.
-        </p>
-      </div>
-    </div>
-  )
-}
-
-function Receipt({ target, done, propagation }: Extract<Step, { at: 'receipt' }>): JSX.Element {
-  const denied = propagation?.denied_everywhere_at ?? undefined
-  const isProven = denied !== undefined && denied <= new Date().toISOString()
-  return (
-    <div>
-      <Head title={`Receipt ${done.seq}`} />
-      <div class="body">
-        <Who target={target} isRevoked />
-        <div class="verdict">
-          <Seal isProven={isProven} />
-          <p class="lead" aria-live="polite">
-            This revocation is durable as <strong>entry {done.seq}</strong>.{' '}
-            <Sentence propagation={propagation} />
-          </p>
-        </div>
-        <Banner propagation={propagation} isProven={isProven} />
-        {propagation !== undefined && <Verifiers propagation={propagation} />}
-      </div>
-      <footer>
-        <span class="grow" />
-        <button type="button" class="primary" onClick={closeRevoke}>
-          Done
-        </button>
-      </footer>
-    </div>
-  )
-}
-
-function Sentence({ propagation }: { readonly propagation: Propagation | undefined }): JSX.Element {
-  if (propagation === undefined) return <>Verifiers are being asked.</>
-  const { verifiers, committed_at } = propagation
-  if (verifiers.length === 0) return <>No verifier follows this site now.</>
-  const times = verifiers.flatMap(({ acknowledged_at }) =>
-    acknowledged_at === null ? [] : [toMs(acknowledged_at, committed_at)],
-  )
-  const last = times.length === 0 ? '' : `, the last after ${formatDuration(Math.max(...times))}`
-  return (
-    <>
-      <strong>
-        {times.length} of {verifiers.length}
-      </strong>{' '}
-      verifiers have applied it{last}.
-    </>
-  )
-}
-
-function Banner({
-  propagation,
-  isProven,
-}: {
-  readonly propagation: Propagation | undefined
-  readonly isProven: boolean
-}): JSX.Element | null {
-  if (propagation === undefined) return null
-  const { denied_everywhere_at, denied_at_latest, exceptions } = propagation
-  if (denied_everywhere_at === null)
-    return (
-      <p class="banner amber">
-        <strong>Not denied everywhere.</strong> {exceptions.map(({ verifier_id }) => verifier_id).join(', ')}{' '}
-        fails open.
-      </p>
-    )
-  return (
-    <p class={isProven ? 'banner green' : 'banner'}>
-      <strong>{isProven ? 'Denied everywhere at' : 'Denied everywhere at the latest'}</strong>
-      <time dateTime={denied_everywhere_at}>
-        {formatExact(isProven ? denied_everywhere_at : denied_at_latest)} UTC
-      </time>
+    <p class="notice amber" role="alert">
+      <Icon name="verifiers" />
+      <span>
+        <strong>The service does not answer.</strong> This page will not act until it answers again. What you
+        typed is kept.
+      </span>
     </p>
   )
 }
 
-/** One bar for each verifier. A bar appears when its acknowledgement arrives, and never before. */
-function Verifiers({
-  propagation: { verifiers, committed_at },
-}: {
-  readonly propagation: Propagation
-}): JSX.Element {
-  const times = verifiers.map(({ acknowledged_at }) =>
-    acknowledged_at === null ? undefined : toMs(acknowledged_at, committed_at),
-  )
-  const longest = Math.max(50, ...times.map((time) => time ?? 0))
+interface StateProps {
+  readonly target: Target
+  readonly outlook: Outlook | undefined
+}
+
+function StatePill({ target, outlook }: StateProps): JSX.Element | null {
+  if (outlook === undefined) return <Pill tone="none">Checking</Pill>
+  if (outlook.isRevoked) return <Pill tone="bad">Revoked</Pill>
+  if (outlook.isUnseen) return <Pill tone="soon">Never seen here</Pill>
+  return ['user', 'credential', 'token'].includes(target.kind) ? <Pill tone="good">Active</Pill> : null
+}
+
+interface EndsProps {
+  readonly target: Target
+  /** Undefined while it is loaded: grey blocks of the same size. */
+  readonly preview: Preview | undefined
+  readonly isUpperBound: boolean
+}
+
+export function Ends({ target, preview, isUpperBound }: EndsProps): JSX.Element {
+  const isSingle = ['user', 'credential', 'token'].includes(target.kind)
+  const bounded = ({ count, complete }: Preview['users'], less = 0) =>
+    `${isUpperBound ? '≤ ' : ''}${(count - less).toLocaleString('en')}${complete ? '' : '+'}`
+  const started = preview && preview.sign_ins + preview.offers
+  const figures: readonly (readonly [word: string, figure: string | undefined])[] = [
+    isSingle
+      ? ['credentials', preview && bounded(preview.credentials, preview.delegated_credentials)]
+      : ['users', preview && bounded(preview.users)],
+    isSingle
+      ? ['delegated', preview?.delegated_credentials.toLocaleString('en')]
+      : ['credentials', preview && bounded(preview.credentials)],
+    ['live tokens', preview && bounded(preview.tokens)],
+    [
+      preview === undefined || preview.offers === 0 ? 'open sign-ins' : 'sign-ins, offers',
+      started?.toLocaleString('en'),
+    ],
+  ]
   return (
-    <ul class="bars">
-      {verifiers.map(({ verifier_id, instance_id, state, rejects_from }, i) => {
-        const time = times[i]
-        return (
-          <li key={`${verifier_id} ${instance_id}`}>
-            <span class="name">{verifier_id}</span>
-            {time === undefined ? (
-              <span class={state === 'not_connected' ? 'lost' : 'waiting'}>
-                <StateMark
-                  tone={state === 'not_connected' ? 'gone' : state === 'silent' ? 'silent' : 'none'}
-                />
-                {state === 'not_connected' && rejects_from !== null
-                  ? `not connected, rejects everything from ${formatMoment(rejects_from)}`
-                  : state === 'silent'
-                    ? 'silent'
-                    : 'waiting'}
+    <section aria-busy={preview === undefined}>
+      <h3>This ends</h3>
+      <dl class="counts">
+        {figures.map(([word, figure]) => (
+          <div key={word}>
+            <dt>{word}</dt>
+            <dd>{figure ?? <span class="block" />}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+/** What the numbers do not say: for how long, who is notified, and who is not up to date now. */
+function Notes({ target, outlook }: { readonly target: Target; readonly outlook: Outlook }): JSX.Element {
+  const { preview, isUnseen, isRevoked } = outlook
+  const count = preview.credentials.count
+  const known = verifiers.value ?? []
+  const behind = preview.lagging_verifiers.filter(
+    (name) => !known.some((each) => each.verifier_id === name && each.fails_open),
+  )
+  return (
+    <ul class="notes">
+      {isRevoked && (
+        <li>
+          <Icon name="receipts" />
+          <span>
+            <strong>Revoked already.</strong> Revoking again changes nothing and shows the first receipt.
+          </span>
+        </li>
+      )}
+      <li>
+        <Icon name="info" />
+        <span>
+          <Permanence target={target} count={count} isIrreversible={preview.irreversible} />
+        </span>
+      </li>
+      <li>
+        <Icon name="verifiers" />
+        <span>
+          {plural(known.length, 'verifier')} and {plural(preview.webhooks.length, 'webhook')} will be
+          notified.
+          {behind.length > 0 && (
+            <>
+              {' '}
+              <strong>{behind.join(', ')}</strong> {behind.length === 1 ? 'is' : 'are'} behind now.
+            </>
+          )}
+          {known
+            .filter(({ state }) => state === 'gone')
+            .slice(0, 3)
+            .map((each) => (
+              <NotConnected key={each.instance_id ?? each.verifier_id} verifier={each} />
+            ))}
+          {known
+            .filter(({ fails_open, state }) => fails_open && state !== 'gone')
+            .slice(0, 3)
+            .map(({ verifier_id, instance_id }) => (
+              <span key={instance_id ?? verifier_id}>
+                {' '}
+                <strong>{verifier_id}</strong> fails open: without fresh data it may accept what was revoked.
               </span>
-            ) : (
-              <>
-                <svg class="bar" height="12" aria-hidden="true">
-                  <rect width={`${Math.max(1, (100 * time) / longest)}%`} height="12" rx="2" />
-                </svg>
-                <span class="ms">{formatDuration(time)}</span>
-              </>
-            )}
-          </li>
-        )
-      })}
+            ))}
+        </span>
+      </li>
+      {!isUnseen && target.kind !== 'token' && target.kind !== 'api_key' && (
+        <li>
+          <Icon name="credentials" />
+          <span>Counted is what this service has seen. What it has never seen ends, too.</span>
+        </li>
+      )}
     </ul>
   )
 }
 
-/** Clocks of the service only. A verifier may acknowledge before the commit time was read. */
-function toMs(acknowledgedAt: string, committedAt: string): number {
-  return Math.max(0, Date.parse(acknowledgedAt) - Date.parse(committedAt))
+function NotConnected({ verifier }: { readonly verifier: Verifier }): JSX.Element {
+  const { verifier_id, fails_open, rejects_everything_since: since } = verifier
+  const isPast = since !== null && Date.parse(since) <= serviceNowMs()
+  return (
+    <span>
+      {' '}
+      <strong>{verifier_id}</strong>{' '}
+      {fails_open
+        ? 'is not connected and fails open: it may accept what was revoked.'
+        : since === null
+          ? 'is not connected.'
+          : isPast
+            ? `is not connected and has rejected everything since ${formatMoment(since)}.`
+            : `is not connected and rejects everything from ${formatMoment(since)} on.`}
+    </span>
+  )
 }
 
-function toCommand(siteId: string, { kind, id, name }: Target, reason: string): string {
-  const who = kind === 'credential' ? `revoke ${quote(id)}` : `revoke-user ${quote(name ?? id)}`
-  return `countersign ${who} --site ${quote(siteId)} --reason ${quote(reason === '' ? '…' : reason)}`
+interface PermanenceProps {
+  readonly target: Target
+  readonly count: number
+  readonly isIrreversible: boolean
 }
 
-function quote(text: string): string {
-  return /^[\w.:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+function Permanence({ target, count, isIrreversible }: PermanenceProps): JSX.Element {
+  if (target.kind === 'user')
+    return (
+      <>
+        <strong>
+          {count === 0 ? 'Until the user is reinstated.' : `Permanent for ${plural(count, 'credential')}.`}
+        </strong>{' '}
+        A user who is reinstated later needs new credentials.
+      </>
+    )
+  if (target.kind === 'issuer')
+    return (
+      <>
+        <strong>All that this issuer signed is denied.</strong> An administrator can trust it again later.
+      </>
+    )
+  if (target.kind === 'bearer')
+    return (
+      <>
+        <strong>Every bearer token of this site ends.</strong> They stay invalid when bearer is switched on
+        again.
+      </>
+    )
+  if (target.kind === 'api_key')
+    return (
+      <>
+        <strong>Permanent.</strong> Verifiers that use this key lose their stream. Give them another one
+        first.
+      </>
+    )
+  return (
+    <>
+      <strong>{isIrreversible ? 'Permanent.' : 'Can be undone.'}</strong>{' '}
+      {isIrreversible ? 'No other act undoes this one.' : 'Another act can undo this one later.'}
+    </>
+  )
+}
+
+/** In other words than the form, and with the way back in front: most often it is a wrong name. */
+function SecondQuestion({ siteId, target, reason }: FormProps): JSX.Element {
+  const title = toTitle(target)
+  const { noun } = toWords(target)
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!isAway.value) confirm(siteId)
+      }}
+    >
+      <Head title="Is the name right?" />
+      <div class="body">
+        <Who siteId={siteId} target={target}>
+          <Pill tone="soon">Never seen here</Pill>
+        </Who>
+        <p class="lead">
+          This service has never seen {target.kind === 'user' ? <strong>{title}</strong> : `this ${noun}`}: no
+          credential, no token and no entry of the log names it.
+        </p>
+        <p>
+          A {noun} with a wrong letter looks the same. Revoking it is durable and ends the access of no one
+          you know. Revoke it only if it may have access that this service has not seen yet.
+        </p>
+        <p class="meta">Reason: {reason}</p>
+        <AwayNotice />
+      </div>
+      <footer>
+        <span class="grow" />
+        <button type="submit" class="large danger" disabled={isAway.value}>
+          Revoke an unknown {noun}
+        </button>
+        <button type="button" class="large primary" ref={takeFocus} onClick={goBack}>
+          Go back and check
+        </button>
+      </footer>
+    </form>
+  )
+}
+
+export function plural(count: number, word: string): string {
+  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
 }

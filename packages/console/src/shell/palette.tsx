@@ -1,67 +1,78 @@
-import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { mayRevoke } from '../api/session.ts'
-import { startRevoke } from '../revoke/state.ts'
+import { notice } from '../components/copy.tsx'
+import { paletteOpen, shortcuts } from '../keyboard.ts'
+import { describe, resolveUser, startRevoke } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
 
-export const paletteOpen = signal(false)
+export { paletteOpen }
 
 interface Action {
+  readonly id: string
   readonly title: string
   readonly hint: string
+  readonly keys?: readonly string[]
   run(): void
 }
 
-const PAGES = [
-  'overview',
-  'users',
-  'credentials',
-  'tokens',
-  'verifiers',
-  'receipts',
-  'drills',
-  'log',
-  'inspector',
-  'issuers',
-  'keys',
-  'webhooks',
-  'audit',
-]
+/** The user page of a name. The name is sent in a body and is in no address. */
+async function openUser(siteId: string, text: string): Promise<void> {
+  try {
+    open(sitePath(siteId, 'users', (await resolveUser(siteId, text)).id))
+  } catch (fault) {
+    notice.value = describe(fault)
+    setTimeout(() => (notice.value = ''), 4000)
+  }
+}
+
+const ID = /^(?:cred_|tok_|(?:did:service:)?ppid_)/
 
 /** What fits the typed text, the most likely first: Enter takes that. */
 function findActions(text: string, siteId: string): readonly Action[] {
   const typed = text.trim()
-  const pages = PAGES.filter((page) => page.startsWith(typed.toLowerCase())).map((page) => ({
-    title: page[0]?.toUpperCase() + page.slice(1),
-    hint: 'Page',
-    run: () => open(sitePath(siteId, page)),
-  }))
-  if (typed === '') return pages
+  const word = typed.toLowerCase()
+  const known = shortcuts
+    .filter((each) => each.isAction === true && each.isAllowed?.() !== false)
+    .filter(({ title, id }) => title.toLowerCase().startsWith(word) || id.startsWith(word))
+    .map(({ id, title, keys, group, run }) => ({
+      id,
+      title,
+      keys,
+      hint: group === 'Go to' ? 'Page' : 'Action',
+      run: () => run?.(),
+    }))
+  if (typed === '') return known
   const found: Action[] = []
   if (typed.startsWith('cred_'))
     found.push({
+      id: 'open',
       title: typed,
       hint: 'Open the credential',
       run: () => open(sitePath(siteId, 'credentials', typed)),
     })
-  if (/^(did:service:)?ppid_/.test(typed)) {
-    const ppid = typed.startsWith('did:') ? typed : `did:service:${typed}`
-    found.push({ title: typed, hint: 'Open the user', run: () => open(sitePath(siteId, 'users', ppid)) })
-  }
-  const revoking = mayRevoke(siteId)
+  else if (/^\d{1,15}$/.test(typed))
+    found.push({
+      id: 'receipt',
+      title: `Receipt ${typed}`,
+      hint: 'Open the receipt of this entry',
+      run: () => open(sitePath(siteId, 'receipts', typed)),
+    })
+  else if (!typed.startsWith('tok_'))
+    found.push({ id: 'user', title: typed, hint: 'Open the user', run: () => void openUser(siteId, typed) })
+  const revoking: readonly Action[] = mayRevoke(siteId)
     ? [
         {
+          id: 'revoke-typed',
           title: `Revoke ${typed}`,
-          hint: 'Shows what it will end first',
+          hint: 'Shows what it ends first',
           run: () => startRevoke(siteId, typed),
         },
       ]
     : []
-  return [
-    ...found,
-    ...(pages.length > 0 && found.length === 0 ? [...pages, ...revoking] : [...revoking, ...pages]),
-  ]
+  // A word that begins like a page means the page. An id is looked at. A name is revoked.
+  if (known.length > 0) return [...known, ...revoking, ...found]
+  return ID.test(typed) && !typed.startsWith('tok_') ? [...found, ...revoking] : [...revoking, ...found]
 }
 
 export function Palette(): JSX.Element | null {
@@ -79,8 +90,11 @@ export function Palette(): JSX.Element | null {
   }, [isOpen])
   const actions = siteId === undefined ? [] : findActions(text, siteId)
   const run = (action: Action | undefined) => {
+    if (action === undefined) return
+    // Closed first: what opens next returns the focus to where it was before the palette.
+    dialog.current?.close()
     paletteOpen.value = false
-    action?.run()
+    action.run()
   }
   return (
     <dialog ref={dialog} class="palette" aria-label="Search" onClose={() => (paletteOpen.value = false)}>
@@ -109,14 +123,16 @@ export function Palette(): JSX.Element | null {
             const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
             if (by === 0 || actions.length === 0) return
             event.preventDefault()
-            setChosen((chosen + by + actions.length) % actions.length)
+            const next = (chosen + by + actions.length) % actions.length
+            setChosen(next)
+            document.getElementById(`palette-${next}`)?.scrollIntoView({ block: 'nearest' })
           }}
         />
       </form>
       <div id="palette-list" class="results" role="listbox" aria-label="Results">
         {actions.map((action, i) => (
           <div
-            key={action.title}
+            key={action.id}
             id={`palette-${i}`}
             role="option"
             tabIndex={-1}
@@ -125,7 +141,12 @@ export function Palette(): JSX.Element | null {
             onKeyDown={() => {}}
           >
             <span>{action.title}</span>
-            <span class="meta">{action.hint}</span>
+            <span class="meta">
+              {action.hint}
+              {action.keys?.map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </span>
           </div>
         ))}
       </div>

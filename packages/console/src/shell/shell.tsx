@@ -1,16 +1,24 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { isAway } from '../api/call.ts'
 import { isOperator, mayRevoke, session, signOut, sites } from '../api/session.ts'
 import { notice } from '../components/copy.tsx'
 import { Icon, type IconName, Seal } from '../components/icon.tsx'
+import { toMonogram } from '../components/monogram.tsx'
 import { StateMark } from '../components/state.tsx'
-import { followSite, isPaused, liveLog, tick, verifiers } from '../live.ts'
+import { menuOpen, paletteOpen, toTooltip } from '../keyboard.ts'
+import { entriesHeld, followSite, isLive, isPaused, liveLog, tick, verifiers } from '../live.ts'
 import { countUpToDate } from '../pages/verifier-states.ts'
 import { servicePages, sitePages } from '../pages.ts'
+import { describeAct } from '../revoke/receipt-view.tsx'
 import { openRevoke, RevokeSheet } from '../revoke/sheet.tsx'
+import { openAct, openActs, sheet } from '../revoke/state.ts'
 import { open, place, servicePath, sitePath } from '../router.ts'
 import { formatDuration } from '../time.ts'
-import { Palette, paletteOpen } from './palette.tsx'
+import { Help } from './help.tsx'
+import { Palette } from './palette.tsx'
+
+export { isLive }
 
 interface Item {
   readonly page: string
@@ -65,17 +73,20 @@ export function Shell({ children }: { readonly children: ComponentChildren }): J
     void followSite(siteId, stop.signal)
     return () => stop.abort()
   }, [siteId])
+  const isStale = siteId === undefined ? isAway.value : isAway.value || !isLive()
   return (
-    <div class="shell">
+    <div class="shell" data-stale={isStale ? '' : undefined}>
       <a class="skip" href="#content">
         Skip to the content
       </a>
       <Rail />
       <TopBar />
       <main id="content" tabIndex={-1}>
+        <NotLive />
         {children}
       </main>
       <Palette />
+      <Help />
       <RevokeSheet />
       <output class="toast" aria-live="polite" hidden={notice.value === ''}>
         {notice.value}
@@ -97,7 +108,7 @@ function Rail(): JSX.Element {
     </li>
   )
   return (
-    <nav class="rail" aria-label="Pages">
+    <nav class={menuOpen.value ? 'rail open' : 'rail'} aria-label="Pages">
       <a class="brand" href={servicePath('')}>
         <Seal isProven size={24} /> Countersign
       </a>
@@ -175,15 +186,30 @@ function TopBar(): JSX.Element {
   const { siteId } = place.value
   return (
     <header class="top">
-      <button type="button" class="search" onClick={() => (paletteOpen.value = true)}>
+      <button
+        type="button"
+        class="icon-button menu"
+        aria-label="Menu"
+        aria-expanded={menuOpen.value}
+        onClick={() => (menuOpen.value = !menuOpen.value)}
+      >
+        <Icon name="menu" />
+      </button>
+      <button
+        type="button"
+        class="search"
+        title={toTooltip('search')}
+        onClick={() => (paletteOpen.value = true)}
+      >
         <Icon name="inspector" />
         <span>Search users, ids, pages and actions</span>
         <kbd>Ctrl K</kbd>
       </button>
       <span class="grow" />
+      <OpenActs />
       {siteId !== undefined && <Live />}
       {mayRevoke(siteId) && (
-        <button type="button" class="danger" onClick={() => openRevoke('')}>
+        <button type="button" class="danger" title={toTooltip('revoke')} onClick={() => openRevoke('')}>
           Revoke access <kbd>R</kbd>
         </button>
       )}
@@ -191,23 +217,67 @@ function TopBar(): JSX.Element {
   )
 }
 
-/** A head is proven every few seconds. After 10 seconds without one, nothing on the page is green. */
-const LATE_MS = 10_000
+/** What goes on after its sheet was closed: answers that have not come, receipts that fill up. */
+function OpenActs(): JSX.Element {
+  const shown = sheet.value.at === 'act' ? sheet.value.act : undefined
+  const others = openActs.value.filter((act) => act !== shown)
+  return (
+    <>
+      {others.slice(-2).map((act) => {
+        const isUnknown = act.progress.value.at === 'unknown'
+        return (
+          <button
+            key={act.id}
+            type="button"
+            class={isUnknown ? 'open-act unknown' : 'open-act'}
+            onClick={() => openAct(act)}
+          >
+            <StateMark tone={isUnknown ? 'soon' : 'late'} />
+            <span>{describeAct(act)}</span>
+          </button>
+        )
+      })}
+    </>
+  )
+}
 
-export function isLive(): boolean {
+/** What the page knows when nothing is proven any more, how old it is, and that it will not act. */
+function NotLive(): JSX.Element | null {
   const known = liveLog.value
-  return known !== undefined && tick.value - known.provenAtMs < LATE_MS
+  const { siteId } = place.value
+  if (
+    siteId === undefined
+      ? !isAway.value
+      : !isAway.value && (known === undefined || isLive() || isPaused.value)
+  )
+    return null
+  const age = known === undefined ? undefined : formatDuration(Math.max(0, tick.value - known.provenAtMs))
+  return (
+    <div class="notice amber not-live">
+      <StateMark tone="silent" size={14} />
+      <span>
+        <strong role="status">
+          {isAway.value
+            ? 'The service does not answer. This page will not act until it answers again.'
+            : 'Nothing is proven at this moment: the service has sent no signed head.'}
+        </strong>{' '}
+        {known !== undefined &&
+          `What is shown was known ${age} ago, at entry ${known.seq.toLocaleString('en')}. `}
+        It catches up by itself.
+      </span>
+    </div>
+  )
 }
 
 function Live(): JSX.Element {
   const known = liveLog.value
   const ageMs = known === undefined ? undefined : Math.max(0, tick.value - known.provenAtMs)
-  const tone = isPaused.value || !isLive() ? 'silent' : 'good'
+  const tone = isPaused.value || isAway.value || !isLive() ? 'silent' : 'good'
   const word = isPaused.value
     ? 'Paused'
     : known === undefined
       ? 'Connecting'
-      : isLive()
+      : isLive() && !isAway.value
         ? 'Live'
         : 'Not connected'
   return (
@@ -216,7 +286,10 @@ function Live(): JSX.Element {
       <strong>{word}</strong>
       {known !== undefined && ageMs !== undefined && (
         <span class="meta">
-          entry {known.seq.toLocaleString('en')}, proven {formatDuration(ageMs)} ago
+          entry {known.seq.toLocaleString('en')}
+          {isPaused.value && entriesHeld.value > 0
+            ? `, ${entriesHeld.value.toLocaleString('en')} new since`
+            : `, proven ${formatDuration(ageMs)} ago`}
         </span>
       )}
       <button
@@ -224,18 +297,11 @@ function Live(): JSX.Element {
         class="icon-button"
         aria-pressed={isPaused.value}
         aria-label={isPaused.value ? 'Continue live updates' : 'Pause live updates'}
+        title={toTooltip('pause')}
         onClick={() => (isPaused.value = !isPaused.value)}
       >
         <Icon name={isPaused.value ? 'play' : 'pause'} />
       </button>
     </span>
   )
-}
-
-function toMonogram(name: string): string {
-  const words = name.split(/[\s._-]+/).filter((word) => word !== '')
-  return words
-    .slice(0, 2)
-    .map((word) => [...word][0]?.toUpperCase() ?? '')
-    .join('')
 }

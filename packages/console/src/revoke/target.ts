@@ -1,0 +1,277 @@
+import type {
+  ChangedIssuer,
+  LogEntry,
+  PreviewAct,
+  Revocation,
+  RevocationTarget,
+  RevokedTargets,
+  TokenRevocation,
+} from '@countersign/core/contract'
+import { type ApiRequest, type Call, call, call as callWithStepUp } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
+
+/**
+ * What will be revoked. `name` is what people call it. The name of a user is what was typed: it is
+ * in no address and is not stored.
+ */
+export type Target =
+  | { readonly kind: 'user'; readonly id: string; readonly name?: string | undefined }
+  | { readonly kind: 'credential'; readonly id: string }
+  | { readonly kind: 'token'; readonly id: string }
+  | { readonly kind: 'issuer'; readonly issuer: string; readonly id: string; readonly name: string }
+  | {
+      readonly kind: 'issuer_key'
+      readonly issuer: string
+      /** The issuer_id. */
+      readonly id: string
+      readonly key: string
+      readonly status: 'retired' | 'compromised'
+    }
+  | { readonly kind: 'api_key'; readonly id: string; readonly name: string }
+  | { readonly kind: 'bearer' }
+  | {
+      readonly kind: 'many'
+      readonly noun: 'users' | 'credentials' | 'tokens'
+      readonly targets: readonly RevocationTarget[]
+      /** `chosen`: these rows. `matching`: everything that matches the filter. */
+      readonly choice: 'chosen' | 'matching'
+    }
+
+/** What is certain after the durable answer. */
+export interface Done {
+  /** The log entry; undefined if the act appended none. */
+  readonly seq: number | undefined
+  readonly wasRevoked: boolean
+  /** How many targets this act has revoked. */
+  readonly count: number
+  readonly notFound: number
+}
+
+/** As the API allows. */
+export const TARGETS_PER_REQUEST = 200
+
+export function toTitle(target: Target): string {
+  switch (target.kind) {
+    case 'user':
+      return target.name ?? 'User'
+    case 'credential':
+      return 'Credential'
+    case 'token':
+      return 'Token'
+    case 'issuer':
+    case 'api_key':
+      return target.name
+    case 'issuer_key':
+      return `Key ${target.key}`
+    case 'bearer':
+      return 'Bearer tokens'
+    case 'many':
+      return `${target.targets.length.toLocaleString('en')} ${target.noun}`
+  }
+}
+
+/** The id below the title, if it is another. */
+export function toId(target: Target): string | undefined {
+  if (target.kind === 'bearer' || target.kind === 'many') return undefined
+  return target.kind === 'issuer' || target.kind === 'issuer_key' ? target.issuer : target.id
+}
+
+/** The words of the button, of the heading, and of what is true afterwards. */
+export function toWords(target: Target): {
+  readonly act: string
+  readonly busy: string
+  readonly done: string
+  readonly noun: string
+} {
+  switch (target.kind) {
+    case 'issuer':
+      return { act: 'Distrust issuer', busy: 'Distrusting…', done: 'Distrusted', noun: 'issuer' }
+    case 'issuer_key':
+      return target.status === 'retired'
+        ? { act: 'Retire key', busy: 'Retiring…', done: 'Retired', noun: 'key' }
+        : { act: 'Mark as compromised', busy: 'Marking…', done: 'Compromised', noun: 'key' }
+    case 'api_key':
+      return { act: 'Delete API key', busy: 'Deleting…', done: 'Deleted', noun: 'API key' }
+    case 'bearer':
+      return { act: 'Switch bearer off', busy: 'Switching off…', done: 'Off', noun: 'bearer tokens' }
+    case 'many':
+      return { act: `Revoke ${toTitle(target)}`, busy: 'Revoking…', done: 'Revoked', noun: target.noun }
+    default:
+      return { act: 'Revoke access', busy: 'Revoking…', done: 'Revoked', noun: target.kind }
+  }
+}
+
+/** What must be typed to confirm. Undefined: Enter confirms. */
+export function toTypedName(siteId: string, target: Target): string | undefined {
+  switch (target.kind) {
+    case 'issuer':
+    case 'api_key':
+      return target.name
+    case 'issuer_key':
+      return target.key
+    case 'bearer':
+    case 'many':
+      return siteId
+    default:
+      return undefined
+  }
+}
+
+/** Exactly the name: no other case, no space around it, nothing else that begins like it. */
+export function isTyped(typed: string, name: string): boolean {
+  return typed.normalize('NFC') === name.normalize('NFC')
+}
+
+export function toPreviewActs(target: Target): readonly PreviewAct[] {
+  switch (target.kind) {
+    case 'user':
+      return [{ type: 'revoke_user', ...namedUser(target) }]
+    case 'credential':
+      return [{ type: 'revoke_credential', credential_id: target.id }]
+    case 'token':
+      return [{ type: 'revoke_token', token_id: target.id }]
+    case 'issuer':
+      return [{ type: 'distrust_issuer', issuer: target.issuer }]
+    case 'issuer_key':
+      return [{ type: 'change_issuer_key', issuer: target.issuer, key: target.key, status: target.status }]
+    case 'api_key':
+      return [{ type: 'delete_key', key_id: target.id }]
+    case 'bearer':
+      return [{ type: 'change_site', bearer: 'off' }]
+    case 'many':
+      return toParts(target.targets).map((targets) => ({ type: 'revoke_targets', targets: [...targets] }))
+  }
+}
+
+/** A name stands for all ids of the user, also for those at other issuers. */
+function namedUser({ id, name }: Extract<Target, { kind: 'user' }>): { ppid: string } | { user_ref: string } {
+  return name === undefined ? { ppid: id } : { user_ref: name }
+}
+
+/** How many requests the act needs. Each has an idempotency key of its own. */
+export function countRequests(target: Target): number {
+  return target.kind === 'many' ? toParts(target.targets).length : 1
+}
+
+function toParts(targets: readonly RevocationTarget[]): readonly (readonly RevocationTarget[])[] {
+  const count = Math.ceil(targets.length / TARGETS_PER_REQUEST)
+  return Array.from({ length: count }, (_, i) =>
+    targets.slice(i * TARGETS_PER_REQUEST, (i + 1) * TARGETS_PER_REQUEST),
+  )
+}
+
+/** A request of the act: what is sent, and what is shown as a command. */
+export function toRequest(siteId: string, target: Target, reason: string, part = 0): ApiRequest {
+  const site = `/api/sites/${encodeURIComponent(siteId)}`
+  const post = (path: string, body: object) => ({ method: 'POST', path, body: { ...body, reason } }) as const
+  const patch = (path: string, body: object) =>
+    ({ method: 'PATCH', path, body: { ...body, reason } }) as const
+  switch (target.kind) {
+    case 'user':
+      return post('/api/wallet/revoke-user', { ...namedUser(target), site_id: siteId })
+    case 'credential':
+      return post('/api/wallet/revoke', { credential_id: target.id, site_id: siteId })
+    case 'token':
+      return post(`${site}/tokens/${encodeURIComponent(target.id)}/revoke`, {})
+    case 'issuer':
+      return patch(`${site}/issuers/${encodeURIComponent(target.id)}`, { status: 'distrusted' })
+    case 'issuer_key':
+      return patch(
+        `${site}/issuers/${encodeURIComponent(target.id)}/keys/${encodeURIComponent(target.key)}`,
+        { status: target.status },
+      )
+    case 'api_key':
+      return { method: 'DELETE', path: `${site}/keys/${encodeURIComponent(target.id)}`, reason }
+    case 'bearer':
+      return patch(site, { bearer: 'off' })
+    case 'many':
+      return post(`${site}/revocations`, { targets: toParts(target.targets)[part] ?? [] })
+  }
+}
+
+/** The same on the command line. Undefined for a bulk act, which needs a file. */
+export function toCommand(siteId: string, target: Target, reason: string): string | undefined {
+  const options = { site: siteId, reason }
+  switch (target.kind) {
+    case 'user':
+      return toCli(['revoke-user', target.name ?? target.id], options)
+    case 'credential':
+      return toCli(['revoke', target.id], options)
+    case 'token':
+      return toCli(['tokens', 'revoke', target.id], options)
+    case 'issuer':
+      return toCli(['issuers', 'change', target.issuer], { status: 'distrusted', ...options })
+    case 'issuer_key':
+      return toCli(['issuers', 'change-key', target.issuer, target.key], {
+        status: target.status,
+        ...options,
+      })
+    case 'api_key':
+      return toCli(['keys', 'delete', target.id], options)
+    case 'bearer':
+      return toCli(['sites', 'change', siteId], { bearer: 'off', reason })
+    case 'many':
+      return undefined
+  }
+}
+
+/** Sends one request of the act, and reads from the answer what is certain. */
+export async function sendPart(
+  siteId: string,
+  target: Target,
+  reason: string,
+  part: number,
+  options: Pick<Call, 'idempotencyKey' | 'timeoutMs'>,
+): Promise<Done> {
+  const { path, ...request } = toRequest(siteId, target, reason, part)
+  const sent: Call = { ...options, ...request, site: siteId }
+  switch (target.kind) {
+    case 'user':
+    case 'credential': {
+      const { seq, already_revoked } = await call<Revocation>(path, sent)
+      return { seq, wasRevoked: already_revoked, count: already_revoked ? 0 : 1, notFound: 0 }
+    }
+    case 'token': {
+      const { seq, revoked } = await call<TokenRevocation>(path, sent)
+      return { seq: seq ?? undefined, wasRevoked: false, count: revoked ? 1 : 0, notFound: revoked ? 0 : 1 }
+    }
+    case 'many': {
+      const answer = await callWithStepUp<RevokedTargets>(path, sent)
+      return {
+        seq: answer.results.some((each) => each.seq !== null) ? answer.seq : undefined,
+        wasRevoked: answer.revoked === 0 && answer.already_revoked > 0,
+        count: answer.revoked,
+        notFound: answer.not_found,
+      }
+    }
+    case 'api_key':
+      await callWithStepUp<undefined>(path, sent)
+      return { seq: undefined, wasRevoked: false, count: 1, notFound: 0 }
+    default: {
+      await callWithStepUp<ChangedIssuer>(path, sent)
+      return { seq: await findEntry(siteId, target), wasRevoked: false, count: 1, notFound: 0 }
+    }
+  }
+}
+
+/** The entry of a change of trust, which its answer does not name: the newest that says the same. */
+async function findEntry(siteId: string, target: Target): Promise<number | undefined> {
+  const kind =
+    target.kind === 'issuer'
+      ? 'issuer.distrusted'
+      : target.kind === 'bearer'
+        ? 'site.changed'
+        : target.kind === 'issuer_key'
+          ? (`key.${target.status}` as const)
+          : undefined
+  const { items } = await call<{ items: readonly LogEntry[] }>(`/api/sites/${siteId}/log`, {
+    site: siteId,
+    query: { kind, limit: 20 },
+  })
+  return items.find(({ body }) => {
+    const said = body as { issuer?: string; key_id?: string; bearer?: string }
+    if (target.kind === 'issuer') return said.issuer === target.issuer
+    if (target.kind === 'issuer_key') return said.issuer === target.issuer && said.key_id === target.key
+    return said.bearer === 'off'
+  })?.seq
+}

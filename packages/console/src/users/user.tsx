@@ -1,0 +1,511 @@
+import type {
+  AuditRow,
+  CredentialDetail,
+  IssuedToken,
+  KnownCredential,
+  Preview,
+  UserDetail,
+} from '@countersign/core/contract'
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../api/call.ts'
+import { mayReinstate, mayRevoke, session } from '../api/session.ts'
+import { AsCommand } from '../components/as-command.tsx'
+import { Id, shorten } from '../components/id.tsx'
+import { Monogram } from '../components/monogram.tsx'
+import { Pill, StateMark } from '../components/state.tsx'
+import { Status } from '../components/status.tsx'
+import { toTooltip } from '../keyboard.ts'
+import { entriesSeen, serviceNowMs } from '../live.ts'
+import type { SiteProps } from '../pages.ts'
+import { type Branch, toBranches } from '../revoke/ending-tree.tsx'
+import { plural } from '../revoke/sheet.tsx'
+import { describe, startRevokeTarget, typedName } from '../revoke/state.ts'
+import { sitePath } from '../router.ts'
+import { formatDuration, formatMoment } from '../time.ts'
+import { ReinstateSheet } from './reinstate.tsx'
+import { ENTRY_WORDS } from './words.ts'
+
+interface UserProps extends SiteProps {
+  readonly ppid: string
+}
+
+interface Loaded {
+  readonly user: UserDetail
+  readonly credentials: readonly KnownCredential[]
+  readonly tokens: readonly IssuedToken[]
+  readonly audit: readonly AuditRow[]
+}
+
+const LISTED = 50
+
+/** One user: the state and why, credentials, tokens, and what happened. */
+export function User({ siteId, ppid }: UserProps): JSX.Element {
+  const [loaded, setLoaded] = useState<Loaded>()
+  const [fault, setFault] = useState<string>()
+  const [isReinstating, setReinstating] = useState(false)
+  const seen = entriesSeen.value
+  useEffect(() => {
+    const stop = new AbortController()
+    loadUser(siteId, ppid, stop.signal).then(
+      (found) => {
+        setLoaded(found)
+        setFault(undefined)
+      },
+      (thrown) => {
+        if (!stop.signal.aborted) setFault(describe(thrown))
+      },
+    )
+    return () => stop.abort()
+  }, [siteId, ppid, seen])
+  const name = typedName(ppid)
+  const user = loaded?.user
+  const isRevoked = user?.status === 'revoked'
+  return (
+    <>
+      <p class="meta">
+        <a href={sitePath(siteId, 'users')}>Users</a>
+      </p>
+      <div class="user-head">
+        <Monogram name={name ?? shorten(ppid).slice(5)} />
+        <span class="named">
+          <h1>{name ?? shorten(ppid)}</h1>
+          <Id value={ppid} copy />
+        </span>
+        <div class="acts">
+          <AsCommand
+            curl={{ path: `/api/sites/${siteId}/users/${encodeURIComponent(ppid)}` }}
+            cli={`countersign users show ${ppid} --site ${siteId}`}
+          />
+          {isRevoked && mayReinstate(siteId) && (
+            <button type="button" onClick={() => setReinstating(true)}>
+              Reinstate
+            </button>
+          )}
+          {user !== undefined && !isRevoked && mayRevoke(siteId) && (
+            <button
+              type="button"
+              class="danger-fill"
+              data-revoke-page
+              title={toTooltip('revoke')}
+              onClick={() => startRevokeTarget(siteId, { kind: 'user', id: ppid, name })}
+            >
+              Revoke access <kbd>r</kbd>
+            </button>
+          )}
+        </div>
+      </div>
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {loaded !== undefined && <Facts loaded={loaded} name={name} />}
+      {loaded !== undefined && (
+        <div class="user-columns">
+          <div>
+            <Delegation siteId={siteId} credentials={loaded.credentials} />
+            <Credentials siteId={siteId} loaded={loaded} />
+            <Tokens siteId={siteId} tokens={loaded.tokens} />
+          </div>
+          <History siteId={siteId} loaded={loaded} />
+        </div>
+      )}
+      {isReinstating && (
+        <ReinstateSheet siteId={siteId} ppid={ppid} name={name} onClose={() => setReinstating(false)} />
+      )}
+    </>
+  )
+}
+
+async function loadUser(siteId: string, ppid: string, signal: AbortSignal): Promise<Loaded> {
+  const load = <T,>(path: string, query = {}) =>
+    call<T>(`/api/sites/${siteId}/${path}`, { site: siteId, query, signal })
+  const [user, credentials, tokens, audit] = await Promise.all([
+    load<UserDetail>(`users/${encodeURIComponent(ppid)}`),
+    load<{ items: readonly KnownCredential[] }>('credentials', { ppid, limit: LISTED }),
+    load<{ items: readonly IssuedToken[] }>('tokens', { ppid, limit: LISTED }),
+    load<{ items: readonly AuditRow[] }>('audit', { target: ppid, limit: LISTED }),
+  ])
+  return { user, credentials: credentials.items, tokens: tokens.items, audit: audit.items }
+}
+
+interface FactsProps {
+  readonly loaded: Loaded
+  readonly name: string | undefined
+}
+
+function Facts({ loaded: { user }, name }: FactsProps): JSX.Element {
+  const bounded = ({ count, complete }: UserDetail['tokens']) =>
+    complete ? String(count) : `more than ${count}`
+  return (
+    <dl class="facts-row">
+      <Fact title="Status">
+        {user.status === 'revoked' ? (
+          <Pill tone="bad">
+            Revoked{user.revoked_at === null ? '' : ` since ${formatMoment(user.revoked_at)}`}
+          </Pill>
+        ) : (
+          <Pill tone="good">Active</Pill>
+        )}
+      </Fact>
+      {user.reason !== null && <Fact title="Why">{user.reason}</Fact>}
+      <Fact title="Active credentials">{bounded(user.credentials)}</Fact>
+      <Fact title="Live tokens">{bounded(user.tokens)}</Fact>
+      {name !== undefined && (
+        <Fact title="Name" isPlain>
+          From your search, not stored
+        </Fact>
+      )}
+    </dl>
+  )
+}
+
+interface FactProps {
+  readonly title: string
+  readonly isPlain?: boolean
+  readonly children: ComponentChildren
+}
+
+function Fact({ title, isPlain = false, children }: FactProps): JSX.Element {
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd class={isPlain ? 'plain' : ''}>{children}</dd>
+    </div>
+  )
+}
+
+const DRAWN_MAX = 12
+
+/** What was delegated from what. Marking one shows what revoking it would end. */
+function Delegation({
+  siteId,
+  credentials,
+}: SiteProps & { readonly credentials: readonly KnownCredential[] }): JSX.Element | null {
+  const [details, setDetails] = useState<readonly CredentialDetail[]>([])
+  const [marked, setMarked] = useState<string>()
+  const active = credentials.filter(({ status }) => status === 'active').slice(0, DRAWN_MAX)
+  const key = active.map(({ credential_id }) => credential_id).join(' ')
+  useEffect(() => {
+    const stop = new AbortController()
+    const load = ({ credential_id }: KnownCredential) =>
+      call<CredentialDetail>(`/api/sites/${siteId}/credentials/${encodeURIComponent(credential_id)}`, {
+        site: siteId,
+        signal: stop.signal,
+      }).catch(() => undefined)
+    Promise.all(active.map(load)).then((found) => {
+      if (!stop.signal.aborted) setDetails(found.filter((each) => each !== undefined))
+    })
+    return () => stop.abort()
+  }, [siteId, key])
+  if (!details.some(({ parents }) => parents.length > 0)) return null
+  const branches = toBranches(details)
+  return (
+    <section class="card part">
+      <header>
+        <h2>Delegation</h2>
+        <span class="meta">Scope can only narrow from one to the next</span>
+      </header>
+      <div class="inside delegation">
+        <Nodes branches={branches} marked={marked} isHit={false} onMark={setMarked} />
+      </div>
+      {marked !== undefined && <Hit siteId={siteId} id={marked} count={details.length} />}
+    </section>
+  )
+}
+
+interface NodesProps {
+  readonly branches: readonly Branch[]
+  readonly marked: string | undefined
+  readonly isHit: boolean
+  readonly onMark: (id: string) => void
+}
+
+function Nodes({ branches, marked, isHit, onMark }: NodesProps): JSX.Element {
+  return (
+    <ul>
+      {branches.map(({ id, scope, children }) => {
+        const isEnding = isHit || id === marked
+        return (
+          <li key={id}>
+            <button
+              type="button"
+              class={isEnding ? 'node hit' : 'node'}
+              aria-pressed={id === marked}
+              title={id}
+              onClick={() => onMark(id)}
+            >
+              <code>{shorten(id)}</code>
+              <span class="meta">{scope.join(', ')}</span>
+            </button>
+            {children.length > 0 && (
+              <Nodes branches={children} marked={marked} isHit={isEnding} onMark={onMark} />
+            )}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+function Hit({
+  siteId,
+  id,
+  count,
+}: SiteProps & { readonly id: string; readonly count: number }): JSX.Element {
+  const [preview, setPreview] = useState<Preview>()
+  useEffect(() => {
+    const stop = new AbortController()
+    setPreview(undefined)
+    call<Preview>(`/api/sites/${siteId}/preview`, {
+      method: 'POST',
+      site: siteId,
+      body: { act: { type: 'revoke_credential', credential_id: id } },
+      signal: stop.signal,
+    }).then(setPreview, () => {})
+    return () => stop.abort()
+  }, [siteId, id])
+  const rest = preview === undefined ? 0 : count - preview.credentials.count
+  return (
+    <p class="hit-line" aria-live="polite">
+      <StateMark tone="bad" size={14} />
+      <span>
+        {preview === undefined ? (
+          'Counting what it ends…'
+        ) : (
+          <>
+            Revoking <strong>{shorten(id)}</strong> ends {plural(preview.credentials.count, 'credential')} and{' '}
+            {plural(preview.tokens.count, 'token')}. {rest > 0 && `${rest} of those shown stay active.`}
+          </>
+        )}
+      </span>
+      {mayRevoke(siteId) && (
+        <button
+          type="button"
+          class="danger"
+          onClick={() => startRevokeTarget(siteId, { kind: 'credential', id })}
+        >
+          Revoke {shorten(id)}
+        </button>
+      )}
+    </p>
+  )
+}
+
+function Credentials({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }): JSX.Element {
+  const { credentials } = loaded
+  const active = credentials.filter(({ status }) => status === 'active').length
+  return (
+    <section class="card part">
+      <header>
+        <h2>Credentials</h2>
+        <span class="meta">
+          {active} active, {credentials.length - active} past
+          {credentials.length === LISTED ? ' of the newest' : ''}
+        </span>
+      </header>
+      {credentials.length === 0 ? (
+        <p class="inside meta">This service has seen no credential of the user.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Credential</th>
+              <th scope="col" class="extra">
+                Kind
+              </th>
+              <th scope="col" class="extra">
+                Scope
+              </th>
+              <th scope="col">Status</th>
+              <th scope="col" class="number">
+                Expires
+              </th>
+              {mayRevoke(siteId) && <Actions />}
+            </tr>
+          </thead>
+          <tbody>
+            {credentials.map((each) => (
+              <tr key={each.credential_id}>
+                <td>
+                  <a href={sitePath(siteId, 'credentials', each.credential_id)}>
+                    <Id value={each.credential_id} />
+                  </a>
+                </td>
+                <td class="extra meta">{each.holder_bound ? 'Bound to a key' : 'Not bound'}</td>
+                <td class="extra meta">{each.scope.join(', ')}</td>
+                <td>
+                  <Status status={each.status} />
+                </td>
+                <td class="number meta">{formatMoment(each.expires_at)}</td>
+                {mayRevoke(siteId) && (
+                  <td class="row-acts">
+                    {each.status === 'active' && (
+                      <RowRevoke
+                        onClick={() =>
+                          startRevokeTarget(siteId, { kind: 'credential', id: each.credential_id })
+                        }
+                      />
+                    )}
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+function Actions(): JSX.Element {
+  return (
+    <th scope="col">
+      <span class="visually-hidden">Actions</span>
+    </th>
+  )
+}
+
+function RowRevoke({ onClick }: { readonly onClick: () => void }): JSX.Element {
+  return (
+    <button type="button" class="quiet small" data-revoke onClick={onClick}>
+      Revoke
+    </button>
+  )
+}
+
+function Tokens({ siteId, tokens }: SiteProps & { readonly tokens: readonly IssuedToken[] }): JSX.Element {
+  const live = tokens.filter(({ status }) => status === 'active')
+  return (
+    <section class="card part">
+      <header>
+        <h2>Tokens</h2>
+        <span class="meta">{live.length} live</span>
+      </header>
+      {live.length === 0 ? (
+        <p class="inside meta">The user has no live bearer token.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Token</th>
+              <th scope="col" class="extra">
+                From
+              </th>
+              <th scope="col" class="extra">
+                Scope
+              </th>
+              <th scope="col" class="number">
+                Expires
+              </th>
+              {mayRevoke(siteId) && <Actions />}
+            </tr>
+          </thead>
+          <tbody>
+            {live.map((each) => (
+              <tr key={each.token_id}>
+                <td>
+                  <Id value={each.token_id} />
+                </td>
+                <td class="extra">
+                  <a href={sitePath(siteId, 'credentials', each.credential_id)}>
+                    <Id value={each.credential_id} />
+                  </a>
+                </td>
+                <td class="extra meta">{each.scope.join(', ')}</td>
+                <td class="number meta">
+                  in {formatDuration(Math.max(0, Date.parse(each.expires_at) - serviceNowMs()))}
+                </td>
+                {mayRevoke(siteId) && (
+                  <td class="row-acts">
+                    <RowRevoke
+                      onClick={() => startRevokeTarget(siteId, { kind: 'token', id: each.token_id })}
+                    />
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', timeZone: 'UTC' })
+
+/** What the log says of the user, with who did it and why. */
+function History({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }): JSX.Element {
+  const { user, audit } = loaded
+  let lastDay = ''
+  return (
+    <section class="card part">
+      <header>
+        <h2>Timeline</h2>
+        <a href={`${sitePath(siteId, 'audit')}?target=${encodeURIComponent(user.ppid)}`}>Audit</a>
+      </header>
+      {user.history.length === 0 ? (
+        <p class="inside meta">No entry of the log names this user.</p>
+      ) : (
+        <ol class="history">
+          {user.history.flatMap(({ seq, kind, at, reason }) => {
+            const day = toDay(at)
+            const heading =
+              day === lastDay
+                ? []
+                : [
+                    <li class="day" key={`day ${seq}`}>
+                      {day}
+                    </li>,
+                  ]
+            lastDay = day
+            const row = audit.find((each) => each.seq === seq)
+            return [
+              ...heading,
+              <li key={seq}>
+                <StateMark
+                  tone={kind === 'user.revoked' ? 'bad' : kind === 'user.reinstated' ? 'good' : 'none'}
+                  size={14}
+                />
+                <div>
+                  <strong>{ENTRY_WORDS[kind]}</strong>
+                  <p>
+                    {at.slice(11, 19)}, <a href={sitePath(siteId, 'receipts', String(seq))}>entry {seq}</a>
+                    {row !== undefined && `, by ${describeActor(row.actor)}`}
+                  </p>
+                  {reason !== null && <p>“{reason}”</p>}
+                </div>
+              </li>,
+            ]
+          })}
+        </ol>
+      )}
+      {!user.history_complete && <p class="inside meta">There are older entries.</p>}
+    </section>
+  )
+}
+
+function toDay(at: string): string {
+  const today = new Date(serviceNowMs()).toISOString().slice(0, 10)
+  const yesterday = new Date(serviceNowMs() - 86_400_000).toISOString().slice(0, 10)
+  const day = at.slice(0, 10)
+  return day === today ? 'Today' : day === yesterday ? 'Yesterday' : dayFormat.format(new Date(at))
+}
+
+const ACTORS: Readonly<Record<string, string>> = {
+  operator: 'an operator key',
+  api_key: 'API key',
+  holder: 'the holder',
+  page: 'a hosted page',
+  sender: 'a signal of',
+  person: 'person',
+  service: 'the service',
+  anonymous: 'a caller without a key',
+}
+
+function describeActor({ type, id }: AuditRow['actor']): string {
+  if (type === 'person' && id === session.value?.person_id) return session.value?.name ?? 'you'
+  const word = ACTORS[type] ?? type
+  return id === null || type === 'holder' ? word : `${word} ${shorten(id)}`
+}
