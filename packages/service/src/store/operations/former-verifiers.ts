@@ -9,7 +9,7 @@ export interface FormerVerifierPage {
 }
 
 /** With the columns of a lease that a former verifier does not have. */
-const AS_LEASE = `f.*, '' AS node_id, '' AS stream_id, 0 AS node_until, '[]' AS acks, f.connected_at AS declared_at`
+const AS_LEASE = `f.*, '' AS node_id, '' AS stream_id, 0 AS node_until, '[]' AS acks, '[]' AS applied, '[]' AS denied, f.connected_at AS declared_at`
 
 /** Instances whose lease ended more than a day ago, by name. */
 export const formerVerifiers = read(function* (
