@@ -1,13 +1,21 @@
-import type { KnownCredential } from '@countersign/core/contract'
+import type { CredentialDetail, KnownCredential } from '@countersign/core/contract'
 import type { JSX } from 'preact'
+import { CallProblem, call } from '../api/call.ts'
+import { mayRevoke } from '../api/session.ts'
+import { useLoad } from '../api/use-load.ts'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Status } from '../components/status.tsx'
+import { DelegationTree, toTree } from '../evidence/delegation-tree.tsx'
+import { entriesSeen } from '../live.ts'
 import type { SiteProps } from '../pages.ts'
-import { sitePath } from '../router.ts'
+import { startRevoke } from '../revoke/state.ts'
+import { place, sitePath } from '../router.ts'
 import { formatMoment } from '../time.ts'
 
 export function Credentials({ siteId }: SiteProps): JSX.Element {
+  const { id } = place.value
+  if (id !== undefined) return <OneCredential key={id} siteId={siteId} id={id} />
   return (
     <List<KnownCredential>
       title="Credentials"
@@ -38,8 +46,112 @@ export function Credentials({ siteId }: SiteProps): JSX.Element {
       ]}
       empty={{
         sentence: 'No credential with this status is known here.',
-        command: `countersign issue --site ${siteId}`,
+        command: `countersign issue --site ${siteId} --user-ref alice --scope orders:read`,
       }}
     />
+  )
+}
+
+const SOURCES: Readonly<Record<CredentialDetail['source'], string>> = {
+  issued: 'Issued by this service',
+  exchanged: 'Exchanged for a bearer token',
+  presented: 'Presented to this service',
+  sign_in: 'Used to sign in',
+}
+
+interface Family {
+  readonly own: CredentialDetail
+  /** The credential that everything was delegated from. The same if it was not delegated. */
+  readonly root: CredentialDetail
+}
+
+async function loadFamily(siteId: string, id: string, signal: AbortSignal): Promise<Family> {
+  const load = (credentialId: string) =>
+    call<CredentialDetail>(`/api/sites/${siteId}/credentials/${encodeURIComponent(credentialId)}`, {
+      site: siteId,
+      signal,
+    })
+  const own = await load(id)
+  const rootId = own.parents.at(-1)?.credential_id
+  if (rootId === undefined) return { own, root: own }
+  // The service may have seen a delegated credential and not its root.
+  const root = await load(rootId).catch((thrown: unknown) => {
+    if (thrown instanceof CallProblem && thrown.status === 404) return own
+    throw thrown
+  })
+  return { own, root }
+}
+
+function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX.Element {
+  const { value, fault } = useLoad(`${siteId} ${id}`, (signal) => loadFamily(siteId, id, signal), {
+    again: entriesSeen.value,
+  })
+  const own = value?.own
+  return (
+    <>
+      <p class="meta">
+        <a href={sitePath(siteId, 'credentials')}>Credentials</a>
+      </p>
+      <div class="title">
+        <h1 class="id-title">
+          <Id value={id} copy />
+        </h1>
+        {mayRevoke(siteId) && own?.status !== 'revoked' && (
+          <button type="button" class="danger" onClick={() => startRevoke(siteId, id)}>
+            Revoke this credential
+          </button>
+        )}
+      </div>
+      {fault !== undefined && own === undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {own !== undefined && value !== undefined && (
+        <>
+          <dl class="card facts">
+            <Fact word="Status">
+              <Status status={own.status} />
+            </Fact>
+            {own.revoked_at !== null && (
+              <Fact word="Revoked">
+                {formatMoment(own.revoked_at)}
+                {own.revocation_type === 'user' ? ', with its user' : ''}
+              </Fact>
+            )}
+            {own.reason !== null && <Fact word="Reason">{own.reason}</Fact>}
+            <Fact word="User">
+              <a href={sitePath(siteId, 'users', own.ppid)}>
+                <Id value={own.ppid} />
+              </a>
+            </Fact>
+            <Fact word="Scope">{own.scope.join(', ')}</Fact>
+            <Fact word="Valid">
+              {formatMoment(own.valid_from)} to {formatMoment(own.expires_at)}
+            </Fact>
+            <Fact word="Holder">
+              {own.holder_bound ? 'Bound to a key' : 'Not bound: any caller that has it can use it'}
+            </Fact>
+            <Fact word="Issuer">
+              <Id value={own.issuer} />
+            </Fact>
+            <Fact word="Signed">{formatMoment(own.signed_at)}</Fact>
+            <Fact word="First seen">
+              {formatMoment(own.first_seen_at)}, {SOURCES[own.source].toLowerCase()}
+            </Fact>
+          </dl>
+          <DelegationTree siteId={siteId} tree={toTree(value.root, own)} chosen={id} />
+        </>
+      )}
+    </>
+  )
+}
+
+function Fact({ word, children }: { readonly word: string; readonly children: unknown }): JSX.Element {
+  return (
+    <div>
+      <dt>{word}</dt>
+      <dd>{children as JSX.Element}</dd>
+    </div>
   )
 }

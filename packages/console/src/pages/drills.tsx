@@ -3,76 +3,270 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { call, newIdempotencyKey } from '../api/call.ts'
 import { mayRevoke } from '../api/session.ts'
-import { notice } from '../components/copy.tsx'
-import { List } from '../components/list.tsx'
-import { Pill } from '../components/state.tsx'
+import { useLoad } from '../api/use-load.ts'
+import { Applied } from '../components/applied.tsx'
+import { Command } from '../components/copy.tsx'
+import { Icon } from '../components/icon.tsx'
+import { saveFile } from '../components/save-file.ts'
+import { Pill, type Tone } from '../components/state.tsx'
+import { describeDrill } from '../evidence/overview-cards.tsx'
+import { Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
+import { usePages } from '../evidence/use-pages.ts'
+import { formatCount } from '../evidence/words.ts'
+import { entriesSeen } from '../live.ts'
+import type { SiteProps } from '../pages.ts'
 import { describe } from '../revoke/state.ts'
-import { sitePath } from '../router.ts'
-import { formatDuration, formatMoment } from '../time.ts'
-import { Applied } from './receipts.tsx'
+import { open, place, sitePath } from '../router.ts'
+import { formatDuration, formatExact, formatMoment } from '../time.ts'
 
-export function Drills({ siteId }: { readonly siteId: string }): JSX.Element {
+export function Drills({ siteId }: SiteProps): JSX.Element {
+  const { id } = place.value
+  return id === undefined ? <DrillList siteId={siteId} /> : <OneDrill key={id} siteId={siteId} id={id} />
+}
+
+function DrillList({ siteId }: SiteProps): JSX.Element {
+  const { items, fault, cursor, loadMore } = usePages<DrillSummary>(
+    siteId,
+    `/api/sites/${siteId}/drills`,
+    {},
+    entriesSeen.value,
+  )
   return (
-    <List<DrillSummary>
-      title="Drills"
-      about="A drill revokes an id that no credential has, and reports which verifiers applied it. No user loses access."
-      siteId={siteId}
-      path={`/api/sites/${siteId}/drills`}
-      isLive
-      actions={mayRevoke(siteId) && <StartDrill siteId={siteId} />}
-      toKey={({ drill_id }) => drill_id}
-      toHref={({ seq }) => sitePath(siteId, 'receipts', String(seq))}
-      columns={[
-        { title: 'Started', cell: ({ started_at }) => formatMoment(started_at) },
-        {
-          title: 'Result',
-          cell: ({ state }) => (
-            <Pill tone={state === 'running' ? 'none' : state === 'complete' ? 'good' : 'gone'}>{state}</Pill>
-          ),
-        },
-        {
-          title: 'Applied by',
-          cell: ({ acknowledged, expected }) =>
-            acknowledged === null || expected === null ? (
-              '–'
-            ) : (
-              <Applied acknowledged={acknowledged} expected={expected} state="complete" />
-            ),
-        },
-        {
-          title: 'Last after',
-          cell: ({ elapsed_ms }) => (elapsed_ms === null ? '–' : formatDuration(elapsed_ms)),
-          isNumber: true,
-        },
-      ]}
-      empty={{
-        sentence: 'No drill has been run at this site.',
-        command: `countersign drill --site ${siteId}`,
-      }}
-    />
+    <>
+      <div class="title">
+        <div>
+          <h1>Drills</h1>
+          <p class="meta">
+            A drill revokes an id that no credential has, and reports which verifiers applied it within 30
+            seconds. No user loses access. Webhooks receive the entry.
+          </p>
+        </div>
+      </div>
+      {mayRevoke(siteId) && <StartDrill siteId={siteId} />}
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {items?.length === 0 ? (
+        <div class="card empty">
+          <p>No drill has been run at this site.</p>
+          <Command text={`countersign drill --site ${siteId}`} />
+        </div>
+      ) : (
+        <div class="card table">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Started</th>
+                <th scope="col">Result</th>
+                <th scope="col">Applied by</th>
+                <th scope="col" class="number">
+                  Last after
+                </th>
+                <th scope="col" class="number extra">
+                  Entry
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {items?.map((each) => (
+                <tr key={each.drill_id}>
+                  <td>
+                    <a href={sitePath(siteId, 'drills', each.drill_id)}>{formatMoment(each.started_at)}</a>
+                  </td>
+                  <td>
+                    <Result drill={each} />
+                  </td>
+                  <td>
+                    {each.acknowledged === null || each.expected === null ? (
+                      '–'
+                    ) : (
+                      <Applied acknowledged={each.acknowledged} expected={each.expected} state="complete" />
+                    )}
+                  </td>
+                  <td class="number">{each.elapsed_ms === null ? '–' : formatDuration(each.elapsed_ms)}</td>
+                  <td class="number extra">{formatCount(each.seq)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {cursor !== null && (
+        <button type="button" class="more" onClick={loadMore}>
+          Show more
+        </button>
+      )}
+    </>
   )
 }
 
-function StartDrill({ siteId }: { readonly siteId: string }): JSX.Element {
+/** Without a verifier, nothing is proven. */
+function Result({ drill }: { readonly drill: Pick<DrillSummary, 'state' | 'expected'> }): JSX.Element {
+  const { state, expected } = drill
+  const [tone, word]: readonly [Tone, string] =
+    state === 'running'
+      ? ['none', 'running']
+      : expected === 0
+        ? ['none', 'no verifier']
+        : state === 'complete'
+          ? ['good', 'complete']
+          : ['gone', 'incomplete']
+  return <Pill tone={tone}>{word}</Pill>
+}
+
+function StartDrill({ siteId }: SiteProps): JSX.Element {
+  const [isOpen, setIsOpen] = useState(place.value.query.has('start'))
+  const [reason, setReason] = useState('')
   const [isBusy, setIsBusy] = useState(false)
+  const [fault, setFault] = useState<string>()
+  const [key, setKey] = useState(newIdempotencyKey)
   const start = async () => {
     setIsBusy(true)
+    setFault(undefined)
     try {
       const drill = await call<Drill>(`/api/sites/${siteId}/drills`, {
         method: 'POST',
         site: siteId,
-        body: {},
-        idempotencyKey: newIdempotencyKey(),
+        body: { reason: reason.trim() },
+        idempotencyKey: key,
       })
-      notice.value = `The drill runs as entry ${drill.seq}.`
-    } catch (fault) {
-      notice.value = describe(fault)
+      open(sitePath(siteId, 'drills', drill.drill_id))
+    } catch (thrown) {
+      setFault(describe(thrown))
+      setIsBusy(false)
+      setKey(newIdempotencyKey())
     }
-    setIsBusy(false)
   }
+  if (!isOpen)
+    return (
+      <button type="button" class="primary spaced" onClick={() => setIsOpen(true)}>
+        Run a drill
+      </button>
+    )
   return (
-    <button type="button" class="primary" disabled={isBusy} onClick={() => void start()}>
-      Run a drill now
-    </button>
+    <form
+      class="card ask spaced"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void start()
+      }}
+    >
+      <label>
+        Why now?
+        <input
+          value={reason}
+          maxLength={200}
+          placeholder="Weekly drill"
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+      </label>
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <p class="paper-acts">
+        <button type="submit" class="primary" disabled={isBusy || reason.trim() === ''}>
+          {isBusy ? 'Starting…' : 'Run the drill'}
+        </button>
+        <button type="button" onClick={() => setIsOpen(false)}>
+          Cancel
+        </button>
+      </p>
+    </form>
+  )
+}
+
+const RUNNING_MS = 500
+
+function OneDrill({ siteId, id }: SiteProps & { readonly id: string }): JSX.Element {
+  const [isRunning, setIsRunning] = useState(true)
+  const { value: drill, fault } = useLoad(
+    `${siteId} ${id}`,
+    async (signal) => {
+      const found = await call<Drill>(`/api/sites/${siteId}/drills/${encodeURIComponent(id)}`, {
+        site: siteId,
+        signal,
+      })
+      setIsRunning(found.report === null)
+      return found
+    },
+    { everyMs: isRunning ? RUNNING_MS : undefined },
+  )
+  return (
+    <>
+      <p class="meta no-print">
+        <a href={sitePath(siteId, 'drills')}>Drills</a>
+      </p>
+      {fault !== undefined && drill === undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {drill !== undefined && (
+        <div class="title no-print">
+          <div>
+            <h1>Drill at {formatMoment(drill.started_at)}</h1>
+            <p class="lead" role="status">
+              {drill.report === null
+                ? `Entry ${formatCount(drill.seq)} is durable. Waiting for the verifiers, at most 30 seconds.`
+                : describeDrill({
+                    ...drill,
+                    acknowledged: drill.report.receipt.acknowledged,
+                    expected: drill.report.receipt.expected,
+                    elapsed_ms: drill.report.receipt.elapsed_ms,
+                  })}
+            </p>
+          </div>
+          <Result drill={{ state: drill.state, expected: drill.report?.receipt.expected ?? null }} />
+        </div>
+      )}
+      {drill?.report && <Report siteId={siteId} report={drill.report} />}
+    </>
+  )
+}
+
+function Report({
+  siteId,
+  report,
+}: SiteProps & { readonly report: NonNullable<Drill['report']> }): JSX.Element {
+  const text = JSON.stringify(report)
+  const check = useCheck(report, text)
+  const { receipt } = report
+  return (
+    <div class="paper-column alone">
+      <Paper
+        siteId={siteId}
+        receipt={receipt}
+        check={check}
+        title="Countersign drill report"
+        facts={
+          <>
+            <div>
+              <dt>Outcome</dt>
+              <dd>
+                <strong>{report.outcome}</strong>
+              </dd>
+            </div>
+            <div>
+              <dt>Ran</dt>
+              <dd>
+                {formatExact(report.started_at)} to {formatExact(report.ended_at)} UTC
+              </dd>
+            </div>
+          </>
+        }
+      />
+      <PaperActs>
+        <button type="button" onClick={() => saveFile(toFileName(siteId, receipt), text, 'application/json')}>
+          <Icon name="download" /> Download JSON
+        </button>
+        <a class="button" href={sitePath(siteId, 'log', String(receipt.seq))}>
+          Entry in the log
+        </a>
+      </PaperActs>
+    </div>
   )
 }

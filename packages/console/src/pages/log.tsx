@@ -1,162 +1,432 @@
 import type { LogEntry, LogPage } from '@countersign/core/contract'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { call, send } from '../api/call.ts'
-import { Icon } from '../components/icon.tsx'
-import { Id, shorten } from '../components/id.tsx'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { call } from '../api/call.ts'
+import { Icon, Seal } from '../components/icon.tsx'
+import { shorten } from '../components/id.tsx'
+import { saveFile } from '../components/save-file.ts'
 import { StateMark } from '../components/state.tsx'
-import { entriesSeen } from '../live.ts'
-import type { FeedKey, Proof } from '../log/verify-log.ts'
+import { JsonView } from '../evidence/json-view.tsx'
+import { findTarget, formatCount, isDrill, KIND_GROUPS, toKindWords } from '../evidence/words.ts'
+import { entriesSeen, liveLog } from '../live.ts'
+import type { LogSource, VerifiedLog } from '../log/verify-log.ts'
+import type { SiteProps } from '../pages.ts'
 import { describe } from '../revoke/state.ts'
-import { formatMoment } from '../time.ts'
+import { open, place, setQuery, sitePath } from '../router.ts'
+import { formatDuration, formatExact, formatMoment } from '../time.ts'
 
-interface Head {
-  readonly seq: number
-  readonly hash: string
-  readonly kid: string
-}
+/** Entries that are verified without being asked to. */
+const AT_ONCE = 20_000
+const ROWS = 100
+/** The page is drawn at most this often while it verifies. */
+const DRAW_MS = 120
+const PAGE_ENTRIES = 200
 
 interface Shown {
-  readonly entries: readonly LogEntry[]
-  readonly head: Head | undefined
-  readonly base: number
-  readonly cursor: string | null
-  readonly proof: Proof | 'checking'
+  readonly log: VerifiedLog | undefined
+  readonly isRunning: boolean
+  readonly tookMs: number
+  readonly fault: string | undefined
+}
+
+const NOTHING: Shown = { log: undefined, isRunning: true, tookMs: 0, fault: undefined }
+
+/** What this browser has verified since the console was opened, by site. It survives other pages. */
+const verified = new Map<string, { readonly log: VerifiedLog; readonly since: string }>()
+
+function createSource(siteId: string, signal: AbortSignal): LogSource {
+  const options = { site: siteId, signal }
+  return {
+    siteId,
+    head: () => call(`/api/sites/${siteId}/head`, { ...options, query: { observe: 1 } }),
+    chain: async () => (await import('../log/feed-keys.ts')).loadFeedChain(signal),
+    page: (cursor) =>
+      call<LogPage & { next_cursor: string | null }>(`/api/sites/${siteId}/log`, {
+        ...options,
+        query: { limit: PAGE_ENTRIES, cursor },
+      }),
+  }
+}
+
+/** Verifies the log of the site, and again whenever it has grown. */
+function useLog(siteId: string): Shown & { readonly readOlder: () => void } {
+  const [shown, setShown] = useState<Shown>(NOTHING)
+  const isBusy = useRef(false)
+  const wantsMore = useRef(false)
+  const stop = useRef(new AbortController())
+  const run = async (isOlder: boolean) => {
+    if (isBusy.current) {
+      wantsMore.current = true
+      return
+    }
+    isBusy.current = true
+    const { signal } = stop.current
+    const before = verified.get(siteId)?.log
+    const startedMs = performance.now()
+    let drawnMs = startedMs
+    try {
+      const { continueLog, verifyLog } = await import('../log/verify-log.ts')
+      const source = createSource(siteId, signal)
+      const onProgress = (log: VerifiedLog) => {
+        if (before !== undefined && !isOlder) return
+        if (performance.now() - drawnMs < DRAW_MS) return
+        drawnMs = performance.now()
+        setShown((last) => ({ ...last, log, isRunning: true }))
+      }
+      const options = { before, seenSeq: toSeen(siteId), limit: AT_ONCE, onProgress, signal }
+      const log =
+        isOlder && before !== undefined
+          ? await continueLog(source, before, { limit: AT_ONCE, onProgress, signal })
+          : await verifyLog(source, options)
+      if (log.fault === undefined)
+        verified.set(siteId, { log, since: verified.get(siteId)?.since ?? new Date().toISOString() })
+      setShown({ log, isRunning: false, tookMs: performance.now() - startedMs, fault: undefined })
+    } catch (thrown) {
+      if (!signal.aborted) setShown((last) => ({ ...last, isRunning: false, fault: describe(thrown) }))
+    }
+    isBusy.current = false
+    if (wantsMore.current && !signal.aborted) {
+      wantsMore.current = false
+      void run(false)
+    }
+  }
+  useEffect(() => {
+    stop.current = new AbortController()
+    isBusy.current = false
+    const known = verified.get(siteId)
+    setShown(known === undefined ? NOTHING : { ...NOTHING, log: known.log })
+    void run(false)
+    return () => stop.current.abort()
+  }, [siteId])
+  const seen = entriesSeen.value
+  useEffect(() => {
+    if (seen > 0) void run(false)
+  }, [seen])
+  return { ...shown, readOlder: () => void run(true) }
+}
+
+function toSeen(siteId: string): number {
+  return liveLog.value?.siteId === siteId ? liveLog.value.seq : 0
 }
 
 /** The log, newest first. Hashes and signatures are computed in this browser. */
-export function Log({ siteId }: { readonly siteId: string }): JSX.Element {
-  const [shown, setShown] = useState<Shown>()
-  const [fault, setFault] = useState<string>()
-  const seen = entriesSeen.value
-  const load = async (before: Shown | undefined) => {
-    try {
-      setShown(await loadPage(siteId, before, setShown))
-      setFault(undefined)
-    } catch (thrown) {
-      setFault(describe(thrown))
-    }
-  }
-  useEffect(() => void load(undefined), [siteId, seen])
+export function Log({ siteId }: SiteProps): JSX.Element {
+  const shown = useLog(siteId)
+  const { query, id } = place.value
+  const group = KIND_GROUPS.find(([name]) => name === query.get('kind'))
+  const [rows, setRows] = useState(ROWS)
+  const entries = shown.log?.entries ?? []
+  const fitting = group === undefined ? entries : entries.filter(({ kind }) => group[2].test(kind))
+  const opened = id === undefined ? undefined : entries.find(({ seq }) => String(seq) === id)
+  const toPath = (seq: number) => sitePath(siteId, 'log', String(seq)) + location.search
   return (
     <>
-      <div class="title">
-        <div>
-          <h1>Log</h1>
-          <p class="meta">
-            Every change of access at this site, in order. Entries cannot be changed or removed unnoticed.
-          </p>
-        </div>
+      <ProofCard siteId={siteId} {...shown} />
+      <div class="filters">
+        <fieldset class="choices">
+          <legend class="visually-hidden">Kind</legend>
+          {[['', 'All kinds'] as const, ...KIND_GROUPS].map(([name, word]) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={(query.get('kind') ?? '') === name}
+              onClick={() => {
+                setRows(ROWS)
+                setQuery({ kind: name })
+              }}
+            >
+              {word}
+            </button>
+          ))}
+        </fieldset>
+        <span class="grow" />
+        <form
+          class="jump"
+          onSubmit={(event) => {
+            event.preventDefault()
+            const seq = Number(new FormData(event.currentTarget).get('seq'))
+            if (Number.isSafeInteger(seq) && seq > 0) open(toPath(seq))
+          }}
+        >
+          <input
+            name="seq"
+            inputMode="numeric"
+            pattern="[0-9]+"
+            aria-label="Jump to entry"
+            placeholder="Jump to entry"
+          />
+        </form>
+        <button
+          type="button"
+          disabled={entries.length === 0}
+          onClick={() => saveFile(`log-${siteId}.ndjson`, toLines(entries), 'application/x-ndjson')}
+        >
+          <Icon name="download" /> Download
+        </button>
       </div>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
+      <div class={id === undefined ? 'log-split' : 'log-split with-entry'}>
+        <section class="card flush">
+          <table class="chain-table">
+            <thead>
+              <tr>
+                <th scope="col" class="link-cell">
+                  <span class="visually-hidden">Verified</span>
+                </th>
+                <th scope="col">Entry</th>
+                <th scope="col">Kind</th>
+                <th scope="col" class="extra">
+                  Subject
+                </th>
+                <th scope="col" class="number">
+                  Time, UTC
+                </th>
+                <th scope="col" class="number extra">
+                  Hash
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {fitting.slice(0, rows).map((entry) => (
+                <Row
+                  key={entry.seq}
+                  entry={entry}
+                  href={toPath(entry.seq)}
+                  isOpen={String(entry.seq) === id}
+                  isWrong={shown.log?.fault?.seq === entry.seq}
+                />
+              ))}
+            </tbody>
+          </table>
+          <p class="caption">{toCaption(shown, fitting.length, rows, group?.[1])}</p>
+        </section>
+        {id !== undefined && (
+          <Entry siteId={siteId} id={id} entry={opened} log={shown.log} isRunning={shown.isRunning} />
+        )}
+      </div>
+      {fitting.length > rows && (
+        <button type="button" class="more" onClick={() => setRows(rows + ROWS)}>
+          Older
+        </button>
       )}
-      {shown !== undefined && <ProofCard {...shown} />}
-      <ol class="card chain">
-        {shown?.entries.map((entry) => (
-          <Entry key={entry.seq} entry={entry} proof={shown.proof} />
-        ))}
-      </ol>
-      {shown?.cursor && (
-        <button type="button" class="more" onClick={() => void load(shown)}>
-          Show more
+      {fitting.length <= rows && shown.log?.cursor && (
+        <button type="button" class="more" disabled={shown.isRunning} onClick={shown.readOlder}>
+          Verify older entries
         </button>
       )}
     </>
   )
 }
 
-/** Loads the next page and checks all entries again from the signed head on. */
-async function loadPage(
-  siteId: string,
-  before: Shown | undefined,
-  onProgress: (shown: Shown) => void,
-): Promise<Shown> {
-  const { verifyEntries, verifyHead } = await import('../log/verify-log.ts')
-  const head = before?.head ?? (await loadHead(siteId, verifyHead))
-  const query = { limit: 100, cursor: before?.cursor ?? undefined }
-  const page = await call<LogPage & { next_cursor: string | null }>(`/api/sites/${siteId}/log`, {
-    site: siteId,
-    query,
-  })
-  const known = before?.entries ?? []
-  // Entries that were appended since the head was signed are not proven yet.
-  const entries = [...known, ...page.items.filter(({ seq }) => head === undefined || seq <= head.seq)]
-  const shown: Shown = { entries, head, base: page.base.seq, cursor: page.next_cursor, proof: 'checking' }
-  onProgress(shown)
-  const proof: Proof =
-    head === undefined
-      ? { ok: false, seq: entries[0]?.seq ?? 0, why: 'is not covered by a valid signature' }
-      : await verifyEntries(entries, head.hash)
-  return { ...shown, proof }
+function toLines(entries: readonly LogEntry[]): string {
+  return entries
+    .toReversed()
+    .map((entry) => `${JSON.stringify(entry)}\n`)
+    .join('')
 }
 
-async function loadHead(
-  siteId: string,
-  verify: (value: unknown, keys: readonly FeedKey[]) => Promise<Head | undefined>,
-): Promise<Head | undefined> {
-  const discovery = (await (await send('/.well-known/countersign')).json()) as {
-    feed: { keys: readonly FeedKey[] }
-  }
-  return verify(
-    await call(`/api/sites/${siteId}/head`, { site: siteId, query: { observe: 1 } }),
-    discovery.feed.keys,
+function toCaption({ log, isRunning }: Shown, count: number, rows: number, word: string | undefined): string {
+  if (log === undefined) return 'Reading the log…'
+  if (log.fault !== undefined) return 'The list ends here: what comes before cannot be relied on.'
+  const all = log.entries.length
+  const of = word === undefined ? '' : ` of the kind ${word.toLowerCase()}`
+  const part =
+    log.cursor === null && !isRunning ? '' : `, among the newest ${formatCount(all)} that were verified`
+  return `${formatCount(Math.min(rows, count))} of ${formatCount(count)} entries${of}${part}.`
+}
+
+interface RowProps {
+  readonly entry: LogEntry
+  readonly href: string
+  readonly isOpen: boolean
+  readonly isWrong: boolean
+}
+
+function Row({ entry, href, isOpen, isWrong }: RowProps): JSX.Element {
+  const target = findTarget(entry)
+  return (
+    <tr class={isWrong ? 'wrong' : isOpen ? 'chosen' : undefined}>
+      <td class="link-cell">
+        <svg
+          class={isWrong ? 'link wrong' : 'link'}
+          width="14"
+          height="38"
+          viewBox="0 0 14 38"
+          aria-hidden="true"
+        >
+          <path class="chain-line" d="M7 0v38" />
+          {isWrong ? (
+            <path class="chain-node" d="M2 14l10 10M12 14L2 24" />
+          ) : (
+            <rect class="chain-node" x="3" y="12" width="8" height="14" rx="4" />
+          )}
+        </svg>
+        <span class="visually-hidden">{isWrong ? 'Wrong' : 'Verified'}</span>
+      </td>
+      <td class="seq">
+        <a href={href} aria-current={isOpen ? 'true' : undefined}>
+          {entry.seq}
+        </a>
+      </td>
+      <td>{isDrill(entry) ? 'Drill' : toKindWords(entry.kind)}</td>
+      <td class="extra">{target !== undefined && <code title={target}>{shorten(target)}</code>}</td>
+      <td class="number">
+        <time dateTime={entry.at}>{formatMoment(entry.at)}</time>
+      </td>
+      <td class="number extra">
+        <code class="hash" title={entry.hash}>
+          {`${entry.hash.slice(0, 4)}…${entry.hash.slice(-4)}`}
+        </code>
+      </td>
+    </tr>
   )
 }
 
-function ProofCard({ proof, head, base }: Shown): JSX.Element {
-  if (proof === 'checking')
-    return (
-      <p class="banner" role="status">
-        Checking in this browser…
-      </p>
-    )
-  if (!proof.ok)
-    return (
-      <p class="banner red" role="alert">
-        <strong>
-          Entry {proof.seq} {proof.why}.
-        </strong>
-        <span>Do not trust what follows. Compare with another node, and keep this page.</span>
-      </p>
-    )
+/** What this browser has proven, and how far it is. */
+function ProofCard({ siteId, log, isRunning, tookMs, fault }: Shown & SiteProps): JSX.Element {
+  const head = log?.head
+  const total = head === undefined ? 0 : head.seq - (log?.base ?? 0)
+  const done = log?.entries.length ?? 0
+  const wrong = log?.fault
+  const isWhole =
+    log !== undefined && !isRunning && wrong === undefined && fault === undefined && head !== undefined
+  const share = total === 0 ? (isWhole ? 1 : 0) : Math.min(1, done / total)
+  const since = verified.get(siteId)?.since
   return (
-    <p class="banner green" role="status">
-      <strong>{proof.hashes.toLocaleString('en')} hashes recomputed in this browser, and all match.</strong>
-      <span>
-        <Icon name="lock" /> Head {head?.seq.toLocaleString('en')} signed with {head?.kid}
-        {base > 0 ? `; entries up to ${base.toLocaleString('en')} are no longer kept` : ''}
-      </span>
-    </p>
+    <section class={wrong === undefined ? 'card proof' : 'card proof wrong'} aria-label="Proof">
+      <Seal isProven={isWhole} size={52} />
+      <div>
+        <h1>{toProofTitle({ log, isRunning, tookMs, fault }, done, total)}</h1>
+        {wrong !== undefined ? (
+          <p class="meta" role="alert">
+            Do not rely on it or on older entries. Compare with another node, and keep this page.
+          </p>
+        ) : fault !== undefined ? (
+          <p class="meta" role="alert">
+            {fault} What follows was verified before.
+          </p>
+        ) : (
+          <ul>
+            {head !== undefined && (
+              <li>
+                <StateMark tone={isWhole ? 'good' : 'none'} /> Head {formatCount(head.seq)} signed by feed key{' '}
+                <code title={head.kid}>{shorten(head.kid)}</code>
+              </li>
+            )}
+            {isWhole && since !== undefined && (
+              <li>
+                <StateMark tone="good" /> Same log that this page has followed since {formatMoment(since)}
+              </li>
+            )}
+            {isWhole && (
+              <li>
+                <StateMark tone="good" /> Took {formatDuration(tookMs)}
+              </li>
+            )}
+            {log !== undefined && log.base > 0 && (
+              <li>
+                <StateMark tone="none" /> Entries up to {formatCount(log.base)} are no longer kept
+              </li>
+            )}
+          </ul>
+        )}
+      </div>
+      <svg
+        class="progress"
+        viewBox="0 0 1000 6"
+        preserveAspectRatio="none"
+        role="progressbar"
+        aria-label="Verified entries"
+        aria-valuemin={0}
+        aria-valuemax={total}
+        aria-valuenow={done}
+      >
+        <rect class="fill-sunken" width="1000" height="6" />
+        <rect
+          class={wrong === undefined ? (isWhole ? 'fill-green' : 'fill-2') : 'fill-red'}
+          width={1000 * share}
+          height="6"
+        />
+      </svg>
+    </section>
   )
 }
 
-const NAMES = ['ppid', 'credential_id', 'token_sha256', 'issuer', 'thumbprint'] as const
+function toProofTitle({ log, isRunning, fault }: Shown, done: number, total: number): string {
+  if (log?.fault !== undefined) return `Entry ${log.fault.seq} ${log.fault.why}.`
+  if (fault !== undefined) return 'Not verified: the service did not answer.'
+  if (log === undefined) return 'Reading the log…'
+  const hashes = `${formatCount(done)} of ${formatCount(total)} hashes`
+  return isRunning ? `Verifying in your browser: ${hashes}` : `Verified in your browser: ${hashes}`
+}
 
-function Entry({ entry, proof }: { readonly entry: LogEntry; readonly proof: Shown['proof'] }): JSX.Element {
-  const body = entry.body as Readonly<Record<string, unknown>>
-  const target = NAMES.map((name) => body[name]).find((value) => typeof value === 'string') as
-    | string
-    | undefined
-  const isWrong = proof !== 'checking' && !proof.ok && entry.seq <= proof.seq
-  const tone = proof === 'checking' ? 'none' : isWrong ? 'bad' : 'good'
+interface EntryProps extends SiteProps {
+  readonly id: string
+  readonly entry: LogEntry | undefined
+  readonly log: VerifiedLog | undefined
+  readonly isRunning: boolean
+}
+
+/** One entry, opened beside the list. */
+function Entry({ siteId, id, entry, log, isRunning }: EntryProps): JSX.Element {
+  const isWrong = log?.fault !== undefined && String(log.fault.seq) === id
   return (
-    <li>
-      <details>
-        <summary>
-          <StateMark tone={tone} />
-          <span class="seq">{entry.seq}</span>
-          <span class="kind">{entry.kind.replace('.', ' ').replaceAll('_', ' ')}</span>
-          <span class="grow">{target !== undefined && <Id value={target} />}</span>
-          <code class="hash extra" title={entry.hash}>
-            {shorten(entry.hash).slice(0, 8)}
-          </code>
-          <time dateTime={entry.at}>{formatMoment(entry.at)}</time>
-        </summary>
-        <pre>{JSON.stringify(entry, undefined, 2)}</pre>
-      </details>
-    </li>
+    <aside class="card entry" aria-label={`Entry ${id}`}>
+      <div class="row">
+        <h2>Entry {id}</h2>
+        <span class="acts">
+          <a href={sitePath(siteId, 'receipts', id)}>Receipt</a>
+          <a class="close" href={sitePath(siteId, 'log') + location.search} aria-label="Close the entry">
+            <Icon name="close" />
+          </a>
+        </span>
+      </div>
+      {entry === undefined ? (
+        <p class="meta">
+          {isWrong
+            ? `This entry ${log?.fault?.why}.`
+            : isRunning
+              ? 'This entry has not been verified yet.'
+              : 'No verified entry has this number.'}
+        </p>
+      ) : (
+        <>
+          <JsonView value={entry} />
+          <ul class="marks">
+            {isWrong ? (
+              <li>
+                <StateMark tone="bad" size={14} /> This entry {log?.fault?.why}.
+              </li>
+            ) : (
+              <>
+                <li>
+                  <StateMark tone="good" size={14} />
+                  <span>
+                    <strong>hash</strong> equals the SHA-256 of the canonical entry
+                  </span>
+                </li>
+                <li>
+                  <StateMark tone="good" size={14} />
+                  <span>
+                    {log?.head?.seq === entry.seq ? (
+                      <>
+                        <strong>Head</strong> of the log, signed at {formatExact(log.head.asOf)} UTC
+                      </>
+                    ) : (
+                      <>
+                        <strong>hash</strong> equals the prev_hash of entry {entry.seq + 1}
+                      </>
+                    )}
+                  </span>
+                </li>
+              </>
+            )}
+          </ul>
+          <p class="label">The same on the command line</p>
+          <div class="command">
+            <code>{`countersign log --site ${siteId} --before ${entry.epoch}.${entry.seq + 1} --limit 1 --json`}</code>
+          </div>
+        </>
+      )}
+    </aside>
   )
 }

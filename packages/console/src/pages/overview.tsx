@@ -1,21 +1,38 @@
-import type { Verifier } from '@countersign/core/contract'
+import type { ApiKey, AuditRow, LogEntry, LogPage, Receipt, Verifier } from '@countersign/core/contract'
 import type { JSX } from 'preact'
+import { call } from '../api/call.ts'
+import { mayRevoke } from '../api/session.ts'
+import { useLoad } from '../api/use-load.ts'
+import { Strip, StripAxis } from '../charts/strip.tsx'
+import { AppliedCount } from '../components/applied.tsx'
 import { Command } from '../components/copy.tsx'
+import { shorten } from '../components/id.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
-import { liveLog, tick, verifiers } from '../live.ts'
+import { Attention, LastDrill, Numbers } from '../evidence/overview-cards.tsx'
+import { findTarget, formatCount, isDrill, toKindWords } from '../evidence/words.ts'
+import { entriesSeen, liveLog, tick, verifiers } from '../live.ts'
+import type { SiteProps } from '../pages.ts'
 import { sitePath } from '../router.ts'
 import { isLive } from '../shell/shell.tsx'
 import { formatDuration, formatMoment } from '../time.ts'
-import { countUpToDate, groupByName, showVerifier } from './verifier-states.ts'
+import { countUpToDate, describeVerifier, groupBy, showVerifier } from './verifier-states.ts'
 
 /** "Is every verifier up to date?", answered by a sentence. */
-export function Overview({ siteId }: { readonly siteId: string }): JSX.Element {
+export function Overview({ siteId }: SiteProps): JSX.Element {
   const all = verifiers.value
   return (
     <>
       <p class="question">Is every verifier up to date?</p>
       <Answer all={all} />
       {all !== undefined && all.length > 0 && <Fleet siteId={siteId} all={all} />}
+      <div class="split">
+        <LastEntries siteId={siteId} />
+        <div class="stack">
+          <Attention siteId={siteId} />
+          <LastDrill siteId={siteId} mayStart={mayRevoke(siteId)} />
+          <Numbers siteId={siteId} />
+        </div>
+      </div>
     </>
   )
 }
@@ -24,42 +41,71 @@ function Answer({ all }: { readonly all: readonly Verifier[] | undefined }): JSX
   if (all === undefined) return <h1 class="answer pending">Asking the service…</h1>
   if (!isLive())
     return (
-      <>
-        <h1 class="answer">Not known at this moment.</h1>
+      <div class="answer">
+        <h1>Not known at this moment.</h1>
         <p class="lead">
-          The service has not sent a signed head for {formatAge()}. What follows is the last known state.
+          {liveLog.value === undefined
+            ? 'The service has not sent a signed head yet.'
+            : `The service has not sent a signed head for ${formatAge()}.`}{' '}
+          What follows is the last known state.
         </p>
-      </>
+      </div>
     )
   if (all.length === 0)
     return (
-      <>
-        <h1 class="answer">No verifier follows this site yet.</h1>
-        <p class="lead">A route that is protected with the SDK appears here as soon as it connects.</p>
-        <Command text="npm start -- --with-demo-app" />
-      </>
+      <div class="answer">
+        <h1>No verifier follows this site yet.</h1>
+        <p class="lead">
+          {position()} A route that is protected with the SDK appears here as soon as it connects. This
+          command starts one:
+        </p>
+        <Command text="npm run example examples/express/server.ts" />
+      </div>
     )
   const { good, all: count } = countUpToDate(all)
-  const missing = all.filter((each) => showVerifier(each).tone !== 'good')
+  const others = all.filter((each) => showVerifier(each).tone !== 'good')
+  const open = all.filter((each) => each.fails_open && showVerifier(each).tone === 'good')
+  return (
+    <div class="answer">
+      <h1>{toHeadline(good, count)}</h1>
+      <p class="lead">
+        {position()}{' '}
+        {good === count
+          ? 'All have applied it.'
+          : `${formatCount(good)} of ${formatCount(count)} have applied it.`}{' '}
+        {others.slice(0, 3).map((each) => (
+          <Sentence key={toKey(each)} verifier={each} />
+        ))}
+        {others.length > 3 && `${others.length - 3} more are not up to date. `}
+        {open.slice(0, 2).map((each) => (
+          <Sentence key={toKey(each)} verifier={each} />
+        ))}
+      </p>
+    </div>
+  )
+}
+
+/** The sentence about a verifier, with its name in bold. */
+function Sentence({ verifier }: { readonly verifier: Verifier }): JSX.Element {
+  const { verifier_id } = verifier
   return (
     <>
-      <h1 class="answer">
-        {good === count
-          ? count === 1
-            ? 'The one verifier is up to date.'
-            : `All ${count} verifiers are up to date.`
-          : `${good} of ${count} verifiers are up to date.`}
-      </h1>
-      {missing.slice(0, 3).map((each) => (
-        <p class="lead" key={`${each.verifier_id} ${each.instance_id}`}>
-          <strong>{each.verifier_id}</strong> is {showVerifier(each).word}
-          {each.acknowledged_at === null
-            ? '.'
-            : `. It last answered at ${formatMoment(each.acknowledged_at)}.`}
-        </p>
-      ))}
+      <strong>{verifier_id}</strong>
+      {describeVerifier(verifier).slice(verifier_id.length)}{' '}
     </>
   )
+}
+
+function toHeadline(good: number, count: number): string {
+  if (good < count) return `${formatCount(good)} of ${formatCount(count)} verifiers are up to date.`
+  return count === 1
+    ? 'The one verifier is up to date.'
+    : `All ${formatCount(count)} verifiers are up to date.`
+}
+
+function position(): string {
+  const known = liveLog.value
+  return known === undefined ? '' : `Log at ${formatCount(known.seq)}, proven ${formatAge()} ago.`
 }
 
 function formatAge(): string {
@@ -67,48 +113,248 @@ function formatAge(): string {
   return known === undefined ? 'some time' : formatDuration(Math.max(0, tick.value - known.provenAtMs))
 }
 
+function toKey({ verifier_id, instance_id, key_id }: Verifier): string {
+  return `${verifier_id} ${instance_id} ${key_id}`
+}
+
 const LEGEND: readonly (readonly [Tone, string])[] = [
   ['good', 'up to date'],
   ['late', 'behind'],
   ['silent', 'silent'],
   ['gone', 'not connected, rejects everything'],
+  ['soon', 'not connected, not known'],
+  ['bad', 'not connected, may accept revoked access'],
+  ['none', 'not known now'],
 ]
+/** These are in the legend even if there is none. */
+const ALWAYS: readonly Tone[] = ['good', 'late', 'silent', 'gone']
 
 function Fleet({ siteId, all }: { readonly siteId: string; readonly all: readonly Verifier[] }): JSX.Element {
-  const shownTone = (each: Verifier): Tone => (isLive() ? showVerifier(each).tone : 'none')
+  const { value: keys } = useLoad(siteId, (signal) =>
+    call<{ items: readonly ApiKey[] }>(`/api/sites/${siteId}/keys`, {
+      site: siteId,
+      query: { limit: 200 },
+      signal,
+    }),
+  )
+  const toTone = (each: Verifier): Tone => (isLive() ? showVerifier(each).tone : 'none')
+  const toLabel = ({ key_id }: Verifier) => {
+    const key = keys?.items.find((each) => each.key_id === key_id)
+    return key?.label ?? (key === undefined ? shorten(key_id) : `API key …${key.last4}`)
+  }
+  const hasNodes = new Set(all.map(({ node_id }) => node_id)).size > 1
   return (
-    <div class="cards two">
-      <section class="card">
-        <h2>Verifiers by application</h2>
-        <ul class="fleet">
-          {groupByName(all).map(([name, instances]) => (
-            <li key={name}>
-              <a href={sitePath(siteId, 'verifiers')}>{name}</a>
-              <span class="meta">
-                {countUpToDate(instances).good} of {instances.length} up to date
-              </span>
-              <span class="dots">
-                {instances.map((each) => (
-                  <StateMark key={each.instance_id} tone={shownTone(each)} size={18} />
-                ))}
-              </span>
+    <section class="card fleet-card" aria-label="Verifiers">
+      <div>
+        <h2>Verifiers by API key{hasNodes && ' and node'}</h2>
+        <ul class="groups">
+          {groupBy(all, toLabel).map(([label, ofKey]) => (
+            <li key={label} class="group">
+              <h3>{label}</h3>
+              <p>
+                {isLive()
+                  ? `${countUpToDate(ofKey).good} of ${ofKey.length} up to date`
+                  : `${ofKey.length} known`}
+              </p>
+              {groupBy(ofKey, ({ node_id }) => node_id ?? 'no node').map(([node, ofNode]) => (
+                <div key={node} class="node">
+                  {hasNodes && <span class="label">{shorten(node)}</span>}
+                  <ul class="dots" aria-label={hasNodes ? `${label}, node ${node}` : label}>
+                    {ofNode.map((each) => (
+                      <li key={toKey(each)}>
+                        <a
+                          class="dot"
+                          href={sitePath(siteId, 'verifiers', each.instance_id ?? undefined)}
+                          aria-label={describeVerifier(each)}
+                          title={describeVerifier(each)}
+                        >
+                          <StateMark tone={toTone(each)} size={20} />
+                        </a>
+                      </li>
+                    ))}
+                  </ul>
+                </div>
+              ))}
             </li>
           ))}
         </ul>
-        <p class="legend">
-          {LEGEND.map(([tone, word]) => (
-            <span key={tone}>
-              <StateMark tone={tone} />{' '}
-              <strong>{all.filter((each) => shownTone(each) === tone).length}</strong> {word}
-            </span>
-          ))}
-        </p>
-      </section>
-      <section class="card">
-        <h2>Log position</h2>
-        <p class="figure">{liveLog.value?.seq.toLocaleString('en') ?? '–'}</p>
-        <p class="meta">Signed head, proven {formatAge()} ago</p>
-      </section>
+        <ul class="legend">
+          {LEGEND.map(
+            ([tone, word]) => [tone, word, all.filter((each) => toTone(each) === tone).length] as const,
+          )
+            .filter(([tone, , count]) => count > 0 || ALWAYS.includes(tone))
+            .map(([tone, word, count]) => (
+              <li key={tone}>
+                <StateMark tone={tone} /> <strong>{formatCount(count)}</strong> {word}
+              </li>
+            ))}
+        </ul>
+      </div>
+      <Position all={all} />
+    </section>
+  )
+}
+
+const LATE_S = 10
+
+/** The position of the log, and its age on the way to the bound of the strictest verifier. */
+function Position({ all }: { readonly all: readonly Verifier[] }): JSX.Element {
+  const known = liveLog.value
+  const bounds = all.flatMap(({ max_staleness_seconds }) => max_staleness_seconds ?? [])
+  const bound = bounds.length === 0 ? undefined : Math.min(...bounds)
+  const scaleS = Math.max(bound ?? 0, 30)
+  const toX = (seconds: number) => Math.min(250, (seconds / scaleS) * 250)
+  const ageS = known === undefined ? undefined : Math.max(0, tick.value - known.provenAtMs) / 1000
+  return (
+    <div class="position">
+      <h2>Log position</h2>
+      <p class="figure">{known === undefined ? '–' : formatCount(known.seq)}</p>
+      <p class="meta">
+        Signed head, proven <strong>{formatAge()}</strong> ago
+      </p>
+      <svg class="chart age" viewBox="0 0 250 34" aria-hidden="true">
+        <rect class="fill-sunken" y="6" width="250" height="6" rx="3" />
+        {ageS !== undefined && (
+          <rect
+            class={ageS < LATE_S ? 'fill-green' : 'fill-amber'}
+            y="6"
+            width={Math.max(6, toX(ageS))}
+            height="6"
+            rx="3"
+          />
+        )}
+        <line class="grid" x1={toX(LATE_S)} x2={toX(LATE_S)} y1="2" y2="16" />
+        <text x={toX(LATE_S)} y="30" text-anchor="middle">
+          {LATE_S} s: late
+        </text>
+        {bound !== undefined && (
+          <text x="250" y="30" text-anchor="end">
+            {bound} s: rejects all
+          </text>
+        )}
+      </svg>
     </div>
   )
+}
+
+const SHOWN = 8
+
+interface Recent {
+  readonly entry: LogEntry
+  readonly receipt: Receipt | undefined
+  readonly reason: string | null
+}
+
+/** The newest entries, each with the milliseconds of its verifiers. */
+async function loadRecent(siteId: string, signal: AbortSignal): Promise<readonly Recent[]> {
+  const options = { site: siteId, signal }
+  const page = await call<LogPage>(`/api/sites/${siteId}/log`, { ...options, query: { limit: SHOWN } })
+  const audit = call<{ items: readonly AuditRow[] }>(`/api/sites/${siteId}/audit`, {
+    ...options,
+    query: { limit: 50 },
+  }).catch(() => ({ items: [] }))
+  const receipts = page.items.map((entry) =>
+    // A receipt is written about a second after its entry.
+    call<Receipt>(`/api/sites/${siteId}/receipts/${entry.seq}`, options).catch(() => undefined),
+  )
+  const rows = (await audit).items
+  return Promise.all(
+    page.items.map(async (entry, i) => ({
+      entry,
+      receipt: await receipts[i],
+      reason: rows.find(({ seq }) => seq === entry.seq)?.reason ?? null,
+    })),
+  )
+}
+
+const RELOAD_MS = 3000
+
+function LastEntries({ siteId }: SiteProps): JSX.Element {
+  const again = entriesSeen.value
+  const { value, fault } = useLoad(siteId, (signal) => loadRecent(siteId, signal), {
+    again,
+    everyMs: RELOAD_MS,
+  })
+  return (
+    <section class="card flush">
+      <header>
+        <h2>Last entries</h2>
+        <a href={sitePath(siteId, 'receipts')}>All receipts</a>
+      </header>
+      {fault !== undefined && value === undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <table class="recent">
+        <thead>
+          <tr>
+            <th scope="col">Entry</th>
+            <th scope="col">What</th>
+            <th scope="col" class="extra">
+              <span class="visually-hidden">Time until each verifier had applied it, </span>
+              <StripAxis />
+            </th>
+            <th scope="col" class="number">
+              Last applied
+            </th>
+            <th scope="col" class="number extra">
+              Time
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {value?.map(({ entry, receipt, reason }) => (
+            <tr key={entry.seq}>
+              <td class="seq">
+                <a href={sitePath(siteId, 'receipts', String(entry.seq))}>{formatCount(entry.seq)}</a>
+              </td>
+              <td class="two">
+                {isDrill(entry) ? 'Drill' : toKindWords(entry.kind)} <Target entry={entry} />
+                {reason !== null && <span>{reason}</span>}
+              </td>
+              <td class="extra">
+                {receipt !== undefined && (
+                  <Strip
+                    ticks={receipt.verifiers.flatMap(({ after_ms }) => after_ms ?? [])}
+                    isComplete={receipt.acknowledged === receipt.expected}
+                  />
+                )}
+              </td>
+              <td class="number two">
+                {receipt === undefined ? (
+                  <span>waiting for its receipt</span>
+                ) : (
+                  <>
+                    {lastAfter(receipt)}
+                    <span>
+                      <AppliedCount {...receipt} />
+                    </span>
+                  </>
+                )}
+              </td>
+              <td class="number extra">
+                <time dateTime={entry.at}>{formatMoment(entry.at)}</time>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="caption">
+        {value?.length === 0
+          ? 'Nothing has changed at this site yet.'
+          : 'Each tick is one verifier. Times count from the entry until its acknowledgement arrived.'}
+      </p>
+    </section>
+  )
+}
+
+function lastAfter({ verifiers: list }: Receipt): string {
+  const times = list.flatMap(({ after_ms }) => after_ms ?? [])
+  return times.length === 0 ? '–' : formatDuration(Math.max(...times))
+}
+
+function Target({ entry }: { readonly entry: LogEntry }): JSX.Element | null {
+  const target = findTarget(entry)
+  return target === undefined ? null : <code title={target}>{shorten(target)}</code>
 }

@@ -1,201 +1,380 @@
-import type { Receipt, ReceiptSummary } from '@countersign/core/contract'
+import type { PropagationStats, Receipt, ReceiptSummary } from '@countersign/core/contract'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { call, send } from '../api/call.ts'
-import { Icon, Seal } from '../components/icon.tsx'
-import { List } from '../components/list.tsx'
-import { Pill, StateMark } from '../components/state.tsx'
-import type { FeedKey } from '../log/verify-log.ts'
+import { useState } from 'preact/hooks'
+import { call } from '../api/call.ts'
+import { useLoad } from '../api/use-load.ts'
+import { Histogram } from '../charts/histogram.tsx'
+import { AppliedCount } from '../components/applied.tsx'
+import { Command } from '../components/copy.tsx'
+import { Icon } from '../components/icon.tsx'
+import { saveFile } from '../components/save-file.ts'
+import { CheckLine, Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
+import { usePages } from '../evidence/use-pages.ts'
+import { formatCount, formatNumber, toKindWords } from '../evidence/words.ts'
+import { entriesSeen } from '../live.ts'
+import type { DocumentCheck } from '../log/check-document.ts'
+import type { SiteProps } from '../pages.ts'
 import { describe } from '../revoke/state.ts'
-import { place, sitePath } from '../router.ts'
-import { formatDuration, formatExact, formatMoment } from '../time.ts'
+import { place, setQuery, sitePath } from '../router.ts'
+import { formatDuration, formatMoment } from '../time.ts'
 
-export function Receipts({ siteId }: { readonly siteId: string }): JSX.Element {
-  const { id } = place.value
-  if (id !== undefined) return <OneReceipt key={id} siteId={siteId} seq={id} />
-  return (
-    <List<ReceiptSummary>
-      title="Receipts"
-      about="A signed receipt for every entry that takes access away: who applied it, and after how long."
-      siteId={siteId}
-      path={`/api/sites/${siteId}/receipts`}
-      isLive
-      filters={[
-        {
-          name: 'state',
-          label: 'State',
-          values: [
-            ['', 'All'],
-            ['complete', 'Complete'],
-            ['waiting', 'Waiting'],
-          ],
-        },
-      ]}
-      toKey={({ seq }) => String(seq)}
-      toHref={({ seq }) => sitePath(siteId, 'receipts', String(seq))}
-      columns={[
-        { title: 'Entry', cell: ({ seq }) => seq.toLocaleString('en') },
-        { title: 'What', cell: ({ kind, drill_id }) => (drill_id === null ? toWords(kind) : 'Drill') },
-        { title: 'Applied by', cell: (each) => <Applied {...each} /> },
-        {
-          title: 'Last after',
-          cell: ({ elapsed_ms }) => (elapsed_ms === null ? '–' : formatDuration(elapsed_ms)),
-          isNumber: true,
-        },
-        { title: 'Time', cell: ({ at }) => formatMoment(at), isNumber: true, isExtra: true },
-      ]}
-      empty={{
-        sentence: 'Nothing has been revoked at this site. A drill shows what a receipt looks like.',
-        command: `countersign drill --site ${siteId}`,
-      }}
-    />
+const WINDOWS: readonly (readonly [string, string])[] = [
+  ['1h', '1 hour'],
+  ['24h', '24 hours'],
+  ['30d', '30 days'],
+]
+
+export function Receipts({ siteId }: SiteProps): JSX.Element {
+  const { id, query } = place.value
+  const window = WINDOWS.find(([name]) => name === query.get('window'))?.[0] ?? '24h'
+  const list = usePages<ReceiptSummary>(
+    siteId,
+    `/api/sites/${siteId}/receipts`,
+    { state: query.get('state') ?? undefined },
+    entriesSeen.value,
   )
-}
-
-function toWords(kind: string): string {
-  const text = kind.replace('.', ' ').replaceAll('_', ' ')
-  return text[0]?.toUpperCase() + text.slice(1)
-}
-
-export function Applied({
-  acknowledged,
-  expected,
-  state,
-}: Pick<ReceiptSummary, 'acknowledged' | 'expected' | 'state'>): JSX.Element {
-  if (expected === 0) return <Pill tone="none">No verifier</Pill>
-  const tone = acknowledged === expected ? 'good' : state === 'complete' ? 'gone' : 'late'
-  return (
-    <Pill tone={tone}>
-      {acknowledged} of {expected}
-    </Pill>
-  )
-}
-
-/** A receipt as a paper, checked in this browser. It prints on one page. */
-function OneReceipt({ siteId, seq }: { readonly siteId: string; readonly seq: string }): JSX.Element {
-  const [receipt, setReceipt] = useState<Receipt>()
-  const [isSigned, setIsSigned] = useState<boolean>()
-  const [fault, setFault] = useState<string>()
-  useEffect(() => {
-    const load = async () => {
-      const found = await call<Receipt>(`/api/sites/${siteId}/receipts/${encodeURIComponent(seq)}`, {
-        site: siteId,
-      })
-      setReceipt(found)
-      setIsSigned(await isValid(found))
-    }
-    load().catch((thrown) => setFault(describe(thrown)))
-  }, [siteId, seq])
+  const chosen = id ?? (list.items?.[0] === undefined ? undefined : String(list.items[0].seq))
   return (
     <>
-      <p class="meta no-print">
-        <a href={sitePath(siteId, 'receipts')}>Receipts</a>
-      </p>
+      <div class="title no-print">
+        <div>
+          <h1>Receipts</h1>
+          <p class="meta">
+            A signed record of every entry: when each verifier applied it, and since when access is denied
+            everywhere.
+          </p>
+        </div>
+        <fieldset class="segment">
+          <legend class="visually-hidden">Time of the histogram</legend>
+          {WINDOWS.map(([name, word]) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={window === name}
+              onClick={() => setQuery({ window: name === '24h' ? '' : name })}
+            >
+              {word}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      <div class={id === undefined ? 'receipts' : 'receipts with-paper'}>
+        <div class="stack no-print">
+          <TimeToDeny siteId={siteId} window={window} />
+          <ReceiptList siteId={siteId} list={list} chosen={chosen} />
+          <CheckFile />
+        </div>
+        {chosen !== undefined && <OneReceipt key={chosen} siteId={siteId} seq={chosen} />}
+      </div>
+    </>
+  )
+}
+
+const STATS_MS = 5000
+
+/** How long verifiers take to apply entries. */
+function TimeToDeny({ siteId, window }: SiteProps & { readonly window: string }): JSX.Element {
+  const { value, fault } = useLoad(
+    `${siteId} ${window}`,
+    (signal) =>
+      call<PropagationStats>(`/api/sites/${siteId}/propagation/stats`, {
+        site: siteId,
+        query: { window },
+        signal,
+      }),
+    { again: entriesSeen.value, everyMs: STATS_MS },
+  )
+  return (
+    <section class="card">
+      <div class="row">
+        <h2>Time until verifiers deny</h2>
+        {value !== undefined && <span class="meta">{formatNumber(value.samples, 'acknowledgement')}</span>}
+      </div>
+      {value === undefined ? (
+        <p class={fault === undefined ? 'meta' : 'fault'}>{fault ?? 'Asking the service…'}</p>
+      ) : value.samples === 0 ? (
+        <p class="meta">No verifier has applied an entry in this time. A drill adds one.</p>
+      ) : (
+        <>
+          <dl class="stats">
+            <Stat ms={value.p50_ms} word="median, p50" />
+            <Stat ms={value.p99_ms} word="99 of 100, p99" />
+            <Stat ms={value.max_ms} word="slowest" />
+          </dl>
+          <Histogram stats={value} />
+          <p class="meta">
+            From the entry until its acknowledgement arrived. Guards collect acknowledgements for up to 250
+            ms, so these are upper bounds.
+          </p>
+          <StatsTable stats={value} />
+        </>
+      )}
+    </section>
+  )
+}
+
+function Stat({ ms, word }: { readonly ms: number | null; readonly word: string }): JSX.Element {
+  return (
+    <div>
+      <dt>{word}</dt>
+      <dd>{showMs(ms)}</dd>
+    </div>
+  )
+}
+
+function showMs(ms: number | null): string {
+  return ms === null ? '–' : formatDuration(ms)
+}
+
+/** The numbers of the histogram, by verifier. */
+function StatsTable({ stats }: { readonly stats: PropagationStats }): JSX.Element {
+  return (
+    <details class="numbers-table">
+      <summary>The same as a table</summary>
+      <table>
+        <caption class="visually-hidden">Time until each verifier had applied entries</caption>
+        <thead>
+          <tr>
+            <th scope="col">Verifier</th>
+            <th scope="col" class="number">
+              Entries
+            </th>
+            <th scope="col" class="number">
+              p50
+            </th>
+            <th scope="col" class="number">
+              p99
+            </th>
+            <th scope="col" class="number">
+              Slowest
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {stats.verifiers.map(({ verifier_id, samples, p50_ms, p99_ms, max_ms }) => (
+            <tr key={verifier_id}>
+              <th scope="row">{verifier_id ?? 'Without a name'}</th>
+              <td class="number">{formatCount(samples)}</td>
+              <td class="number">{showMs(p50_ms)}</td>
+              <td class="number">{showMs(p99_ms)}</td>
+              <td class="number">{showMs(max_ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <table>
+        <caption class="visually-hidden">The bars of the histogram</caption>
+        <thead>
+          <tr>
+            <th scope="col">Up to</th>
+            <th scope="col" class="number">
+              Acknowledgements
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {stats.buckets.map(({ up_to_ms, count }) => (
+            <tr key={up_to_ms}>
+              <th scope="row">{formatDuration(up_to_ms)}</th>
+              <td class="number">{formatCount(count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  )
+}
+
+const STATES: readonly (readonly [string, string])[] = [
+  ['', 'All'],
+  ['complete', 'Complete'],
+  ['waiting', 'Waiting'],
+]
+
+interface ListProps extends SiteProps {
+  readonly list: ReturnType<typeof usePages<ReceiptSummary>>
+  readonly chosen: string | undefined
+}
+
+function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
+  const { query } = place.value
+  const { items, fault, cursor } = list
+  return (
+    <section class="card flush">
+      <header>
+        <h2>Entries</h2>
+        <fieldset class="choices">
+          <legend class="visually-hidden">State</legend>
+          {STATES.map(([name, word]) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={(query.get('state') ?? '') === name}
+              onClick={() => setQuery({ state: name })}
+            >
+              {word}
+            </button>
+          ))}
+        </fieldset>
+      </header>
       {fault !== undefined && (
         <p class="fault" role="alert">
           {fault}
         </p>
       )}
-      {receipt !== undefined && (
-        <article class="card paper">
-          <header>
-            <Seal isProven={isSigned === true && isDenied(receipt)} />
-            <div>
-              <h1>Receipt {receipt.seq}</h1>
-              <p class="lead">
-                {toWords(receipt.kind)} at {siteId},{' '}
-                {new Date(receipt.at).toISOString().replace('T', ' ').slice(0, 19)} UTC
-              </p>
-            </div>
-          </header>
-          <p class="lead">
-            <strong>
-              {receipt.acknowledged} of {receipt.expected}
-            </strong>{' '}
-            verifiers have applied it
-            {receipt.elapsed_ms === null ? (
-              '.'
-            ) : (
-              <>
-                , the last after <strong>{formatDuration(receipt.elapsed_ms)}</strong>.
-              </>
-            )}
+      {items?.length === 0 ? (
+        <div class="empty">
+          <p>
+            {query.get('state') === null
+              ? 'Nothing has been revoked at this site. A drill shows what a receipt looks like.'
+              : 'No receipt is in this state.'}
           </p>
-          {receipt.denied_everywhere_at !== null ? (
-            <p class={isDenied(receipt) ? 'banner green' : 'banner'}>
-              <strong>Denied everywhere at</strong>
-              <time>{formatExact(receipt.denied_everywhere_at)} UTC</time>
-            </p>
-          ) : (
-            <p class="banner amber">
-              <strong>Not denied everywhere.</strong> A verifier fails open.
-            </p>
-          )}
-          <ul class="bars">
-            {receipt.verifiers.map(({ verifier_id, instance_id, state, after_ms, rejects_from }) => (
-              <li key={`${verifier_id} ${instance_id}`}>
-                <span class="name">{verifier_id}</span>
-                {after_ms === null ? (
-                  <span class="waiting">
-                    <StateMark tone={state === 'gone' ? 'gone' : 'none'} />
-                    {state}
-                    {rejects_from === null ? '' : `, rejects everything from ${formatMoment(rejects_from)}`}
-                  </span>
-                ) : (
-                  <>
-                    <svg class="bar" height="12" aria-hidden="true">
-                      <rect
-                        width={`${Math.max(1, (100 * after_ms) / Math.max(50, receipt.elapsed_ms ?? after_ms))}%`}
-                        height="12"
-                        rx="2"
-                      />
-                    </svg>
-                    <span class="ms">{formatDuration(after_ms)}</span>
-                  </>
-                )}
-              </li>
+          {query.get('state') === null && <Command text={`countersign drill --site ${siteId}`} />}
+        </div>
+      ) : (
+        <table class="receipt-table">
+          <thead>
+            <tr>
+              <th scope="col">Entry</th>
+              <th scope="col">What</th>
+              <th scope="col">Applied</th>
+              <th scope="col" class="number">
+                Last
+              </th>
+              <th scope="col" class="number extra">
+                Time
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {items?.map((each) => (
+              <tr key={each.seq} class={String(each.seq) === chosen ? 'chosen' : undefined}>
+                <td class="seq">
+                  <a
+                    href={sitePath(siteId, 'receipts', String(each.seq)) + location.search}
+                    aria-current={String(each.seq) === chosen ? 'true' : undefined}
+                  >
+                    {formatCount(each.seq)}
+                  </a>
+                </td>
+                <td>{each.drill_id === null ? toKindWords(each.kind) : 'Drill'}</td>
+                <td>
+                  <AppliedCount {...each} />
+                </td>
+                <td class="number">{showMs(each.elapsed_ms)}</td>
+                <td class="number extra">
+                  <time dateTime={each.at}>{formatMoment(each.at)}</time>
+                </td>
+              </tr>
             ))}
-          </ul>
-          <p class={isSigned === false ? 'fault' : 'meta'} role="status">
-            <Icon name="lock" /> {signatureWords(isSigned, receipt.kid)}
-          </p>
-          <footer class="no-print">
-            <a
-              class="button"
-              download={`receipt-${siteId}-${receipt.seq}.json`}
-              href={URL.createObjectURL(new Blob([JSON.stringify(receipt)], { type: 'application/json' }))}
-            >
-              Download
-            </a>
-            <button type="button" onClick={() => print()}>
-              Print
-            </button>
-          </footer>
-        </article>
+          </tbody>
+        </table>
       )}
+      {cursor !== null && (
+        <p class="caption">
+          <button type="button" onClick={list.loadMore}>
+            Older
+          </button>
+        </p>
+      )}
+    </section>
+  )
+}
+
+const RECEIPT_MS = 3000
+
+/** One receipt. It is loaded again until the service says that it is final. */
+function OneReceipt({ siteId, seq }: SiteProps & { readonly seq: string }): JSX.Element {
+  const [isFinal, setIsFinal] = useState(false)
+  const { value: text, fault } = useLoad(
+    `${siteId} ${seq}`,
+    async (signal) => {
+      const found = await call<Receipt>(`/api/sites/${siteId}/receipts/${encodeURIComponent(seq)}`, {
+        site: siteId,
+        signal,
+      })
+      setIsFinal(found.final)
+      return JSON.stringify(found)
+    },
+    { everyMs: isFinal ? undefined : RECEIPT_MS },
+  )
+  const receipt = text === undefined ? undefined : (JSON.parse(text) as Receipt)
+  return (
+    <div class="paper-column">
+      <p class="back no-print">
+        <a href={sitePath(siteId, 'receipts') + location.search}>All receipts</a>
+      </p>
+      {receipt === undefined ? (
+        <p class={fault === undefined ? 'meta' : 'fault'} role={fault === undefined ? undefined : 'alert'}>
+          {fault ?? 'Asking the service…'}
+        </p>
+      ) : (
+        <CheckedPaper siteId={siteId} receipt={receipt} text={text ?? ''} />
+      )}
+    </div>
+  )
+}
+
+interface CheckedPaperProps extends SiteProps {
+  readonly receipt: Receipt
+  readonly text: string
+}
+
+function CheckedPaper({ siteId, receipt, text }: CheckedPaperProps): JSX.Element {
+  const check = useCheck(receipt, text)
+  return (
+    <>
+      <Paper siteId={siteId} receipt={receipt} check={check} title="Countersign receipt" />
+      <PaperActs>
+        <button type="button" onClick={() => saveFile(toFileName(siteId, receipt), text, 'application/json')}>
+          <Icon name="download" /> Download JSON
+        </button>
+      </PaperActs>
     </>
   )
 }
 
-function signatureWords(isSigned: boolean | undefined, kid: string): string {
-  if (isSigned === undefined) return 'Checking the signature in this browser…'
-  return isSigned
-    ? `Signed with feed key ${kid}. Checked in this browser.`
-    : 'The signature does not match. Do not rely on this receipt.'
-}
-
-function isDenied({ denied_everywhere_at, as_of }: Receipt): boolean {
-  return (
-    denied_everywhere_at !== null &&
-    denied_everywhere_at <= (as_of > new Date().toISOString() ? as_of : new Date().toISOString())
-  )
-}
-
-async function isValid(receipt: Receipt): Promise<boolean> {
-  const { verifyReceipt } = await import('../log/verify-log.ts')
-  const discovery = (await (await send('/.well-known/countersign')).json()) as {
-    feed: { keys: readonly FeedKey[]; chain: readonly FeedKey[] }
+/** Checks a file of this computer. It is read here, and not sent anywhere. */
+function CheckFile(): JSX.Element {
+  const [check, setCheck] = useState<DocumentCheck>()
+  const [name, setName] = useState<string>()
+  const run = async (text: string) => {
+    setCheck(undefined)
+    try {
+      const { checkDocumentText } = await import('../log/check-document.ts')
+      setCheck(await checkDocumentText(text))
+    } catch (thrown) {
+      setCheck({ ok: false, why: describe(thrown) })
+    }
   }
-  // A receipt may be older than the key that signs now.
-  return verifyReceipt(receipt, [...discovery.feed.keys, ...discovery.feed.chain])
+  return (
+    <section class="card check-file">
+      <h2>Check a file</h2>
+      <p class="meta">
+        Choose a receipt or a report that was downloaded. This browser checks its signature; the file is not
+        sent.
+      </p>
+      <label class="file">
+        <span class="visually-hidden">Receipt or report</span>
+        <input
+          type="file"
+          accept="application/json,.json"
+          onChange={async (event) => {
+            const file = event.currentTarget.files?.[0]
+            if (file === undefined) return
+            setName(file.name)
+            await run(await file.text())
+          }}
+        />
+      </label>
+      {name !== undefined && <CheckLine check={check} />}
+      {check?.ok === true && (
+        <p class="meta">
+          {check.type === 'drill' ? 'A drill' : toKindWords(check.receipt.kind)} at {check.receipt.site_id},
+          entry {formatCount(check.receipt.seq)}: {check.receipt.acknowledged} of{' '}
+          {formatNumber(check.receipt.expected, 'verifier')}.
+        </p>
+      )}
+    </section>
+  )
 }

@@ -1,42 +1,471 @@
-import type { Verifier } from '@countersign/core/contract'
+import type { PropagationStats, Receipt, ReceiptSummary, Verifier } from '@countersign/core/contract'
 import type { JSX } from 'preact'
-import { List } from '../components/list.tsx'
-import { Pill } from '../components/state.tsx'
+import { useState } from 'preact/hooks'
+import { call, newIdempotencyKey } from '../api/call.ts'
+import { mayAdminister } from '../api/session.ts'
+import { useLoad } from '../api/use-load.ts'
+import { createLogScale, formatDecade, listDecades, round } from '../charts/scale.ts'
+import { Command, notice } from '../components/copy.tsx'
+import { shorten } from '../components/id.tsx'
+import { Pill, StateMark } from '../components/state.tsx'
+import { usePages } from '../evidence/use-pages.ts'
+import { formatCount, formatNumber, toKindWords } from '../evidence/words.ts'
+import { entriesSeen, liveLog } from '../live.ts'
 import type { SiteProps } from '../pages.ts'
-import { formatMoment } from '../time.ts'
-import { showVerifier } from './verifier-states.ts'
+import { describe } from '../revoke/state.ts'
+import { open, place, setQuery, sitePath } from '../router.ts'
+import { formatDuration, formatMoment } from '../time.ts'
+import { describeVerifier, showVerifier } from './verifier-states.ts'
+
+const STATES: readonly (readonly [string, string])[] = [
+  ['', 'Expected and connected'],
+  ['connected', 'Connected'],
+  ['silent', 'Silent'],
+  ['gone', 'Gone'],
+  ['retired', 'Retired'],
+]
 
 export function Verifiers({ siteId }: SiteProps): JSX.Element {
+  const { id } = place.value
+  return id === undefined ? <Roster siteId={siteId} /> : <OneVerifier key={id} siteId={siteId} id={id} />
+}
+
+/** All verifiers of the site, with what receipts expect of each. */
+function Roster({ siteId }: SiteProps): JSX.Element {
+  const state = place.value.query.get('state') ?? undefined
+  const { items, fault, cursor, loadMore } = usePages<Verifier>(
+    siteId,
+    `/api/sites/${siteId}/verifiers`,
+    { state },
+    entriesSeen.value,
+  )
   return (
-    <List<Verifier>
-      title="Verifiers"
-      about="Guards that decide about requests to this site."
-      siteId={siteId}
-      path={`/api/sites/${siteId}/verifiers`}
-      isLive
-      toKey={({ verifier_id, instance_id }) => `${verifier_id} ${instance_id}`}
-      columns={[
-        { title: 'Verifier', cell: ({ verifier_id }) => <strong>{verifier_id}</strong> },
-        {
-          title: 'State',
-          cell: (each) => <Pill tone={showVerifier(each).tone}>{showVerifier(each).word}</Pill>,
-        },
-        { title: 'Applied', cell: ({ seq }) => seq.toLocaleString('en'), isNumber: true },
-        {
-          title: 'Bound',
-          cell: ({ max_staleness_seconds }) =>
-            max_staleness_seconds === null ? '–' : `${max_staleness_seconds} s`,
-          isNumber: true,
-          isExtra: true,
-        },
-        {
-          title: 'Last answer',
-          cell: ({ acknowledged_at }) => (acknowledged_at === null ? '–' : formatMoment(acknowledged_at)),
-          isNumber: true,
-          isExtra: true,
-        },
-      ]}
-      empty={{ sentence: 'No verifier follows this site yet.', command: 'npm start -- --with-demo-app' }}
-    />
+    <>
+      <div class="title">
+        <div>
+          <h1>Verifiers</h1>
+          <p class="meta">
+            Guards that decide about requests to this site. One that vanished stays listed, with the time
+            since which it rejects everything.
+          </p>
+        </div>
+      </div>
+      <fieldset class="choices">
+        <legend class="visually-hidden">State</legend>
+        {STATES.map(([name, word]) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={(state ?? '') === name}
+            onClick={() => setQuery({ state: name })}
+          >
+            {word}
+          </button>
+        ))}
+      </fieldset>
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {items?.length === 0 ? (
+        <div class="card empty">
+          <p>
+            {state === undefined ? 'No verifier follows this site yet.' : 'No verifier is in this state.'}
+          </p>
+          {state === undefined && <Command text="npm run example examples/express/server.ts" />}
+        </div>
+      ) : (
+        <div class="card table">
+          <table class="roster" aria-busy={items === undefined}>
+            <thead>
+              <tr>
+                <th scope="col">Verifier</th>
+                <th scope="col">State</th>
+                <th scope="col" class="extra">
+                  Applied
+                </th>
+                <th scope="col" class="extra">
+                  Receipts
+                </th>
+                <th scope="col" class="number extra">
+                  Bound
+                </th>
+                <th scope="col" class="number">
+                  Last answer
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {items?.map((each) => (
+                <RosterRow
+                  key={`${each.verifier_id} ${each.instance_id} ${each.key_id}`}
+                  siteId={siteId}
+                  each={each}
+                />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {cursor !== null && (
+        <button type="button" class="more" onClick={loadMore}>
+          Show more
+        </button>
+      )}
+    </>
+  )
+}
+
+function RosterRow({ siteId, each }: SiteProps & { readonly each: Verifier }): JSX.Element {
+  const { tone, word } = showVerifier(each)
+  const { verifier_id, instance_id, version, node_id, rejects_everything_since: since } = each
+  return (
+    <tr>
+      <td class="two">
+        {instance_id === null ? (
+          <strong>{verifier_id}</strong>
+        ) : (
+          <a href={sitePath(siteId, 'verifiers', instance_id)}>
+            <strong>{verifier_id}</strong>
+          </a>
+        )}
+        <span>
+          {[node_id === null ? '' : `node ${shorten(node_id)}`, version ?? '']
+            .filter((text) => text !== '')
+            .join(', ')}
+        </span>
+      </td>
+      <td class="two">
+        <Pill tone={tone}>{word}</Pill>
+        {since !== null && each.state !== 'retired' && (
+          <span>rejects everything since {formatMoment(since)}</span>
+        )}
+        {each.fails_open && <span>fails open: may accept revoked access</span>}
+      </td>
+      <td class="extra two">
+        <Line each={each} />
+        <span>
+          {formatCount(each.seq)}
+          {each.lag > 0 && `, ${formatNumber(each.lag, 'entry', 'entries')} behind`}
+        </span>
+      </td>
+      <td class="extra">{each.expected ? 'expected' : 'not expected'}</td>
+      <td class="number extra">
+        {each.max_staleness_seconds === null ? '–' : `${each.max_staleness_seconds} s`}
+      </td>
+      <td class="number">{each.acknowledged_at === null ? '–' : formatMoment(each.acknowledged_at)}</td>
+    </tr>
+  )
+}
+
+/** How far a verifier is among the last hundred entries. */
+const LINE_ENTRIES = 100
+
+function Line({ each }: { readonly each: Verifier }): JSX.Element {
+  const share = Math.max(0, 1 - each.lag / LINE_ENTRIES)
+  const { tone } = showVerifier(each)
+  return (
+    <svg class="line-strip" viewBox="0 0 120 6" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="fill-sunken" width="120" height="6" rx="3" />
+      <rect class={tone === 'good' ? 'fill-green' : 'fill-2'} width={round(120 * share)} height="6" rx="3" />
+    </svg>
+  )
+}
+
+interface Answered {
+  readonly summary: ReceiptSummary
+  readonly afterMs: number | null
+  readonly isListed: boolean
+}
+
+const RECEIPTS = 20
+
+/** What the last receipts say of one verifier. */
+async function loadAnswers(
+  siteId: string,
+  instanceId: string,
+  signal: AbortSignal,
+): Promise<readonly Answered[]> {
+  const options = { site: siteId, signal }
+  const page = await call<{ items: readonly ReceiptSummary[] }>(`/api/sites/${siteId}/receipts`, {
+    ...options,
+    query: { limit: RECEIPTS },
+  })
+  return Promise.all(
+    page.items.map(async (summary) => {
+      const receipt = await call<Receipt>(`/api/sites/${siteId}/receipts/${summary.seq}`, options)
+      const own = receipt.verifiers.find(({ instance_id }) => instance_id === instanceId)
+      return { summary, afterMs: own?.after_ms ?? null, isListed: own !== undefined }
+    }),
+  )
+}
+
+const RELOAD_MS = 3000
+
+function OneVerifier({ siteId, id }: SiteProps & { readonly id: string }): JSX.Element {
+  const path = `/api/sites/${siteId}/verifiers/${encodeURIComponent(id)}`
+  const {
+    value: each,
+    fault,
+    reload,
+  } = useLoad(`${siteId} ${id}`, (signal) => call<Verifier>(path, { site: siteId, signal }), {
+    again: entriesSeen.value,
+    everyMs: RELOAD_MS,
+  })
+  const { value: answers } = useLoad(`${siteId} ${id}`, (signal) => loadAnswers(siteId, id, signal), {
+    again: entriesSeen.value,
+  })
+  const { value: stats } = useLoad(
+    siteId,
+    (signal) =>
+      call<PropagationStats>(`/api/sites/${siteId}/propagation/stats`, {
+        site: siteId,
+        query: { window: '30d' },
+        signal,
+      }),
+    { again: entriesSeen.value },
+  )
+  const own = stats?.verifiers.find(({ verifier_id }) => verifier_id === each?.verifier_id)
+  return (
+    <>
+      <p class="meta">
+        <a href={sitePath(siteId, 'verifiers')}>Verifiers</a>
+      </p>
+      {fault !== undefined && each === undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {each !== undefined && (
+        <>
+          <div class="title">
+            <div>
+              <h1>{each.verifier_id}</h1>
+              <p class="lead">{describeVerifier(each)}</p>
+            </div>
+            {(each.state === 'gone' || each.state === 'silent') && mayAdminister(siteId) && (
+              <Retire siteId={siteId} path={path} each={each} onDone={reload} />
+            )}
+          </div>
+          <dl class="card facts">
+            <Fact word="State">
+              <Pill tone={showVerifier(each).tone}>{showVerifier(each).word}</Pill>
+            </Fact>
+            <Fact word="Applied">
+              {formatCount(each.seq)} of {formatCount(Math.max(liveLog.value?.seq ?? 0, each.seq + each.lag))}
+            </Fact>
+            <Fact word="In receipts">{each.expected ? 'Expected' : 'Not expected'}</Fact>
+            <Fact word="Without fresh data">
+              {each.fails_open
+                ? 'Fails open: may accept revoked access'
+                : each.max_staleness_seconds === null
+                  ? 'Not declared'
+                  : `Rejects everything after ${each.max_staleness_seconds} s`}
+            </Fact>
+            <Fact word="Last answer">
+              {each.acknowledged_at === null ? '–' : formatMoment(each.acknowledged_at)}
+            </Fact>
+            <Fact word={each.state === 'connected' ? 'Connected since' : 'Last connected'}>
+              {formatMoment(each.connected_at)}
+            </Fact>
+            <Fact word="First seen">{formatMoment(each.first_seen_at)}</Fact>
+            <Fact word="Node">{each.node_id ?? '–'}</Fact>
+            <Fact word="Version">{each.version ?? 'Not declared'}</Fact>
+            <Fact word="Clock difference">
+              {each.clock_difference_ms === undefined ? 'Not known' : `${each.clock_difference_ms} ms`}
+            </Fact>
+            <Fact word="Instance">
+              <code>{each.instance_id}</code>
+            </Fact>
+          </dl>
+        </>
+      )}
+      {answers !== undefined && answers.length > 0 && (
+        <section class="card answers">
+          <div class="row">
+            <h2>Its last {answers.length} entries</h2>
+            {own !== undefined && (
+              <span class="meta">
+                30 days: p50 {showMs(own.p50_ms)}, p99 {showMs(own.p99_ms)}, slowest {showMs(own.max_ms)}
+              </span>
+            )}
+          </div>
+          <AnswerPlot answers={answers} />
+          <AnswerTable siteId={siteId} answers={answers} />
+        </section>
+      )}
+    </>
+  )
+}
+
+function showMs(ms: number | null): string {
+  return ms === null ? '–' : formatDuration(ms)
+}
+
+function Fact({
+  word,
+  children,
+}: {
+  readonly word: string
+  readonly children: JSX.Element | string | (string | number)[]
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{word}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+const WIDTH = 900
+const HEIGHT = 120
+
+/** One dot for each entry, oldest first: how long this verifier took. The table has the numbers. */
+function AnswerPlot({ answers }: { readonly answers: readonly Answered[] }): JSX.Element {
+  const times = answers.flatMap(({ afterMs }) => afterMs ?? [])
+  const toMs = Math.max(1000, ...times)
+  const scale = createLogScale(1, toMs, HEIGHT - 16)
+  const toY = (ms: number) => HEIGHT - 8 - scale(ms)
+  const step = (WIDTH - 60) / Math.max(1, answers.length)
+  const points = answers.toReversed().map((each, i) => ({ ...each, x: round(50 + step * (i + 0.5)) }))
+  const line = points.flatMap(({ x, afterMs }) => (afterMs === null ? [] : `${x} ${toY(afterMs)}`))
+  return (
+    <svg class="chart plot" viewBox={`0 0 ${WIDTH} ${HEIGHT + 14}`} aria-hidden="true">
+      {listDecades(1, toMs).map((ms) => (
+        <g key={ms}>
+          <line class="grid" x1="48" x2={WIDTH} y1={toY(ms)} y2={toY(ms)} />
+          <text x="42" y={toY(ms) + 4} text-anchor="end">
+            {formatDecade(ms)}
+          </text>
+        </g>
+      ))}
+      {line.length > 1 && <path class="plot-line" d={`M${line.join('L')}`} />}
+      {points.map(({ summary, x, afterMs, isListed }) =>
+        afterMs !== null ? (
+          <circle key={summary.seq} class="fill-green" cx={x} cy={toY(afterMs)} r="4" />
+        ) : (
+          <circle key={summary.seq} class={isListed ? 'stroke-red' : 'stroke-line'} cx={x} cy="6" r="4" />
+        ),
+      )}
+      {points.map(
+        ({ summary, x }, i) =>
+          i % Math.ceil(points.length / 10) === 0 && (
+            <text key={summary.seq} x={x} y={HEIGHT + 12} text-anchor="middle">
+              {summary.seq}
+            </text>
+          ),
+      )}
+    </svg>
+  )
+}
+
+function AnswerTable({
+  siteId,
+  answers,
+}: SiteProps & { readonly answers: readonly Answered[] }): JSX.Element {
+  return (
+    <table class="compact">
+      <thead>
+        <tr>
+          <th scope="col">Entry</th>
+          <th scope="col">What</th>
+          <th scope="col" class="number">
+            Applied after
+          </th>
+          <th scope="col" class="number extra">
+            Time
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {answers.map(({ summary, afterMs, isListed }) => (
+          <tr key={summary.seq}>
+            <td class="seq">
+              <a href={sitePath(siteId, 'receipts', String(summary.seq))}>{formatCount(summary.seq)}</a>
+            </td>
+            <td>{summary.drill_id === null ? toKindWords(summary.kind) : 'Drill'}</td>
+            <td class="number">
+              {afterMs !== null ? (
+                formatDuration(afterMs)
+              ) : isListed ? (
+                <span class="applied">
+                  <StateMark tone="gone" /> not applied
+                </span>
+              ) : (
+                'not in the receipt'
+              )}
+            </td>
+            <td class="number extra">{formatMoment(summary.at)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+interface RetireProps extends SiteProps {
+  readonly path: string
+  readonly each: Verifier
+  readonly onDone: () => void
+}
+
+/** Receipts no longer expect a verifier that an operator has retired. */
+function Retire({ siteId, path, each, onDone }: RetireProps): JSX.Element {
+  const [isOpen, setIsOpen] = useState(false)
+  const [reason, setReason] = useState('')
+  const [fault, setFault] = useState<string>()
+  const retire = async () => {
+    try {
+      await call(path, {
+        method: 'DELETE',
+        site: siteId,
+        reason: reason.trim(),
+        idempotencyKey: newIdempotencyKey(),
+      })
+      notice.value = `${each.verifier_id} is retired.`
+      onDone()
+      open(`${sitePath(siteId, 'verifiers')}?state=retired`)
+    } catch (thrown) {
+      setFault(describe(thrown))
+    }
+  }
+  if (!isOpen)
+    return (
+      <button type="button" onClick={() => setIsOpen(true)}>
+        Retire
+      </button>
+    )
+  return (
+    <form
+      class="card ask"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void retire()
+      }}
+    >
+      <p class="meta">
+        Receipts stop to expect it.{' '}
+        {each.fails_open && 'It fails open: retire it only after its process has ended. '}A verifier that
+        reconnects is counted again.
+      </p>
+      <label>
+        Reason
+        <input value={reason} maxLength={200} onInput={(event) => setReason(event.currentTarget.value)} />
+      </label>
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <p class="paper-acts">
+        <button type="submit" class="primary" disabled={reason.trim() === ''}>
+          Retire {each.verifier_id}
+        </button>
+        <button type="button" onClick={() => setIsOpen(false)}>
+          Cancel
+        </button>
+      </p>
+    </form>
   )
 }

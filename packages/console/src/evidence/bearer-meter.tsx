@@ -1,0 +1,223 @@
+import type { SiteSummary } from '@countersign/core/contract'
+import type { JSX } from 'preact'
+import { call } from '../api/call.ts'
+import { useLoad } from '../api/use-load.ts'
+import { round } from '../charts/scale.ts'
+import { Command } from '../components/copy.tsx'
+import { StateMark } from '../components/state.tsx'
+import type { SiteProps } from '../pages.ts'
+import { formatDuration, formatMoment } from '../time.ts'
+import { formatShare } from './overview-cards.tsx'
+import { formatBounded, formatCount, formatNumber, joinNames } from './words.ts'
+
+const RELOAD_MS = 10_000
+
+/** Which callers still use bearer tokens, and whether they can be switched off. */
+export function BearerMeter({ siteId }: SiteProps): JSX.Element {
+  const { value, fault } = useLoad(
+    siteId,
+    (signal) =>
+      call<SiteSummary>(`/api/sites/${siteId}/summary`, { site: siteId, query: { window: '30d' }, signal }),
+    { everyMs: RELOAD_MS },
+  )
+  return (
+    <section class="card meter" aria-label="Bearer meter">
+      <div class="row">
+        <h2>Bearer meter</h2>
+        <span class="meta">30 days</span>
+      </div>
+      {value === undefined ? (
+        <p class={fault === undefined ? 'meta' : 'fault'}>{fault ?? 'Asking the service…'}</p>
+      ) : (
+        <Meter siteId={siteId} summary={value} />
+      )}
+    </section>
+  )
+}
+
+interface MeterProps extends SiteProps {
+  readonly summary: SiteSummary
+}
+
+function Meter({ siteId, summary }: MeterProps): JSX.Element {
+  const { bearer, verifiers, series } = summary
+  const users = verifiers.filter((each) => each.bearer > 0)
+  return (
+    <>
+      <div class="meter-grid">
+        <div>
+          <p class="figure">{formatShare(bearer.share)}</p>
+          <p class="meta">
+            {bearer.share === null
+              ? 'No accepted request was counted.'
+              : `of accepted requests used a bearer token: ${formatCount(bearer.accepted)}.`}
+          </p>
+          <ShareBar share={bearer.share} />
+        </div>
+        <Trend series={series} />
+        <div>
+          <h3>If bearer tokens were off now</h3>
+          <p>
+            {bearer.mode === 'off' ? (
+              'They are off: every bearer token is rejected.'
+            ) : (
+              <>
+                <strong>{formatBounded(bearer.live_tokens)}</strong> live tokens of{' '}
+                <strong>{formatBounded(bearer.users_with_live_tokens)}</strong> users would end.
+              </>
+            )}
+          </p>
+          <p class="meta">
+            {bearer.last_accepted_at === null
+              ? 'None was accepted in the time that was counted.'
+              : `The last was accepted in the hour of ${formatMoment(bearer.last_accepted_at)}.`}{' '}
+            {bearer.last_exchange_at !== null &&
+              `The last exchange was in the hour of ${formatMoment(bearer.last_exchange_at)}.`}
+          </p>
+        </div>
+      </div>
+      {users.length > 0 && (
+        <table class="compact">
+          <caption class="visually-hidden">Where bearer tokens were accepted</caption>
+          <thead>
+            <tr>
+              <th scope="col">Accepted at</th>
+              <th scope="col" class="number">
+                Bearer tokens
+              </th>
+              <th scope="col" class="number extra">
+                All decisions
+              </th>
+              <th scope="col" class="number extra">
+                Last decision
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {users.map(({ source, verifier_id, total, bearer: count, last_at }) => (
+              <tr key={`${source} ${verifier_id}`}>
+                <td>{verifier_id ?? (source === 'service' ? 'This service' : 'Guards without a name')}</td>
+                <td class="number">{formatCount(count)}</td>
+                <td class="number extra">{formatCount(total)}</td>
+                <td class="number extra">{formatMoment(last_at)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <SwitchOff siteId={siteId} summary={summary} />
+    </>
+  )
+}
+
+function ShareBar({ share }: { readonly share: number | null }): JSX.Element {
+  return (
+    <svg class="share" viewBox="0 0 200 8" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="fill-sunken" width="200" height="8" rx="4" />
+      {share !== null && share > 0 && (
+        <rect class="fill-amber" width={round(Math.max(4, share * 200))} height="8" rx="4" />
+      )}
+    </svg>
+  )
+}
+
+/** Bearer tokens among all decisions, day by day. */
+function Trend({ series }: Pick<SiteSummary, 'series'>): JSX.Element {
+  const most = Math.max(1, ...series.map(({ credential, bearer, jwt }) => credential + bearer + jwt))
+  const width = 260 / Math.max(10, series.length)
+  return (
+    <figure class="trend">
+      <svg class="chart" viewBox="0 0 260 72" role="img" aria-label={describeTrend(series)}>
+        <line class="grid" x1="0" x2="260" y1="70" y2="70" />
+        {series.map(({ at, credential, bearer, jwt }, i) => {
+          const all = ((credential + jwt + bearer) / most) * 66
+          const own = (bearer / most) * 66
+          const x = round(i * width)
+          return (
+            <g key={at}>
+              <rect
+                class="fill-soft"
+                x={x}
+                y={round(70 - all)}
+                width={round(width * 0.8)}
+                height={round(all)}
+              />
+              {own > 0 && (
+                <rect
+                  class="fill-amber"
+                  x={x}
+                  y={round(70 - Math.max(2, own))}
+                  width={round(width * 0.8)}
+                  height={round(Math.max(2, own))}
+                />
+              )}
+            </g>
+          )
+        })}
+      </svg>
+      <figcaption class="meta">
+        <svg class="key" width="10" height="10" aria-hidden="true">
+          <rect class="fill-amber" width="10" height="10" rx="2" />
+        </svg>{' '}
+        bearer tokens among all decisions, by day
+      </figcaption>
+    </figure>
+  )
+}
+
+function describeTrend(series: SiteSummary['series']): string {
+  if (series.length === 0) return 'No decisions were counted.'
+  const days = series.map(({ at, bearer }) => `${at.slice(0, 10)}: ${bearer}`)
+  return `Bearer tokens by day. ${days.join(', ')}.`
+}
+
+const DAYS = 14
+const DAY_MS = 86_400_000
+
+/** Says whether it is safe, and what is not known. Never safe when something is not known. */
+function SwitchOff({ siteId, summary }: MeterProps): JSX.Element {
+  const { bearer, to } = summary
+  const { verifiers_not_reporting: silent, observed_since } = bearer
+  const observedMs = observed_since === null ? 0 : Date.parse(to) - Date.parse(observed_since)
+  const unknown = [
+    ...(observedMs < DAYS * DAY_MS
+      ? [
+          observed_since === null
+            ? 'Nothing has been counted yet.'
+            : `Decisions have been counted for ${formatDuration(observedMs)}; ${DAYS} days are needed.`,
+        ]
+      : []),
+    ...(silent.length > 0
+      ? [
+          `${joinNames(silent)} ${silent.length === 1 ? 'reports' : 'report'} no decisions: what ${silent.length === 1 ? 'it accepts' : 'they accept'} is not known.`,
+        ]
+      : []),
+    'Verifiers that do not follow the log, and introspection by other programs, are not counted by guards.',
+  ]
+  if (bearer.mode === 'off') return <p class="meta">Bearer tokens are off at this site.</p>
+  return (
+    <div class={bearer.safe_to_switch_off ? 'safe yes' : 'safe'}>
+      <StateMark tone={bearer.safe_to_switch_off ? 'good' : 'soon'} size={16} />
+      <div>
+        <p>
+          <strong>
+            {bearer.safe_to_switch_off
+              ? `Safe to switch off: no bearer token was used for ${DAYS} days, and none is live.`
+              : 'Not known to be safe to switch off.'}
+          </strong>{' '}
+          {!bearer.safe_to_switch_off && listUses(summary)}
+        </p>
+        <p class="meta">What is not known: {unknown.join(' ')}</p>
+        {bearer.safe_to_switch_off && <Command text={`countersign sites change ${siteId} --bearer off`} />}
+      </div>
+    </div>
+  )
+}
+
+function listUses({ bearer }: SiteSummary): string {
+  const uses = [
+    ...(bearer.live_tokens.count > 0 ? [`${formatBounded(bearer.live_tokens)} live`] : []),
+    ...(bearer.accepted > 0 ? [`${formatNumber(bearer.accepted, 'use')} in 30 days`] : []),
+  ]
+  return uses.length === 0 ? '' : `${uses.join(', ')}.`
+}

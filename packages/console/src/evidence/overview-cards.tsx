@@ -1,0 +1,260 @@
+import type { ApiKey, DrillSummary, ReceiptSummary, SiteSummary, Webhook } from '@countersign/core/contract'
+import type { JSX } from 'preact'
+import { call } from '../api/call.ts'
+import { useLoad } from '../api/use-load.ts'
+import { Command } from '../components/copy.tsx'
+import { StateMark, type Tone } from '../components/state.tsx'
+import { entriesSeen, verifiers } from '../live.ts'
+import { describeVerifier, showVerifier } from '../pages/verifier-states.ts'
+import type { SiteProps } from '../pages.ts'
+import { sitePath } from '../router.ts'
+import { isLive } from '../shell/shell.tsx'
+import { formatDuration, formatMoment } from '../time.ts'
+import { formatBounded, formatCount, formatNumber } from './words.ts'
+
+interface Concern {
+  readonly tone: Tone
+  readonly text: string
+  readonly href: string
+}
+
+interface Facts {
+  readonly keys: readonly ApiKey[]
+  readonly webhooks: readonly Webhook[]
+  readonly waiting: readonly ReceiptSummary[]
+  readonly drills: readonly DrillSummary[]
+  /** The lists that could not be loaded. */
+  readonly unknown: readonly string[]
+}
+
+const DAY_MS = 86_400_000
+const EXPIRY_DAYS = 14
+const DRILL_DAYS = 30
+
+async function loadFacts(siteId: string, signal: AbortSignal): Promise<Facts> {
+  const unknown: string[] = []
+  const list = async <Item,>(name: string, path: string, query: Record<string, string | number>) => {
+    try {
+      const page = await call<{ items: readonly Item[] }>(`/api/sites/${siteId}/${path}`, {
+        site: siteId,
+        query,
+        signal,
+      })
+      return page.items
+    } catch {
+      unknown.push(name)
+      return []
+    }
+  }
+  const [keys, webhooks, waiting, drills] = await Promise.all([
+    list<ApiKey>('API keys', 'keys', { limit: 200 }),
+    list<Webhook>('webhooks', 'webhooks', { limit: 200 }),
+    list<ReceiptSummary>('receipts', 'receipts', { state: 'waiting', limit: 20 }),
+    list<DrillSummary>('drills', 'drills', { limit: 1 }),
+  ])
+  return { keys, webhooks, waiting, drills, unknown }
+}
+
+function listConcerns(siteId: string, { keys, webhooks, waiting, drills }: Facts): readonly Concern[] {
+  const nowMs = Date.now()
+  const found: Concern[] = []
+  for (const each of verifiers.value ?? []) {
+    const { tone } = showVerifier(each)
+    const href = sitePath(siteId, 'verifiers', each.instance_id ?? undefined)
+    if (tone !== 'good' || each.fails_open)
+      found.push({ tone: tone === 'good' ? 'soon' : tone, text: describeVerifier(each), href })
+    const differenceMs = Math.abs(each.clock_difference_ms ?? 0)
+    if (differenceMs > 2000)
+      found.push({
+        tone: 'soon',
+        text: `The clock of ${each.verifier_id} differs by ${formatDuration(differenceMs)}.`,
+        href,
+      })
+  }
+  for (const { seq, at, acknowledged, expected } of waiting)
+    if (nowMs - Date.parse(at) > 30_000)
+      found.push({
+        tone: 'late',
+        text: `Entry ${seq} is applied by ${acknowledged} of ${expected}.`,
+        href: sitePath(siteId, 'receipts', String(seq)),
+      })
+  for (const { label, last4, expires_at } of keys) {
+    if (expires_at === null) continue
+    const leftMs = Date.parse(expires_at) - nowMs
+    if (leftMs < EXPIRY_DAYS * DAY_MS)
+      found.push({
+        tone: leftMs < 0 ? 'none' : 'soon',
+        text: `${label ?? `API key …${last4}`} ${leftMs < 0 ? 'has expired' : `expires in ${formatDuration(leftMs)}`}.`,
+        href: sitePath(siteId, 'keys'),
+      })
+  }
+  for (const { url, status } of webhooks)
+    if (status !== 'on')
+      found.push({
+        tone: 'soon',
+        text: `The webhook to ${toHost(url)} is ${status}.`,
+        href: sitePath(siteId, 'webhooks'),
+      })
+  const [last] = drills
+  if (last === undefined || nowMs - Date.parse(last.started_at) > DRILL_DAYS * DAY_MS)
+    found.push({
+      tone: 'none',
+      text:
+        last === undefined
+          ? 'No drill has been run.'
+          : `The last drill was ${formatDuration(nowMs - Date.parse(last.started_at))} ago.`,
+      href: sitePath(siteId, 'drills'),
+    })
+  return found
+}
+
+function toHost(url: string): string {
+  try {
+    return new URL(url).host
+  } catch {
+    return url
+  }
+}
+
+const SHOWN = 6
+const SLOW_MS = 15_000
+
+/** What an operator should look at. Says what was looked at, and what could not be loaded. */
+export function Attention({ siteId }: SiteProps): JSX.Element {
+  const { value } = useLoad(siteId, (signal) => loadFacts(siteId, signal), {
+    again: entriesSeen.value,
+    everyMs: SLOW_MS,
+  })
+  const found = value === undefined ? [] : listConcerns(siteId, value)
+  return (
+    <section class="card flush">
+      <header>
+        <h2>Needs attention</h2>
+        {found.length > 0 && <span class="meta">{found.length}</span>}
+      </header>
+      <ul class="concerns">
+        {found.slice(0, SHOWN).map(({ tone, text, href }) => (
+          <li key={text}>
+            <StateMark tone={tone} size={14} />
+            <a href={href}>{text}</a>
+          </li>
+        ))}
+      </ul>
+      {found.length > SHOWN && <p class="caption">and {found.length - SHOWN} more</p>}
+      {value !== undefined && (
+        <p class="caption">
+          {found.length === 0 && isLive() && 'Nothing found. '}
+          {value.unknown.length > 0
+            ? `Not known: ${value.unknown.join(', ')} could not be loaded.`
+            : 'Looked at verifiers, clocks, receipts, API keys, webhooks and drills.'}
+        </p>
+      )}
+    </section>
+  )
+}
+
+export function LastDrill({ siteId, mayStart }: SiteProps & { readonly mayStart: boolean }): JSX.Element {
+  const { value, fault } = useLoad(
+    siteId,
+    (signal) =>
+      call<{ items: readonly DrillSummary[] }>(`/api/sites/${siteId}/drills`, {
+        site: siteId,
+        query: { limit: 1 },
+        signal,
+      }),
+    { again: entriesSeen.value, everyMs: SLOW_MS },
+  )
+  const last = value?.items[0]
+  return (
+    <section class="card">
+      <div class="row">
+        <h2>Last drill</h2>
+        {last !== undefined && <a href={sitePath(siteId, 'drills', last.drill_id)}>Signed report</a>}
+      </div>
+      {last === undefined ? (
+        <p class="meta">
+          {fault ??
+            (value === undefined
+              ? 'Asking the service…'
+              : 'A drill revokes an id that no credential has, and reports which verifiers applied it.')}
+        </p>
+      ) : (
+        <>
+          <p class="drill-line">{describeDrill(last)}</p>
+          <p class="meta">
+            <time dateTime={last.started_at}>{formatMoment(last.started_at)}</time>
+          </p>
+        </>
+      )}
+      {mayStart ? (
+        <a class="button" href={`${sitePath(siteId, 'drills')}?start=1`}>
+          Run a drill
+        </a>
+      ) : (
+        value !== undefined && last === undefined && <Command text={`countersign drill --site ${siteId}`} />
+      )}
+    </section>
+  )
+}
+
+/** `12 of 12 verifiers applied the drill within 38 ms.` */
+export function describeDrill({ state, acknowledged, expected, elapsed_ms }: DrillSummary): string {
+  if (state === 'running' || acknowledged === null || expected === null) return 'The drill is running.'
+  if (expected === 0) return 'No verifier followed the site, so the drill proves nothing.'
+  const who = `${acknowledged} of ${formatNumber(expected, 'verifier')}`
+  return elapsed_ms === null
+    ? `${who} applied the drill in time.`
+    : `${who} applied the drill within ${formatDuration(elapsed_ms)}.`
+}
+
+/** Numbers of the last 24 hours. */
+export function Numbers({ siteId }: SiteProps): JSX.Element {
+  const { value, fault } = useLoad(
+    siteId,
+    (signal) =>
+      call<SiteSummary>(`/api/sites/${siteId}/summary`, { site: siteId, query: { window: '24h' }, signal }),
+    { everyMs: SLOW_MS },
+  )
+  return (
+    <section class="card">
+      <div class="row">
+        <h2>Last 24 hours</h2>
+        <a href={sitePath(siteId, 'tokens')}>Bearer tokens</a>
+      </div>
+      {value === undefined ? (
+        <p class="meta">{fault ?? 'Asking the service…'}</p>
+      ) : (
+        <>
+          <dl class="numbers">
+            <Fact word="Decisions" value={formatCount(value.verdicts.total)} />
+            <Fact word="Denied" value={formatCount(value.verdicts.denied)} />
+            <Fact word="Bearer share" value={formatShare(value.bearer.share)} />
+            <Fact word="Live tokens" value={formatBounded(value.bearer.live_tokens)} />
+            <Fact word="Active credentials" value={formatBounded(value.counts.active_credentials)} />
+            <Fact word="Revoked users" value={formatBounded(value.counts.revoked_users)} />
+          </dl>
+          <p class="meta">
+            {value.bearer.verifiers_not_reporting.length === 0
+              ? 'Decisions of this service and of guards that report them.'
+              : `${formatNumber(value.bearer.verifiers_not_reporting.length, 'verifier')} ${value.bearer.verifiers_not_reporting.length === 1 ? 'reports' : 'report'} no decisions, so these are not all.`}
+          </p>
+        </>
+      )}
+    </section>
+  )
+}
+
+export function formatShare(share: number | null): string {
+  if (share === null) return '–'
+  const percent = share * 100
+  return `${percent > 0 && percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`
+}
+
+function Fact({ word, value }: { readonly word: string; readonly value: string }): JSX.Element {
+  return (
+    <div>
+      <dt>{word}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,336 @@
+import type { AuditRow, LogEntry, LogPage, Receipt } from '@countersign/core/contract'
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../api/call.ts'
+import { useLoad } from '../api/use-load.ts'
+import { Strip, StripAxis } from '../charts/strip.tsx'
+import { Icon, Seal } from '../components/icon.tsx'
+import { StateMark, type Tone } from '../components/state.tsx'
+import type { DocumentCheck } from '../log/check-document.ts'
+import { describe } from '../revoke/state.ts'
+import { sitePath } from '../router.ts'
+import { formatDuration, formatExact, formatMoment } from '../time.ts'
+import { findTarget, joinNames, toKindWords, toSubject } from './words.ts'
+
+/** What the page knows of an entry besides its receipt. Null when it could not be loaded. */
+interface Context {
+  readonly entry: LogEntry | null
+  /** Whether the hash of the entry, computed here, is the one in the receipt. */
+  readonly isEntryProven: boolean
+  readonly audit: AuditRow | null
+}
+
+async function loadContext(siteId: string, receipt: Receipt, signal: AbortSignal): Promise<Context> {
+  const { epoch, seq, at } = receipt
+  const atMs = Date.parse(at)
+  const options = { site: siteId, signal }
+  const [page, rows] = await Promise.all([
+    call<LogPage>(`/api/sites/${siteId}/log`, {
+      ...options,
+      query: { after: `${epoch}.${seq - 1}`, limit: 1 },
+    }).catch(() => undefined),
+    call<{ items: readonly AuditRow[] }>(`/api/sites/${siteId}/audit`, {
+      ...options,
+      query: {
+        from: new Date(atMs - 30_000).toISOString(),
+        to: new Date(atMs + 30_000).toISOString(),
+        limit: 200,
+      },
+    }).catch(() => undefined),
+  ])
+  const entry = page?.items[0]?.seq === seq ? page.items[0] : null
+  const { isEntryOf } = await import('../log/check-document.ts')
+  return {
+    entry,
+    isEntryProven: entry !== null && (await isEntryOf(entry, receipt)),
+    audit: rows?.items.find((row) => row.seq === seq) ?? null,
+  }
+}
+
+/** Checks a signed document in this browser. Undefined until it is known. */
+export function useCheck(value: unknown, key: string): DocumentCheck | undefined {
+  const [check, setCheck] = useState<{ readonly key: string; readonly is: DocumentCheck }>()
+  useEffect(() => {
+    let isCurrent = true
+    const run = async () => {
+      const { checkDocument } = await import('../log/check-document.ts')
+      return checkDocument(value)
+    }
+    run().then(
+      (is) => isCurrent && setCheck({ key, is }),
+      (thrown: unknown) => isCurrent && setCheck({ key, is: { ok: false, why: describe(thrown) } }),
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [key])
+  return check?.key === key ? check.is : undefined
+}
+
+interface PaperProps {
+  readonly siteId: string
+  readonly receipt: Receipt
+  /** The result for the document that contains the receipt. */
+  readonly check: DocumentCheck | undefined
+  readonly title: string
+  /** More rows at the top, for a drill. */
+  readonly facts?: ComponentChildren
+  readonly children?: ComponentChildren
+}
+
+/** A receipt as a paper, checked in this browser. It prints on one page, black on white. */
+export function Paper({ siteId, receipt, check, title, facts, children }: PaperProps): JSX.Element {
+  const { value: context } = useLoad(`${siteId} ${receipt.seq} ${receipt.signature}`, (signal) =>
+    loadContext(siteId, receipt, signal),
+  )
+  const isValid = check?.ok === true
+  return (
+    <article class="paper" aria-label={`${title}, entry ${receipt.seq}`}>
+      <header>
+        <div>
+          <p class="label">{title}</p>
+          <h2>Entry {receipt.seq.toLocaleString('en')}</h2>
+          <p class="meta">
+            {siteId}, {formatDay(receipt.at)}
+          </p>
+        </div>
+        <Seal isProven={isValid && isDenied(receipt)} size={72} />
+      </header>
+      <p class="sentence">
+        <ReceiptSentence receipt={receipt} />
+      </p>
+      <dl class="sheet-facts">
+        {facts}
+        <Fact word={receipt.drill_id === null ? 'What' : 'Drill'}>
+          {toKindWords(receipt.kind)}
+          {context?.entry && (
+            <>
+              {' '}
+              <code>{findTarget(context.entry)}</code>
+            </>
+          )}
+        </Fact>
+        {context?.audit?.reason && <Fact word="Reason">{context.audit.reason}</Fact>}
+        {context?.audit && <Fact word="By">{toActor(context.audit)}</Fact>}
+        <Fact word="Committed at">
+          <time dateTime={receipt.committed_at}>{formatExact(receipt.committed_at)} UTC</time>
+        </Fact>
+        <Denied receipt={receipt} />
+        <Fact word="Written">
+          <time dateTime={receipt.as_of}>{formatExact(receipt.as_of)} UTC</time>
+          {receipt.final ? ', final' : ', updated when a verifier catches up'}
+        </Fact>
+      </dl>
+      <VerifierTimes receipt={receipt} />
+      <dl class="machine">
+        <Fact word="entry">
+          <a href={location.origin + sitePath(siteId, 'log', String(receipt.seq))}>{receipt.entry_hash}</a>
+        </Fact>
+        <Fact word="key">{receipt.kid}, Ed25519</Fact>
+        <Fact word="signed">{receipt.signature}</Fact>
+        <Fact word="check">countersign verify-receipt {toFileName(siteId, receipt)}</Fact>
+      </dl>
+      <CheckLine check={check} />
+      {context !== undefined && context.entry !== null && !context.isEntryProven && (
+        <p class="check bad" role="alert">
+          <StateMark tone="bad" size={14} /> The entry in the log has another hash than this receipt.
+        </p>
+      )}
+      {children}
+    </article>
+  )
+}
+
+/** The result of the check, in words. */
+export function CheckLine({ check }: { readonly check: DocumentCheck | undefined }): JSX.Element {
+  if (check === undefined)
+    return (
+      <p class="check" role="status">
+        <StateMark tone="none" size={14} /> Checking the signature in this browser…
+      </p>
+    )
+  return check.ok ? (
+    <p class="check good" role="status">
+      <StateMark tone="good" size={14} /> Signature valid, checked in this browser
+    </p>
+  ) : (
+    <p class="check bad" role="alert">
+      <StateMark tone="bad" size={14} /> Invalid: {check.why} Do not rely on this paper.
+    </p>
+  )
+}
+
+/** Print, download and more, under a paper. They are not printed. */
+export function PaperActs({ children }: { readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <p class="paper-acts no-print">
+      <button type="button" onClick={() => print()}>
+        <Icon name="print" /> Print
+      </button>
+      {children}
+    </p>
+  )
+}
+
+export function toFileName(siteId: string, { seq, drill_id }: Pick<Receipt, 'seq' | 'drill_id'>): string {
+  return `${drill_id === null ? 'receipt' : 'drill'}-${siteId}-${seq}.json`
+}
+
+function Fact({
+  word,
+  children,
+}: {
+  readonly word: string
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{word}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+/** "This revocation is durable as entry 1042. 11 of 12 verifiers have applied it, …" */
+function ReceiptSentence({ receipt }: { readonly receipt: Receipt }): JSX.Element {
+  const { seq, acknowledged, expected, verifiers } = receipt
+  const times = verifiers.flatMap(({ after_ms }) => after_ms ?? [])
+  const late = verifiers.filter(({ state }) => state !== 'acknowledged')
+  return (
+    <>
+      {toSubject(receipt)} is durable as <strong>entry {seq.toLocaleString('en')}</strong>.{' '}
+      {expected === 0 ? (
+        'No verifier followed the site.'
+      ) : (
+        <>
+          <strong>
+            {acknowledged} of {expected}
+          </strong>{' '}
+          {expected === 1 ? 'verifier has' : 'verifiers have'} applied it
+          {times.length > 0 && (
+            <>
+              , the last after <strong>{formatDuration(Math.max(...times))}</strong>
+            </>
+          )}
+          . {describeLate(late)}
+        </>
+      )}
+    </>
+  )
+}
+
+type Late = Receipt['verifiers'][number]
+
+function describeLate(late: readonly Late[]): string {
+  if (late.length === 1 && late[0] !== undefined) return `${late[0].verifier_id} ${toLateWords(late[0])}.`
+  if (late.length === 0) return ''
+  return `${joinNames(late.map(({ verifier_id }) => verifier_id))} have not.`
+}
+
+const LATE: Readonly<Record<Late['state'], string>> = {
+  acknowledged: 'has applied it',
+  waiting: 'is connected and has not applied it yet',
+  silent: 'is connected and does not answer',
+  not_connected: 'is not connected',
+  gone: 'is not connected',
+}
+
+function toLateWords({ state, rejects_from, fails_open }: Late): string {
+  if (fails_open) return `${LATE[state]} and fails open: it may accept revoked access`
+  if (rejects_from === null) return LATE[state]
+  return Date.parse(rejects_from) <= Date.now()
+    ? `${LATE[state]} and has rejected everything since ${formatMoment(rejects_from)}`
+    : `${LATE[state]} and rejects everything from ${formatMoment(rejects_from)} on`
+}
+
+function Denied({ receipt }: { readonly receipt: Receipt }): JSX.Element {
+  const { denied_everywhere_at: at, denied_at_latest } = receipt
+  if (at === null)
+    return (
+      <Fact word="Denied everywhere">
+        <strong class="amber">Not known: a verifier fails open.</strong> All others deny from{' '}
+        {formatExact(denied_at_latest)} UTC on.
+      </Fact>
+    )
+  return (
+    <Fact word={isDenied(receipt) ? 'Denied everywhere at' : 'Denied everywhere by'}>
+      <strong class={isDenied(receipt) ? 'green' : undefined}>
+        <time dateTime={at}>{formatExact(at)} UTC</time>
+      </strong>
+    </Fact>
+  )
+}
+
+/** Whether the time from which access is denied everywhere has passed. */
+export function isDenied({ denied_everywhere_at: at, as_of }: Receipt): boolean {
+  return at !== null && Date.parse(at) <= Math.max(Date.parse(as_of), Date.now())
+}
+
+const TONES: Readonly<Record<Late['state'], Tone>> = {
+  acknowledged: 'good',
+  waiting: 'late',
+  silent: 'silent',
+  not_connected: 'soon',
+  gone: 'gone',
+}
+
+/** Milliseconds for each verifier: one picture, and every number in a table. */
+function VerifierTimes({ receipt }: { readonly receipt: Receipt }): JSX.Element | null {
+  const { verifiers, expected, acknowledged } = receipt
+  if (verifiers.length === 0) return null
+  const sorted = verifiers.toSorted(
+    (a, b) =>
+      (a.after_ms ?? Infinity) - (b.after_ms ?? Infinity) || a.verifier_id.localeCompare(b.verifier_id),
+  )
+  const times = verifiers.flatMap(({ after_ms }) => after_ms ?? [])
+  return (
+    <section class="times" aria-label="Verifiers">
+      <div class="times-picture">
+        <StripAxis />
+        <Strip ticks={times} isComplete={acknowledged === expected} />
+      </div>
+      <table class={verifiers.length > 24 ? 'applied-list many' : 'applied-list'}>
+        <thead class="visually-hidden">
+          <tr>
+            <th scope="col">Verifier</th>
+            <th scope="col">Applied after</th>
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map((each) => (
+            <tr
+              key={`${each.verifier_id} ${each.instance_id}`}
+              class={each.after_ms === null ? 'late' : undefined}
+            >
+              <th scope="row" title={each.instance_id ?? undefined}>
+                {each.state !== 'acknowledged' && <StateMark tone={TONES[each.state]} />} {each.verifier_id}
+              </th>
+              <td>{each.after_ms === null ? toShortState(each) : formatDuration(each.after_ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {expected > verifiers.length && (
+        <p class="meta">{expected - verifiers.length} more are counted and not listed.</p>
+      )}
+    </section>
+  )
+}
+
+function toShortState({ state, fails_open, rejects_from }: Late): string {
+  if (state === 'acknowledged') return 'applied'
+  if (fails_open) return 'fails open'
+  if (rejects_from !== null) return `rejects from ${formatMoment(rejects_from)}`
+  return state.replace('_', ' ')
+}
+
+function toActor({ actor }: AuditRow): string {
+  const { id } = actor
+  return `${actor.type.replace('_', ' ')}${id === null ? '' : ` ${id}`}`
+}
+
+const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+
+function formatDay(time: string): string {
+  return day.format(new Date(time))
+}
