@@ -56,6 +56,8 @@ export interface Harness {
 export interface HarnessOptions {
   /** Two nodes share one PostgreSQL. One node has SQLite. Default: 1 */
   readonly nodes?: 1 | 2
+  /** The development start, which may send webhooks to this machine. One node only. */
+  readonly isDevelopment?: boolean
   /** More settings of the service, when there is one node. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -82,10 +84,16 @@ export interface ConsolePage {
   open(name: string): Promise<void>
 }
 
-export async function openHarness({ nodes = 1, env = {} }: HarnessOptions = {}): Promise<Harness> {
+export async function openHarness({
+  nodes = 1,
+  isDevelopment = false,
+  env = {},
+}: HarnessOptions = {}): Promise<Harness> {
   if (chromium === undefined) throw new Error('there is no Chromium: skip these tests with hasChromium')
   if (!(await buildConsole())) throw new Error('the console cannot be built: npx vite build packages/console')
-  const { home, dev, services, closeServices } = await (nodes === 2 ? startPair() : startOne(env))
+  const { home, dev, services, closeServices } = await (nodes === 2
+    ? startPair()
+    : startOne(env, isDevelopment))
   const [service, second] = services as [ServiceProcess, ServiceProcess?]
   const toPageUrl = (url: string) => url.replace('//127.0.0.1:', '//localhost:')
   const url = toPageUrl(service.url)
@@ -175,10 +183,15 @@ interface Started {
   closeServices(): Promise<void>
 }
 
-async function startOne(env: Readonly<Record<string, string>>): Promise<Started> {
+async function startOne(env: Readonly<Record<string, string>>, isDevelopment: boolean): Promise<Started> {
   const home = await createHome()
   const dev = await furnish(home)
-  return { home, dev, services: [await startService(home, { env })], closeServices: cleanUp }
+  return {
+    home,
+    dev,
+    services: [await startService(home, { env, entry: isDevelopment ? 'dev' : 'serve' })],
+    closeServices: cleanUp,
+  }
 }
 
 async function startPair(): Promise<Started> {

@@ -28,7 +28,7 @@ export const sitePages: Readonly<Record<string, () => Promise<Page>>> = {
 
 /** The pages of the whole service. */
 export const servicePages: Readonly<Record<string, () => Promise<() => JSX.Element>>> = {
-  sites: async () => (await import('./pages/sites.tsx')).Sites,
+  'all-sites': async () => (await import('./pages/sites.tsx')).Sites,
   audit: async () => (await import('./pages/service-audit.tsx')).ServiceAudit,
   nodes: async () => (await import('./pages/nodes.tsx')).Nodes,
   'operator-keys': async () => (await import('./pages/operator-keys.tsx')).OperatorKeys,

@@ -19,7 +19,8 @@ export function Sheet({ title, onClose, children }: SheetProps): JSX.Element {
   useEffect(() => {
     const shown = dialog.current
     shown?.showModal()
-    shown?.querySelector<HTMLElement>('[data-first], input:not([type=checkbox]), select')?.focus()
+    const first = shown?.querySelector<HTMLElement>('[data-first]') ?? shown?.querySelector('input, select')
+    if (first instanceof HTMLElement) first.focus()
     return () => shown?.close()
   }, [])
   return (

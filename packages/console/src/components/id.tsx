@@ -30,5 +30,7 @@ export function Id({
 /** `did:service:ppid_7h2k…9xqa`: the beginning that names the kind, and the end that differs. */
 export function shorten(value: string): string {
   const name = value.replace(/^did:service:/, '')
-  return name.length <= 20 ? name : `${name.slice(0, name.indexOf('_') + 5)}…${name.slice(-4)}`
+  if (name.length <= 20) return name
+  const kind = /^(?:[a-z]+_|did:[a-z]+:)/.exec(name)?.[0].length ?? 8
+  return `${name.slice(0, kind + 4)}…${name.slice(-4)}`
 }

@@ -161,9 +161,13 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
           ))}
         </search>
       )}
-      {filters.map((filter) => (
-        <Choices key={filter.name} {...filter} chosen={chosen[filter.name] ?? ''} />
-      ))}
+      {filters.length > 0 && (
+        <div class="filter-row">
+          {filters.map((filter) => (
+            <Choices key={filter.name} {...filter} chosen={chosen[filter.name] ?? ''} />
+          ))}
+        </div>
+      )}
       {fault !== undefined && (
         <p class="fault" role="alert">
           {fault}

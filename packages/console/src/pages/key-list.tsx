@@ -12,6 +12,7 @@ import { List } from '../components/list.tsx'
 import { Menu } from '../components/menu.tsx'
 import { SecretSheet } from '../components/secret-sheet.tsx'
 import { Pill } from '../components/state.tsx'
+import { auditPath, open, servicePath } from '../router.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import { formatHour, formatMoment } from '../time.ts'
 import { permissionWords } from './permission-words.ts'
@@ -114,6 +115,13 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
               items={[
                 { title: 'Change label', run: () => openSheet('rename', key_id) },
                 { title: 'Replace', run: () => openSheet('replace', key_id) },
+                {
+                  title: 'Show its audit rows',
+                  run: () =>
+                    siteId === 'all'
+                      ? open(`${servicePath('audit')}?${new URLSearchParams({ target: key_id })}`)
+                      : open(auditPath(siteId, key_id)),
+                },
                 { title: 'Delete', isDanger: true, run: () => openSheet('delete', key_id) },
               ]}
             />
@@ -148,14 +156,21 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
   }
 }
 
+const SHOWN_MAX = 3
+
+/** The first permissions; the rest is in the title, and in the sheet that replaces the key. */
 function Permissions({ all }: { readonly all: readonly Permission[] }): JSX.Element {
+  if (all.includes('site:admin') && all.length === Object.keys(permissionWords).length)
+    return <span>Everything at this site</span>
+  const more = all.slice(SHOWN_MAX)
   return (
     <ul class="scopes">
-      {all.map((permission) => (
+      {all.slice(0, SHOWN_MAX).map((permission) => (
         <li key={permission} title={permissionWords[permission]}>
           {permission}
         </li>
       ))}
+      {more.length > 0 && <li title={more.join(', ')}>+{more.length}</li>}
     </ul>
   )
 }

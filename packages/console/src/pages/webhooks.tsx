@@ -1,4 +1,4 @@
-import type { CreatedWebhook, RotatedSecret, Webhook } from '@countersign/core/contract'
+import type { CreatedWebhook, RotatedSecret, Webhook, WebhookTest } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
@@ -17,7 +17,7 @@ import type { SiteProps } from '../pages.ts'
 import { describe } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
-import { formatMoment } from '../time.ts'
+import { formatDuration, formatMoment } from '../time.ts'
 import { Deliveries } from './deliveries.tsx'
 import { entryWords } from './entry-words.ts'
 
@@ -143,7 +143,14 @@ function OneWebhook({ siteId, id }: OneProps): JSX.Element {
             curl={{ path: `/api/sites/${siteId}/webhooks` }}
             cli={toCli(['webhooks', 'show', id], { site: siteId })}
           />
-          {mayChange && found !== undefined && <Acts status={found.status} />}
+          {mayChange && found !== undefined && (
+            <>
+              <button type="button" onClick={() => openSheet('test')}>
+                Send a test
+              </button>
+              <Acts status={found.status} />
+            </>
+          )}
         </div>
       </div>
       {fault !== undefined && (
@@ -261,6 +268,8 @@ function Sheets({ act, siteId, webhook, finish, onRotated }: SheetsProps): JSX.E
       return <Edit siteId={siteId} webhook={webhook} onChanged={() => finish('The webhook was changed.')} />
     case 'recover':
       return <Recover siteId={siteId} webhook={webhook} finish={finish} />
+    case 'test':
+      return <Test siteId={siteId} webhook={webhook} />
     case 'pause':
       return (
         <ActSheet
@@ -339,6 +348,49 @@ function Sheets({ act, siteId, webhook, finish, onRotated }: SheetsProps): JSX.E
     default:
       return null
   }
+}
+
+const ANSWERS: Readonly<Record<string, string>> = {
+  '2xx': 'The receiver accepted the test',
+  '3xx': 'The receiver answered with a redirect, which is not followed',
+  '4xx': 'The receiver rejected the test',
+  '5xx': 'The receiver failed',
+}
+
+/** Sends a signed message of its own type, which changes nothing. */
+function Test({ siteId, webhook }: Pick<SheetsProps, 'siteId' | 'webhook'>): JSX.Element {
+  const [result, setResult] = useState<WebhookTest>()
+  const id = webhook.webhook_id
+  return (
+    <ActSheet<WebhookTest>
+      key={result?.sent_at}
+      title="Send a test"
+      siteId={siteId}
+      verb={result === undefined ? 'Send a test' : 'Send another test'}
+      busyVerb="Waiting for the receiver…"
+      hasReason={false}
+      toRequest={() => ({
+        method: 'POST',
+        path: `/api/sites/${siteId}/webhooks/${id}/test`,
+        site: siteId,
+        timeoutMs: 40_000,
+      })}
+      toCli={() => toCli(['webhooks', 'test', id], { site: siteId })}
+      onDone={setResult}
+      onClose={closeSheet}
+    >
+      <p>
+        One signed message of the type <code>webhook.test</code> is sent to <strong>{webhook.url}</strong>. It
+        is not repeated and changes nothing.
+      </p>
+      {result !== undefined && (
+        <p class={result.failure === null ? 'banner green' : 'banner red'} role="status">
+          <strong>{result.status_class === null ? 'No answer' : ANSWERS[result.status_class]}</strong>
+          {result.ms !== null && <span>after {formatDuration(result.ms)}</span>}
+        </p>
+      )}
+    </ActSheet>
+  )
 }
 
 interface EditProps extends SiteProps {

@@ -58,7 +58,7 @@ const GROUPS: readonly (readonly [title: string, items: readonly Item[]])[] = [
   ['Service', [{ page: 'audit', title: 'Audit', icon: 'audit' }]],
 ]
 const SERVICE: readonly Item[] = [
-  { page: 'sites', title: 'Sites', icon: 'overview' },
+  { page: 'all-sites', title: 'Sites', icon: 'overview' },
   { page: 'audit', title: 'Audit of all sites', icon: 'audit' },
   { page: 'operator-keys', title: 'Operator keys', icon: 'keys' },
   { page: 'nodes', title: 'Nodes', icon: 'nodes' },
