@@ -151,7 +151,7 @@ module.exports = {
       to: {
         path: '^packages/(?:core|sdk|service)/src/',
         pathNot:
-          '^packages/(?:core/src/index|sdk/src/(?:index|client/client|feed/index)|service/src/index)\\.ts$',
+          '^packages/(?:core/src/index|sdk/src/(?:index|adapters/express|client/client|feed/index)|service/src/index)\\.ts$',
       },
     },
     {

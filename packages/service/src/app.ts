@@ -120,7 +120,11 @@ export function createApp(
     place,
     origin: { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' },
   })
-  const router = createRoutes(routes, config.console ? consoleRoutes : undefined, pipeline)
+  const router = createRoutes(
+    withoutDemo(routes, deps),
+    config.console ? consoleRoutes : undefined,
+    pipeline,
+  )
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
   const clientAddress = createClientAddress(config.trustedProxies)
 
@@ -173,6 +177,13 @@ interface Target {
   /** Undefined for pages outside of the contract. */
   readonly endpoint: MountedEndpoint | undefined
   answer(raw: RawRequest, params: unknown): RouteAnswer | Promise<RouteAnswer>
+}
+
+/** Demo verifiers are started in development only. */
+function withoutDemo({ start_demo_verifier, ...routes }: Routes, { demoVerifiers }: Deps): Routes {
+  return demoVerifiers === undefined || start_demo_verifier === undefined
+    ? routes
+    : { ...routes, start_demo_verifier }
 }
 
 /** Without `consoleRoutes` there is no console. */

@@ -9,6 +9,7 @@ import type { PreviewQuota } from './actions/preview/preview-quota.ts'
 import type { ExportQuota } from './audit-list/export-quota.ts'
 import type { BoundedMap } from './bounded-map.ts'
 import type { Config } from './config.ts'
+import type { DemoVerifiers } from './development/demo-verifiers.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
 import type { KeySetFetcher } from './did-web/fetch-key-set.ts'
 import type { FeedServer } from './feed/feed-server.ts'
@@ -72,6 +73,8 @@ export interface Deps {
   /** Counts of decisions, for the summary of a site. */
   readonly tallies: VerdictTallies
   readonly summaries: RecentSummaries
+  /** Only in development. */
+  readonly demoVerifiers?: DemoVerifiers | undefined
   readonly meters: Meters
   readonly log: Logger
 }

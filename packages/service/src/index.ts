@@ -10,6 +10,8 @@ export {
   readStoreConfig,
   shownConfig,
 } from './config.ts'
+export type { DevFile } from './development/demo.ts'
+export type { DemoVerifier } from './development/demo-verifiers.ts'
 export { readNewMasterKey } from './keys/master-key.ts'
 export { createLogger } from './logger.ts'
 export { acceptRollback, type RollbackResult } from './operations/accept-rollback.ts'
@@ -25,7 +27,11 @@ export { type RestoreOptions, type RestoreResult, restore } from './operations/r
 export { type RotatedKey, rotateFeedKey, rotateIssuerKey } from './operations/rotate-key.ts'
 export { type RotatedMasterKey, rotateMasterKey } from './operations/rotate-master-key.ts'
 export { serve } from './operations/serve.ts'
-export { type Development, startDevelopment } from './operations/start-development.ts'
+export {
+  type Development,
+  type DevelopmentOptions,
+  startDevelopment,
+} from './operations/start-development.ts'
 export { verifyAuditArchive } from './operations/verify-audit-archive.ts'
 export type { OnProgress, StoreSettings } from './operations/with-store.ts'
 export { type OpenServiceOptions, openService, type Service } from './service.ts'

@@ -17,6 +17,7 @@ import { ExportQuota } from './audit-list/export-quota.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
+import type { DemoVerifiers } from './development/demo-verifiers.ts'
 import { createDidWebFetcher } from './did-web/fetch-document.ts'
 import { createKeySetFetcher } from './did-web/fetch-key-set.ts'
 import { createRefreshHints } from './did-web/refresh-hints.ts'
@@ -76,6 +77,8 @@ export interface OpenServiceOptions {
   readonly sharesPort?: boolean
   /** Reject where there is no embedded store, instead of creating one. */
   readonly storeMustExist?: boolean
+  /** Only in development. */
+  readonly demoVerifiers?: DemoVerifiers
   /** For tests. */
   readonly checkpoints?: CheckpointJobOptions
 }
@@ -85,7 +88,7 @@ export interface OpenServiceOptions {
  * others and rejects. The node accepts requests after `listen`.
  */
 export async function openService(config: Config, options: OpenServiceOptions): Promise<Service> {
-  const { log, onFatal, sharesPort = false, storeMustExist = false, checkpoints } = options
+  const { log, onFatal, sharesPort = false, storeMustExist = false, demoVerifiers, checkpoints } = options
   const opened: { close(): Promise<void> | void }[] = []
   const keep = <T extends { close(): Promise<void> | void }>(part: T): T => {
     opened.push(part)
@@ -198,6 +201,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       },
       tallies,
       summaries: new RecentSummaries(() => clock.clocks().monotonicMs),
+      demoVerifiers,
       meters: {
         ...meters,
         verdict(siteId, presented, outcome) {

@@ -8,6 +8,8 @@ export interface Session {
   readonly person_id: string
   readonly name: string
   readonly roles: readonly { readonly site_id: string | null; readonly role: Role }[]
+  /** Whether the service can start demo verifiers: in development only. */
+  readonly has_demo_verifiers: boolean
   readonly expires_at: string
   readonly elevated_until: string | null
 }

@@ -5,8 +5,8 @@ import { mayRevoke } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Strip, StripAxis } from '../charts/strip.tsx'
 import { AppliedCount } from '../components/applied.tsx'
-import { Command } from '../components/copy.tsx'
 import { shorten } from '../components/id.tsx'
+import { NoVerifier } from '../components/no-verifier.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
 import { Attention, LastDrill, Numbers } from '../evidence/overview-cards.tsx'
 import { findTarget, formatCount, isDrill, toKindWords } from '../evidence/words.ts'
@@ -55,11 +55,8 @@ function Answer({ all }: { readonly all: readonly Verifier[] | undefined }): JSX
     return (
       <div class="answer">
         <h1>No verifier follows this site yet.</h1>
-        <p class="lead">
-          {position()} A route that is protected with the SDK appears here as soon as it connects. This
-          command starts one:
-        </p>
-        <Command text="npm run example examples/express/server.ts" />
+        <p class="lead">{position()}</p>
+        <NoVerifier />
       </div>
     )
   const { good, all: count } = countUpToDate(all)

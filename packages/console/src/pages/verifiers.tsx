@@ -5,8 +5,9 @@ import { call, newIdempotencyKey } from '../api/call.ts'
 import { mayAdminister } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
 import { createLogScale, formatDecade, listDecades, round } from '../charts/scale.ts'
-import { Command, notice } from '../components/copy.tsx'
+import { notice } from '../components/copy.tsx'
 import { shorten } from '../components/id.tsx'
+import { NoVerifier } from '../components/no-verifier.tsx'
 import { Pill, StateMark } from '../components/state.tsx'
 import { usePages } from '../evidence/use-pages.ts'
 import { formatCount, formatNumber, toKindWords } from '../evidence/words.ts'
@@ -73,7 +74,7 @@ function Roster({ siteId }: SiteProps): JSX.Element {
           <p>
             {state === undefined ? 'No verifier follows this site yet.' : 'No verifier is in this state.'}
           </p>
-          {state === undefined && <Command text="npm run example examples/express/server.ts" />}
+          {state === undefined && <NoVerifier />}
         </div>
       ) : (
         <div class="card table">

@@ -37,6 +37,9 @@ const currentSessionSchema = z
       .max(limits.person_roles_max)
       .nullable()
       .meta({ description: 'The sites that the person may open. Null: all sites.' }),
+    has_demo_verifiers: z
+      .boolean()
+      .meta({ description: 'Whether demo verifiers can be started: in development only.' }),
     ...sessionMembers,
   })
   .meta({ id: 'CurrentSession' })
@@ -51,6 +54,13 @@ const listedSessionSchema = z
 export type ListedSession = z.input<typeof listedSessionSchema>
 
 const sessionPageSchema = page(listedSessionSchema).meta({ id: 'SessionPage' })
+
+const demoVerifierSchema = z
+  .strictObject({
+    verifier_id: z.string().meta({ description: 'Its name in lists and receipts.' }),
+    url: z.string().meta({ format: 'uri', description: 'Its protected route.' }),
+  })
+  .meta({ id: 'DemoVerifier' })
 
 const ofPerson = {
   person_id: madeId.optional().meta({ description: 'Of this person; for operators. Default: your own.' }),
@@ -107,6 +117,17 @@ export const consoleEndpoints = {
     description: 'It ends on every node within two seconds.',
     request: { params: z.strictObject({ session_id: madeId }), query: z.strictObject(ofPerson) },
     answers: { 204: { description: 'Ended.' } },
+    problems: ['role_insufficient', 'store_unavailable'],
+  }),
+  start_demo_verifier: endpoint({
+    ...console,
+    method: 'POST',
+    path: '/console/demo-verifiers',
+    summary: 'Start a demo verifier',
+    description:
+      'For operators, and only where the service was started for development: elsewhere the path does not exist. The verifier is an application with one protected route, on the machine of the service. It ends with the service.',
+    request: {},
+    answers: { 201: { description: 'The verifier, which follows the demo site.', body: demoVerifierSchema } },
     problems: ['role_insufficient', 'store_unavailable'],
   }),
 }

@@ -105,6 +105,7 @@ GET /console/session 200
 DELETE /console/session 204
 GET /console/sessions 200
 DELETE /console/sessions/{session_id} 204
+POST /console/demo-verifiers 201
 GET /.well-known/did.json 200
 GET /.well-known/jwks.json 200
 GET /.well-known/countersign 200

@@ -240,7 +240,14 @@ const session = {
   expires_at: LATER,
   elevated_until: LATER,
 }
-const signedIn = { person_id: 'person_1', name: 'Ada', roles: person.roles, sites: [SITE], ...session }
+const signedIn = {
+  person_id: 'person_1',
+  name: 'Ada',
+  roles: person.roles,
+  sites: [SITE],
+  has_demo_verifiers: false,
+  ...session,
+}
 
 const site = {
   site_id: SITE,
@@ -724,6 +731,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   open_session: [{ ...signedIn, roles: [{ site_id: null, role: 'operator' }], sites: null }],
   read_session: [{ ...signedIn, elevated_until: null }],
   list_sessions: [paged({ ...session, current: true })],
+  start_demo_verifier: [{ verifier_id: 'demo-orders', url: 'http://127.0.0.1:41001/orders' }],
   create_console_link: [{ url: `https://auth.example/console#link=${RANDOM}`, expires_at: LATER }],
   list_keys: [paged({ ...listedKey, permissions: ['feed:read'] })],
   change_key: [{ ...listedKey, created_by: null, last_used_at: null, permissions: ['feed:read'] }],

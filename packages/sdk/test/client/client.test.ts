@@ -33,7 +33,7 @@ describe('the table of calls', () => {
     ],
     ...['snapshot', 'feed', 'acknowledge', 'report_verdicts'],
     // Pages of the console call these.
-    ...['open_session', 'read_session', 'end_session', 'list_sessions', 'end_listed_session'],
+    ...['open_session', 'read_session', 'end_session', 'list_sessions', 'end_listed_session', 'start_demo_verifier'],
     // Identity providers call these.
     ...['receive_event', 'receive_logout', 'receive_token_revocation'],
     ...['did_document', 'jwks', 'context', 'openapi', 'alive', 'ready', 'metrics'],

@@ -1,10 +1,12 @@
 import type { Demo } from './demo.ts'
+import type { DemoVerifier } from './demo-verifiers.ts'
 
 /** What the development start prints: addresses, the demo site, and commands to paste. */
 export function formatSummary(
   { dev, found, renewed }: Demo,
   dataDir: string,
   consoleLink: string | undefined,
+  demoVerifiers: readonly DemoVerifier[],
 ): string {
   const { base_url: url, site_id, ppid } = dev
   // Quoted where a shell would split it.
@@ -44,6 +46,10 @@ export function formatSummary(
           `  console   ${consoleLink}`,
           '            signs you in: valid for one minute, once. Another one: npm run countersign -- console',
         ]),
+    ...demoVerifiers.map(({ verifierId, url: route }) => `  verifier  ${verifierId} ${route}`),
+    ...(demoVerifiers.length > 0
+      ? ['            Revoke demo-user in the console, and watch both reject it.']
+      : ['  To see verifiers in the console, start with: npm start -- --with-demo-app']),
     ...(dev.admin_url === undefined
       ? []
       : [`  admin     ${dev.admin_url} (administration, revocation, health and metrics)`]),

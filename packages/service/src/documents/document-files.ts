@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 /** The folders of the repository whose documents are served, and the documents at its root. */
 const FOLDERS = ['docs', 'examples', 'bench']
 const AT_ROOT = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
-const KINDS = /\.(?:md|svg)$/
+const KINDS = /\.(?:md|svg|png)$/
 const ELSEWHERE = /(?:^|[\\/])node_modules[\\/]/
 
 /**

@@ -10,9 +10,7 @@ export function findDocument(documents: Documents, url: string): RouteAnswer | u
   if (found !== undefined) return documentPage(documents, found)
   if (url === DECISIONS_URL) return decisionsPage(documents)
   const picture = documents.picture(url)
-  return picture === undefined
-    ? undefined
-    : { status: 200, contentType: 'image/svg+xml', headers: PICTURE_HEADERS, body: picture }
+  return picture && { status: 200, headers: PICTURE_HEADERS, ...picture }
 }
 
 /** A picture that is opened by itself is a document too: no script may run in it. */

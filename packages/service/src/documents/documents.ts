@@ -21,9 +21,16 @@ export interface Documents {
   readonly pages: readonly Document[]
   /** By address. Addresses are only looked up, never turned into a path of a file. */
   page(url: string): Document | undefined
-  /** The text of a picture, by address. */
-  picture(url: string): string | undefined
+  /** A picture, by address. */
+  picture(url: string): Picture | undefined
 }
+
+export interface Picture {
+  readonly contentType: string
+  readonly body: Buffer
+}
+
+const PICTURE_TYPES: Readonly<Record<string, string>> = { '.svg': 'image/svg+xml', '.png': 'image/png' }
 
 /** The list of decisions, which is generated. */
 export const DECISIONS_URL = '/docs/decisions'
@@ -67,7 +74,12 @@ export function readDocuments(folder: string): Documents {
     })
   const byUrl = new Map(pages.map((page) => [page.url, page]))
   const pictures = new Map(
-    files.filter((path) => path.endsWith('.svg')).map((path) => [toUrl(path), text(path)]),
+    files.flatMap((path) => {
+      const contentType = PICTURE_TYPES[extname(path)]
+      return contentType === undefined
+        ? []
+        : [[toUrl(path), { contentType, body: readFileSync(join(folder, path)) }] as const]
+    }),
   )
   return { pages, page: (url) => byUrl.get(url), picture: (url) => pictures.get(url) }
 }

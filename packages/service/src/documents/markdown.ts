@@ -18,7 +18,7 @@ export type ResolveLink = (target: string) => string | undefined
 
 /**
  * Renders a document of the repository. Markup in the document is shown as text, except comments,
- * which are left out, and anchors (`<a id="…"></a>`).
+ * which are left out, anchors (`<a id="…"></a>`), and pictures with a version for dark pages.
  */
 export function renderMarkdown(text: string, resolveLink: ResolveLink): Rendered {
   const headings: Heading[] = []
@@ -64,6 +64,8 @@ function createRenderer(resolveLink: ResolveLink, headings: Heading[]): Override
     },
     html({ text }: Tokens.HTML | Tokens.Tag) {
       if (/^<!--[\s\S]*?-->\s*$/.test(text)) return ''
+      const picture = findPicture(text, resolveLink)
+      if (picture !== undefined) return picture.markup
       const isAnchor = isAnchorOpen ? text === '</a>' : /^<a id="[\w-]{1,64}">$/.test(text)
       if (isAnchor) isAnchorOpen = !isAnchorOpen
       return isAnchor ? text : html`${text}`.markup
@@ -75,6 +77,18 @@ function createRenderer(resolveLink: ResolveLink, headings: Heading[]): Override
         : escapeText(token.text)
     },
   }
+}
+
+const DARK = '(prefers-color-scheme: dark)'
+const PICTURE =
+  /^<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([\w./-]+)">\s*<img src="([\w./-]+)" alt="([^"<>&]*)">\s*<\/picture>\s*$/
+
+/** A picture in two versions. Undefined for all other markup. */
+function findPicture(text: string, resolveLink: ResolveLink): Html | undefined {
+  const [, dark = '', light = '', alt = ''] = PICTURE.exec(text) ?? []
+  const [darkUrl, lightUrl] = [resolveLink(dark), resolveLink(light)]
+  if (light === '' || darkUrl === undefined || lightUrl === undefined) return undefined
+  return html`<picture><source media="${DARK}" srcset="${darkUrl}"><img src="${lightUrl}" alt="${alt}"></picture>\n`
 }
 
 const NAME_CHARS_MAX = 14

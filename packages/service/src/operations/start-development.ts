@@ -5,6 +5,7 @@ import { closeOnSignal } from '../close-on-signal.ts'
 import { type Config, readConfig } from '../config.ts'
 import { buildConsole } from '../development/build-console.ts'
 import { type DevFile, prepareDemo } from '../development/demo.ts'
+import { type DemoVerifier, DemoVerifiers } from '../development/demo-verifiers.ts'
 import { createDeveloperLink } from '../development/developer-link.ts'
 import { formatSummary } from '../development/summary.ts'
 import { createLogger } from '../logger.ts'
@@ -22,11 +23,21 @@ export interface Development {
   readonly summary: string
 }
 
+export interface DevelopmentOptions {
+  /** Opens an application that follows the demo site. */
+  readonly openDemoVerifier: (dev: DevFile, verifierId: string) => Promise<DemoVerifier>
+  /** How many of them to start at once. Others are started in the console. */
+  readonly demoVerifiers: number
+}
+
 /**
  * Starts the service for development, with a demo site, and returns when it serves. It ends with
  * the process, on SIGTERM or SIGINT. Throws `InvalidInput` for invalid settings.
  */
-export async function startDevelopment(sources: SettingSources): Promise<Development> {
+export async function startDevelopment(
+  sources: SettingSources,
+  { openDemoVerifier, demoVerifiers: count }: DevelopmentOptions,
+): Promise<Development> {
   const config = await readDevelopmentConfig(sources)
   const log = createLogger(config.logLevel)
   const onFatal = (fault: Error) => {
@@ -34,8 +45,9 @@ export async function startDevelopment(sources: SettingSources): Promise<Develop
     process.exit(70)
   }
   const building = config.console ? buildConsole() : Promise.resolve(false)
-  const service = await openService(config, { log, onFatal })
-  closeOnSignal(service, log)
+  const demoVerifiers = new DemoVerifiers((verifierId) => openDemoVerifier(demo.dev, verifierId))
+  const service = await openService(config, { log, onFatal, demoVerifiers })
+  closeOnSignal({ close: () => demoVerifiers.close().then(() => service.close()) }, log)
   const demo = await prepareDemo(service.deps, SITE)
   try {
     await service.listen()
@@ -46,9 +58,10 @@ export async function startDevelopment(sources: SettingSources): Promise<Develop
       cause: fault,
     })
   }
+  const started = await Promise.all(Array.from({ length: count }, () => demoVerifiers.start()))
   // Last, because the link is valid for a minute.
   const link = (await building) ? await createDeveloperLink(service.deps) : undefined
-  const summary = formatSummary(demo, toShortPath(config.dataDir), link)
+  const summary = formatSummary(demo, toShortPath(config.dataDir), link, started)
   return { dev: demo.dev, dataDir: config.dataDir, summary }
 }
 

@@ -64,6 +64,7 @@ import { signInCallback, signInCallbackByForm } from './auth/sdk-callback.ts'
 import { startSignIn, startSignInByLink } from './auth/sdk-request.ts'
 import { signInResult } from './auth/sdk-result.ts'
 import { signInPage } from './auth/sign-in.ts'
+import { startDemoVerifier } from './console/demo-verifiers.ts'
 import { endListedSession, endSession, listSessions, openSession, readSession } from './console/sessions.ts'
 import { consoleAsset, consolePage } from './console.ts'
 import { didDocument, discovery, jwks } from './discovery.ts'
@@ -178,6 +179,7 @@ export const routes: Routes = {
   end_session: endSession,
   list_sessions: listSessions,
   end_listed_session: endListedSession,
+  start_demo_verifier: startDemoVerifier,
   discovery,
   did_document: didDocument,
   jwks,

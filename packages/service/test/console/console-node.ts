@@ -7,7 +7,7 @@ import { createApiKey } from '../../src/actions/api-keys.ts'
 import { readConfig } from '../../src/config.ts'
 import { secretSha256 } from '../../src/keys/secret-text.ts'
 import { createLogger } from '../../src/logger.ts'
-import { openService, type Service } from '../../src/service.ts'
+import { type OpenServiceOptions, openService, type Service } from '../../src/service.ts'
 import type { PersonRole } from '../../src/store/operations/people.ts'
 import { checkContract } from '../contract-check.ts'
 import { inject } from '../inject.ts'
@@ -36,8 +36,9 @@ export interface ConsoleNode {
 
 /** A node with two sites and an operator key. */
 export async function openConsoleNode(
-  { place }: StoreWriter,
+  { place }: Pick<StoreWriter, 'place'>,
   more: Readonly<Record<string, string>> = {},
+  options: Pick<OpenServiceOptions, 'demoVerifiers'> = {},
 ): Promise<ConsoleNode> {
   const env = {
     COUNTERSIGN_BASE_URL: ORIGIN,
@@ -51,7 +52,7 @@ export async function openConsoleNode(
   const onFatal = (fault: Error) => {
     throw fault
   }
-  const service = await openService(config, { log, onFatal })
+  const service = await openService(config, { log, onFatal, ...options })
   const { deps, app } = service
   const context = { actor: 'operator', atMs: deps.clock.nowMs(), requestId: undefined }
   const order = { siteId: null, permissions: [], label: undefined, expiresInSeconds: undefined }

@@ -17,14 +17,14 @@ export const openSession: Route<'open_session'> = async (request, deps) => {
   const { secret, ...signedIn } = await open(deps, body.link, before, { atMs: nowMs, requestId })
   return {
     status: 201,
-    body: toCurrent(signedIn, nowMs),
+    body: toCurrent(signedIn, deps),
     headers: { 'set-cookie': toSessionCookie(secret, place) },
   }
 }
 
 export const readSession: Route<'read_session'> = async (request, deps) => ({
   status: 200,
-  body: toCurrent(requireSignedIn(request), deps.clock.nowMs()),
+  body: toCurrent(requireSignedIn(request), deps),
 })
 
 export const endSession: Route<'end_session'> = async (request, deps) => {
@@ -83,14 +83,15 @@ function personContext(
   return { actor: `person:${person.personId}`, atMs: clock.nowMs(), requestId: request.requestId }
 }
 
-function toCurrent({ session, person }: SignedIn, nowMs: number): CurrentSession {
+function toCurrent({ session, person }: SignedIn, { clock, demoVerifiers }: Deps): CurrentSession {
   const isOperator = person.roles.some(({ role }) => role === 'operator')
   return {
     person_id: person.personId,
     name: person.name,
     roles: person.roles.map(({ siteId, role }) => ({ site_id: siteId, role })),
     sites: isOperator ? null : person.roles.flatMap(({ siteId }) => (siteId === null ? [] : [siteId])),
-    ...toMembers(session, nowMs),
+    has_demo_verifiers: demoVerifiers !== undefined,
+    ...toMembers(session, clock.nowMs()),
   }
 }
 

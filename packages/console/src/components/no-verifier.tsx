@@ -1,0 +1,48 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { send } from '../api/call.ts'
+import { isOperator, session } from '../api/session.ts'
+import { describe } from '../revoke/state.ts'
+
+/** How a first verifier comes to a site. In development, a button starts one. */
+export function NoVerifier(): JSX.Element {
+  return session.value?.has_demo_verifiers === true && isOperator.value ? (
+    <StartDemo />
+  ) : (
+    <p class="meta">
+      An application that uses the SDK appears here as soon as it connects:{' '}
+      <a href="/docs/guides/protect-a-route">how to protect a route</a>.
+    </p>
+  )
+}
+
+function StartDemo(): JSX.Element {
+  const [isStarting, setStarting] = useState(false)
+  const [fault, setFault] = useState<string | undefined>(undefined)
+  const start = async () => {
+    setStarting(true)
+    setFault(undefined)
+    try {
+      await send('/console/demo-verifiers', { method: 'POST', timeoutMs: 30_000 })
+    } catch (thrown) {
+      setFault(describe(thrown))
+    }
+    setStarting(false)
+  }
+  return (
+    <>
+      <p class="meta">
+        A demo verifier is a small application on this machine with one protected route. It calls that route
+        with the demo credential, so that there is something to revoke.
+      </p>
+      <button type="button" class="primary" disabled={isStarting} onClick={() => void start()}>
+        {isStarting ? 'Starting…' : 'Start a demo verifier'}
+      </button>
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+    </>
+  )
+}
