@@ -120,11 +120,7 @@ export function createApp(
     place,
     origin: { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' },
   })
-  const router = createRoutes(
-    withoutDemo(routes, deps),
-    config.console ? consoleRoutes : undefined,
-    pipeline,
-  )
+  const router = createRoutes(withoutDemo(routes, deps), config.console ? consoleRoutes : undefined, pipeline)
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
   const clientAddress = createClientAddress(config.trustedProxies)
 
