@@ -4,11 +4,10 @@ import { call } from '../api/call.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Command } from '../components/copy.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
-import { entriesSeen, verifiers } from '../live.ts'
+import { entriesSeen, isLive, serviceNowMs, verifiers } from '../live.ts'
 import { describeVerifier, showVerifier } from '../pages/verifier-states.ts'
 import type { SiteProps } from '../pages.ts'
 import { sitePath } from '../router.ts'
-import { isLive } from '../shell/shell.tsx'
 import { formatDuration, formatMoment } from '../time.ts'
 import { formatBounded, formatCount, formatNumber } from './words.ts'
 
@@ -56,7 +55,7 @@ async function loadFacts(siteId: string, signal: AbortSignal): Promise<Facts> {
 }
 
 function listConcerns(siteId: string, { keys, webhooks, waiting, drills }: Facts): readonly Concern[] {
-  const nowMs = Date.now()
+  const nowMs = serviceNowMs()
   const found: Concern[] = []
   for (const each of verifiers.value ?? []) {
     const { tone } = showVerifier(each)

@@ -6,11 +6,12 @@ import { useLoad } from '../api/use-load.ts'
 import { Strip, StripAxis } from '../charts/strip.tsx'
 import { Icon, Seal } from '../components/icon.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
+import { serviceNowMs } from '../live.ts'
 import type { DocumentCheck } from '../log/check-document.ts'
 import { describe } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
-import { findTarget, joinNames, toKindWords, toSubject } from './words.ts'
+import { findTarget, joinNames, toAppliedMs, toKindWords, toSubject } from './words.ts'
 
 /** What the page knows of an entry besides its receipt. Null when it could not be loaded. */
 interface Context {
@@ -194,7 +195,7 @@ function Fact({
 /** "This revocation is durable as entry 1042. 11 of 12 verifiers have applied it, …" */
 function ReceiptSentence({ receipt }: { readonly receipt: Receipt }): JSX.Element {
   const { seq, acknowledged, expected, verifiers } = receipt
-  const times = verifiers.flatMap(({ after_ms }) => after_ms ?? [])
+  const times = verifiers.flatMap((each) => toAppliedMs(each) ?? [])
   const late = verifiers.filter(({ state }) => state !== 'acknowledged')
   return (
     <>
@@ -238,7 +239,7 @@ const LATE: Readonly<Record<Late['state'], string>> = {
 function toLateWords({ state, rejects_from, fails_open }: Late): string {
   if (fails_open) return `${LATE[state]} and fails open: it may accept revoked access`
   if (rejects_from === null) return LATE[state]
-  return Date.parse(rejects_from) <= Date.now()
+  return Date.parse(rejects_from) <= serviceNowMs()
     ? `${LATE[state]} and has rejected everything since ${formatMoment(rejects_from)}`
     : `${LATE[state]} and rejects everything from ${formatMoment(rejects_from)} on`
 }
@@ -263,7 +264,7 @@ function Denied({ receipt }: { readonly receipt: Receipt }): JSX.Element {
 
 /** Whether the time from which access is denied everywhere has passed. */
 export function isDenied({ denied_everywhere_at: at, as_of }: Receipt): boolean {
-  return at !== null && Date.parse(at) <= Math.max(Date.parse(as_of), Date.now())
+  return at !== null && Date.parse(at) <= Math.max(Date.parse(as_of), serviceNowMs())
 }
 
 const TONES: Readonly<Record<Late['state'], Tone>> = {
@@ -280,9 +281,10 @@ function VerifierTimes({ receipt }: { readonly receipt: Receipt }): JSX.Element 
   if (verifiers.length === 0) return null
   const sorted = verifiers.toSorted(
     (a, b) =>
-      (a.after_ms ?? Infinity) - (b.after_ms ?? Infinity) || a.verifier_id.localeCompare(b.verifier_id),
+      (toAppliedMs(a) ?? Infinity) - (toAppliedMs(b) ?? Infinity) ||
+      a.verifier_id.localeCompare(b.verifier_id),
   )
-  const times = verifiers.flatMap(({ after_ms }) => after_ms ?? [])
+  const times = verifiers.flatMap((each) => toAppliedMs(each) ?? [])
   return (
     <section class="times" aria-label="Verifiers">
       <div class="times-picture">
@@ -300,12 +302,12 @@ function VerifierTimes({ receipt }: { readonly receipt: Receipt }): JSX.Element 
           {sorted.map((each) => (
             <tr
               key={`${each.verifier_id} ${each.instance_id}`}
-              class={each.after_ms === null ? 'late' : undefined}
+              class={toAppliedMs(each) === null ? 'late' : undefined}
             >
               <th scope="row" title={each.instance_id ?? undefined}>
                 {each.state !== 'acknowledged' && <StateMark tone={TONES[each.state]} />} {each.verifier_id}
               </th>
-              <td>{each.after_ms === null ? toShortState(each) : formatDuration(each.after_ms)}</td>
+              <td>{describeTime(each)}</td>
             </tr>
           ))}
         </tbody>
@@ -315,6 +317,16 @@ function VerifierTimes({ receipt }: { readonly receipt: Receipt }): JSX.Element 
       )}
     </section>
   )
+}
+
+/** `12 ms`, and when it first denied what was revoked, if it has reported that. */
+function describeTime(each: Late): string {
+  const ms = toAppliedMs(each)
+  if (ms === null) return toShortState(each)
+  const { first_denied_ms: denied } = each
+  return denied === undefined || denied === null
+    ? formatDuration(ms)
+    : `${formatDuration(ms)}, denied at ${formatDuration(denied)}`
 }
 
 function toShortState({ state, fails_open, rejects_from }: Late): string {

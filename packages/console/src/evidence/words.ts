@@ -1,4 +1,4 @@
-import type { LogEntry, ReceiptSummary } from '@countersign/core/contract'
+import type { LogEntry, Receipt, ReceiptSummary } from '@countersign/core/contract'
 
 const KINDS: Readonly<Record<string, string>> = {
   'user.revoked': 'User revoked',
@@ -79,4 +79,15 @@ export function formatNumber(count: number, one: string, many: string = `${one}s
 export function joinNames(names: readonly string[]): string {
   const shown = names.length > 5 ? [...names.slice(0, 4), `${names.length - 4} more`] : names
   return shown.length < 2 ? (shown[0] ?? '') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+}
+
+/**
+ * After how long a verifier had applied an entry: by its own report, or else until its
+ * acknowledgement arrived.
+ */
+export function toAppliedMs({
+  applied_ms,
+  after_ms,
+}: Pick<Receipt['verifiers'][number], 'applied_ms' | 'after_ms'>): number | null {
+  return applied_ms ?? after_ms
 }

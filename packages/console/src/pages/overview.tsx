@@ -9,11 +9,10 @@ import { shorten } from '../components/id.tsx'
 import { NoVerifier } from '../components/no-verifier.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
 import { Attention, LastDrill, Numbers } from '../evidence/overview-cards.tsx'
-import { findTarget, formatCount, isDrill, toKindWords } from '../evidence/words.ts'
-import { entriesSeen, liveLog, tick, verifiers } from '../live.ts'
+import { findTarget, formatCount, isDrill, toAppliedMs, toKindWords } from '../evidence/words.ts'
+import { entriesSeen, isLive, liveLog, tick, verifiers } from '../live.ts'
 import type { SiteProps } from '../pages.ts'
 import { sitePath } from '../router.ts'
-import { isLive } from '../shell/shell.tsx'
 import { formatDuration, formatMoment } from '../time.ts'
 import { countUpToDate, describeVerifier, groupBy, showVerifier } from './verifier-states.ts'
 
@@ -313,7 +312,7 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
               <td class="extra">
                 {receipt !== undefined && (
                   <Strip
-                    ticks={receipt.verifiers.flatMap(({ after_ms }) => after_ms ?? [])}
+                    ticks={receipt.verifiers.flatMap((each) => toAppliedMs(each) ?? [])}
                     isComplete={receipt.acknowledged === receipt.expected}
                   />
                 )}
@@ -340,14 +339,14 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
       <p class="caption">
         {value?.length === 0
           ? 'Nothing has changed at this site yet.'
-          : 'Each tick is one verifier. Times count from the entry until its acknowledgement arrived.'}
+          : 'Each tick is one verifier. Times count from the entry until the verifier had applied it.'}
       </p>
     </section>
   )
 }
 
 function lastAfter({ verifiers: list }: Receipt): string {
-  const times = list.flatMap(({ after_ms }) => after_ms ?? [])
+  const times = list.flatMap((each) => toAppliedMs(each) ?? [])
   return times.length === 0 ? '–' : formatDuration(Math.max(...times))
 }
 

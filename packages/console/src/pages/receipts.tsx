@@ -70,6 +70,13 @@ export function Receipts({ siteId }: SiteProps): JSX.Element {
   )
 }
 
+const MEASURES: Readonly<Record<NonNullable<PropagationStats['measure']>, string>> = {
+  applied: 'From the entry until each verifier had applied it, as it reports. These are upper bounds.',
+  acknowledged:
+    'From the entry until its acknowledgement arrived. Guards collect acknowledgements for up to 250 ms, so these are upper bounds.',
+  mixed:
+    'Some verifiers report when they applied an entry; of the others, the arrival of the acknowledgement counts. Both are upper bounds.',
+}
 const STATS_MS = 5000
 
 /** How long verifiers take to apply entries. */
@@ -88,7 +95,7 @@ function TimeToDeny({ siteId, window }: SiteProps & { readonly window: string })
     <section class="card">
       <div class="row">
         <h2>Time until verifiers deny</h2>
-        {value !== undefined && <span class="meta">{formatNumber(value.samples, 'acknowledgement')}</span>}
+        {value !== undefined && <span class="meta">{formatNumber(value.samples, 'time')}</span>}
       </div>
       {value === undefined ? (
         <p class={fault === undefined ? 'meta' : 'fault'}>{fault ?? 'Asking the service…'}</p>
@@ -102,10 +109,7 @@ function TimeToDeny({ siteId, window }: SiteProps & { readonly window: string })
             <Stat ms={value.max_ms} word="slowest" />
           </dl>
           <Histogram stats={value} />
-          <p class="meta">
-            From the entry until its acknowledgement arrived. Guards collect acknowledgements for up to 250
-            ms, so these are upper bounds.
-          </p>
+          <p class="meta">{MEASURES[value.measure ?? 'acknowledged']}</p>
           <StatsTable stats={value} />
         </>
       )}
@@ -168,7 +172,7 @@ function StatsTable({ stats }: { readonly stats: PropagationStats }): JSX.Elemen
           <tr>
             <th scope="col">Up to</th>
             <th scope="col" class="number">
-              Acknowledgements
+              Times
             </th>
           </tr>
         </thead>

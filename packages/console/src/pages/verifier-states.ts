@@ -1,5 +1,6 @@
 import type { Verifier } from '@countersign/core/contract'
 import type { Tone } from '../components/state.tsx'
+import { serviceNowMs } from '../live.ts'
 import { formatMoment } from '../time.ts'
 
 /** What a person sees of a verifier, from what the service says of it. */
@@ -23,7 +24,7 @@ export function showVerifier({ state, lag, fails_open, rejects_everything_since 
 }
 
 function isPast(time: string): boolean {
-  return Date.parse(time) <= Date.now()
+  return Date.parse(time) <= serviceNowMs()
 }
 
 /** One sentence about a verifier, which also names its dot. */

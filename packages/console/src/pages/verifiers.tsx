@@ -10,7 +10,7 @@ import { shorten } from '../components/id.tsx'
 import { NoVerifier } from '../components/no-verifier.tsx'
 import { Pill, StateMark } from '../components/state.tsx'
 import { usePages } from '../evidence/use-pages.ts'
-import { formatCount, formatNumber, toKindWords } from '../evidence/words.ts'
+import { formatCount, formatNumber, toAppliedMs, toKindWords } from '../evidence/words.ts'
 import { entriesSeen, liveLog } from '../live.ts'
 import type { SiteProps } from '../pages.ts'
 import { describe } from '../revoke/state.ts'
@@ -197,7 +197,7 @@ async function loadAnswers(
     page.items.map(async (summary) => {
       const receipt = await call<Receipt>(`/api/sites/${siteId}/receipts/${summary.seq}`, options)
       const own = receipt.verifiers.find(({ instance_id }) => instance_id === instanceId)
-      return { summary, afterMs: own?.after_ms ?? null, isListed: own !== undefined }
+      return { summary, afterMs: own === undefined ? null : toAppliedMs(own), isListed: own !== undefined }
     }),
   )
 }
