@@ -59,7 +59,7 @@ export function Menu({ label, name, items, class: className = '' }: MenuProps): 
       <div
         ref={menu}
         id={id}
-        class="menu"
+        class="popup"
         popover="auto"
         role="menu"
         tabIndex={-1}

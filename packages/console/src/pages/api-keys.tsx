@@ -20,7 +20,6 @@ export function ApiKeys({ siteId }: SiteProps): JSX.Element {
       hasPermissions
       mayChange={mayAdminister(siteId)}
       cliOptions={{ site: siteId }}
-      toPreview={(keyId) => ({ type: 'delete_key', key_id: keyId })}
       countVerifiers={countVerifiers}
       empty={{
         sentence: 'This site has no API key.',

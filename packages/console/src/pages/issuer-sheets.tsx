@@ -1,7 +1,6 @@
-import type { ChangedIssuer, Issuer, PreviewAct } from '@countersign/core/contract'
+import type { ChangedIssuer, Issuer } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { ApiRequest } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { mayAdminister, mayRevoke } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
@@ -189,15 +188,11 @@ export function IssuerSheets({ siteId, issuer, finish }: IssuerProps): JSX.Eleme
       return <ChangeLimits {...props} />
     case 'add-key':
       return <AddKey {...props} />
-    case 'distrust':
-      return <Distrust {...props} />
     case 'trust-again':
       return <TrustAgain {...props} />
-    case 'retire-key':
     case 'reactivate-key':
-    case 'compromise-key':
       return on === undefined || !issuer.keys.some(({ id }) => id === on) ? null : (
-        <ChangeKey key={`${act} ${on}`} {...props} act={act} keyId={on} />
+        <ReactivateKey key={on} {...props} keyId={on} />
       )
     default:
       return null
@@ -349,34 +344,6 @@ function AddKey({ siteId, issuer, finish }: IssuerProps): JSX.Element {
   )
 }
 
-function Distrust({ siteId, issuer, finish }: IssuerProps): JSX.Element {
-  return (
-    <ActSheet<ChangedIssuer>
-      title={`Distrust ${toIssuerName(issuer)}`}
-      siteId={siteId}
-      verb="Distrust the issuer"
-      busyVerb="Distrusting…"
-      ends={{ type: 'distrust_issuer', issuer: issuer.issuer }}
-      typedName={toIssuerName(issuer)}
-      toRequest={(reason) => ({
-        method: 'PATCH',
-        path: toPath(siteId, issuer),
-        site: siteId,
-        body: { status: 'distrusted', reason },
-      })}
-      toCli={(reason) =>
-        toCli(['issuers', 'change', issuer.issuer], { site: siteId, status: 'distrusted', yes: true, reason })
-      }
-      onDone={() => finish('The issuer is distrusted.')}
-      onClose={closeSheet}
-    >
-      <p>
-        Everything that <strong>{issuer.issuer}</strong> has signed is rejected while it is distrusted.
-      </p>
-    </ActSheet>
-  )
-}
-
 function TrustAgain({ siteId, issuer, finish }: IssuerProps): JSX.Element {
   return (
     <ActSheet<ChangedIssuer>
@@ -405,64 +372,34 @@ function TrustAgain({ siteId, issuer, finish }: IssuerProps): JSX.Element {
   )
 }
 
-const KEY_ACTS = {
-  'retire-key': {
-    status: 'retired',
-    title: 'Retire a key',
-    verb: 'Retire the key',
-    about: 'The key may sign nothing new. What it signed before stays valid until it expires.',
-  },
-  'reactivate-key': {
-    status: 'active',
-    title: 'Reactivate a key',
-    verb: 'Reactivate the key',
-    about: 'What the key signs is accepted again.',
-  },
-  'compromise-key': {
-    status: 'compromised',
-    title: 'Mark a key as compromised',
-    verb: 'Mark as compromised',
-    about: 'Everything that the key ever signed is rejected, permanently. The key can never be used again.',
-  },
-} as const
-
-function ChangeKey(
-  props: IssuerProps & { readonly act: keyof typeof KEY_ACTS; readonly keyId: string },
-): JSX.Element {
-  const { siteId, issuer, finish, act, keyId } = props
-  const { status, title, verb, about } = KEY_ACTS[act]
-  const ends: PreviewAct | undefined =
-    status === 'active' ? undefined : { type: 'change_issuer_key', issuer: issuer.issuer, key: keyId, status }
-  const toRequest = (reason: string | undefined): ApiRequest => ({
-    method: 'PATCH',
-    path: `/api/sites/${siteId}/issuers/${issuer.issuer_id}/keys/${encodeURIComponent(keyId)}`,
-    site: siteId,
-    body: { status, reason },
-  })
+function ReactivateKey({
+  siteId,
+  issuer,
+  finish,
+  keyId,
+}: IssuerProps & { readonly keyId: string }): JSX.Element {
   return (
     <ActSheet<ChangedIssuer>
-      title={title}
+      title="Reactivate a key"
       siteId={siteId}
-      verb={verb}
+      verb="Reactivate the key"
       busyVerb="Changing…"
-      {...(ends !== undefined && { ends })}
-      typedName={status === 'compromised' ? keyId.slice(-8) : undefined}
-      toRequest={toRequest}
+      toRequest={(reason) => ({
+        method: 'PATCH',
+        path: `/api/sites/${siteId}/issuers/${issuer.issuer_id}/keys/${encodeURIComponent(keyId)}`,
+        site: siteId,
+        body: { status: 'active', reason },
+      })}
       toCli={(reason) =>
-        toCli(['issuers', 'change-key', issuer.issuer, keyId], {
-          site: siteId,
-          status,
-          yes: status !== 'active',
-          reason,
-        })
+        toCli(['issuers', 'change-key', issuer.issuer, keyId], { site: siteId, status: 'active', reason })
       }
-      onDone={() => finish(`The key is ${status} now.`)}
+      onDone={() => finish('The key is active again.')}
       onClose={closeSheet}
     >
       <p>
         <code>{keyId}</code> of {toIssuerName(issuer)}
       </p>
-      <p>{about}</p>
+      <p>What the key signs is accepted again, at every verifier.</p>
     </ActSheet>
   )
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { mayAdminister, mayRevoke } from '../api/session.ts'
+import { useAfterRevoke } from '../components/after-revoke.ts'
 import { AsCommand } from '../components/as-command.tsx'
 import { Command, notice } from '../components/copy.tsx'
 import { Id } from '../components/id.tsx'
@@ -12,7 +13,7 @@ import { Menu, type MenuItem } from '../components/menu.tsx'
 import { formatSpan } from '../components/seconds-field.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
 import type { SiteProps } from '../pages.ts'
-import { describe } from '../revoke/state.ts'
+import { describe, startRevokeTarget } from '../revoke/state.ts'
 import { auditPath, open, place, sitePath } from '../router.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import { formatMoment } from '../time.ts'
@@ -114,6 +115,7 @@ function OneIssuer({ siteId, id }: SiteProps & { readonly id: string }): JSX.Ele
   useEffect(() => {
     call<Issuer>(path, { site: siteId }).then(setIssuer, (thrown) => setFault(describe(thrown)))
   }, [path, version])
+  useAfterRevoke(() => setVersion((last) => last + 1))
   const finish = (words: string) => {
     closeSheet()
     setVersion((last) => last + 1)
@@ -158,11 +160,20 @@ function OneIssuer({ siteId, id }: SiteProps & { readonly id: string }): JSX.Ele
   )
 }
 
+function distrust(siteId: string, issuer: Issuer): void {
+  startRevokeTarget(siteId, {
+    kind: 'issuer',
+    issuer: issuer.issuer,
+    id: issuer.issuer_id,
+    name: toIssuerName(issuer),
+  })
+}
+
 function Acts({ siteId, issuer }: SiteProps & { readonly issuer: Issuer }): JSX.Element {
   const mayChange = mayAdminister(siteId)
   const items: readonly MenuItem[] = [
     ...(mayChange && issuer.status === 'trusted'
-      ? [{ title: 'Distrust', isDanger: true, run: () => openSheet('distrust') }]
+      ? [{ title: 'Distrust', isDanger: true, run: () => distrust(siteId, issuer) }]
       : []),
     ...(mayRevoke(siteId)
       ? [{ title: 'End everything signed so far', isDanger: true, run: () => openSheet('cut-off') }]
@@ -246,12 +257,20 @@ function Facts({ issuer }: { readonly issuer: Issuer }): JSX.Element {
 
 function Keys({ siteId, issuer }: SiteProps & { readonly issuer: Issuer }): JSX.Element {
   const mayChange = mayAdminister(siteId)
+  const end = (key: string, status: 'retired' | 'compromised') =>
+    startRevokeTarget(siteId, {
+      kind: 'issuer_key',
+      issuer: issuer.issuer,
+      id: issuer.issuer_id,
+      key,
+      status,
+    })
   const toItems = ({ id, status }: Key): readonly MenuItem[] => [
-    ...(status === 'active' ? [{ title: 'Retire', run: () => openSheet('retire-key', id) }] : []),
+    ...(status === 'active' ? [{ title: 'Retire', run: () => end(id, 'retired') }] : []),
     ...(status === 'retired' ? [{ title: 'Reactivate', run: () => openSheet('reactivate-key', id) }] : []),
     ...(status === 'compromised'
       ? []
-      : [{ title: 'Mark as compromised', isDanger: true, run: () => openSheet('compromise-key', id) }]),
+      : [{ title: 'Mark as compromised', isDanger: true, run: () => end(id, 'compromised') }]),
   ]
   return (
     <>

@@ -1,17 +1,18 @@
-import type { ApiKey, OperatorKey, Permission, PreviewAct } from '@countersign/core/contract'
+import type { ApiKey, OperatorKey, Permission } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiRequest } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
-import { plural } from '../components/act-preview.tsx'
 import { ActSheet } from '../components/act-sheet.tsx'
 import { Actor } from '../components/actor.tsx'
+import { useAfterRevoke } from '../components/after-revoke.ts'
 import { Checks } from '../components/checks.tsx'
 import { notice } from '../components/copy.tsx'
 import { List } from '../components/list.tsx'
 import { Menu } from '../components/menu.tsx'
 import { SecretSheet } from '../components/secret-sheet.tsx'
 import { Pill } from '../components/state.tsx'
+import { startRevokeTarget } from '../revoke/state.ts'
 import { auditPath, open, servicePath } from '../router.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import { formatHour, formatMoment } from '../time.ts'
@@ -28,8 +29,7 @@ interface KeyListProps {
   readonly hasPermissions?: boolean
   readonly mayChange: boolean
   readonly cliOptions: Readonly<Record<string, string | boolean>>
-  /** What deleting a key ends. Undefined: the service cannot count it. */
-  readonly toPreview?: (keyId: string) => PreviewAct
+  /** How many verifiers follow the log with the key now. */
   readonly countVerifiers?: (keyId: string) => number
   readonly empty: { readonly sentence: string; readonly command: string }
 }
@@ -47,6 +47,7 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
     setVersion((last) => last + 1)
     notice.value = words
   }
+  useAfterRevoke(() => setVersion((last) => last + 1))
   const common = { ...props, onClose: closeSheet }
   return (
     <>
@@ -85,6 +86,16 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
                 },
               ]
             : []),
+          ...(props.countVerifiers === undefined
+            ? []
+            : [
+                {
+                  title: 'Verifiers',
+                  cell: ({ key_id }: Item) => props.countVerifiers?.(key_id) || '–',
+                  isNumber: true,
+                  isExtra: true,
+                },
+              ]),
           {
             title: 'Last used',
             cell: ({ last_used_at }) =>
@@ -122,7 +133,14 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
                       ? open(`${servicePath('audit')}?${new URLSearchParams({ target: key_id })}`)
                       : open(auditPath(siteId, key_id)),
                 },
-                { title: 'Delete', isDanger: true, run: () => openSheet('delete', key_id) },
+                {
+                  title: 'Delete',
+                  isDanger: true,
+                  run: () =>
+                    siteId === 'all'
+                      ? openSheet('delete', key_id)
+                      : startRevokeTarget(siteId, { kind: 'api_key', id: key_id, name: label ?? last4 }),
+                },
               ]}
             />
           ),
@@ -136,8 +154,8 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
       {mayChange && act === 'rename' && chosen !== undefined && (
         <Rename {...common} chosen={chosen} onDone={() => finish('The label was changed.')} />
       )}
-      {mayChange && act === 'delete' && chosen !== undefined && (
-        <Delete {...common} chosen={chosen} onDone={() => finish('The key was deleted.')} />
+      {mayChange && siteId === 'all' && act === 'delete' && chosen !== undefined && (
+        <DeleteOperatorKey {...common} chosen={chosen} onDone={() => finish('The key was deleted.')} />
       )}
       {created !== undefined && (
         <SecretSheet title="The new key" secret={created.api_key} onClose={() => setCreated(undefined)}>
@@ -329,18 +347,17 @@ function Rename({ siteId, toKeyPath, cliOptions, chosen, onDone, onClose }: Chos
   )
 }
 
-function Delete(props: ChosenProps): JSX.Element {
-  const { siteId, toKeyPath, toPreview, countVerifiers, cliOptions, chosen, onDone, onClose } = props
-  const used = countVerifiers?.(chosen.key_id) ?? 0
+/** The service counts what the key of a site ends, and not what an operator key does. */
+function DeleteOperatorKey(props: ChosenProps): JSX.Element {
+  const { siteId, toKeyPath, cliOptions, chosen, onDone, onClose } = props
   return (
     <ActSheet<unknown>
-      title="Delete a key"
+      title="Delete an operator key"
       siteId={siteId}
       verb="Delete the key"
       busyVerb="Deleting…"
       isEnding
-      {...(toPreview !== undefined && { ends: toPreview(chosen.key_id) })}
-      typedName={used > 0 || toPreview === undefined ? (chosen.label ?? chosen.last4) : undefined}
+      typedName={chosen.label ?? chosen.last4}
       toRequest={(reason) => ({ method: 'DELETE', path: toKeyPath(chosen.key_id), site: siteId, reason })}
       toCli={(reason) => toCli(['keys', 'delete', chosen.key_id], { ...cliOptions, yes: true, reason })}
       onDone={onDone}
@@ -355,13 +372,7 @@ function Delete(props: ChosenProps): JSX.Element {
           {chosen.last_used_at === null ? 'Not seen in use' : `Last used ${formatHour(chosen.last_used_at)}`}
         </span>
       </div>
-      <p>The key becomes invalid immediately, and this cannot be undone.</p>
-      {used > 0 && (
-        <p class="banner amber">
-          <strong>{plural(used, 'verifier')} follow the log with this key.</strong> Their streams close, and
-          they reject everything when their data is too old.
-        </p>
-      )}
+      <p>The key becomes invalid immediately, at every site, and this cannot be undone.</p>
     </ActSheet>
   )
 }

@@ -5,13 +5,14 @@ import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { mayAdminister } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
+import { useAfterRevoke } from '../components/after-revoke.ts'
 import { AsCommand } from '../components/as-command.tsx'
 import { notice } from '../components/copy.tsx'
 import { LinesField, toLines } from '../components/lines-field.tsx'
 import { formatSpan, SecondsField } from '../components/seconds-field.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
 import type { SiteProps } from '../pages.ts'
-import { describe } from '../revoke/state.ts'
+import { describe, startRevokeTarget } from '../revoke/state.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 
 type Switch = 'bearer' | 'holder_proof' | 'delegation'
@@ -70,6 +71,7 @@ export function SiteSettings({ siteId }: SiteProps): JSX.Element {
   useEffect(() => {
     call<Site>(path, { site: siteId }).then(setSite, (thrown) => setFault(describe(thrown)))
   }, [path, version])
+  useAfterRevoke(() => setVersion((last) => last + 1))
   const finish = (words: string) => {
     closeSheet()
     setVersion((last) => last + 1)
@@ -97,7 +99,7 @@ export function SiteSettings({ siteId }: SiteProps): JSX.Element {
           <h2 class="over">What is accepted</h2>
           <ul class="card settings">
             {(Object.keys(MODES) as Switch[]).map((name) => (
-              <Setting key={name} name={name} value={site[name]} mayChange={mayChange} />
+              <Setting key={name} siteId={siteId} name={name} value={site[name]} mayChange={mayChange} />
             ))}
           </ul>
           {mayChange && (
@@ -151,13 +153,13 @@ function General({ site, mayChange }: { readonly site: Site; readonly mayChange:
   )
 }
 
-interface SettingProps {
+interface SettingProps extends SiteProps {
   readonly name: Switch
   readonly value: string
   readonly mayChange: boolean
 }
 
-function Setting({ name, value, mayChange }: SettingProps): JSX.Element {
+function Setting({ siteId, name, value, mayChange }: SettingProps): JSX.Element {
   const mode = MODES[name]
   const [tone, word] = mode.words[value] ?? ['none', value]
   const isWide = value === mode.wide
@@ -169,7 +171,15 @@ function Setting({ name, value, mayChange }: SettingProps): JSX.Element {
       </div>
       <Pill tone={tone}>{word}</Pill>
       {mayChange && (
-        <button type="button" class={isWide ? 'danger' : ''} onClick={() => openSheet('switch', name)}>
+        <button
+          type="button"
+          class={isWide ? 'danger' : ''}
+          onClick={() =>
+            name === 'bearer' && isWide
+              ? startRevokeTarget(siteId, { kind: 'bearer' })
+              : openSheet('switch', name)
+          }
+        >
           {isWide ? mode.tighten[0] : mode.widen[0]}
         </button>
       )}

@@ -101,6 +101,8 @@ export function toWords(target: Target): {
   }
 }
 
+const KEY_TYPED_MAX = 20
+
 /** What must be typed to confirm. Undefined: Enter confirms. */
 export function toTypedName(siteId: string, target: Target): string | undefined {
   switch (target.kind) {
@@ -108,7 +110,8 @@ export function toTypedName(siteId: string, target: Target): string | undefined 
     case 'api_key':
       return target.name
     case 'issuer_key':
-      return target.key
+      // A key that is its own name is too long to type.
+      return target.key.length > KEY_TYPED_MAX ? target.key.slice(-8) : target.key
     case 'bearer':
     case 'many':
       return siteId
