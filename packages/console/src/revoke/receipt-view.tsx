@@ -359,8 +359,8 @@ function Signature({
     const check = async (tries: number) => {
       try {
         const receipt = await call<Receipt>(`/api/sites/${siteId}/receipts/${seq}`, { site: siteId })
-        const { checkReceipt } = await import('../log/check-receipt.ts')
-        setChecked({ kid: receipt.kid, isValid: await checkReceipt(receipt) })
+        const { checkDocument } = await import('../log/check-document.ts')
+        setChecked({ kid: receipt.kid, isValid: (await checkDocument(receipt)).ok })
       } catch {
         if (tries < CHECKS_MAX) timer = setTimeout(() => void check(tries + 1), CHECK_MS)
       }

@@ -27,7 +27,7 @@ export async function buildConsole(): Promise<boolean> {
   const code = await new Promise((resolve) => child.once('error', () => resolve(1)).once('close', resolve))
   if (code === 0) replaceFolder(fresh, join(folder, 'dist'))
   rmSync(fresh, { recursive: true, force: true })
-  return existsSync(built)
+  return code === 0 && existsSync(built)
 }
 
 /** Another process that builds the same may be faster: then its files stay. */
