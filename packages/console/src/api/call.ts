@@ -31,6 +31,8 @@ export interface Call {
   readonly waitSeconds?: number
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
+  /** Whether it was sent with a session that was replaced meanwhile. */
+  readonly isAgain?: boolean
 }
 
 /** A call with its path: what a page does is also what it copies as a command. */
@@ -39,7 +41,10 @@ export interface ApiRequest extends Call {
   readonly path: string
 }
 
-/** Whether the session has ended: the page then asks to sign in and keeps what was typed. */
+/**
+ * Whether the session has ended: the page then asks to sign in and keeps what was typed. Requests
+ * that were rejected for it wait, and are sent again after the sign-in.
+ */
 export const sessionEnded = signal(false)
 
 /** Whether the last request got no answer. Until one does, the page acts on nothing. */
@@ -91,8 +96,34 @@ export async function send(path: string, options: Call = {}): Promise<Response> 
     throw new NoAnswer('The service did not answer.', { cause: fault })
   }
   isAway.value = false
-  if (!answer.ok) throw await toProblem(answer)
-  return answer
+  if (answer.ok) return answer
+  const problem = await toProblem(answer)
+  if (problem.code !== 'session_required' || path.startsWith('/console/session')) throw problem
+  // Another tab may have replaced the session of the request: then the cookie is newer now.
+  const isReplaced = !sessionEnded.value && options.isAgain !== true && (await hasSession())
+  if (!isReplaced) await untilSignedIn(options.signal)
+  return send(path, { ...options, isAgain: isReplaced })
+}
+
+/** Resolves when the person has signed in again. */
+async function untilSignedIn(stop: AbortSignal | undefined): Promise<void> {
+  sessionEnded.value = true
+  await new Promise<void>((resolve, reject) => {
+    const end = sessionEnded.subscribe((hasEnded) => {
+      if (hasEnded) return
+      resolve()
+      queueMicrotask(() => end())
+    })
+    stop?.addEventListener('abort', () => reject(stop.reason))
+  })
+}
+
+async function hasSession(): Promise<boolean> {
+  try {
+    return (await send('/console/session')).ok
+  } catch (fault) {
+    return !(fault instanceof CallProblem && fault.code === 'session_required')
+  }
 }
 
 async function toProblem(answer: Response): Promise<CallProblem> {
@@ -104,7 +135,6 @@ async function toProblem(answer: Response): Promise<CallProblem> {
     // A proxy may answer with a page of its own.
   }
   const code = typeof said.code === 'string' ? said.code : 'unexpected_answer'
-  if (code === 'session_required') sessionEnded.value = true
   const detail = typeof said.detail === 'string' ? said.detail : `The service answered ${answer.status}.`
   return new CallProblem(answer.status, code, detail, answer.headers.get('x-request-id') ?? undefined)
 }

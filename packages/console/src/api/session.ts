@@ -82,7 +82,8 @@ export async function begin(): Promise<void> {
   }
 }
 
-async function load(): Promise<void> {
+/** Reads who is signed in, and which sites they may open. */
+export async function load(): Promise<void> {
   const answer = await send('/console/session')
   session.value = (await answer.json()) as Session
   const site = isOperator.value ? 'all' : (session.value.roles[0]?.site_id ?? 'all')

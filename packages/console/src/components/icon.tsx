@@ -28,6 +28,8 @@ const PATHS = {
   menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
   info: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 7.3V11M8 5h.01',
   lock: 'M4 7.5h8v6H4zM5.5 7.5V5a2.5 2.5 0 0 1 5 0v2.5',
+  passkey:
+    'M6 8.2A3.1 3.1 0 1 0 6 2a3.1 3.1 0 0 0 0 6.2zM1.5 14c.4-2.6 2-4 4.5-4 .9 0 1.7.2 2.4.5M11.8 9.5a2 2 0 1 0-.01 0zM11.8 9.5v4.7l1.2-1.2M11.8 12l1.2-1',
   chevrons: 'M5 6l3-3 3 3M5 10l3 3 3-3',
 } as const
 export type IconName = keyof typeof PATHS

@@ -1,8 +1,26 @@
 import type { JSX } from 'preact'
-import { Command } from '../components/copy.tsx'
-import { Seal } from '../components/icon.tsx'
+import { useEffect, useState } from 'preact/hooks'
+import { Icon, Seal } from '../components/icon.tsx'
+import { hasPasskeys, signInWithPasskey } from '../people/passkey.ts'
+import { doors, loadDoors, refreshSession, signInWithLink } from '../people/sign-in.ts'
+import { LinkForm } from '../people/step-up.tsx'
 
-export function SignIn({ fault }: { readonly fault: string | undefined }): JSX.Element {
+export function SignIn({ fault: first }: { readonly fault: string | undefined }): JSX.Element {
+  const [fault, setFault] = useState(first)
+  const [isBusy, setBusy] = useState(false)
+  useEffect(loadDoors, [])
+  const run = async (act: () => Promise<void>) => {
+    setBusy(true)
+    setFault(undefined)
+    try {
+      await act()
+      if (!(await refreshSession())) setFault('The service cannot be reached. Try again.')
+    } catch (thrown) {
+      setFault(thrown instanceof Error ? thrown.message : 'Something went wrong. Try again.')
+    }
+    setBusy(false)
+  }
+  const oidc = doors.value?.oidc ?? undefined
   return (
     <main class="door">
       <div class="card">
@@ -13,8 +31,23 @@ export function SignIn({ fault }: { readonly fault: string | undefined }): JSX.E
             {fault}
           </p>
         )}
-        <p>Make a sign-in link with an operator key. It works once, within a minute.</p>
-        <Command text="countersign console" />
+        {doors.value?.passkey === true && hasPasskeys() && (
+          <button
+            type="button"
+            class="primary wide"
+            disabled={isBusy}
+            onClick={() => void run(signInWithPasskey)}
+          >
+            <Icon name="passkey" />
+            Sign in with a passkey
+          </button>
+        )}
+        {oidc !== undefined && (
+          <a class="button wide" href="/console/oidc/start" target="_self">
+            Continue with {oidc.name}
+          </a>
+        )}
+        <LinkForm isBusy={isBusy} onLink={(link) => void run(() => signInWithLink(link))} />
       </div>
     </main>
   )

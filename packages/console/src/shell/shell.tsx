@@ -10,6 +10,7 @@ import { menuOpen, paletteOpen, toTooltip } from '../keyboard.ts'
 import { entriesHeld, followSite, isLive, isPaused, liveLog, tick, verifiers } from '../live.ts'
 import { countUpToDate } from '../pages/verifier-states.ts'
 import { servicePages, sitePages } from '../pages.ts'
+import { SignInDialogs } from '../people/step-up.tsx'
 import { describeAct } from '../revoke/receipt-view.tsx'
 import { openRevoke, RevokeSheet } from '../revoke/sheet.tsx'
 import { openAct, openActs, sheet } from '../revoke/state.ts'
@@ -88,6 +89,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }): J
       <Palette />
       <Help />
       <RevokeSheet />
+      <SignInDialogs />
       <output class="toast" aria-live="polite" hidden={notice.value === ''}>
         {notice.value}
       </output>

@@ -5,6 +5,7 @@ import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
 import { personName, personRoles } from './people.ts'
 import { codedText } from './validation.ts'
+import { sessionDoors } from './vocabulary.ts'
 
 const openSessionRequestSchema = z.strictObject({
   link: codedText('link_invalid', isRandom256, 'must be the secret of a link', {
@@ -16,7 +17,7 @@ export type OpenSessionRequest = z.input<typeof openSessionRequestSchema>
 
 const sessionMembers = {
   session_id: madeId,
-  door: z.enum(['link']).meta({ description: 'How the person signed in.' }),
+  door: z.enum(sessionDoors).meta({ description: 'How the person signed in.' }),
   created_at: time,
   seen_at: time.meta({ description: 'The last use, at most about a minute old.' }),
   expires_at: time.meta({
@@ -27,7 +28,7 @@ const sessionMembers = {
     .meta({ description: 'Until when acts are allowed that need a recent sign-in. Null: not any more.' }),
 }
 
-const currentSessionSchema = z
+export const currentSessionSchema = z
   .strictObject({
     person_id: madeId,
     name: personName,
@@ -53,6 +54,17 @@ const listedSessionSchema = z
   .meta({ id: 'ConsoleSession' })
 export type ListedSession = z.input<typeof listedSessionSchema>
 
+const doorsSchema = z
+  .strictObject({
+    passkey: z.boolean().meta({ description: 'Whether passkeys can be used at this address.' }),
+    oidc: z
+      .strictObject({ name: z.string().meta({ description: 'The name of the provider, for people.' }) })
+      .nullable()
+      .meta({ description: 'The OpenID Connect provider. Null: there is none.' }),
+  })
+  .meta({ id: 'ConsoleDoors' })
+export type ConsoleDoors = z.input<typeof doorsSchema>
+
 const sessionPageSchema = page(listedSessionSchema).meta({ id: 'SessionPage' })
 
 const demoVerifierSchema = z
@@ -69,6 +81,17 @@ const console = { tag: 'console', auth: 'session', rateLimit: 'caller', noStore:
 const cookie = { 'Set-Cookie': 'The cookie of the session.' }
 
 export const consoleEndpoints = {
+  list_doors: endpoint({
+    ...console,
+    auth: 'console',
+    method: 'GET',
+    path: '/console/doors',
+    summary: 'List the ways to sign in to the console',
+    description: 'A link is always possible.',
+    request: {},
+    answers: { 200: { description: 'The ways to sign in.', body: doorsSchema } },
+    problems: [],
+  }),
   open_session: endpoint({
     ...console,
     auth: 'console',

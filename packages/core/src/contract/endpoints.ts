@@ -11,6 +11,7 @@ import { issuingEndpoints } from './issuing.ts'
 import { knownUserEndpoints } from './known-users.ts'
 import { nodeEndpoints } from './nodes.ts'
 import { operatorKeyEndpoints } from './operator-keys.ts'
+import { passkeyEndpoints } from './passkeys.ts'
 import { peopleEndpoints } from './people.ts'
 import { previewEndpoints } from './preview.ts'
 import { protectedEndpoints } from './protected-action.ts'
@@ -60,6 +61,7 @@ export const endpoints = Object.freeze({
   ...receiptEndpoints,
   ...nodeEndpoints,
   ...consoleEndpoints,
+  ...passkeyEndpoints,
   ...discoveryEndpoints,
 })
 

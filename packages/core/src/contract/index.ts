@@ -7,6 +7,7 @@ export * from './access-credential.ts'
 export * from './api-keys.ts'
 export * from './audit.ts'
 export {
+  type ConsoleDoors,
   type CurrentSession,
   consoleEndpoints,
   type ListedSession,
@@ -37,6 +38,15 @@ export * from './nodes.ts'
 export * from './oauth-issuers.ts'
 export * from './operator-keys.ts'
 export * from './parameters.ts'
+export {
+  type AddPasskeyRequest,
+  type NewPasskeyChallenge,
+  type Passkey,
+  type PasskeyAssertion,
+  type PasskeyChallenge,
+  passkeyEndpoints,
+  type RenamePasskeyRequest,
+} from './passkeys.ts'
 export {
   type ChangePersonRequest,
   type ConsoleLink,

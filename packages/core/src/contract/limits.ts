@@ -102,6 +102,10 @@ export const limits = Object.freeze({
   console_idle_seconds: 30 * MINUTE,
   console_elevated_seconds: 5 * MINUTE,
   console_sessions_per_person_max: 20,
+  passkeys_per_person_max: 10,
+  passkey_challenge_seconds: 5 * MINUTE,
+  passkey_id_chars_max: 1364,
+  passkey_bytes_chars_max: 8192,
 
   feed_connections_per_key_max: 1000,
   feed_observers_per_key_max: 20,

@@ -65,6 +65,13 @@ const table = {
     meaning: 'The link to the console is unknown, expired or used, or the access of its person was ended.',
     remedy: 'Request a new link: countersign console. It is valid for one minute, once.',
   },
+  passkey_invalid: {
+    status: 400,
+    title: 'Invalid passkey',
+    meaning:
+      'The passkey is unknown or removed, the access of its person was ended, or the response is not a new one for this page.',
+    remedy: 'Try again. If it fails again, sign in with a link and look at your passkeys in the settings.',
+  },
   site_unknown: {
     status: 400,
     title: 'Unknown site',
@@ -235,7 +242,7 @@ const table = {
     title: 'Sign in again first',
     meaning:
       'The act grants access or affects many, and the person signed in too long ago. It is allowed for 5 minutes after a sign-in.',
-    remedy: 'Sign in again with a new link, then repeat the request.',
+    remedy: 'Confirm with a passkey or sign in again with a new link, then repeat the request.',
   },
   csrf_invalid: {
     status: 403,
@@ -283,6 +290,14 @@ const table = {
     title: 'Verifier may accept requests',
     meaning: 'The verifier is connected, or its revocation data is still fresh, so it cannot be retired.',
     remedy: 'End its process, then try again after the time that the detail names.',
+  },
+  passkey_unavailable: {
+    status: 409,
+    title: 'No passkeys at this address',
+    meaning:
+      'Browsers bind passkeys to a host name, and the page was opened with an IP address or with another address than that of the console.',
+    remedy:
+      'Open the console with its host name, for example http://localhost:8787/console, or sign in with a link.',
   },
   own_access: {
     status: 409,

@@ -96,6 +96,9 @@ export const stepUp: Readonly<Record<ConsoleEndpointId, boolean>> = Object.freez
   create_console_link: true,
 })
 
+/** Endpoints about one's own session that need a recent sign-in too: they give a new way in. */
+export const stepUpOfSessions: ReadonlySet<EndpointId> = new Set(['start_passkey', 'add_passkey'] as const)
+
 /** Whether the endpoint is mounted under `/console/api`. */
 export function isConsoleEndpoint(id: EndpointId): id is ConsoleEndpointId {
   return Object.hasOwn(stepUp, id)

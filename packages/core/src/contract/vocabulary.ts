@@ -37,6 +37,9 @@ export const rolePermissions: Readonly<Record<ConsoleRole, readonly Permission[]
 export const personStatuses = ['active', 'ended'] as const
 export type PersonStatus = (typeof personStatuses)[number]
 
+/** How a person signed in to the console. */
+export const sessionDoors = ['link', 'passkey'] as const
+
 /** What was revoked. */
 export const revocationTypes = ['user', 'credential'] as const
 export type RevocationType = (typeof revocationTypes)[number]

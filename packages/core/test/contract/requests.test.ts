@@ -349,6 +349,18 @@ const spoiled: Spoiled[] = [
   ['create_webhook', 'reason', ['x'.repeat(257), ...not.line, ...not.string]],
   ['open_session', 'link', ['', 'x', 'A'.repeat(42), 'A'.repeat(44)], 'link_invalid'],
   ['open_session', 'link', not.string],
+  ...(['open_session_with_passkey', 'step_up'] as const).flatMap((id): Spoiled[] =>
+    ['credential_id', 'client_data', 'authenticator_data', 'signature', 'user_handle'].flatMap(
+      (name): Spoiled[] => [
+        [id, name, ['', 'a=', 'a+b', 'a'.repeat(8193)], 'passkey_invalid'],
+        [id, name, not.string],
+      ],
+    ),
+  ),
+  ['add_passkey', 'name', ['', 'x'.repeat(257), ...not.line, ...not.string]],
+  ['add_passkey', 'client_data', ['', 'a='], 'passkey_invalid'],
+  ['add_passkey', 'attestation', ['', 'a=', 'a'.repeat(8193)], 'passkey_invalid'],
+  ['rename_passkey', 'name', ['', ...not.line, ...not.string]],
   [
     'create_webhook',
     'url',
@@ -414,6 +426,16 @@ const required: Partial<Record<EndpointId, string[]>> = {
   create_person: ['name', 'roles'],
   recover_webhook: ['since'],
   open_session: ['link'],
+  open_session_with_passkey: [
+    'credential_id',
+    'client_data',
+    'authenticator_data',
+    'signature',
+    'user_handle',
+  ],
+  step_up: ['credential_id', 'client_data', 'authenticator_data', 'signature', 'user_handle'],
+  add_passkey: ['name', 'client_data', 'attestation'],
+  rename_passkey: ['name'],
 }
 
 const withBody = endpointList.filter(({ request }) => request.body !== undefined).map(({ id }) => id)
@@ -573,6 +595,7 @@ describe('query parameters', () => {
         'list_receipts',
         'list_drills',
         'list_sessions',
+        'list_passkeys',
       ] as const
     ).flatMap((id): Spoiled[] => [
       [id, 'limit', pageBad],

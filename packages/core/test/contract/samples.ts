@@ -41,6 +41,14 @@ export const credential = {
   },
 }
 
+const assertion = {
+  credential_id: 'AQID',
+  client_data: 'e30',
+  authenticator_data: 'AQID',
+  signature: 'AQID',
+  user_handle: 'AQID',
+}
+
 export const bodies: Partial<Record<EndpointId, Json>> = {
   protected_action: { action: 'hello' },
   exchange_proof: { credential, site_id: SITE, requested_scope: ['orders:read'], ttl_seconds: 300 },
@@ -155,6 +163,10 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
   },
   recover_webhook: { since: AT, deliveries: 'all', cursor: 'abc', reason: 'the receiver was down' },
   open_session: { link: RANDOM },
+  open_session_with_passkey: assertion,
+  step_up: assertion,
+  add_passkey: { name: 'Laptop', client_data: 'e30', attestation: 'oA' },
+  rename_passkey: { name: 'Phone' },
 }
 
 export const queries: Partial<Record<EndpointId, Record<string, string | string[]>>> = {
@@ -182,6 +194,7 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
   read_head: { observe: '1' },
   read_summary: { window: '30d' },
   list_sessions: { limit: '1', cursor: 'abc', person_id: 'person_1' },
+  list_passkeys: { limit: '1', cursor: 'abc', person_id: 'person_1' },
   list_credentials: { limit: '200', cursor: 'abc', ppid: PPID, status: 'revoked' },
   list_users: { limit: '1', cursor: 'abc', status: 'revoked' },
   list_verifiers: { limit: '1', state: 'gone' },
@@ -232,6 +245,14 @@ const verifier = {
   retired_at: null,
   retired_by: null,
 }
+const passkey = {
+  passkey_id: 'passkey_1',
+  name: 'Laptop',
+  rp_id: 'auth.example',
+  created_at: AT,
+  last_used_at: null,
+}
+const challenge = { challenge: RANDOM, rp_id: 'auth.example', credential_ids: ['AQID'], expires_at: LATER }
 const session = {
   session_id: 'session_1',
   door: 'link',
@@ -730,8 +751,23 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   change_person: [{ ...person, status: 'ended', roles: [] }],
   open_session: [{ ...signedIn, roles: [{ site_id: null, role: 'operator' }], sites: null }],
   read_session: [{ ...signedIn, elevated_until: null }],
-  list_sessions: [paged({ ...session, current: true })],
   start_demo_verifier: [{ verifier_id: 'demo-orders', url: 'http://127.0.0.1:41001/orders' }],
+  list_sessions: [
+    paged({ ...session, current: true }),
+    paged({ ...session, door: 'passkey', current: true }),
+  ],
+  list_doors: [
+    { passkey: true, oidc: null },
+    { passkey: false, oidc: { name: 'Example' } },
+  ],
+  start_passkey_sign_in: [{ ...challenge, credential_ids: [] }],
+  open_session_with_passkey: [{ ...signedIn, door: 'passkey' }],
+  start_step_up: [challenge],
+  step_up: [signedIn],
+  start_passkey: [{ ...challenge, user_handle: 'AQID', user_name: 'Ada', algorithms: [-8, -7, -257] }],
+  add_passkey: [passkey],
+  list_passkeys: [paged({ ...passkey, last_used_at: LATER })],
+  rename_passkey: [passkey],
   create_console_link: [{ url: `https://auth.example/console#link=${RANDOM}`, expires_at: LATER }],
   list_keys: [paged({ ...listedKey, permissions: ['feed:read'] })],
   change_key: [{ ...listedKey, created_by: null, last_used_at: null, permissions: ['feed:read'] }],

@@ -1,4 +1,4 @@
-import { type Auth, isConsoleEndpoint, stepUp } from '@countersign/core/contract'
+import { type Auth, isConsoleEndpoint, stepUp, stepUpOfSessions } from '@countersign/core/contract'
 import type { Caller } from '../answer.ts'
 import { Problem } from '../problem.ts'
 import type { ApiKey } from '../store/operations/api-keys.ts'
@@ -155,7 +155,8 @@ export function authorize(exchange: Exchange, auth: AuthDeps): void {
 
 function requireStepUp(exchange: Exchange, auth: AuthDeps): void {
   const { caller, endpoint, signedIn } = exchange
-  if (signedIn === undefined || caller.kind === 'anonymous') return
+  if (signedIn === undefined) return
+  if (caller.kind === 'anonymous' && !stepUpOfSessions.has(endpoint.id)) return
   // What is not listed is not mounted; if it were, it would need a recent sign-in.
   const isNeeded = !isConsoleEndpoint(endpoint.id) || stepUp[endpoint.id]
   if (isNeeded && signedIn.session.elevatedUntilMs <= auth.deps.clock.nowMs())

@@ -87,8 +87,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       return await runRoute(route, exchange, deps)
     } catch (error) {
       if (exchange.hasSlot && isCallersFault(error)) recordFailure(exchange, deps, error)
-      if (error instanceof Problem && error.code === 'link_invalid')
-        recordRejection(exchange, deps, error.code)
+      if (error instanceof Problem && isWrongSecret(error)) recordRejection(exchange, deps, error.code)
       throw error
     } finally {
       if (exchange.hasSlot) deps.loadShedder.leave()
@@ -216,14 +215,18 @@ function recordFailure(exchange: Exchange, { rateLimiter, monotonicMs }: Pipelin
   const key = findRateLimitKey(exchange)
   const cost = toCost(raw)
   // A wrong link is like a wrong key. Pages of other origins do not get so far.
-  if (error instanceof Problem && error.code === 'link_invalid')
-    rateLimiter.record('wrong_key', raw.address, nowMs)
+  if (error instanceof Problem && isWrongSecret(error)) rateLimiter.record('wrong_key', raw.address, nowMs)
   if (key !== undefined) rateLimiter.record('failed_presentation', key, nowMs, cost)
   if (exchange.isReadForKey && raw.caller === undefined)
     rateLimiter.record('keyless', raw.address, nowMs, cost)
   // `authenticate` has counted one already.
   else if (cost > 1 && raw.caller?.kind === 'anonymous' && endpoint.rateLimit === 'caller')
     rateLimiter.record('keyless', raw.address, nowMs, cost - 1)
+}
+
+/** A link or a passkey that is not valid. */
+function isWrongSecret({ code }: Problem): boolean {
+  return code === 'link_invalid' || code === 'passkey_invalid'
 }
 
 const COST_BYTES = 4096

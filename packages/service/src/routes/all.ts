@@ -65,6 +65,18 @@ import { startSignIn, startSignInByLink } from './auth/sdk-request.ts'
 import { signInResult } from './auth/sdk-result.ts'
 import { signInPage } from './auth/sign-in.ts'
 import { startDemoVerifier } from './console/demo-verifiers.ts'
+import { listDoors } from './console/doors.ts'
+import {
+  addPasskey,
+  listPasskeys,
+  openSessionWithPasskey,
+  removePasskey,
+  renamePasskey,
+  startPasskey,
+  startPasskeySignIn,
+  startStepUp,
+  stepUp,
+} from './console/passkeys.ts'
 import { endListedSession, endSession, listSessions, openSession, readSession } from './console/sessions.ts'
 import { consoleAsset, consolePage } from './console.ts'
 import { didDocument, discovery, jwks } from './discovery.ts'
@@ -174,12 +186,22 @@ export const routes: Routes = {
   list_drills: listDrills,
   read_drill: readDrill,
   list_nodes: listNodes,
+  list_doors: listDoors,
   open_session: openSession,
   read_session: readSession,
   end_session: endSession,
   list_sessions: listSessions,
   end_listed_session: endListedSession,
   start_demo_verifier: startDemoVerifier,
+  start_passkey_sign_in: startPasskeySignIn,
+  open_session_with_passkey: openSessionWithPasskey,
+  start_step_up: startStepUp,
+  step_up: stepUp,
+  start_passkey: startPasskey,
+  add_passkey: addPasskey,
+  list_passkeys: listPasskeys,
+  rename_passkey: renamePasskey,
+  remove_passkey: removePasskey,
   discovery,
   did_document: didDocument,
   jwks,

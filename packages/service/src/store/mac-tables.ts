@@ -4,7 +4,7 @@ export interface MacTable {
   readonly key: readonly string[]
   /**
    * The columns that the MAC covers, in this order. `epoch` of a head and `keys_deleted` of an API
-   * key or a person are columns of the log row.
+   * key, a person or a passkey are columns of the log row.
    */
   readonly columns: readonly string[]
   /** Columns that the MAC does not cover, each with the reason why it cannot grant anything. */
@@ -98,6 +98,21 @@ export const macTables = {
     key: ['person_id'],
     columns: ['person_id', 'name', 'roles', 'status', 'ended_at', 'created_at', 'keys_deleted'],
     uncovered: {},
+  },
+  passkeys: {
+    key: ['passkey_id'],
+    columns: [
+      'passkey_id',
+      'credential_id',
+      'person_id',
+      'rp_id',
+      'name',
+      'public_key',
+      'counter',
+      'created_at',
+      'keys_deleted',
+    ],
+    uncovered: { used_at: 'is shown in lists, and decides nothing' },
   },
   console_links: {
     key: ['sha256'],

@@ -27,7 +27,10 @@ describe('rows that can grant (A271, A272)', () => {
     const ofTable = columns.filter((each) => each.table === table)
     // A head is that of the epoch which the log is in. API keys and people are those that were left
     // after the access of one of them last ended.
-    const ofOthers = { heads: ['epoch'], api_keys: ['keys_deleted'], people: ['keys_deleted'] }[table] ?? []
+    const ofOthers =
+      { heads: ['epoch'], api_keys: ['keys_deleted'], people: ['keys_deleted'], passkeys: ['keys_deleted'] }[
+        table
+      ] ?? []
     expect([...inMac, ...Object.keys(uncovered), 'mac'].sort()).toEqual(
       [...ofTable.map(({ column }) => column), ...ofOthers].sort(),
     )

@@ -30,6 +30,7 @@ import { verdictTallies } from './0029-verdict-tallies.ts'
 import { deliveryLists } from './0030-delivery-lists.ts'
 import { applyTimes } from './0031-apply-times.ts'
 import { reportedTimes } from './0034-reported-times.ts'
+import { passkeys } from './0036-passkeys.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -66,4 +67,5 @@ export const migrations: readonly Migration[] = [
   deliveryLists,
   applyTimes,
   reportedTimes,
+  passkeys,
 ]

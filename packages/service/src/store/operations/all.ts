@@ -28,6 +28,7 @@ import * as logPages from './log-pages.ts'
 import * as logTimes from './log-times.ts'
 import * as nodes from './nodes.ts'
 import * as offers from './offers.ts'
+import * as passkeys from './passkeys.ts'
 import * as people from './people.ts'
 import * as purgeExpired from './purge-expired.ts'
 import * as receipts from './receipts.ts'
@@ -79,6 +80,7 @@ const portOperations = {
   ...logTimes,
   ...nodes,
   ...offers,
+  ...passkeys,
   ...people,
   ...purgeExpired,
   ...receipts,

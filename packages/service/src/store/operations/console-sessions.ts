@@ -4,32 +4,23 @@ import { exec, lock, type Row, read, row, rows, type Transaction } from '../tran
 import type { AuditContext } from './audit.ts'
 import { type Person, peopleById, person } from './people.ts'
 import { consoleLock } from './shared/console-lock.ts'
+import {
+  type ConsoleSession,
+  insertSession,
+  type NewConsoleSession,
+  toSession,
+} from './shared/console-rows.ts'
 import { insertRow, intact, intactPage, isIntact, updateRow } from './shared/mac-rows.ts'
 import { padList } from './shared/pad-list.ts'
 import { recordAudit } from './shared/record-audit.ts'
+
+export type { ConsoleSession, NewConsoleSession } from './shared/console-rows.ts'
 
 /** A one-time link with which a person signs in. */
 export interface NewConsoleLink {
   readonly sha256: string
   readonly personId: string
   readonly expiresAtMs: number
-}
-
-export interface NewConsoleSession {
-  /** The hash of the secret in the cookie. */
-  readonly sha256: string
-  /** The public name of the session. */
-  readonly sessionId: string
-  readonly expiresAtMs: number
-  readonly elevatedUntilMs: number
-}
-
-export interface ConsoleSession extends NewConsoleSession {
-  readonly personId: string
-  /** How the person signed in. */
-  readonly door: string
-  readonly createdAtMs: number
-  readonly seenAtMs: number
 }
 
 /**
@@ -70,28 +61,15 @@ export function* openConsoleSession(
   if ((yield* intact('console_links', used)) === undefined || used?.person_id !== personId) return undefined
   const owner = yield* person(personId)
   if (owner?.status !== 'active') return undefined
-  if (replaced !== undefined) yield* exec('DELETE FROM console_sessions WHERE sha256 = $1', replaced)
-  yield* exec(
-    `DELETE FROM console_sessions WHERE person_id = $1 AND session_id NOT IN
-       (SELECT session_id FROM console_sessions WHERE person_id = $1 ORDER BY session_id DESC LIMIT $2)`,
-    personId,
-    sessionsMax - 1,
+  const created = yield* insertSession(
+    { ...session, personId, door: 'link', createdAtMs: atMs, seenAtMs: atMs },
+    replaced,
+    sessionsMax,
   )
-  const created: Row = {
-    sha256: session.sha256,
-    session_id: session.sessionId,
-    person_id: personId,
-    door: 'link',
-    created_at: atMs,
-    expires_at: session.expiresAtMs,
-    seen_at: atMs,
-    elevated_until: session.elevatedUntilMs,
-  }
-  yield* insertRow('console_sessions', created)
   const context = { actor: `person:${personId}`, atMs, requestId }
   const detail = { door: 'link' }
   yield* recordAudit({ siteId: null, action: 'session.open', target: session.sessionId, detail, context })
-  return { session: toSession(created), person: owner }
+  return { session: created, person: owner }
 }
 
 /**
@@ -174,16 +152,3 @@ export const consoleSessions = read(function* (
   const toName = (found: Row) => text(found, 'session_id')
   return (yield* intactPage('console_sessions', page, loadPage, toName)).map(toSession)
 })
-
-function toSession(found: Row): ConsoleSession {
-  return {
-    sha256: text(found, 'sha256'),
-    sessionId: text(found, 'session_id'),
-    personId: text(found, 'person_id'),
-    door: text(found, 'door'),
-    createdAtMs: number(found, 'created_at'),
-    expiresAtMs: number(found, 'expires_at'),
-    seenAtMs: number(found, 'seen_at'),
-    elevatedUntilMs: number(found, 'elevated_until'),
-  }
-}

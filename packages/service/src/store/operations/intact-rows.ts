@@ -10,7 +10,7 @@ export type CheckedTable = Exclude<MacTableName, 'log' | 'heads'>
 
 const CHECK_PAGE = 500
 
-/** For the MACs of API keys and people. */
+/** For the MACs of API keys, people and passkeys. */
 const KEYS_DELETED = '(SELECT keys_deleted FROM log WHERE one = 1) AS keys_deleted'
 
 /**

@@ -73,7 +73,7 @@ export function* createPerson(
 }
 
 /**
- * Changes a person. One who is ended loses every session and link in the same transaction.
+ * Changes a person. One who is ended loses every session, link and passkey in the same transaction.
  * Undefined when there is no such person, `full` when one more would be active than `peopleMax`.
  * Throws a `RowForged` for a row that the service did not write.
  */
@@ -109,6 +109,7 @@ export function* changePerson(
   if (status === 'ended') {
     yield* exec('DELETE FROM console_sessions WHERE person_id = $1', personId)
     yield* exec('DELETE FROM console_links WHERE person_id = $1', personId)
+    yield* exec('DELETE FROM passkeys WHERE person_id = $1', personId)
   }
   // The row as it was before must not become valid again.
   const isOther = changed.roles !== found.roles || status !== before.status

@@ -3,9 +3,9 @@ import { exec, type Row, row, rows, type Transaction } from '../../transaction.t
 import { createRowMac, isIntact, requireIntact, updateRow } from './mac-rows.ts'
 
 /**
- * The MAC of every API key and every person covers `keys_deleted` of the log row: how often the
+ * The MAC of every API key, person and passkey covers `keys_deleted` of the log row: how often the
  * access of one of them was ended or reduced. Each time all others get a new MAC, so a row that is
- * put back as it was has a wrong one. One lock for both: a row that is written meanwhile must get
+ * put back as it was has a wrong one. One lock for all: a row that is written meanwhile must get
  * the new number.
  */
 export const GRANTING_LOCK = 'api_keys'
@@ -17,6 +17,7 @@ export const LOG_COLUMNS = `log.keys_deleted, log.epoch AS log_epoch, log.positi
 const TABLES = [
   ['api_keys', 'key_id'],
   ['people', 'person_id'],
+  ['passkeys', 'passkey_id'],
 ] as const
 const RENEWED_A_PAGE = 500
 

@@ -1,0 +1,49 @@
+import type { ConsoleDoors } from '@countersign/core/contract'
+import { signal } from '@preact/signals'
+import { CallProblem, send } from '../api/call.ts'
+import { isSignedIn, load, session } from '../api/session.ts'
+
+/** The ways to sign in at this address. Undefined until they are known. */
+export const doors = signal<ConsoleDoors | undefined>(undefined)
+
+export function loadDoors(): void {
+  if (doors.value !== undefined) return
+  send('/console/doors').then(
+    async (answer) => {
+      doors.value = (await answer.json()) as ConsoleDoors
+    },
+    () => undefined,
+  )
+}
+
+/** The secret in a pasted link, or the secret itself. */
+export function findLink(text: string): string | undefined {
+  return /(?:^|#link=)([A-Za-z0-9_-]{43})$/.exec(text.trim())?.[1]
+}
+
+/** Uses a link, once. The cookie of the new session is set then. */
+export async function signInWithLink(link: string): Promise<void> {
+  try {
+    await send('/console/session', { method: 'POST', body: { link } })
+  } catch (fault) {
+    if (fault instanceof CallProblem && fault.code === 'link_invalid')
+      throw new Error('This link was used before or has expired. Make a new one.', { cause: fault })
+    throw fault
+  }
+}
+
+/**
+ * Reads the session of this browser, which another tab may have opened. False without one. When it
+ * is that of another person, the console begins again: what is on the page is not theirs.
+ */
+export async function refreshSession(): Promise<boolean> {
+  const before = session.value?.person_id
+  try {
+    await load()
+  } catch {
+    return false
+  }
+  if (before !== undefined && session.value?.person_id !== before) location.assign('/console/')
+  isSignedIn.value = true
+  return true
+}

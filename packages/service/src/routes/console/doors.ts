@@ -1,0 +1,11 @@
+import type { ConsoleDoors } from '@countersign/core/contract'
+import { findPasskeyPlace } from '../../http/passkey-place.ts'
+import type { Route } from '../../route.ts'
+
+export const listDoors: Route<'list_doors'> = async (request) => {
+  const body: ConsoleDoors = {
+    passkey: findPasskeyPlace(request, request.place) !== undefined,
+    oidc: null,
+  }
+  return { status: 200, body }
+}
