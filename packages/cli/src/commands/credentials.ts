@@ -1,6 +1,7 @@
 import type { Client } from '@countersign/sdk'
 import type { Group } from '../command.ts'
 import { parseOneOf } from '../input/option-values.ts'
+import { parseTimeOption } from '../input/times.ts'
 import { connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList } from '../service/paging.ts'
 import { facts, table } from '../terminal/output.ts'
@@ -43,6 +44,8 @@ export const credentials: Group = {
         ['--status <status>', 'active, revoked or expired'],
         ['--issuer <issuer>', 'only those of this issuer; needs --status'],
         ['--issuer-key <key>', 'only those that this key of the issuer has signed'],
+        ['--source <source>', 'issued, exchanged, presented or sign_in; needs --status'],
+        ['--expires-before <time>', 'only those that expire before, the first to expire first'],
         ...PAGE_OPTIONS,
       ],
       shares: ['site', 'service'],
@@ -53,18 +56,26 @@ export const credentials: Group = {
           'countersign credentials list --issuer did:web:issuer.example --issuer-key key-1 --status active',
           'list what still depends on a key',
         ],
+        [
+          'countersign credentials list --status active --expires-before 2026-12-01T00:00:00Z',
+          'list what expires soon',
+        ],
       ],
       about: [
         'The service knows a credential that it issued, exchanged, accepted in a sign-in or verified at a protected route.',
       ],
       async run(given, at) {
         const status = parseOneOf(given, 'status', ['active', 'revoked', 'expired'])
+        const source = parseOneOf(given, 'source', ['issued', 'exchanged', 'presented', 'sign_in'])
+        const endMs = parseTimeOption(given.text('expires-before'), '--expires-before')
         const { client, site_id } = await connectSite(given, at)
         const filter = {
           ppid: given.text('ppid'),
           status,
           issuer: given.text('issuer'),
           issuer_key: given.text('issuer-key'),
+          source,
+          expires_before: endMs === undefined ? undefined : new Date(endMs).toISOString(),
         }
         return printList(given, at, (part) => client.listCredentials({ site_id, ...filter, ...part }), {
           credential: 'credential_id',

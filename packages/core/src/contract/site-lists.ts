@@ -15,7 +15,13 @@ import {
 import { idempotencyHeaders, reasonHeaders, verifierName } from './headers.ts'
 import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
-import { credentialStatuses, revocationTypes, rosterStates, tokenStatuses } from './vocabulary.ts'
+import {
+  credentialSources,
+  credentialStatuses,
+  revocationTypes,
+  rosterStates,
+  tokenStatuses,
+} from './vocabulary.ts'
 
 /** Listed credentials are never `unknown`. */
 const knownStatuses = credentialStatuses.filter((status) => status !== 'unknown')
@@ -117,6 +123,13 @@ export const credentialListQuerySchema = z
     issuer_key: issuerKeyId.optional().meta({
       description: 'A key of the issuer. Credentials that were seen before keys were recorded are not found.',
     }),
+    source: z
+      .enum(credentialSources)
+      .optional()
+      .meta({ description: 'How the service first saw the credential. Only with status.' }),
+    expires_before: time
+      .optional()
+      .meta({ description: 'Only credentials that expire before this time, the first to expire first.' }),
   })
   .refine(({ issuer, ppid: user }) => issuer === undefined || user === undefined, {
     path: ['issuer'],
@@ -130,7 +143,11 @@ export const credentialListQuerySchema = z
     path: ['issuer'],
     message: 'is needed with issuer_key',
   })
-  .meta({ dependentRequired: { issuer: ['status'], issuer_key: ['issuer'] } })
+  .refine(({ source, status }) => source === undefined || status !== undefined, {
+    path: ['status'],
+    message: 'is needed with source',
+  })
+  .meta({ dependentRequired: { issuer: ['status'], issuer_key: ['issuer'], source: ['status'] } })
 export const tokenListQuerySchema = z.strictObject({
   ...pageParameters,
   ppid: ppid.optional(),
@@ -153,7 +170,7 @@ export const siteListEndpoints = {
     path: '/api/sites/{site_id}/credentials',
     summary: 'List known credentials',
     description:
-      'Newest first. With status, a page can have fewer items than requested although next_cursor is not null, but only while the service applies a cut-off to very many credentials.',
+      'Newest first; with expires_before, the first to expire first. A page can have fewer items than requested although next_cursor is not null: with source and another filter besides status, with expires_before and another filter, and with status while the service applies a cut-off to very many credentials.',
     request: { params, query: credentialListQuerySchema },
     answers: { 200: { description: 'A page of credentials.', body: credentialPageSchema } },
   }),

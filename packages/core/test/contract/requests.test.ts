@@ -623,6 +623,8 @@ describe('query parameters', () => {
     ['list_credentials', 'status', ['unknown', 'Active', '']],
     ['list_credentials', 'issuer', ['did:web:issuer.example', '', 'x'.repeat(1025)]],
     ['list_credentials', 'issuer_key', ['key-1', '', 'a b']],
+    ['list_credentials', 'source', ['', 'Issued', 'seen']],
+    ['list_credentials', 'expires_before', ['', 'soon', '2026-13-01T00:00:00Z']],
     ['list_tokens', 'ppid', bad.ppid],
     ...(['list_audit', 'list_service_audit'] as const).flatMap((id): Spoiled[] => [
       [

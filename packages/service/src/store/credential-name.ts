@@ -7,3 +7,11 @@ export function toCredentialName({
 }: Pick<CredentialRow, 'knownAtMs' | 'credentialId'>): string {
   return `${knownAtMs} ${credentialId}`
 }
+
+/** The same in the list by the end of their validity. */
+export function toEndName({
+  validUntilMs,
+  credentialId,
+}: Pick<CredentialRow, 'validUntilMs' | 'credentialId'>): string {
+  return `${validUntilMs} ${credentialId}`
+}

@@ -6,11 +6,16 @@ import { createPairwiseSecret } from '../../src/keys/ids.ts'
 import { pairwisePurpose } from '../../src/sealing/purposes.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
 import type { AuditSelection } from '../../src/store/audit-rows.ts'
-import { toCredentialName } from '../../src/store/credential-name.ts'
+import { toCredentialName, toEndName } from '../../src/store/credential-name.ts'
 import { apiKeys } from '../../src/store/operations/api-keys.ts'
 import { auditRows, selectAuditRows } from '../../src/store/operations/audit.ts'
 import { consoleSessions } from '../../src/store/operations/console-sessions.ts'
-import { type CredentialRow, credentials, type ListedStatus } from '../../src/store/operations/credentials.ts'
+import {
+  type CredentialRow,
+  credentials,
+  credentialsByEnd,
+  type ListedStatus,
+} from '../../src/store/operations/credentials.ts'
 import { type DeliveryColumn, deliveries, siteDeliveries } from '../../src/store/operations/deliveries.ts'
 import { drills } from '../../src/store/operations/drills.ts'
 import { formerVerifiers } from '../../src/store/operations/former-verifiers.ts'
@@ -211,6 +216,50 @@ forEachStoreWriter('lists with filters', (newWriter) => {
     300_000,
   )
 
+  it('by source, and by their end: read a page of an index, with 21,000 others in between', async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (store, { deps }) => {
+      const { siteId } = await fill(writer, deps, 'active')
+      const nowMs = deps.clock.nowMs()
+      const rare = { source: 'issued', validUntilMs: nowMs + 3_600_000 } as const
+      const odd = Array.from({ length: FEW }, () => seen(siteId, { createdMs: nowMs - 60_000, ...rare }))
+      // In the middle of the others.
+      await store.recordCredentials(odd, nowMs - 10 * DAY + BULK / 2)
+      await updateAllStatuses(deps)
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const page = { after: undefined, limit: LIMIT }
+      const filter = { source: 'issued', status: 'active' } as const
+      const found = await loadByStatus(deps, siteId, filter, page)
+      expect([found.length, new Set(found.map(({ source }) => source))]).toEqual([LIMIT, new Set(['issued'])])
+      const range = { fromMs: nowMs, beforeMs: nowMs + 7_200_000 }
+      const first = await store.credentialsByEnd(siteId, range, page)
+      const last = first.at(-1) as CredentialRow
+      const rest = await store.credentialsByEnd(siteId, range, { ...page, after: toEndName(last) })
+      const ids = [...first, ...rest].map(({ credentialId }) => credentialId)
+      expect(ids).toEqual(odd.map(({ credentialId }) => credentialId).sort())
+      const middle = toCredentialName(found[LIMIT / 2] as CredentialRow)
+      for (const after of [undefined, middle]) {
+        const bySource = firstStatement(credentials(siteId, filter, { after, limit: LIMIT }))
+        const constraint = 'site_id=? AND source=? AND status=?'
+        expect(await findFault(writer, bySource, [constraint])).toBeUndefined()
+      }
+      for (const after of [undefined, toEndName(last)]) {
+        const byEnd = firstStatement(credentialsByEnd(siteId, range, { after, limit: LIMIT }))
+        const constraint = 'site_id=? AND (valid_until,credential_id)>(?,?)'
+        expect(await findFault(writer, byEnd, [constraint])).toBeUndefined()
+      }
+      for (const index of ['of_source', 'of_site_by_end', 'by_end', 'by_status_end'])
+        await writer.sql(`DROP INDEX credentials_${index}`)
+      // The check itself.
+      const without = [
+        firstStatement(credentials(siteId, filter, { after: middle, limit: LIMIT })),
+        firstStatement(credentialsByEnd(siteId, range, page)),
+      ]
+      for (const statement of without)
+        expect(await findFault(writer, statement, ['site_id=? AND source=?'])).toBeDefined()
+    })
+  }, 300_000)
+
   it('a page without its index is noticed: the check itself', async () => {
     const writer = await newWriter()
     await withNode(writer, async (_store, { deps }) => {
@@ -222,7 +271,14 @@ forEachStoreWriter('lists with filters', (newWriter) => {
       const revoked = firstStatement(credentials(siteId, filter, { after, limit: LIMIT }))
       const constraints = ['site_id=? AND status=?']
       expect(await findFault(writer, revoked, constraints)).toBeUndefined()
-      for (const index of ['by_status', 'by_status_end', 'of_user_by_status', 'of_issuer', 'of_issuer_key'])
+      for (const index of [
+        'by_status',
+        'by_status_end',
+        'of_user_by_status',
+        'of_issuer',
+        'of_issuer_key',
+        'of_source',
+      ])
         await writer.sql(`DROP INDEX credentials_${index}`)
       expect(await findFault(writer, revoked, constraints)).toBeDefined()
     })
@@ -364,6 +420,8 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             }),
             credentials(siteId, { issuer: 'did:web:a.example', status: 'active' }, page),
             credentials(siteId, { issuerKey: 'did:web:a.example#1', status: 'active' }, page),
+            credentials(siteId, { source: 'issued', status: 'active' }, page),
+            credentialsByEnd(siteId, { fromMs: 1, beforeMs: 9 }, page),
             ...(['newest', 'oldest'] as const).flatMap((order) =>
               [undefined, 'issuer.trusted' as const].map((kind) =>
                 siteLogPage(store.epoch, siteId, { afterSeq: 0, beforeSeq: 99, kind, order, limit: LIMIT }),

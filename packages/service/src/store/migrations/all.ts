@@ -29,6 +29,8 @@ import { issuerKeys } from './0028-issuer-keys.ts'
 import { verdictTallies } from './0029-verdict-tallies.ts'
 import { deliveryLists } from './0030-delivery-lists.ts'
 import { applyTimes } from './0031-apply-times.ts'
+import { credentialSources } from './0032-credential-sources.ts'
+import { credentialEnds } from './0033-credential-ends.ts'
 import { reportedTimes } from './0034-reported-times.ts'
 import { passkeys } from './0036-passkeys.ts'
 import type { Migration } from './migration.ts'
@@ -66,6 +68,8 @@ export const migrations: readonly Migration[] = [
   verdictTallies,
   deliveryLists,
   applyTimes,
+  credentialSources,
+  credentialEnds,
   reportedTimes,
   passkeys,
 ]

@@ -15,8 +15,8 @@ import { recordAudit } from './shared/record-audit.ts'
 export type { CredentialRow, ListedStatus, SeenCredential } from './shared/credential-rows.ts'
 
 /**
- * Which credentials of a site. There is an index for each of user, issuer and issuer key, alone or
- * with a status; for an issuer and its key only with a status.
+ * Which credentials of a site. There is an index for a user, alone or with a status; and one for
+ * each of issuer, issuer key and source, only with a status and without the others.
  */
 export interface CredentialFilter {
   readonly ppid?: Ppid | undefined
@@ -24,6 +24,7 @@ export interface CredentialFilter {
   readonly issuer?: string | undefined
   /** The verificationMethod. */
   readonly issuerKey?: string | undefined
+  readonly source?: SeenCredential['source'] | undefined
 }
 
 /**
@@ -88,7 +89,7 @@ function* recordCredential(
  */
 export const credentials = read(function* (
   siteId: SiteId,
-  { ppid, status, issuer, issuerKey }: CredentialFilter,
+  { ppid, status, issuer, issuerKey, source }: CredentialFilter,
   { after, limit }: Page,
 ): Transaction<readonly CredentialRow[]> {
   const [knownAt = '', credentialId = ''] = after?.split(' ') ?? []
@@ -100,6 +101,7 @@ export const credentials = read(function* (
        AND ${status === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'c.status = $3'}
        AND ${issuer === undefined ? 'CAST($7 AS TEXT) IS NULL' : 'c.issuer = $7'}
        AND ${issuerKey === undefined ? 'CAST($8 AS TEXT) IS NULL' : 'c.issuer_key = $8'}
+       AND ${source === undefined ? 'CAST($9 AS TEXT) IS NULL' : 'c.source = $9'}
        AND ${
          after === undefined
            ? 'CAST($4 AS BIGINT) IS NULL AND CAST($5 AS TEXT) IS NULL'
@@ -114,8 +116,31 @@ export const credentials = read(function* (
     limit,
     issuer ?? null,
     issuerKey ?? null,
+    source ?? null,
   )
   return found.map(toCredential)
+})
+
+/**
+ * Those that expire at `fromMs` or later, and before `beforeMs`: the first to expire first. A row is
+ * named by `toEndName`. Reads only the rows that it returns.
+ */
+export const credentialsByEnd = read(function* (
+  siteId: SiteId,
+  { fromMs, beforeMs }: { readonly fromMs: number; readonly beforeMs: number },
+  { after, limit }: Page,
+): Transaction<readonly CredentialRow[]> {
+  const [endMs = '', credentialId = ''] = after?.split(' ') ?? [String(fromMs), '']
+  // Without the other bound: a store must not choose it for the index in place of this one.
+  const found = yield* rows(
+    `SELECT ${CREDENTIAL_COLUMNS} FROM ${CREDENTIAL_TABLES} WHERE c.site_id = $1
+       AND (c.valid_until, c.credential_id) > ($2, $3) ORDER BY c.valid_until, c.credential_id LIMIT $4`,
+    siteId,
+    Number(endMs),
+    credentialId,
+    limit,
+  )
+  return found.map(toCredential).filter(({ validUntilMs }) => validUntilMs < beforeMs)
 })
 
 /**

@@ -1,4 +1,4 @@
-import { formatTime } from '@countersign/core'
+import { formatTime, parseTime, type SiteId } from '@countersign/core'
 import type { CredentialDetail, KnownCredential } from '@countersign/core/contract'
 import { requireFresh } from '../../../access/require-fresh.ts'
 import { loadByStatus, updateStatuses } from '../../../actions/list-statuses.ts'
@@ -6,8 +6,8 @@ import { loadCredential } from '../../../actions/load-credential.ts'
 import { toCredentialState } from '../../../actions/revocation-status.ts'
 import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
-import type { Route } from '../../../route.ts'
-import { toCredentialName } from '../../../store/credential-name.ts'
+import type { Route, RouteRequest } from '../../../route.ts'
+import { toCredentialName, toEndName } from '../../../store/credential-name.ts'
 import type { CredentialRow } from '../../../store/operations/credentials.ts'
 import { toOptionalTime } from '../../shared/optional-time.ts'
 import { FILTERED_ROWS_MAX, loadPage } from '../../shared/paging.ts'
@@ -15,36 +15,97 @@ import { requireSiteInPath } from '../../shared/site-access.ts'
 
 export const listCredentials: Route<'list_credentials'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
-  const { ppid, status, issuer, issuer_key } = request.query
-  const issuerKey = issuer_key && `${issuer}#${issuer_key}`
+  const { query } = request
   const nowMs = deps.clock.nowMs()
   requireFresh(deps.views, 'store_unavailable')
+  const toItem = (row: CredentialRow): Listed => ({ row, body: toCredentialBody(deps, row, nowMs) })
+  const { items, next_cursor } =
+    query.expires_before === undefined
+      ? await loadNewest(deps, siteId, query, toItem)
+      : await loadByEnd(deps, siteId, query, parseTime(query.expires_before) ?? 0, toItem)
+  requireFresh(deps.views, 'store_unavailable')
+  return { status: 200, body: { items: items.map(({ body }) => body), next_cursor } }
+}
+
+type CredentialQuery = RouteRequest<'list_credentials'>['query']
+type CredentialsPage = Promise<{ readonly items: readonly Listed[]; readonly next_cursor: string | null }>
+
+interface Listed {
+  readonly row: CredentialRow
+  readonly body: KnownCredential
+}
+
+async function loadNewest(
+  deps: Deps,
+  siteId: SiteId,
+  query: CredentialQuery,
+  toItem: (row: CredentialRow) => Listed,
+): CredentialsPage {
+  const { ppid, status, issuer, source } = query
+  const issuerKey = toIssuerKey(query)
   const isIndexed = status !== undefined && (await updateStatuses(deps, siteId, FILTERED_ROWS_MAX))
-  const page = await loadPage(
+  // One filter besides the status comes from an index.
+  const isOther = ppid !== undefined || issuer !== undefined
+  const indexed = {
+    ppid,
+    ...(issuerKey === undefined ? { issuer } : { issuerKey }),
+    ...(isOther ? {} : { source }),
+  }
+  // Without the index only while very many are to be classified, such as after a cut-off of the
+  // site: reads all of them, a part for each page.
+  const isComplete = status === undefined || (isIndexed && (source === undefined || !isOther))
+  return loadPage(
     deps.keys,
-    { ...request.query, list: `credentials ${siteId}` },
+    { ...query, list: `credentials ${siteId}` },
     (wanted) =>
       isIndexed
-        ? loadByStatus(
-            deps,
-            siteId,
-            { ppid, status, ...(issuerKey === undefined ? { issuer } : { issuerKey }) },
-            wanted,
-          )
+        ? loadByStatus(deps, siteId, { ...indexed, status }, wanted)
         : deps.store.credentials(siteId, { ppid }, wanted),
     toCredentialName,
-    (row) => ({ row, body: toCredentialBody(deps, row, nowMs) }),
-    // Only while very many are to be classified, such as after a cut-off of the site: reads all of
-    // them, a part for each page.
-    status === undefined || isIndexed
-      ? undefined
-      : ({ row, body }) =>
-          body.status === status &&
-          (issuer === undefined || row.issuer === issuer) &&
-          (issuerKey === undefined || row.issuerKey === issuerKey),
+    toItem,
+    isComplete ? undefined : (item) => isAsked(query, item),
   )
-  requireFresh(deps.views, 'store_unavailable')
-  return { status: 200, body: { ...page, items: page.items.map(({ body }) => body) } }
+}
+
+async function loadByEnd(
+  deps: Deps,
+  siteId: SiteId,
+  query: CredentialQuery,
+  beforeMs: number,
+  toItem: (row: CredentialRow) => Listed,
+): CredentialsPage {
+  const { ppid, status, issuer, source } = query
+  const nowMs = deps.clock.nowMs()
+  // What has expired is at the beginning of this list, and what is active after it.
+  const range = {
+    fromMs: status === 'active' ? nowMs : 0,
+    beforeMs: status === 'expired' ? Math.min(beforeMs, nowMs + 1) : beforeMs,
+  }
+  const isFiltered = [ppid, status, issuer, source].some((filter) => filter !== undefined)
+  return loadPage(
+    deps.keys,
+    { ...query, list: `credentials by end ${siteId}` },
+    (wanted) => deps.store.credentialsByEnd(siteId, range, wanted),
+    toEndName,
+    toItem,
+    isFiltered ? (item) => isAsked(query, item) : undefined,
+  )
+}
+
+function isAsked(query: CredentialQuery, { row, body }: Listed): boolean {
+  const { ppid, status, issuer, source } = query
+  const issuerKey = toIssuerKey(query)
+  return (
+    (ppid === undefined || row.ppid === ppid) &&
+    (status === undefined || body.status === status) &&
+    (issuer === undefined || row.issuer === issuer) &&
+    (issuerKey === undefined || row.issuerKey === issuerKey) &&
+    (source === undefined || row.source === source)
+  )
+}
+
+function toIssuerKey({ issuer, issuer_key }: CredentialQuery): string | undefined {
+  return issuer_key && `${issuer}#${issuer_key}`
 }
 
 export const getCredential: Route<'get_credential'> = async (request, deps) => {

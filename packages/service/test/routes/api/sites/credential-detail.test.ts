@@ -8,6 +8,8 @@ import { delegated, issued, NOW, newParty } from '../../../party.ts'
 import { credentialId, seen } from '../../../store/fixtures.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
+const HOUR = 3_600_000
+
 forEachSharedStore('a credential', (open) => {
   const begin = async () => {
     const store = open()
@@ -131,6 +133,41 @@ forEachSharedStore('a credential', (open) => {
       'issuer_key=key-1&status=active',
       `issuer=${name}&status=active&ppid=${one.ppid}`,
     ])
+      expect((await list(query)).code).toBe('validation_failed')
+  })
+
+  it('is found by its source, with a status, and by its end', async () => {
+    const { A, node, store, issuer, list } = await begin()
+    const known = async (source: 'issued' | 'exchanged' | 'presented', endsInMs: number) => {
+      const made = seen(A, { issuer: issuer.did, source, validUntilMs: NOW + endsInMs, createdMs: NOW })
+      await store.recordCredentials([made], NOW + order++)
+      return made.credentialId
+    }
+    let order = 0
+    const late = await known('issued', 9 * HOUR)
+    const soon = await known('issued', HOUR)
+    const other = await known('exchanged', 2 * HOUR)
+    const over = await known('exchanged', -HOUR)
+    await node.revokeCredential(soon)
+    const find = async (query: string) =>
+      (await list(query)).body.items.map(({ credential_id }: { credential_id: string }) => credential_id)
+    expect(await find('source=issued&status=active')).toEqual([late])
+    expect(await find('source=issued&status=revoked')).toEqual([soon])
+    expect(await find('source=presented&status=active')).toEqual([])
+    expect(await find(`source=issued&status=active&issuer=${encodeURIComponent(issuer.did)}`)).toEqual([late])
+    const before = (ms: number) => `expires_before=${new Date(NOW + ms).toISOString()}`
+    // The first to expire first.
+    expect(await find(before(99 * HOUR))).toEqual([over, soon, other, late])
+    expect(await find(before(2 * HOUR))).toEqual([over, soon])
+    expect(await find(`${before(99 * HOUR)}&status=active`)).toEqual([other, late])
+    expect(await find(`${before(99 * HOUR)}&status=expired`)).toEqual([over])
+    expect(await find(`${before(99 * HOUR)}&status=revoked`)).toEqual([soon])
+    expect(await find(`${before(99 * HOUR)}&status=active&source=issued`)).toEqual([late])
+    const { body } = await list(`${before(99 * HOUR)}&limit=2`)
+    expect(await find(`${before(99 * HOUR)}&limit=2&cursor=${body.next_cursor}`)).toEqual([other, late])
+    // A cursor is for one order.
+    expect((await list(`cursor=${body.next_cursor}`)).code).toBe('cursor_malformed')
+    for (const query of ['source=issued', 'source=x&status=active', 'expires_before=soon'])
       expect((await list(query)).code).toBe('validation_failed')
   })
 })
