@@ -40,8 +40,11 @@ function replaceFolder(fresh: string, folder: string): void {
   }
 }
 
+/** Of its own sources, and of the core in the same repository, which is built into it. */
 function findNewestMs(folder: string): number {
-  const sources = readdirSync(join(folder, 'src'), { recursive: true, encoding: 'utf8' })
-  const files = [...sources.map((name) => join('src', name)), 'index.html', 'vite.config.ts', 'package.json']
+  const sources = ['src', join('..', 'core', 'src')].flatMap((name) =>
+    readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).map((file) => join(name, file)),
+  )
+  const files = [...sources, 'index.html', 'vite.config.ts', 'package.json']
   return Math.max(...files.map((name) => statSync(join(folder, name)).mtimeMs))
 }

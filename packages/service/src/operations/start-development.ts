@@ -60,7 +60,10 @@ export async function startDevelopment(
   }
   const started = await Promise.all(Array.from({ length: count }, () => demoVerifiers.start()))
   // Last, because the link is valid for a minute.
-  const link = (await building) ? await createDeveloperLink(service.deps) : undefined
+  const isBuilt = await building
+  if (config.console && !isBuilt)
+    log.warn('the console could not be built; npx vite build packages/console shows why')
+  const link = isBuilt ? await createDeveloperLink(service.deps) : undefined
   const summary = formatSummary(demo, toShortPath(config.dataDir), link, started)
   return { dev: demo.dev, dataDir: config.dataDir, summary }
 }
