@@ -88,7 +88,12 @@ const notRun: Readonly<Record<string, readonly string[]>> = {
   ],
   'docs/guides/revocation.md': ['countersign receipts --state waiting', 'countersign drill'],
   'docs/guides/trust-and-keys.md': ['createGuard({'],
-  'docs/operating.md': ['createuser --pwprompt', 'pg_dump --format', 'countersign audit --target'],
+  'docs/operating.md': [
+    'createuser --pwprompt',
+    'pg_dump --format',
+    'countersign audit --target',
+    'export COUNTERSIGN_CONSOLE_OIDC',
+  ],
 }
 
 /** Not run as they stand there, but word for word elsewhere. */

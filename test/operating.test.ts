@@ -15,7 +15,7 @@ const rows = section.split('\n').flatMap((line) => {
 const dataDir = mkdtempSync(join(tmpdir(), 'countersign-'))
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 
-const SECRETS = ['database_url', 'master_key']
+const SECRETS = ['console_oidc_client_secret', 'database_url', 'master_key']
 const bare = (cell = '') => cell.replace(/^`|`$/g, '')
 const good = {
   COUNTERSIGN_BASE_URL: 'https://id.example',

@@ -31,6 +31,8 @@ export interface RouteAnswer {
   readonly body?: unknown
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Each becomes a Set-Cookie. */
+  readonly cookies?: readonly string[]
   /** Instead of a body: the stream that follows the head of the answer. */
   readonly stream?: AnswerStream
 }

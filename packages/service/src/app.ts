@@ -7,7 +7,7 @@ import { openAcceptProbe } from './http/accept-probe.ts'
 import { createAccessLog } from './http/access-log.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createConnections } from './http/connections.ts'
-import { type ConsolePlace, toConsolePlace } from './http/console-place.ts'
+import { type ConsolePlace, findConsolePlace, toConsolePlace } from './http/console-place.ts'
 import { findFieldLines } from './http/field-lines.ts'
 import { createKeyRejections } from './http/key-rejections.ts'
 import { createLoadShedder, type LoadGauge, openLoopGauge } from './http/load-shedder.ts'
@@ -86,7 +86,7 @@ export function createApp(
     address = { host: deps.config.host, port: deps.config.port },
     rateLimiter = createRateLimiter(deps.config.rateLimits),
     guard: decideAccess = guard,
-    place = toConsolePlace(deps.config.baseUrl),
+    place = findConsolePlace(deps.config) ?? toConsolePlace(deps.config.baseUrl),
     notFound = NO_ENDPOINT,
     gauge,
     sharesPort = false,
@@ -129,7 +129,8 @@ export function createApp(
     const forwardedFor = findFieldLines(message.rawHeaders, 'x-forwarded-for')
     const sender = clientAddress(message.socket.remoteAddress, forwardedFor)
     const raw = new RawRequest(message, sender, monotonicMs())
-    const found = isForThisHost ? router.find(raw.method, message.url ?? '/') : undefined
+    const target = isForThisHost ? router.find(raw.method, message.url ?? '/') : undefined
+    const found = target && isAtItsHost(target.target, message.headers.host, place) ? target : undefined
     void serve(raw, found?.target.endpoint, response, () => {
       if (found !== undefined) return found.target.answer(raw, found.params)
       if (!isForThisHost) {
@@ -172,6 +173,7 @@ export function createApp(
 interface Target {
   /** Undefined for pages outside of the contract. */
   readonly endpoint: MountedEndpoint | undefined
+  readonly path: string
   answer(raw: RawRequest, params: unknown): RouteAnswer | Promise<RouteAnswer>
 }
 
@@ -188,6 +190,7 @@ function createRoutes(routes: Routes, consoleRoutes: Routes | undefined, pipelin
   const add = (mounted: Mounted, path: string = mounted.endpoint.path) =>
     router.add(mounted.endpoint.method, path, {
       endpoint: mounted.endpoint,
+      path,
       answer: (raw, params) => pipeline(raw, mounted, params),
     })
   for (const endpoint of endpointList) {
@@ -203,7 +206,22 @@ function createRoutes(routes: Routes, consoleRoutes: Routes | undefined, pipelin
     if (endpoint.id === 'docs') add({ endpoint, route: documentPage }, '/docs/*')
   }
   for (const [path, answer] of Object.entries(pages))
-    if (consoleRoutes !== undefined || !path.startsWith('/console'))
-      router.add('GET', path, { endpoint: undefined, answer })
+    if (consoleRoutes !== undefined || !isOfConsole(path))
+      router.add('GET', path, { endpoint: undefined, path, answer })
   return router
+}
+
+function isOfConsole(path: string): boolean {
+  return path === '/console' || path.startsWith('/console/')
+}
+
+/**
+ * A console with an origin of its own is at no other host, and the pages for users are not at its
+ * host: a fault in one of them must not reach the other. The identity provider may send its logouts
+ * to any host, so that the console needs no public one.
+ */
+function isAtItsHost({ path, endpoint }: Target, host: string | undefined, place: ConsolePlace): boolean {
+  if (!place.isExclusive || endpoint?.id === 'receive_provider_logout') return true
+  const isAtConsole = host === new URL(place.origin).host
+  return isOfConsole(path) ? isAtConsole : !(isAtConsole && /^\/(?:wallet|auth)(?:\/|$)/.test(path))
 }

@@ -1,6 +1,14 @@
 import { resolve } from 'node:path'
 import { parseScopeList, parseSiteId, type Scope, type SiteId } from '@countersign/core'
 import { isLoopback, limits, type RateLimit, rateLimits } from '@countersign/core/contract'
+import {
+  type ConsoleOidc,
+  parseGroupRoles,
+  parseLine,
+  parseProviderIssuer,
+  parseProviderScope,
+  parseToken,
+} from './console-oidc-settings.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { readMasterKey } from './keys/master-key.ts'
 import { readSettings, type SettingSources } from './settings.ts'
@@ -21,6 +29,10 @@ export interface Config {
   readonly dataDir: string
   /** Whether people can use the console. */
   readonly console: boolean
+  /** The origin that only the console has. Undefined: it is at the base URL. */
+  readonly consoleUrl: string | undefined
+  /** The identity provider of the console. Undefined: there is none. */
+  readonly consoleOidc: ConsoleOidc | undefined
   /** The file with the last signed head of each site, outside the store. Undefined: no file. */
   readonly headFile: string | undefined
   /** Encrypts secrets at rest: 32 bytes. */
@@ -90,6 +102,15 @@ export const settingNames = [
   'admin_host',
   'admin_port',
   'console',
+  'console_url',
+  'console_oidc_issuer',
+  'console_oidc_client_id',
+  'console_oidc_client_secret',
+  'console_oidc_client_auth',
+  'console_oidc_name',
+  'console_oidc_scope',
+  'console_oidc_groups_claim',
+  'console_oidc_roles',
   'data_dir',
   'database_url',
   'head_file',
@@ -120,7 +141,7 @@ type SettingName = (typeof settingNames)[number]
  * These settings may also come from a file that NAME_FILE names. They cannot be flags: every user
  * of the machine can read the command line.
  */
-const SECRETS: readonly SettingName[] = ['database_url', 'master_key']
+const SECRETS: readonly SettingName[] = ['console_oidc_client_secret', 'database_url', 'master_key']
 
 /**
  * Reads the settings: defaults, then the file, then the environment, then flags. Throws a TypeError
@@ -167,6 +188,12 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
     `http://127.0.0.1:${port}`,
     parseBaseUrl,
     'an origin such as https://id.example, without a path',
+  )
+  const consoleUrl = read(
+    'console_url',
+    undefined as string | undefined,
+    parseConsoleUrl,
+    'an origin such as https://console.example, without a path; http is for loopback only',
   )
   const dataDir = resolve(
     read('data_dir', DATA_DIR, (text) => (text === '' ? undefined : text), 'a directory'),
@@ -220,6 +247,8 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
     store,
     dataDir,
     console: read('console', true, parseSwitch, 'on or off'),
+    consoleUrl: consoleUrl === baseUrl ? undefined : consoleUrl,
+    consoleOidc: readConsoleOidc(read, settings, mistakes),
     headFile: toHeadFile(settings, store, mistakes),
     masterKey: loadMasterKey(settings, mode, dataDir, mistakes),
     protectedSite: read(
@@ -277,6 +306,68 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
   }
   requireNone(mistakes)
   return Object.freeze(config)
+}
+
+type ReadSetting = <T>(
+  name: SettingName,
+  standard: T,
+  parse: (text: string) => T | undefined,
+  wanted: string,
+) => T
+
+function readConsoleOidc(
+  read: ReadSetting,
+  settings: ReadonlyMap<SettingName, string>,
+  mistakes: string[],
+): ConsoleOidc | undefined {
+  const none = undefined as string | undefined
+  const before = mistakes.length
+  const issuer = read(
+    'console_oidc_issuer',
+    none,
+    parseProviderIssuer,
+    'the issuer of the identity provider, https, or http on loopback, without a query',
+  )
+  const clientId = read('console_oidc_client_id', none, parseToken, 'the id of the client at the provider')
+  const clientSecret = read('console_oidc_client_secret', none, parseToken, 'the secret of the client')
+  const clientAuth = read(
+    'console_oidc_client_auth',
+    'basic' as ConsoleOidc['clientAuth'],
+    (text) => (text === 'basic' || text === 'post' ? text : undefined),
+    'basic or post',
+  )
+  const name = read('console_oidc_name', none, parseLine, 'one line of at most 64 characters')
+  const scope = read(
+    'console_oidc_scope',
+    'openid profile',
+    parseProviderScope,
+    'scopes, separated by spaces, with openid',
+  )
+  const groupsClaim = read('console_oidc_groups_claim', 'groups', parseToken, 'the name of a claim')
+  const roles = read(
+    'console_oidc_roles',
+    undefined as ConsoleOidc['roles'] | undefined,
+    parseGroupRoles,
+    '<group>=<site>:<role> or <group>=all:operator, separated by spaces',
+  )
+  if (mistakes.length > before) return undefined
+  if (issuer !== undefined && clientId !== undefined && roles !== undefined)
+    return {
+      issuer,
+      clientId,
+      clientSecret,
+      clientAuth,
+      name: name ?? new URL(issuer).host,
+      scope,
+      groupsClaim,
+      roles,
+    }
+  const needed = ['console_oidc_issuer', 'console_oidc_client_id', 'console_oidc_roles'] as const
+  const isWanted = [...needed, 'console_oidc_client_secret' as const].some((each) => settings.has(each))
+  for (const each of needed)
+    if (isWanted && !settings.has(each))
+      mistakes.push(`${each} must be set with the other settings of the identity provider`)
+  return undefined
 }
 
 /**
@@ -345,9 +436,17 @@ function toStore(settings: ReadonlyMap<SettingName, string>, mistakes: string[])
 }
 
 /** The effective settings for display, without secrets. */
-export function shownConfig({ masterKey: _secret, store, ...rest }: Config): Record<string, unknown> {
+export function shownConfig({
+  masterKey: _secret,
+  store,
+  consoleOidc,
+  ...rest
+}: Config): Record<string, unknown> {
   return {
     ...rest,
+    ...(consoleOidc && {
+      consoleOidc: { ...consoleOidc, clientSecret: consoleOidc.clientSecret && '(hidden)' },
+    }),
     masterKey: '(hidden)',
     store: store.kind === 'sqlite' ? store : { kind: store.kind, url: '(hidden)' },
   }
@@ -389,6 +488,13 @@ function parseBaseUrl(text: string): string | undefined {
     /^https?:$/.test(url.protocol) &&
     (text === url.origin || text === `${url.origin}/`)
     ? url.origin
+    : undefined
+}
+
+function parseConsoleUrl(text: string): string | undefined {
+  const origin = parseBaseUrl(text)
+  return origin !== undefined && (origin.startsWith('https:') || isLoopback(new URL(origin)))
+    ? origin
     : undefined
 }
 

@@ -18,6 +18,7 @@ import type { Snapshots } from './feed/snapshot/snapshots.ts'
 import type { VerifierClocks } from './feed/verifier-clocks.ts'
 import type { VerifierRegistry } from './feed/verifier-registry.ts'
 import type { RateLimiter } from './http/rate-limiter.ts'
+import type { IdentityProvider } from './identity-provider/identity-provider.ts'
 import type { ApiKeys } from './keys/api-keys.ts'
 import type { ConsoleSessions } from './keys/console-sessions.ts'
 import type { ServiceKeys } from './keys/service-keys.ts'
@@ -42,6 +43,8 @@ export interface Deps {
   readonly apiKeys: ApiKeys
   /** Code that changes a person or ends a session calls `consoleSessions.forget`. */
   readonly consoleSessions: ConsoleSessions
+  /** Of the console. Undefined: none is set up. */
+  readonly identityProvider: IdentityProvider | undefined
   readonly signatures: SignatureCache
   readonly nonces: NonceStore
   readonly tokens: TokenFinder

@@ -30,8 +30,9 @@ import { createSignedHeads } from './feed/signed-heads.ts'
 import { createSnapshots } from './feed/snapshot/snapshots.ts'
 import { createVerifierClocks } from './feed/verifier-clocks.ts'
 import { VerifierRegistry } from './feed/verifier-registry.ts'
-import { type ConsolePlace, toConsolePlace } from './http/console-place.ts'
+import { type ConsolePlace, findConsolePlace, toConsolePlace } from './http/console-place.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
+import { createIdentityProvider } from './identity-provider/identity-provider.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { createConsoleSessions } from './keys/console-sessions.ts'
 import { openKeyUses } from './keys/key-uses.ts'
@@ -174,6 +175,9 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       keys,
       apiKeys: createApiKeys(store, undefined, keyUses.record),
       consoleSessions: keep(createConsoleSessions({ store, log })),
+      identityProvider:
+        config.consoleOidc &&
+        createIdentityProvider(config.consoleOidc, { log, monotonicMs: () => clock.clocks().monotonicMs }),
       signatures,
       nonces: createStoreNonces(store),
       tokens: createTokenFinder(store),
@@ -251,6 +255,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
 /** On loopback the admin listener is reached without TLS. */
 function toAdminPlace({ config }: Deps, port: number): ConsolePlace {
   const { adminHost, baseUrl } = config
+  const own = findConsolePlace(config)
+  if (own !== undefined) return own
   const url = `http://${adminHost.includes(':') ? `[${adminHost}]` : adminHost}:${port}`
   return toConsolePlace(URL.canParse(url) && isLoopback(new URL(url)) ? new URL(url).origin : baseUrl)
 }

@@ -1,6 +1,7 @@
 import { apiKeyEndpoints } from './api-keys.ts'
 import { auditEndpoints } from './audit.ts'
 import { consoleEndpoints } from './console.ts'
+import { consoleProviderEndpoints } from './console-provider.ts'
 import { credentialDetailEndpoints } from './credential-detail.ts'
 import { cutOffEndpoints } from './cut-offs.ts'
 import { discoveryEndpoints } from './discovery.ts'
@@ -62,6 +63,7 @@ export const endpoints = Object.freeze({
   ...nodeEndpoints,
   ...consoleEndpoints,
   ...passkeyEndpoints,
+  ...consoleProviderEndpoints,
   ...discoveryEndpoints,
 })
 

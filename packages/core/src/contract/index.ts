@@ -13,6 +13,7 @@ export {
   type ListedSession,
   type OpenSessionRequest,
 } from './console.ts'
+export { consoleProviderEndpoints } from './console-provider.ts'
 export * from './credential-detail.ts'
 export * from './cut-offs.ts'
 export * from './discovery.ts'

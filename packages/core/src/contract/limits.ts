@@ -106,6 +106,9 @@ export const limits = Object.freeze({
   passkey_challenge_seconds: 5 * MINUTE,
   passkey_id_chars_max: 1364,
   passkey_bytes_chars_max: 8192,
+  console_sign_in_seconds: 10 * MINUTE,
+  console_return_chars_max: 512,
+  provider_code_chars_max: 4096,
 
   feed_connections_per_key_max: 1000,
   feed_observers_per_key_max: 20,

@@ -88,7 +88,7 @@ const table = {
     status: 400,
     title: 'Invalid callback',
     meaning:
-      'The payload of the sign-in callback is expired, used, or does not belong to this state, site and browser.',
+      'The payload of the sign-in callback is expired, used, or does not belong to this state, site and browser. In the console: what the identity provider sent is not valid, or not for this sign-in.',
     remedy: 'Start the sign-in again.',
   },
   code_invalid: {
@@ -243,6 +243,13 @@ const table = {
     meaning:
       'The act grants access or affects many, and the person signed in too long ago. It is allowed for 5 minutes after a sign-in.',
     remedy: 'Confirm with a passkey or sign in again with a new link, then repeat the request.',
+  },
+  sign_in_forbidden: {
+    status: 403,
+    title: 'No access to the console',
+    meaning:
+      'The identity provider has confirmed the account, but no group of the account has a role in the console, or the access of the person was ended.',
+    remedy: 'Ask an operator for access, then sign in again.',
   },
   csrf_invalid: {
     status: 403,
@@ -403,6 +410,14 @@ const table = {
     meaning:
       'The keys that verify the signal could not be loaded, so nothing was revoked. The signal may be valid.',
     remedy: 'Send the signal again after Retry-After seconds, and check jwks_uri of the sender.',
+    retryable: true,
+  },
+  provider_unavailable: {
+    status: 503,
+    title: 'Identity provider unavailable',
+    meaning:
+      'The identity provider of the console could not be reached, or its answer is not valid. The log of the service says why.',
+    remedy: 'Try again, or sign in with a passkey or a link: countersign console.',
     retryable: true,
   },
   overloaded: {

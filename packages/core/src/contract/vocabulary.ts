@@ -38,7 +38,7 @@ export const personStatuses = ['active', 'ended'] as const
 export type PersonStatus = (typeof personStatuses)[number]
 
 /** How a person signed in to the console. */
-export const sessionDoors = ['link', 'passkey'] as const
+export const sessionDoors = ['link', 'passkey', 'oidc'] as const
 
 /** What was revoked. */
 export const revocationTypes = ['user', 'credential'] as const

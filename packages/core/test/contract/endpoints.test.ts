@@ -116,6 +116,9 @@ POST /console/passkeys 201
 GET /console/passkeys 200
 PATCH /console/passkeys/{passkey_id} 200
 DELETE /console/passkeys/{passkey_id} 204
+GET /console/oidc/start 303
+GET /console/oidc/callback 303
+POST /console/oidc/logout 200
 GET /.well-known/did.json 200
 GET /.well-known/jwks.json 200
 GET /.well-known/countersign 200
@@ -236,6 +239,7 @@ describe('endpoints', () => {
       'introspect',
       'present',
       'receive_logout',
+      'receive_provider_logout',
       'revoke_token',
       'sign_in_callback_by_form',
     ])

@@ -12,7 +12,7 @@ import { problemDetailsSchema } from '../../src/contract/validation.ts'
 const statuses: Record<number, string> = {
   400: 'request_malformed credential_malformed credential_unsupported auth_ambiguous delegation_too_deep state_invalid redirect_not_allowed link_invalid passkey_invalid site_unknown cursor_malformed callback_invalid code_invalid signal_invalid signal_subject_unmapped',
   401: 'credential_missing issuer_untrusted credential_signature_invalid credential_not_yet_valid credential_expired credential_revoked delegation_invalid proof_required proof_invalid proof_replayed token_invalid api_key_missing api_key_invalid session_required',
-  403: 'site_mismatch scope_insufficient bearer_disabled api_key_forbidden revocation_forbidden role_insufficient step_up_required csrf_invalid origin_forbidden',
+  403: 'site_mismatch scope_insufficient bearer_disabled api_key_forbidden revocation_forbidden role_insufficient step_up_required sign_in_forbidden csrf_invalid origin_forbidden',
   404: 'not_found',
   405: 'method_not_allowed',
   409: 'idempotency_conflict cursor_ahead verifier_active passkey_unavailable own_access already_exists key_in_use',
@@ -24,7 +24,7 @@ const statuses: Record<number, string> = {
   429: 'rate_limited',
   431: 'header_too_large',
   500: 'internal_error',
-  503: 'store_unavailable revocation_view_stale signal_keys_unavailable overloaded',
+  503: 'store_unavailable revocation_view_stale signal_keys_unavailable provider_unavailable overloaded',
 }
 
 const members = { baseUrl: 'https://auth.example', requestId: 'req-1' }
@@ -54,6 +54,7 @@ describe('problems', () => {
       'store_unavailable',
       'revocation_view_stale',
       'signal_keys_unavailable',
+      'provider_unavailable',
       'overloaded',
     ])
   })

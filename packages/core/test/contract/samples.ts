@@ -195,6 +195,8 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
   read_summary: { window: '30d' },
   list_sessions: { limit: '1', cursor: 'abc', person_id: 'person_1' },
   list_passkeys: { limit: '1', cursor: 'abc', person_id: 'person_1' },
+  start_provider_sign_in: { return: '/console/users?status=revoked', step_up: '1' },
+  finish_provider_sign_in: { state: RANDOM, code: 'a', iss: 'https://idp.example' },
   list_credentials: { limit: '200', cursor: 'abc', ppid: PPID, status: 'revoked' },
   list_users: { limit: '1', cursor: 'abc', status: 'revoked' },
   list_verifiers: { limit: '1', state: 'gone' },

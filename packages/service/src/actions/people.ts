@@ -57,7 +57,7 @@ export async function createConsoleLink(
   const expiresAtMs = context.atMs + limits.console_link_seconds * 1000
   const link = { sha256: secretSha256(secret), personId, expiresAtMs }
   if (!(await store.createConsoleLink(link, context))) throw new Problem('not_found')
-  return { url: `${config.baseUrl}/console#link=${secret}`, expiresAtMs }
+  return { url: `${config.consoleUrl ?? config.baseUrl}/console#link=${secret}`, expiresAtMs }
 }
 
 /** A site that is created later under the same name must not be open to the person. */

@@ -73,12 +73,13 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       err,
     })
   return {
-    answer({ status, body, contentType, headers, stream }, endpoint, requestId) {
+    answer({ status, body, contentType, headers, cookies = [], stream }, endpoint, requestId) {
       const cache = endpoint?.noStore === false ? 'no-cache' : 'no-store'
       const list = ['x-request-id', requestId, 'service-version', version]
       if (headers?.['cache-control'] === undefined) list.push('cache-control', cache)
       const all = endpoint?.errorFormat === 'page' ? { ...pageHeaders, ...headers } : headers
       for (const name in all) list.push(name, (all as Readonly<Record<string, string>>)[name] as string)
+      for (const cookie of cookies) list.push('set-cookie', cookie)
       if (body === undefined && stream === undefined) return { status, headers: list, body }
       const type = contentType ?? endpoint?.answers[status]?.mediaType ?? 'application/json'
       list.push('content-type', type)

@@ -154,6 +154,8 @@ const english = {
     wallet: 'Your wallet',
     guide: 'Help',
     help: 'If you ask for help, pass on these two lines. They contain no secrets.',
+    console: 'Sign-in to the console',
+    toConsole: 'Back to the sign-in page',
   },
 } as const
 

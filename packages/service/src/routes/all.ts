@@ -66,6 +66,7 @@ import { signInResult } from './auth/sdk-result.ts'
 import { signInPage } from './auth/sign-in.ts'
 import { startDemoVerifier } from './console/demo-verifiers.ts'
 import { listDoors } from './console/doors.ts'
+import { finishProviderSignIn, receiveProviderLogout, startProviderSignIn } from './console/oidc.ts'
 import {
   addPasskey,
   listPasskeys,
@@ -202,6 +203,9 @@ export const routes: Routes = {
   list_passkeys: listPasskeys,
   rename_passkey: renamePasskey,
   remove_passkey: removePasskey,
+  start_provider_sign_in: startProviderSignIn,
+  finish_provider_sign_in: finishProviderSignIn,
+  receive_provider_logout: receiveProviderLogout,
   discovery,
   did_document: didDocument,
   jwks,

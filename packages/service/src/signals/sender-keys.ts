@@ -140,7 +140,7 @@ function findUsableKeys({ claims }: UnverifiedJwt, { keys }: OAuthIssuer): reado
 }
 
 /** A token without `kid` fits only if exactly one key has its algorithm. */
-function findFitting({ header }: UnverifiedJwt, keys: readonly SenderKey[]): JwtKey | undefined {
+export function findFitting({ header }: UnverifiedJwt, keys: readonly SenderKey[]): JwtKey | undefined {
   const { alg, kid } = header
   if (kid !== undefined && typeof kid !== 'string') return undefined
   const [found, ...others] = keys.filter(

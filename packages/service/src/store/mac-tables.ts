@@ -126,11 +126,23 @@ export const macTables = {
       'session_id',
       'person_id',
       'door',
+      'provider_sid',
       'created_at',
       'expires_at',
       'seen_at',
       'elevated_until',
     ],
+    uncovered: {},
+  },
+  person_identities: {
+    key: ['issuer', 'subject'],
+    columns: ['issuer', 'subject', 'person_id', 'created_at'],
+    uncovered: {},
+  },
+  // A planted row would make the service acknowledge a logout without acting on it.
+  provider_logouts: {
+    key: ['issuer', 'jti'],
+    columns: ['issuer', 'jti', 'subject', 'sid', 'body_sha256', 'issued_at', 'expires_at'],
     uncovered: {},
   },
   tokens: {

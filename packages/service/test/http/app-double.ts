@@ -75,6 +75,8 @@ const DEFAULTS: Config = {
   store: { kind: 'sqlite', file: 'unused' },
   dataDir: 'unused',
   console: true,
+  consoleUrl: undefined,
+  consoleOidc: undefined,
   masterKey: new Uint8Array(32),
   protectedSite: SITE,
   protectedScope: [],

@@ -166,7 +166,7 @@ describe('the file', () => {
     await (await open(file)).close()
     tamper(file, 'PRAGMA user_version = 1000')
     await expect(open(file)).rejects.toThrow(/schema version 1000.*newer release/)
-    tamper(file, `PRAGMA user_version = ${migrations.length}`)
+    tamper(file, `PRAGMA user_version = ${migrations.at(-1)?.version}`)
     await open(file)
   })
 

@@ -2,10 +2,10 @@ import type { ConsoleDoors } from '@countersign/core/contract'
 import { findPasskeyPlace } from '../../http/passkey-place.ts'
 import type { Route } from '../../route.ts'
 
-export const listDoors: Route<'list_doors'> = async (request) => {
+export const listDoors: Route<'list_doors'> = async (request, { identityProvider }) => {
   const body: ConsoleDoors = {
     passkey: findPasskeyPlace(request, request.place) !== undefined,
-    oidc: null,
+    oidc: identityProvider === undefined ? null : { name: identityProvider.settings.name },
   }
   return { status: 200, body }
 }

@@ -33,6 +33,7 @@ import { credentialSources } from './0032-credential-sources.ts'
 import { credentialEnds } from './0033-credential-ends.ts'
 import { reportedTimes } from './0034-reported-times.ts'
 import { passkeys } from './0036-passkeys.ts'
+import { identityProvider } from './0038-identity-provider.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -72,4 +73,5 @@ export const migrations: readonly Migration[] = [
   credentialEnds,
   reportedTimes,
   passkeys,
+  identityProvider,
 ]

@@ -30,6 +30,7 @@ import * as nodes from './nodes.ts'
 import * as offers from './offers.ts'
 import * as passkeys from './passkeys.ts'
 import * as people from './people.ts'
+import * as providerSessions from './provider-sessions.ts'
 import * as purgeExpired from './purge-expired.ts'
 import * as receipts from './receipts.ts'
 import * as reinstatements from './reinstatements.ts'
@@ -82,6 +83,7 @@ const portOperations = {
   ...offers,
   ...passkeys,
   ...people,
+  ...providerSessions,
   ...purgeExpired,
   ...receipts,
   ...reinstatements,

@@ -57,10 +57,13 @@ const REMOVALS: readonly Removal[] = [
   byEnd('offers', 'sha256'),
   byEnd('console_links', 'sha256'),
   byEnd('console_sessions', 'sha256'),
+  byEnd('provider_logouts', 'issuer, jti'),
+  // A person of the identity provider would be added again at the next sign-in, so they stay ended.
   [
     'people',
     `DELETE FROM people WHERE person_id IN
-       (SELECT person_id FROM people WHERE ended_at IS NOT NULL AND ended_at <= $1 - ${PEOPLE_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
+       (SELECT p.person_id FROM people p WHERE p.ended_at IS NOT NULL AND p.ended_at <= $1 - ${PEOPLE_KEPT_MS}
+          AND NOT EXISTS (SELECT 1 FROM person_identities i WHERE i.person_id = p.person_id) LIMIT $2) RETURNING 1 AS one`,
   ],
   byEnd('signals', 'site_id, issuer, jti'),
   byEnd('idempotency_keys', 'owner, sha256'),

@@ -2,7 +2,7 @@ import { row, type Transaction } from '../transaction.ts'
 
 /** True for exactly one of all requests for this kind and name before `expiresAtMs`. */
 export function* consumeOnce(
-  kind: 'nonce' | 'state' | 'code' | 'payload' | 'offer' | 'challenge',
+  kind: 'nonce' | 'state' | 'code' | 'payload' | 'offer' | 'challenge' | 'round_trip',
   sha256: string,
   expiresAtMs: number,
 ): Transaction<boolean> {

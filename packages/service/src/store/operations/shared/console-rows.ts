@@ -13,7 +13,7 @@ export interface NewConsoleSession {
 
 export interface ConsoleSession extends NewConsoleSession {
   readonly personId: string
-  /** How the person signed in: `link`, or `passkey:` with the id of the passkey. */
+  /** How the person signed in: `link`, `oidc`, or `passkey:` with the id of the passkey. */
   readonly door: string
   readonly createdAtMs: number
   readonly seenAtMs: number
@@ -21,13 +21,14 @@ export interface ConsoleSession extends NewConsoleSession {
 
 /**
  * Writes a session. `replaced` is the one that the browser had before, which ends. With more than
- * `sessionsMax` sessions of the person, the oldest ends. The caller has locked `consoleLock`, and
- * knows that the person is active.
+ * `sessionsMax` sessions of the person, the oldest ends. `providerSid` is the session at the identity
+ * provider. The caller has locked `consoleLock`, and knows that the person is active.
  */
 export function* insertSession(
   session: ConsoleSession,
   replaced: string | undefined,
   sessionsMax: number,
+  providerSid?: string,
 ): Transaction<ConsoleSession> {
   const { personId } = session
   if (replaced !== undefined) yield* exec('DELETE FROM console_sessions WHERE sha256 = $1', replaced)
@@ -42,6 +43,7 @@ export function* insertSession(
     session_id: session.sessionId,
     person_id: personId,
     door: session.door,
+    provider_sid: providerSid ?? null,
     created_at: session.createdAtMs,
     expires_at: session.expiresAtMs,
     seen_at: session.seenAtMs,
