@@ -24,7 +24,6 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
       'auth_ambiguous',
       'The console accepts sessions only. Send API keys and credentials to the same path under /api.',
     )
-  checkPage(exchange, auth)
   if (endpoint.auth === 'console') {
     auth.rateLimiter.check('wrong_key', address, startedMs)
     return auth.rateLimiter.consume('keyless', address, startedMs)
@@ -86,8 +85,17 @@ export function recordRejection(
   return new Problem(code, detail)
 }
 
-/** What other pages cannot read is not worth an audit row, so only changes get one. */
-function checkPage(exchange: Exchange, auth: AuthDeps): void {
+/** Whether only pages of the console may send this request. */
+export function isForConsole({ isConsole, endpoint }: Exchange): boolean {
+  return isConsole || endpoint.auth === 'session' || endpoint.auth === 'console'
+}
+
+/**
+ * Throws for a request to the console from another page. What that page cannot read is not worth an
+ * audit row, so only changes get one.
+ */
+export function checkPage(exchange: Exchange, auth: AuthDeps): void {
+  if (!isForConsole(exchange)) return
   try {
     requireConsolePage(exchange.raw, auth.place)
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Caller } from '../answer.ts'
 import { Problem } from '../problem.ts'
 import type { ApiKey } from '../store/operations/api-keys.ts'
 import type { AuthDeps } from './auth-deps.ts'
-import { authenticatePerson, confirmPerson, recordRejection } from './authenticate-person.ts'
+import { authenticatePerson, confirmPerson, isForConsole, recordRejection } from './authenticate-person.ts'
 import type { Exchange } from './exchange.ts'
 import { findGivenKey, type GivenKey, invalidKeyProblem } from './given-key.ts'
 import type { RawRequest } from './raw-request.ts'
@@ -33,8 +33,7 @@ const NO_CLIENT =
  * it is needed instead of a key; the guard does the rest.
  */
 export async function authenticate(exchange: Exchange, deps: AuthDeps): Promise<void> {
-  const { auth } = exchange.endpoint
-  if (exchange.isConsole || auth === 'session' || auth === 'console') await authenticatePerson(exchange, deps)
+  if (isForConsole(exchange)) await authenticatePerson(exchange, deps)
   else exchange.caller = await findCaller(exchange, deps)
   exchange.callerKnownAtMs = performance.now()
   exchange.raw.caller = exchange.caller

@@ -13,7 +13,7 @@ import {
   findRateLimitKey,
   findSiteId,
 } from './authenticate.ts'
-import { recordRejection, requireNamedSite } from './authenticate-person.ts'
+import { checkPage, recordRejection, requireNamedSite } from './authenticate-person.ts'
 import { parseFormBody, readBody, requireBodyForm } from './body.ts'
 import {
   createExchange,
@@ -66,6 +66,7 @@ type Step = (exchange: Exchange, deps: PipelineDeps) => void | Promise<void>
 const steps = [
   ['malformed', ({ raw }) => rejectMalformed(raw)],
   ['overload', reserveSlot],
+  ['console page', checkPage],
   ['media type', checkMediaType],
   ['client form', loadClientForm],
   ['caller', authenticate], // rate limits included
