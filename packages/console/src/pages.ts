@@ -19,6 +19,7 @@ export const sitePages: Readonly<Record<string, () => Promise<Page>>> = {
   receipts: async () => (await import('./pages/receipts.tsx')).Receipts,
   drills: async () => (await import('./pages/drills.tsx')).Drills,
   log: async () => (await import('./pages/log.tsx')).Log,
+  inspector: async () => (await import('./pages/inspector.tsx')).Inspector,
   issuers: async () => (await import('./pages/issuers.tsx')).Issuers,
   keys: async () => (await import('./pages/api-keys.tsx')).ApiKeys,
   webhooks: async () => (await import('./pages/webhooks.tsx')).Webhooks,

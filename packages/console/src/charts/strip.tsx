@@ -1,10 +1,11 @@
 import type { JSX } from 'preact'
-import { createLogScale } from './scale.ts'
+import { createLogScale, round } from './scale.ts'
 
-const WIDTH = 168
 /** The range of a strip. Verifiers that take longer are at its end. */
-export const STRIP_FROM_MS = 1
-export const STRIP_TO_MS = 10_000
+const FROM_MS = 1
+const TO_MS = 10_000
+/** In percent of the width, so that strips can have any width. */
+const toPercent = createLogScale(FROM_MS, TO_MS, 99)
 
 interface StripProps {
   /** After how many milliseconds each verifier had applied the entry. */
@@ -18,16 +19,22 @@ interface StripProps {
  * numbers beside it say the same in words.
  */
 export function Strip({ ticks, isComplete }: StripProps): JSX.Element {
-  const toX = createLogScale(STRIP_FROM_MS, STRIP_TO_MS, WIDTH - 2)
-  const last = Math.max(0, ...ticks.map(toX))
+  const last = Math.max(0, ...ticks.map(toPercent))
   return (
-    <svg class="strip" viewBox={`0 0 ${WIDTH} 14`} preserveAspectRatio="none" aria-hidden="true">
-      <rect class="fill-sunken" x="0" y="4" width={WIDTH} height="6" rx="3" />
+    <svg class="strip" height="14" aria-hidden="true">
+      <rect class="fill-sunken" x="0" y="4" width="100%" height="6" rx="3" />
       {ticks.length > 0 && (
-        <rect class={isComplete ? 'fill-soft' : 'fill-part'} x="0" y="4" width={last + 2} height="6" rx="3" />
+        <rect
+          class={isComplete ? 'fill-soft' : 'fill-part'}
+          x="0"
+          y="4"
+          width={`${round(last + 0.5)}%`}
+          height="6"
+          rx="3"
+        />
       )}
       {ticks.map((ms, i) => (
-        <rect key={i} class="fill-green" x={toX(ms)} y="0" width="2" height="14" />
+        <rect key={i} class="fill-green" x={`${toPercent(ms)}%`} y="0" width="2" height="14" />
       ))}
     </svg>
   )
@@ -35,15 +42,14 @@ export function Strip({ ticks, isComplete }: StripProps): JSX.Element {
 
 /** The numbers over a column of strips. */
 export function StripAxis(): JSX.Element {
-  const toX = createLogScale(STRIP_FROM_MS, STRIP_TO_MS, WIDTH - 2)
   return (
-    <svg class="strip-axis" viewBox={`0 0 ${WIDTH} 14`} aria-hidden="true">
+    <svg class="strip-axis" height="14" aria-hidden="true">
       {[1, 10, 100, 1000, 10_000].map((ms) => (
         <text
           key={ms}
-          x={toX(ms)}
+          x={`${toPercent(ms)}%`}
           y="11"
-          text-anchor={ms === STRIP_FROM_MS ? 'start' : ms === STRIP_TO_MS ? 'end' : 'middle'}
+          text-anchor={ms === FROM_MS ? 'start' : ms === TO_MS ? 'end' : 'middle'}
         >
           {ms === 1 ? '1 ms' : ms < 1000 ? ms : `${ms / 1000} s`}
         </text>

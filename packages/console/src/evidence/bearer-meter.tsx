@@ -123,6 +123,7 @@ function ShareBar({ share }: { readonly share: number | null }): JSX.Element {
 
 /** Bearer tokens among all decisions, day by day. */
 function Trend({ series }: Pick<SiteSummary, 'series'>): JSX.Element {
+  if (series.length === 0) return <p class="meta">No decision was counted in this time.</p>
   const most = Math.max(1, ...series.map(({ credential, bearer, jwt }) => credential + bearer + jwt))
   const width = 260 / Math.max(10, series.length)
   return (
@@ -166,7 +167,6 @@ function Trend({ series }: Pick<SiteSummary, 'series'>): JSX.Element {
 }
 
 function describeTrend(series: SiteSummary['series']): string {
-  if (series.length === 0) return 'No decisions were counted.'
   const days = series.map(({ at, bearer }) => `${at.slice(0, 10)}: ${bearer}`)
   return `Bearer tokens by day. ${days.join(', ')}.`
 }

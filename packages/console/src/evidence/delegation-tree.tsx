@@ -83,7 +83,7 @@ export function DelegationTree({ siteId, tree, chosen }: TreeProps): JSX.Element
         <h2>Delegation</h2>
         <span class="meta">Scope can only narrow from left to right</span>
       </header>
-      <ul class="tree" aria-label="Delegation tree">
+      <ul class="family" aria-label="Delegation tree">
         <Branch siteId={siteId} node={tree.root} chosen={chosen} below={below} onPoint={setPointed} />
       </ul>
       {!tree.isComplete && <p class="caption">There are more delegated credentials than are drawn.</p>}
@@ -123,7 +123,7 @@ interface BranchProps {
 
 function Branch({ siteId, node, chosen, below, onPoint }: BranchProps): JSX.Element {
   const { id, status, scope, isBound, expiresAt, children } = node
-  const classes = ['tree-node', status, below.has(id) ? 'hit' : '', id === chosen ? 'own' : '']
+  const classes = ['family-node', status, below.has(id) ? 'hit' : '', id === chosen ? 'own' : '']
   return (
     <li data-credential={id} data-status={status}>
       <a
@@ -134,9 +134,9 @@ function Branch({ siteId, node, chosen, below, onPoint }: BranchProps): JSX.Elem
         onMouseEnter={() => onPoint(id)}
         onFocus={() => onPoint(id)}
       >
-        <span class="tree-name">
+        <span class="family-name">
           <StateMark tone={TONES[status]} /> <code>{shorten(id)}</code>
-          <span class="tree-status">{status}</span>
+          <span class="family-status">{status}</span>
         </span>
         <span class="meta">{scope === undefined ? 'scope not recorded' : scope.join(', ')}</span>
         <span class="meta">

@@ -118,7 +118,7 @@ const LEGEND: readonly (readonly [Tone, string])[] = [
   ['late', 'behind'],
   ['silent', 'silent'],
   ['gone', 'not connected, rejects everything'],
-  ['soon', 'not connected, not known'],
+  ['soon', 'not connected, may still accept'],
   ['bad', 'not connected, may accept revoked access'],
   ['none', 'not known now'],
 ]
@@ -197,8 +197,10 @@ const LATE_S = 10
 function Position({ all }: { readonly all: readonly Verifier[] }): JSX.Element {
   const known = liveLog.value
   const bounds = all.flatMap(({ max_staleness_seconds }) => max_staleness_seconds ?? [])
+  const hasSeveral = new Set(bounds).size > 1
   const bound = bounds.length === 0 ? undefined : Math.min(...bounds)
-  const scaleS = Math.max(bound ?? 0, 30)
+  const scaleS = bound ?? 30
+  const hasLate = scaleS >= 2 * LATE_S
   const toX = (seconds: number) => Math.min(250, (seconds / scaleS) * 250)
   const ageS = known === undefined ? undefined : Math.max(0, tick.value - known.provenAtMs) / 1000
   return (
@@ -219,13 +221,17 @@ function Position({ all }: { readonly all: readonly Verifier[] }): JSX.Element {
             rx="3"
           />
         )}
-        <line class="grid" x1={toX(LATE_S)} x2={toX(LATE_S)} y1="2" y2="16" />
-        <text x={toX(LATE_S)} y="30" text-anchor="middle">
-          {LATE_S} s: late
-        </text>
+        {hasLate && (
+          <>
+            <line class="grid" x1={toX(LATE_S)} x2={toX(LATE_S)} y1="2" y2="16" />
+            <text x={toX(LATE_S)} y="30" text-anchor="middle">
+              {LATE_S} s: late
+            </text>
+          </>
+        )}
         {bound !== undefined && (
           <text x="250" y="30" text-anchor="end">
-            {bound} s: rejects all
+            {bound} s: {hasSeveral ? 'the first rejects all' : 'rejects all'}
           </text>
         )}
       </svg>

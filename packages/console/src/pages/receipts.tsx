@@ -243,7 +243,7 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
               <th scope="col">What</th>
               <th scope="col">Applied</th>
               <th scope="col" class="number">
-                Last
+                Last answer
               </th>
               <th scope="col" class="number extra">
                 Time
@@ -265,7 +265,7 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
                 <td>
                   <AppliedCount {...each} />
                 </td>
-                <td class="number">{showMs(each.elapsed_ms)}</td>
+                <td class="number">{each.expected === 0 ? '–' : showMs(each.elapsed_ms)}</td>
                 <td class="number extra">
                   <time dateTime={each.at}>{formatMoment(each.at)}</time>
                 </td>

@@ -10,8 +10,6 @@ import { formatMoment } from '../time.ts'
 
 export function Tokens({ siteId }: SiteProps): JSX.Element {
   return (
-    <>
-      <BearerMeter siteId={siteId} />
       <List<IssuedToken>
         title="Tokens"
         about="Short-lived bearer tokens that were exchanged for a credential."
@@ -46,7 +44,8 @@ export function Tokens({ siteId }: SiteProps): JSX.Element {
           sentence: 'No bearer token is known.',
           command: 'countersign exchange --credential credential.json',
         }}
-      />
-    </>
+      >
+        <BearerMeter siteId={siteId} />
+      </List>
   )
 }

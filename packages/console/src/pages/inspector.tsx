@@ -1,0 +1,315 @@
+import type { SiteView } from '@countersign/core'
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { copyText } from '../components/copy.tsx'
+import { Icon } from '../components/icon.tsx'
+import { shorten } from '../components/id.tsx'
+import { Pill, StateMark, type Tone } from '../components/state.tsx'
+import { formatCount } from '../evidence/words.ts'
+import type { InspectedCheck, Inspection } from '../inspector/inspect.ts'
+import { serviceNowMs } from '../live.ts'
+import type { SiteProps } from '../pages.ts'
+import { describe } from '../revoke/state.ts'
+import { sitePath } from '../router.ts'
+
+/** The default of a guard. */
+const AGE_MS_MAX = 30_000
+/** The data of the site is proven again this often, whatever is pasted. */
+const REFRESH_MS = 5000
+
+interface Loaded {
+  readonly view: SiteView | undefined
+  readonly fault: string | undefined
+  /** Increases whenever the view was proven again. */
+  readonly version: number
+}
+
+/** The trust and the revocations of the site, kept current. It depends on the site only. */
+function useView(siteId: string): Loaded {
+  const [loaded, setLoaded] = useState<Loaded>({ view: undefined, fault: undefined, version: 0 })
+  const current = useRef<SiteView | undefined>(undefined)
+  useEffect(() => {
+    const stop = new AbortController()
+    current.current = undefined
+    const update = async () => {
+      try {
+        const { loadView, refreshView } = await import('../inspector/load-view.ts')
+        const known = current.current
+        const isCurrent = known !== undefined && (await refreshView(known, stop.signal))
+        const view = isCurrent ? known : await loadView(siteId, stop.signal)
+        if (stop.signal.aborted) return
+        current.current = view
+        setLoaded((last) => ({ view, fault: undefined, version: last.version + 1 }))
+      } catch (thrown) {
+        if (!stop.signal.aborted)
+          setLoaded((last) => ({ ...last, fault: describe(thrown), version: last.version + 1 }))
+      }
+    }
+    void update()
+    const timer = setInterval(() => void update(), REFRESH_MS)
+    return () => {
+      stop.abort()
+      clearInterval(timer)
+    }
+  }, [siteId])
+  return loaded
+}
+
+/** Explains a credential, token or request with the code that verifiers run. Nothing is sent. */
+export function Inspector({ siteId }: SiteProps): JSX.Element {
+  const [text, setText] = useState('')
+  const [scope, setScope] = useState('')
+  const [time, setTime] = useState('')
+  const { view, fault, version } = useView(siteId)
+  const [found, setFound] = useState<Inspection | 'bad_scope' | 'bad_time'>()
+  useEffect(() => {
+    let isCurrent = true
+    const run = async (): Promise<Inspection | 'bad_scope' | 'bad_time' | undefined> => {
+      if (view === undefined) return undefined
+      const { readPaste } = await import('../inspector/read-paste.ts')
+      const { inspect } = await import('../inspector/inspect.ts')
+      const { readClocks } = await import('../inspector/load-view.ts')
+      const paste = readPaste(text)
+      if (paste === undefined) return undefined
+      const nowMs = time.trim() === '' ? serviceNowMs() : Date.parse(time.trim())
+      if (Number.isNaN(nowMs)) return 'bad_time'
+      const data = { site: view, ageMs: view.ageMs(readClocks()), ageMsMax: AGE_MS_MAX }
+      return (await inspect(paste, { data, scope, nowMs })) ?? 'bad_scope'
+    }
+    run().then(
+      (next) => isCurrent && setFound(next),
+      () => isCurrent && setFound(undefined),
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [text, scope, time, view, version])
+  const inspection = typeof found === 'object' ? found : undefined
+  return (
+    <>
+      <div class="title">
+        <div>
+          <h1>Inspector</h1>
+          <p class="meta">
+            Paste a credential, a JWT, a bearer token or a whole HTTP request. Nothing that you paste leaves
+            this page.
+          </p>
+        </div>
+        <span class="acts">
+          <button type="button" disabled={text === ''} onClick={() => setText('')}>
+            Clear
+          </button>
+          <button
+            type="button"
+            disabled={inspection === undefined}
+            onClick={() => inspection !== undefined && void copyText(toText(siteId, inspection))}
+          >
+            <Icon name="copy" /> Copy result
+          </button>
+        </span>
+      </div>
+      <div class="inspect">
+        <section class="card flush">
+          <div class="pad">
+            <div class="row">
+              <label for="pasted">Presented</label>
+              {inspection !== undefined && <Pill tone="none">{inspection.what}</Pill>}
+            </div>
+            <textarea
+              id="pasted"
+              class="raw"
+              value={text}
+              rows={8}
+              spellcheck={false}
+              autocomplete="off"
+              autocapitalize="off"
+              placeholder={
+                'X-Service-Credential: eyJAY29udGV4dCI6…\n\nor the output of curl -v:\n\n> GET /orders HTTP/1.1\n> Host: shop.example\n> X-Service-Credential: eyJ…'
+              }
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          </div>
+          {inspection !== undefined && inspection.chain.length > 1 && <Chain inspection={inspection} />}
+          {inspection !== undefined && inspection.claims.length > 0 && <Claims inspection={inspection} />}
+          <p class="pad where-checked">
+            <Icon name="verifiers" />
+            <span>
+              {view === undefined
+                ? (fault ?? 'Loading the trust and the revocations of the site…')
+                : `Your browser runs the code that verifiers run, against entry ${formatCount(view.head.seq)} of the log of ${siteId}.`}{' '}
+              {view !== undefined && fault !== undefined && `It could not be proven again: ${fault}`}
+            </span>
+          </p>
+        </section>
+        <section class="card flush" aria-label="Result">
+          <div class="pad asked">
+            <label>
+              At site
+              <input value={siteId} readOnly />
+            </label>
+            <label>
+              With scope
+              <input
+                value={scope}
+                placeholder="any"
+                autocomplete="off"
+                spellcheck={false}
+                aria-invalid={found === 'bad_scope'}
+                onInput={(event) => setScope(event.currentTarget.value)}
+              />
+            </label>
+            <label>
+              At time
+              <input
+                value={time}
+                placeholder="Now"
+                autocomplete="off"
+                aria-invalid={found === 'bad_time'}
+                onInput={(event) => setTime(event.currentTarget.value)}
+              />
+            </label>
+          </div>
+          {found === 'bad_scope' && (
+            <p class="fault" role="alert">
+              A scope is lower-case, such as orders:read. Separate several with blanks.
+            </p>
+          )}
+          {found === 'bad_time' && (
+            <p class="fault" role="alert">
+              Write the time as 2027-01-31T12:00:00Z.
+            </p>
+          )}
+          {inspection === undefined ? (
+            <p class="pad meta">Each check appears here, in the order in which verifiers run them.</p>
+          ) : (
+            <Result siteId={siteId} inspection={inspection} />
+          )}
+        </section>
+      </div>
+    </>
+  )
+}
+
+const VERDICTS: Readonly<Record<Inspection['verdict'], Tone>> = {
+  accepted: 'good',
+  accepted_if: 'soon',
+  rejected: 'bad',
+  not_known: 'soon',
+}
+const MARKS: Readonly<Record<InspectedCheck['result'], Tone>> = {
+  passed: 'good',
+  denied: 'bad',
+  skipped: 'none',
+  not_checked: 'none',
+}
+const WORDS: Readonly<Record<InspectedCheck['result'], string>> = {
+  passed: 'passed',
+  denied: 'rejected',
+  skipped: 'skipped',
+  not_checked: 'not checked',
+}
+
+function Result({ siteId, inspection }: SiteProps & { readonly inspection: Inspection }): JSX.Element {
+  const { verdict, title, code, status, checks } = inspection
+  return (
+    <>
+      <div class="outcome" role="status">
+        <StateMark tone={VERDICTS[verdict]} size={28} />
+        <div>
+          <h2>{title}</h2>
+          <p class="meta">{countResults(checks)}</p>
+        </div>
+        {code !== undefined && (
+          <code>
+            {status} {code}
+          </code>
+        )}
+      </div>
+      <ol class="explained">
+        {checks.map((each, i) => (
+          <li
+            key={each.check}
+            class={each.result === 'denied' ? 'fail' : undefined}
+            data-check={each.check}
+            data-result={each.result}
+            data-code={each.code}
+          >
+            <span class="order">{i + 1}</span>
+            <StateMark tone={MARKS[each.result]} size={14} />
+            <strong>
+              {each.title}
+              <span class="visually-hidden">: {WORDS[each.result]}</span>
+            </strong>
+            <p>
+              {each.detail}
+              {each.code !== undefined && (
+                <>
+                  {' '}
+                  <code>{each.code}</code>
+                </>
+              )}
+              {each.check === 'revocation' && each.result === 'denied' && (
+                <>
+                  {' '}
+                  <a href={sitePath(siteId, 'log')}>Log</a>
+                </>
+              )}
+            </p>
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+function countResults(checks: readonly InspectedCheck[]): string {
+  const words = (['passed', 'denied', 'skipped', 'not_checked'] as const)
+    .map((result) => [checks.filter((each) => each.result === result).length, WORDS[result]] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `${count} ${word}`)
+  return words.length === 0 ? '' : `Checks: ${words.join(', ')}`
+}
+
+function Chain({ inspection }: { readonly inspection: Inspection }): JSX.Element {
+  return (
+    <div class="pad">
+      <h3>Delegation chain</h3>
+      <ol class="chain-nodes">
+        {inspection.chain.map(({ id, scope, isRevoked }) => (
+          <li key={id} class={isRevoked ? 'revoked' : undefined}>
+            <code title={id}>{shorten(id)}</code>
+            <span class="meta">{scope.join(', ')}</span>
+            {isRevoked && <span class="meta">revoked</span>}
+          </li>
+        ))}
+      </ol>
+    </div>
+  )
+}
+
+function Claims({ inspection }: { readonly inspection: Inspection }): JSX.Element {
+  return (
+    <div class="pad">
+      <h3>{inspection.areClaimsSigned ? 'Signed claims' : 'Claims, not covered by a valid signature'}</h3>
+      <dl class={inspection.areClaimsSigned ? 'claims' : 'claims unsigned'}>
+        {inspection.claims.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  )
+}
+
+/** The result without anything of what was pasted. */
+function toText(siteId: string, { what, title, code, checks }: Inspection): string {
+  return [
+    `${what} at ${siteId}: ${title}${code === undefined ? '' : ` (${code})`}`,
+    ...checks.map(
+      (each, i) =>
+        `${i + 1}. ${each.title}: ${WORDS[each.result]}${each.code === undefined ? '' : ` (${each.code})`}`,
+    ),
+  ].join('\n')
+}
