@@ -333,7 +333,9 @@ function toShortState({ state, fails_open, rejects_from }: Late): string {
   if (state === 'acknowledged') return 'applied'
   if (fails_open) return 'fails open'
   if (rejects_from !== null)
-    return Date.parse(rejects_from) <= serviceNowMs() ? 'rejects' : `rejects from ${formatMoment(rejects_from)}`
+    return Date.parse(rejects_from) <= serviceNowMs()
+      ? 'rejects'
+      : `rejects from ${formatMoment(rejects_from)}`
   return state.replace('_', ' ')
 }
 

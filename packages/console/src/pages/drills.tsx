@@ -15,6 +15,7 @@ import { usePages } from '../evidence/use-pages.ts'
 import { formatCount } from '../evidence/words.ts'
 import { entriesSeen } from '../live.ts'
 import type { SiteProps } from '../pages.ts'
+import { callWithStepUp } from '../people/step-up.tsx'
 import { describe } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
@@ -126,7 +127,7 @@ function StartDrill({ siteId }: SiteProps): JSX.Element {
     setIsBusy(true)
     setFault(undefined)
     try {
-      const drill = await call<Drill>(`/api/sites/${siteId}/drills`, {
+      const drill = await callWithStepUp<Drill>(`/api/sites/${siteId}/drills`, {
         method: 'POST',
         site: siteId,
         body: { reason: reason.trim() },

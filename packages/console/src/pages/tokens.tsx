@@ -10,42 +10,42 @@ import { formatMoment } from '../time.ts'
 
 export function Tokens({ siteId }: SiteProps): JSX.Element {
   return (
-      <List<IssuedToken>
-        title="Tokens"
-        about="Short-lived bearer tokens that were exchanged for a credential."
-        siteId={siteId}
-        path={`/api/sites/${siteId}/tokens`}
-        isLive
-        toKey={({ token_id }) => token_id}
-        columns={[
-          { title: 'Token', cell: ({ token_id }) => <Id value={token_id} copy /> },
-          { title: 'Status', cell: ({ status }) => <Status status={status} /> },
-          {
-            title: 'User',
-            cell: ({ ppid }) => (
-              <a href={sitePath(siteId, 'users', ppid)}>
-                <Id value={ppid} />
-              </a>
-            ),
-            isExtra: true,
-          },
-          {
-            title: 'From',
-            cell: ({ credential_id }) => (
-              <a href={sitePath(siteId, 'credentials', credential_id)}>
-                <Id value={credential_id} />
-              </a>
-            ),
-            isExtra: true,
-          },
-          { title: 'Until', cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
-        ]}
-        empty={{
-          sentence: 'No bearer token is known.',
-          command: 'countersign exchange --credential credential.json',
-        }}
-      >
-        <BearerMeter siteId={siteId} />
-      </List>
+    <List<IssuedToken>
+      title="Tokens"
+      about="Short-lived bearer tokens that were exchanged for a credential."
+      siteId={siteId}
+      path={`/api/sites/${siteId}/tokens`}
+      isLive
+      toKey={({ token_id }) => token_id}
+      columns={[
+        { title: 'Token', cell: ({ token_id }) => <Id value={token_id} copy /> },
+        { title: 'Status', cell: ({ status }) => <Status status={status} /> },
+        {
+          title: 'User',
+          cell: ({ ppid }) => (
+            <a href={sitePath(siteId, 'users', ppid)}>
+              <Id value={ppid} />
+            </a>
+          ),
+          isExtra: true,
+        },
+        {
+          title: 'From',
+          cell: ({ credential_id }) => (
+            <a href={sitePath(siteId, 'credentials', credential_id)}>
+              <Id value={credential_id} />
+            </a>
+          ),
+          isExtra: true,
+        },
+        { title: 'Until', cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
+      ]}
+      empty={{
+        sentence: 'No bearer token is known.',
+        command: 'countersign exchange --credential credential.json',
+      }}
+    >
+      <BearerMeter siteId={siteId} />
+    </List>
   )
 }

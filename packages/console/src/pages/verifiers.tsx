@@ -13,6 +13,7 @@ import { usePages } from '../evidence/use-pages.ts'
 import { formatCount, formatNumber, toAppliedMs, toKindWords } from '../evidence/words.ts'
 import { entriesSeen, liveLog } from '../live.ts'
 import type { SiteProps } from '../pages.ts'
+import { callWithStepUp } from '../people/step-up.tsx'
 import { describe } from '../revoke/state.ts'
 import { open, place, setQuery, sitePath } from '../router.ts'
 import { formatDuration, formatMoment } from '../time.ts'
@@ -418,7 +419,7 @@ function Retire({ siteId, path, each, onDone }: RetireProps): JSX.Element {
   const [fault, setFault] = useState<string>()
   const retire = async () => {
     try {
-      await call(path, {
+      await callWithStepUp(path, {
         method: 'DELETE',
         site: siteId,
         reason: reason.trim(),
