@@ -79,4 +79,197 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(items[0]).toMatchObject({ actor: { type: 'person' }, reason: 'Laptop stolen, INC-4471' })
     await Promise.all([...guards, frozen].map((each) => each.close()))
   })
+
+  test('T3: a guard that was killed stays in the receipt, and one that fails open is shown in words', async () => {
+    const { client, siteId } = harness
+    const steady = await harness.openGuards(['steady'], { maxStalenessSeconds: 5 })
+    const killed = await harness.openGuards(['killed'], { maxStalenessSeconds: 5 })
+    const open = await harness.openGuards(['lenient'], { maxStalenessSeconds: 5, failsOpen: true })
+    const { page, open: openPage } = await harness.openConsole({ role: 'responder', page: 'users' })
+    await page.locator('.rail .count', { hasText: '3 of 3' }).waitFor()
+    await killed.kill()
+    open.freeze()
+    await harness.credential('eve')
+    await typeInPalette(page, 'eve')
+    await page.locator('.notes', { hasText: 'killed' }).waitFor()
+    await page.locator('.notes', { hasText: 'lenient fails open' }).waitFor()
+    await page.locator('#revoke-reason').fill('T3')
+    await page.keyboard.press('Enter')
+    await page.locator('.sheet .verdict', { hasText: '1 of 3' }).waitFor()
+    const lines = page.locator('.sheet .missing')
+    await lines
+      .filter({ hasText: /killed is not connected and rejects everything from \d\d:\d\d:\d\d on/ })
+      .waitFor()
+    await lines.filter({ hasText: 'lenient has not answered yet and fails open' }).waitFor()
+    await page.locator('.banner.amber', { hasText: 'Not denied everywhere. lenient fails open' }).waitFor()
+    // Its lease ends: from then on it is certain, and it is still counted.
+    await lines
+      .filter({ hasText: /killed is not connected and has rejected everything since/ })
+      .waitFor({ timeout: 60_000 })
+    await page.locator('.sheet .verdict', { hasText: '1 of 3' }).waitFor()
+    expect(await sealClass(page)).toBe('seal')
+    await pictures(page, 'revoke-fails-open')
+    const { items } = await client.listVerifiers({ site_id: siteId })
+    expect(items.find(({ verifier_id }) => verifier_id === 'killed')).toMatchObject({
+      state: 'gone',
+      expected: true,
+    })
+    open.resume()
+    await page.locator('.sheet .verdict', { hasText: '2 of 3' }).waitFor()
+    await page.keyboard.press('Escape')
+    await openPage('verifiers')
+    await page
+      .getByText(/not connected, rejects everything/)
+      .first()
+      .waitFor()
+    await Promise.all([steady.close(), open.close()])
+    for (const { instance_id, verifier_id } of items)
+      if (verifier_id === 'killed' && instance_id !== null)
+        await client.dismissVerifier({ site_id: siteId, instance_id })
+  })
+
+  test('T24: an answer that never comes is unknown, and is asked for again with the same key', async () => {
+    const { client, siteId } = harness
+    const { ppid } = await harness.credential('mallory')
+    const { page } = await harness.openConsole({ role: 'responder', page: 'users' })
+    const keys: (string | undefined)[] = []
+    await page.route('**/console/api/wallet/revoke-user', async (route) => {
+      keys.push(route.request().headers()['idempotency-key'])
+      // The service gets the request and answers. The first answer is lost on its way.
+      if (keys.length === 1) await route.fetch()
+      else await route.continue()
+    })
+    await typeInPalette(page, 'mallory')
+    await readCounts(page)
+    await page.keyboard.type('T24')
+    await page.keyboard.press('Enter')
+    await page.getByText('Not confirmed yet').waitFor()
+    expect(await page.locator('.sheet').getByText('Revoked', { exact: true }).count()).toBe(0)
+    await page.getByText('The result is unknown').waitFor()
+    await page.getByText('Result unknown').waitFor()
+    await pictures(page, 'revoke-unknown')
+    await page.locator('.sheet .verdict', { hasText: 'durable as entry' }).waitFor()
+    expect(keys.length).toBeGreaterThan(1)
+    expect(new Set(keys).size).toBe(1)
+    const log = await client.listLogEntries({ site_id: siteId, kind: 'user.revoked', limit: 200 })
+    expect(log.items.filter(({ body }) => 'ppid' in body && body.ppid === ppid)).toHaveLength(1)
+  })
+
+  test('T17: only the exact name that is typed opens the button', async () => {
+    const { siteId } = harness
+    const { page, open } = await harness.openConsole({ role: 'admin' })
+    await open('site')
+    await page.locator('li', { hasText: 'Bearer tokens' }).getByRole('button', { name: 'Switch off' }).click()
+    const button = page.getByRole('button', { name: /Switch bearer off/ })
+    await readCounts(page)
+    await page.locator('#revoke-reason').fill('T17')
+    const typed = page.locator('#revoke-typed')
+    const expectShut = async (text: string) => {
+      await typed.fill('')
+      await typed.pressSequentially(text)
+      expect(await button.isDisabled(), JSON.stringify(text)).toBe(true)
+    }
+    await expectShut('')
+    await expectShut(`${siteId} `)
+    await expectShut(` ${siteId}`)
+    await expectShut(siteId.toUpperCase())
+    await expectShut(siteId.slice(0, -1))
+    await expectShut(`${siteId}.example`)
+    await typed.fill('')
+    await typed.focus()
+    await page.evaluate((text) => {
+      const data = new DataTransfer()
+      data.setData('text/plain', text)
+      const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
+      if (document.activeElement?.dispatchEvent(event)) document.execCommand('insertText', false, text)
+    }, siteId)
+    expect(await button.isDisabled()).toBe(true)
+    expect(await typed.inputValue()).toBe('')
+    await pictures(page, 'revoke-typed')
+    await typed.pressSequentially(siteId)
+    expect(await button.isDisabled()).toBe(false)
+    await page.keyboard.press('Escape')
+    expect((await harness.client.readSite({ site_id: siteId })).bearer).toBe('on')
+  })
+
+  test('a user whom the service has never seen is asked for in other words', async () => {
+    const { client, siteId } = harness
+    const { page } = await harness.openConsole({ role: 'responder', page: 'users' })
+    await typeInPalette(page, 'no-such-person')
+    await page.getByText('Never seen here').waitFor()
+    await page.locator('#revoke-reason').fill('typed wrong')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Is the name right?' }).waitFor()
+    // The way back has the focus: Enter alone revokes nothing.
+    await page.keyboard.press('Enter')
+    await page.locator('#revoke-reason').waitFor()
+    expect(await page.locator('#revoke-reason').inputValue()).toBe('typed wrong')
+    const { users } = await client.resolveUser({ site_id: siteId, user_ref: 'no-such-person' })
+    expect(users.map(({ status }) => status)).toEqual(users.map(() => 'active'))
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Revoke an unknown user' }).click()
+    await page.locator('.sheet .verdict', { hasText: 'durable as entry' }).waitFor()
+  })
+
+  test('T21: "all that match" says the number and revokes exactly that many', async () => {
+    const { client, siteId } = harness
+    const ids: string[] = []
+    for (let n = 0; n < 60; n++) ids.push((await harness.credential(`bulk-${n}`)).id)
+    const { page } = await harness.openConsole({ role: 'admin', page: 'credentials?status=active' })
+    let active = 0
+    for (let cursor: string | undefined; ; ) {
+      const found = await client.listCredentials({ site_id: siteId, status: 'active', limit: 200, cursor })
+      active += found.items.length
+      if (found.next_cursor === null) break
+      cursor = found.next_cursor
+    }
+    await page.getByRole('button', { name: 'Select these 50' }).click()
+    await page.getByText('50 credentials selected').waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByRole('button', { name: 'Revoke all that match' }).click()
+    await page.getByRole('button', { name: `Revoke ${active} credentials` }).waitFor()
+    await page.locator('#revoke-reason').fill('T21')
+    await page.locator('#revoke-typed').pressSequentially(siteId)
+    await pictures(page, 'revoke-bulk')
+    await page.keyboard.press('Enter')
+    await page.locator('.sheet .verdict', { hasText: `${active} credentials were revoked` }).waitFor()
+    const left = await client.listCredentials({ site_id: siteId, status: 'active' })
+    expect(left.items).toEqual([])
+    const log = await client.listLogEntries({ site_id: siteId, kind: 'credential.revoked', limit: 200 })
+    expect(log.items).toHaveLength(active)
+  })
+
+  test('every shortcut of the help works from a list, and the focus returns to where it was', async () => {
+    await harness.client.signOutUser({ site_id: harness.siteId, user_ref: 'frank' })
+    await harness.client.signOutUser({ site_id: harness.siteId, user_ref: 'grace' })
+    const { page } = await harness.openConsole({ role: 'responder', page: 'users?status=active' })
+    await page.locator('tbody tr a').nth(1).waitFor()
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('href'))
+    await page.keyboard.press('j')
+    const first = await focused()
+    await page.keyboard.press('j')
+    const second = await focused()
+    expect(second).not.toBe(first)
+    await page.keyboard.press('k')
+    expect(await focused()).toBe(first)
+    await page.keyboard.press('r')
+    await page.locator('.sheet[open] .who').waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(focused).toBe(first)
+    await page.keyboard.press('?')
+    await page.locator('.help[open]', { hasText: 'Pause or continue live updates' }).waitFor()
+    await pictures(page, 'help')
+    await page.keyboard.press('Escape')
+    await expect.poll(focused).toBe(first)
+    await page.keyboard.press('p')
+    await page.locator('.live', { hasText: 'Paused' }).waitFor()
+    await page.keyboard.press('p')
+    await page.keyboard.press('x')
+    await page.getByText('1 user selected').waitFor()
+    await page.keyboard.press('Enter')
+    await page.locator('.user-head').waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('v')
+    await page.getByRole('heading', { name: 'Verifiers' }).waitFor()
+  })
 })

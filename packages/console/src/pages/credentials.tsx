@@ -9,46 +9,80 @@ import { Status } from '../components/status.tsx'
 import { DelegationTree, toTree } from '../evidence/delegation-tree.tsx'
 import { entriesSeen } from '../live.ts'
 import type { SiteProps } from '../pages.ts'
+import { RevokeRow, SelectionBar, selectionColumn, useSelection } from '../revoke/selection.tsx'
 import { startRevoke } from '../revoke/state.ts'
 import { place, sitePath } from '../router.ts'
 import { formatMoment } from '../time.ts'
 
 export function Credentials({ siteId }: SiteProps): JSX.Element {
   const { id } = place.value
-  if (id !== undefined) return <OneCredential key={id} siteId={siteId} id={id} />
+  return id === undefined ? (
+    <CredentialList siteId={siteId} />
+  ) : (
+    <OneCredential key={id} siteId={siteId} id={id} />
+  )
+}
+
+function CredentialList({ siteId }: SiteProps): JSX.Element {
+  const selection = useSelection<KnownCredential>(({ credential_id, status }) =>
+    status === 'active' ? { credential_id } : undefined,
+  )
+  const path = `/api/sites/${siteId}/credentials`
+  const isRevocable = mayRevoke(siteId)
   return (
-    <List<KnownCredential>
-      title="Credentials"
-      about="Credentials that this service has issued or seen. Others may exist, and can be revoked too."
-      siteId={siteId}
-      path={`/api/sites/${siteId}/credentials`}
-      isLive
-      filters={[
-        {
-          name: 'status',
-          label: 'Status',
-          values: [
-            ['', 'All'],
-            ['active', 'Active'],
-            ['revoked', 'Revoked'],
-            ['expired', 'Expired'],
-          ],
-        },
-      ]}
-      toKey={({ credential_id }) => credential_id}
-      toHref={({ credential_id }) => sitePath(siteId, 'credentials', credential_id)}
-      columns={[
-        { title: 'Credential', cell: ({ credential_id }) => <Id value={credential_id} /> },
-        { title: 'Status', cell: ({ status }) => <Status status={status} /> },
-        { title: 'User', cell: ({ ppid }) => <Id value={ppid} />, isExtra: true },
-        { title: 'Scope', cell: ({ scope }) => scope.join(', '), isExtra: true },
-        { title: 'Until', cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
-      ]}
-      empty={{
-        sentence: 'No credential with this status is known here.',
-        command: `countersign issue --site ${siteId} --user-ref alice --scope orders:read`,
-      }}
-    />
+    <>
+      <List<KnownCredential>
+        title="Credentials"
+        about="Credentials that this service has issued or seen. Others may exist, and can be revoked too."
+        siteId={siteId}
+        path={path}
+        isLive
+        onItems={selection.setItems}
+        filters={[
+          {
+            name: 'status',
+            label: 'Status',
+            values: [
+              ['', 'All'],
+              ['active', 'Active'],
+              ['revoked', 'Revoked'],
+              ['expired', 'Expired'],
+            ],
+          },
+        ]}
+        toKey={({ credential_id }) => credential_id}
+        toHref={({ credential_id }) => sitePath(siteId, 'credentials', credential_id)}
+        columns={[
+          { title: 'Credential', cell: ({ credential_id }) => <Id value={credential_id} /> },
+          { title: 'Status', cell: ({ status }) => <Status status={status} /> },
+          { title: 'User', cell: ({ ppid }) => <Id value={ppid} />, isExtra: true },
+          { title: 'Scope', cell: ({ scope }) => scope.join(', '), isExtra: true },
+          { title: 'Until', cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
+          ...(isRevocable
+            ? [selectionColumn(selection, ({ credential_id }: KnownCredential) => credential_id)]
+            : []),
+        ]}
+        {...(isRevocable && {
+          rowActions: ({ credential_id, status }: KnownCredential) =>
+            status === 'active' ? (
+              <RevokeRow siteId={siteId} target={{ kind: 'credential', id: credential_id }} />
+            ) : null,
+        })}
+        empty={{
+          sentence: 'No credential with this status is known here.',
+          command: `countersign issue --site ${siteId} --user-ref alice --scope orders:read`,
+        }}
+      />
+      {isRevocable && (
+        <SelectionBar
+          selection={selection}
+          siteId={siteId}
+          noun="credentials"
+          path={path}
+          query={{ status: place.value.query.get('status') ?? 'active' }}
+        />
+      )}
+    </>
   )
 }
 
@@ -97,7 +131,7 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
           <Id value={id} copy />
         </h1>
         {mayRevoke(siteId) && own?.status !== 'revoked' && (
-          <button type="button" class="danger" onClick={() => startRevoke(siteId, id)}>
+          <button type="button" class="danger" data-revoke-page onClick={() => startRevoke(siteId, id)}>
             Revoke this credential
           </button>
         )}

@@ -1,10 +1,12 @@
 import type { IssuedToken } from '@countersign/core/contract'
 import type { JSX } from 'preact'
+import { mayRevoke } from '../api/session.ts'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Status } from '../components/status.tsx'
 import { BearerMeter } from '../evidence/bearer-meter.tsx'
 import type { SiteProps } from '../pages.ts'
+import { RevokeRow } from '../revoke/selection.tsx'
 import { sitePath } from '../router.ts'
 import { formatMoment } from '../time.ts'
 
@@ -40,6 +42,12 @@ export function Tokens({ siteId }: SiteProps): JSX.Element {
         },
         { title: 'Until', cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
       ]}
+      {...(mayRevoke(siteId) && {
+        rowActions: ({ token_id, status }: IssuedToken) =>
+          status === 'active' ? (
+            <RevokeRow siteId={siteId} target={{ kind: 'token', id: token_id }} />
+          ) : null,
+      })}
       empty={{
         sentence: 'No bearer token is known.',
         command: 'countersign exchange --credential credential.json',

@@ -6,8 +6,8 @@ import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Status } from '../components/status.tsx'
 import type { SiteProps } from '../pages.ts'
-import { SelectionBar, selectionColumn, useSelection } from '../revoke/selection.tsx'
-import { describe, resolveUser, startRevokeTarget, typedName } from '../revoke/state.ts'
+import { RevokeRow, SelectionBar, selectionColumn, useSelection } from '../revoke/selection.tsx'
+import { describe, resolveUser, typedName } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
 import { formatMoment } from '../time.ts'
 import { User } from '../users/user.tsx'
@@ -64,14 +64,7 @@ function UserList({ siteId }: SiteProps): JSX.Element {
         {...(hasRows && {
           rowActions: ({ ppid, status }: KnownUser) =>
             status === 'active' ? (
-              <button
-                type="button"
-                class="quiet"
-                data-revoke
-                onClick={() => startRevokeTarget(siteId, { kind: 'user', id: ppid, name: typedName(ppid) })}
-              >
-                Revoke
-              </button>
+              <RevokeRow siteId={siteId} target={{ kind: 'user', id: ppid, name: typedName(ppid) }} />
             ) : null,
         })}
         empty={{

@@ -6,7 +6,7 @@ import { shorten } from '../components/id.tsx'
 
 const SHOWN_MAX = 8
 
-export interface Branch {
+interface Branch {
   readonly id: string
   readonly scope: readonly string[]
   readonly isDelegated: boolean
@@ -36,7 +36,7 @@ export function EndingTree({ siteId, ids }: EndingTreeProps): JSX.Element | null
   }, [siteId, key])
   if (ids.length === 0) return null
   return (
-    <div class="tree">
+    <div class="ending">
       <Branches
         branches={details.length === 0 ? ids.slice(0, SHOWN_MAX).map(toPlain) : toBranches(details)}
       />
@@ -66,7 +66,7 @@ function toPlain(id: string): Branch {
   return { id, scope: [], isDelegated: false, children: [] }
 }
 
-export function toBranches(details: readonly CredentialDetail[]): readonly Branch[] {
+function toBranches(details: readonly CredentialDetail[]): readonly Branch[] {
   const ids = new Set(details.map(({ credential_id }) => credential_id))
   const toParent = ({ parents }: CredentialDetail) => parents[0]?.credential_id
   const toBranch = (detail: CredentialDetail): Branch => ({

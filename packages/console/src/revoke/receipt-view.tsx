@@ -123,7 +123,7 @@ function Sentence({ act: { target }, done, propagation }: ReceiptViewProps): JSX
 }
 
 function isTrust(kind: Act['target']['kind']): boolean {
-  return kind === 'issuer' || kind === 'issuer_key' || kind === 'bearer'
+  return ['issuer', 'issuer_key', 'bearer'].includes(kind)
 }
 
 function Applied({ propagation }: Pick<ReceiptViewProps, 'propagation'>): JSX.Element {

@@ -1,7 +1,28 @@
 import type { RevocationTarget } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { describe, findMatching, MATCHING_MAX, startRevokeTarget } from './state.ts'
+import { toTooltip } from '../keyboard.ts'
+import { describe, findMatching, MATCHING_MAX, startRevokeTarget, type Target } from './state.ts'
+
+interface RevokeRowProps {
+  readonly siteId: string
+  readonly target: Target
+}
+
+/** The button of a row. The key `r` presses it for the row that has the focus. */
+export function RevokeRow({ siteId, target }: RevokeRowProps): JSX.Element {
+  return (
+    <button
+      type="button"
+      class="quiet small"
+      data-revoke
+      title={toTooltip('revoke')}
+      onClick={() => startRevokeTarget(siteId, target)}
+    >
+      Revoke
+    </button>
+  )
+}
 
 /** Rows of a list that were chosen. Rows that cannot be revoked cannot be chosen. */
 export interface Selection<Item> {
@@ -86,7 +107,7 @@ export function SelectionBar<Item>(props: SelectionBarProps<Item>): JSX.Element 
       {chosen.size > 0 && (
         <>
           <strong>
-            {chosen.size.toLocaleString('en')} {noun} selected
+            {chosen.size.toLocaleString('en')} {chosen.size === 1 ? noun.slice(0, -1) : noun} selected
           </strong>
           <button type="button" class="danger" onClick={() => start([...chosen.values()], 'chosen')}>
             Revoke these {chosen.size.toLocaleString('en')}

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isAway } from '../api/call.ts'
 import { AsCommand } from '../components/as-command.tsx'
-import { Icon } from '../components/icon.tsx'
+import { Icon, type IconName } from '../components/icon.tsx'
 import { Id } from '../components/id.tsx'
 import { Monogram } from '../components/monogram.tsx'
 import { Pill } from '../components/state.tsx'
@@ -155,7 +155,7 @@ export function Who({ siteId, target, children }: WhoProps): JSX.Element {
   const title = toTitle(target)
   return (
     <div class="who">
-      <Monogram name={title} />
+      {target.kind === 'user' ? <Monogram name={title} /> : <KindIcon kind={target.kind} />}
       <span class="named">
         <strong>{title}</strong>
         <span class="meta">
@@ -164,6 +164,24 @@ export function Who({ siteId, target, children }: WhoProps): JSX.Element {
       </span>
       {children}
     </div>
+  )
+}
+
+const KIND_ICONS: Readonly<Record<Exclude<Target['kind'], 'user'>, IconName>> = {
+  credential: 'credentials',
+  token: 'tokens',
+  issuer: 'issuers',
+  issuer_key: 'issuers',
+  api_key: 'keys',
+  bearer: 'tokens',
+  many: 'users',
+}
+
+function KindIcon({ kind }: { readonly kind: Exclude<Target['kind'], 'user'> }): JSX.Element {
+  return (
+    <span class="monogram big">
+      <Icon name={KIND_ICONS[kind]} size={22} />
+    </span>
   )
 }
 
@@ -380,8 +398,8 @@ function Notes({ target, outlook }: { readonly target: Target; readonly outlook:
       <li>
         <Icon name="verifiers" />
         <span>
-          {plural(known.length, 'verifier')} and {plural(preview.webhooks.length, 'webhook')} will be
-          notified.
+          {plural(known.length, 'verifier')}
+          {preview.webhooks.length > 0 && ` and ${plural(preview.webhooks.length, 'webhook')}`} will be notified.
           {behind.length > 0 && (
             <>
               {' '}
@@ -405,6 +423,7 @@ function Notes({ target, outlook }: { readonly target: Target; readonly outlook:
             ))}
         </span>
       </li>
+      {target.kind === 'api_key' && <Users keyId={target.id} all={known} />}
       {!isUnseen && target.kind !== 'token' && target.kind !== 'api_key' && (
         <li>
           <Icon name="credentials" />
@@ -412,6 +431,27 @@ function Notes({ target, outlook }: { readonly target: Target; readonly outlook:
         </li>
       )}
     </ul>
+  )
+}
+
+/** The verifiers that read the log with an API key: without it, they soon reject everything. */
+function Users({ keyId, all }: { readonly keyId: string; readonly all: readonly Verifier[] }): JSX.Element {
+  const names = all.filter(({ key_id }) => key_id === keyId).map(({ verifier_id }) => verifier_id)
+  return (
+    <li>
+      <Icon name="log" />
+      <span>
+        {names.length === 0 ? (
+          'No verifier follows the log with this key now.'
+        ) : (
+          <>
+            <strong>{[...new Set(names)].slice(0, 5).join(', ')}</strong>
+            {names.length > 5 && ` and ${names.length - 5} more`} follow the log with this key. They reject
+            everything when their data is too old.
+          </>
+        )}
+      </span>
+    </li>
   )
 }
 
@@ -460,6 +500,12 @@ function Permanence({ target, count, isIrreversible }: PermanenceProps): JSX.Ele
       <>
         <strong>Every bearer token of this site ends.</strong> They stay invalid when bearer is switched on
         again.
+      </>
+    )
+  if (target.kind === 'issuer_key' && target.status === 'retired')
+    return (
+      <>
+        <strong>The key may sign nothing new.</strong> What it signed before stays valid until it expires.
       </>
     )
   if (target.kind === 'api_key')

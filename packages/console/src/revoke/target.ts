@@ -7,8 +7,9 @@ import type {
   RevokedTargets,
   TokenRevocation,
 } from '@countersign/core/contract'
-import { type ApiRequest, type Call, call, call as callWithStepUp } from '../api/call.ts'
+import { type ApiRequest, type Call, call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
+import { callWithStepUp } from '../people/step-up.tsx'
 
 /**
  * What will be revoked. `name` is what people call it. The name of a user is what was typed: it is
@@ -73,7 +74,7 @@ export function toTitle(target: Target): string {
 /** The id below the title, if it is another. */
 export function toId(target: Target): string | undefined {
   if (target.kind === 'bearer' || target.kind === 'many') return undefined
-  return target.kind === 'issuer' || target.kind === 'issuer_key' ? target.issuer : target.id
+  return 'issuer' in target ? target.issuer : target.id
 }
 
 /** The words of the button, of the heading, and of what is true afterwards. */
@@ -194,7 +195,7 @@ export function toRequest(siteId: string, target: Target, reason: string, part =
 
 /** The same on the command line. Undefined for a bulk act, which needs a file. */
 export function toCommand(siteId: string, target: Target, reason: string): string | undefined {
-  const options = { site: siteId, reason }
+  const options = { site: siteId, yes: true, reason }
   switch (target.kind) {
     case 'user':
       return toCli(['revoke-user', target.name ?? target.id], options)
@@ -212,7 +213,7 @@ export function toCommand(siteId: string, target: Target, reason: string): strin
     case 'api_key':
       return toCli(['keys', 'delete', target.id], options)
     case 'bearer':
-      return toCli(['sites', 'change', siteId], { bearer: 'off', reason })
+      return toCli(['sites', 'change', siteId], { bearer: 'off', yes: true, reason })
     case 'many':
       return undefined
   }

@@ -25,7 +25,7 @@ export function Help(): JSX.Element {
         </button>
       </header>
       {isOpen && (
-        <div class="groups">
+        <div class="shortcut-groups">
           {GROUPS.map((group) => (
             <section key={group}>
               <h3>{group}</h3>

@@ -190,7 +190,7 @@ function TopBar(): JSX.Element {
     <header class="top">
       <button
         type="button"
-        class="icon-button menu"
+        class="icon-button menu-button"
         aria-label="Menu"
         aria-expanded={menuOpen.value}
         onClick={() => (menuOpen.value = !menuOpen.value)}

@@ -3,7 +3,6 @@ import type {
   CredentialDetail,
   IssuedToken,
   KnownCredential,
-  Preview,
   UserDetail,
 } from '@countersign/core/contract'
 import type { ComponentChildren, JSX } from 'preact'
@@ -15,13 +14,13 @@ import { Id, shorten } from '../components/id.tsx'
 import { Monogram } from '../components/monogram.tsx'
 import { Pill, StateMark } from '../components/state.tsx'
 import { Status } from '../components/status.tsx'
+import { DelegationTree, toTree } from '../evidence/delegation-tree.tsx'
 import { toTooltip } from '../keyboard.ts'
 import { entriesSeen, serviceNowMs } from '../live.ts'
 import type { SiteProps } from '../pages.ts'
-import { type Branch, toBranches } from '../revoke/ending-tree.tsx'
-import { plural } from '../revoke/sheet.tsx'
+import { RevokeRow } from '../revoke/selection.tsx'
 import { describe, startRevokeTarget, typedName } from '../revoke/state.ts'
-import { sitePath } from '../router.ts'
+import { auditPath, sitePath } from '../router.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 import { ReinstateSheet } from './reinstate.tsx'
 import { ENTRY_WORDS } from './words.ts'
@@ -178,13 +177,12 @@ function Fact({ title, isPlain = false, children }: FactProps): JSX.Element {
 
 const DRAWN_MAX = 12
 
-/** What was delegated from what. Marking one shows what revoking it would end. */
+/** The trees of the credentials from which others were delegated. */
 function Delegation({
   siteId,
   credentials,
-}: SiteProps & { readonly credentials: readonly KnownCredential[] }): JSX.Element | null {
-  const [details, setDetails] = useState<readonly CredentialDetail[]>([])
-  const [marked, setMarked] = useState<string>()
+}: SiteProps & { readonly credentials: readonly KnownCredential[] }): JSX.Element {
+  const [roots, setRoots] = useState<readonly CredentialDetail[]>([])
   const active = credentials.filter(({ status }) => status === 'active').slice(0, DRAWN_MAX)
   const key = active.map(({ credential_id }) => credential_id).join(' ')
   useEffect(() => {
@@ -195,101 +193,26 @@ function Delegation({
         signal: stop.signal,
       }).catch(() => undefined)
     Promise.all(active.map(load)).then((found) => {
-      if (!stop.signal.aborted) setDetails(found.filter((each) => each !== undefined))
+      if (!stop.signal.aborted)
+        setRoots(
+          found.filter(
+            (each) => each !== undefined && each.parents.length === 0 && each.descendants.length > 0,
+          ) as CredentialDetail[],
+        )
     })
     return () => stop.abort()
   }, [siteId, key])
-  if (!details.some(({ parents }) => parents.length > 0)) return null
-  const branches = toBranches(details)
   return (
-    <section class="card part">
-      <header>
-        <h2>Delegation</h2>
-        <span class="meta">Scope can only narrow from one to the next</span>
-      </header>
-      <div class="inside delegation">
-        <Nodes branches={branches} marked={marked} isHit={false} onMark={setMarked} />
-      </div>
-      {marked !== undefined && <Hit siteId={siteId} id={marked} count={details.length} />}
-    </section>
-  )
-}
-
-interface NodesProps {
-  readonly branches: readonly Branch[]
-  readonly marked: string | undefined
-  readonly isHit: boolean
-  readonly onMark: (id: string) => void
-}
-
-function Nodes({ branches, marked, isHit, onMark }: NodesProps): JSX.Element {
-  return (
-    <ul>
-      {branches.map(({ id, scope, children }) => {
-        const isEnding = isHit || id === marked
-        return (
-          <li key={id}>
-            <button
-              type="button"
-              class={isEnding ? 'node hit' : 'node'}
-              aria-pressed={id === marked}
-              title={id}
-              onClick={() => onMark(id)}
-            >
-              <code>{shorten(id)}</code>
-              <span class="meta">{scope.join(', ')}</span>
-            </button>
-            {children.length > 0 && (
-              <Nodes branches={children} marked={marked} isHit={isEnding} onMark={onMark} />
-            )}
-          </li>
-        )
-      })}
-    </ul>
-  )
-}
-
-function Hit({
-  siteId,
-  id,
-  count,
-}: SiteProps & { readonly id: string; readonly count: number }): JSX.Element {
-  const [preview, setPreview] = useState<Preview>()
-  useEffect(() => {
-    const stop = new AbortController()
-    setPreview(undefined)
-    call<Preview>(`/api/sites/${siteId}/preview`, {
-      method: 'POST',
-      site: siteId,
-      body: { act: { type: 'revoke_credential', credential_id: id } },
-      signal: stop.signal,
-    }).then(setPreview, () => {})
-    return () => stop.abort()
-  }, [siteId, id])
-  const rest = preview === undefined ? 0 : count - preview.credentials.count
-  return (
-    <p class="hit-line" aria-live="polite">
-      <StateMark tone="bad" size={14} />
-      <span>
-        {preview === undefined ? (
-          'Counting what it ends…'
-        ) : (
-          <>
-            Revoking <strong>{shorten(id)}</strong> ends {plural(preview.credentials.count, 'credential')} and{' '}
-            {plural(preview.tokens.count, 'token')}. {rest > 0 && `${rest} of those shown stay active.`}
-          </>
-        )}
-      </span>
-      {mayRevoke(siteId) && (
-        <button
-          type="button"
-          class="danger"
-          onClick={() => startRevokeTarget(siteId, { kind: 'credential', id })}
-        >
-          Revoke {shorten(id)}
-        </button>
-      )}
-    </p>
+    <>
+      {roots.map((root) => (
+        <DelegationTree
+          key={root.credential_id}
+          siteId={siteId}
+          tree={toTree(root, root)}
+          chosen={root.credential_id}
+        />
+      ))}
+    </>
   )
 }
 
@@ -342,11 +265,7 @@ function Credentials({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }
                 {mayRevoke(siteId) && (
                   <td class="row-acts">
                     {each.status === 'active' && (
-                      <RowRevoke
-                        onClick={() =>
-                          startRevokeTarget(siteId, { kind: 'credential', id: each.credential_id })
-                        }
-                      />
+                      <RevokeRow siteId={siteId} target={{ kind: 'credential', id: each.credential_id }} />
                     )}
                   </td>
                 )}
@@ -364,14 +283,6 @@ function Actions(): JSX.Element {
     <th scope="col">
       <span class="visually-hidden">Actions</span>
     </th>
-  )
-}
-
-function RowRevoke({ onClick }: { readonly onClick: () => void }): JSX.Element {
-  return (
-    <button type="button" class="quiet small" data-revoke onClick={onClick}>
-      Revoke
-    </button>
   )
 }
 
@@ -419,9 +330,7 @@ function Tokens({ siteId, tokens }: SiteProps & { readonly tokens: readonly Issu
                 </td>
                 {mayRevoke(siteId) && (
                   <td class="row-acts">
-                    <RowRevoke
-                      onClick={() => startRevokeTarget(siteId, { kind: 'token', id: each.token_id })}
-                    />
+                    <RevokeRow siteId={siteId} target={{ kind: 'token', id: each.token_id }} />
                   </td>
                 )}
               </tr>
@@ -443,7 +352,7 @@ function History({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }): J
     <section class="card part">
       <header>
         <h2>Timeline</h2>
-        <a href={`${sitePath(siteId, 'audit')}?target=${encodeURIComponent(user.ppid)}`}>Audit</a>
+        <a href={auditPath(siteId, user.ppid)}>Audit</a>
       </header>
       {user.history.length === 0 ? (
         <p class="inside meta">No entry of the log names this user.</p>
