@@ -399,7 +399,8 @@ function Notes({ target, outlook }: { readonly target: Target; readonly outlook:
         <Icon name="verifiers" />
         <span>
           {plural(known.length, 'verifier')}
-          {preview.webhooks.length > 0 && ` and ${plural(preview.webhooks.length, 'webhook')}`} will be notified.
+          {preview.webhooks.length > 0 && ` and ${plural(preview.webhooks.length, 'webhook')}`} will be
+          notified.
           {behind.length > 0 && (
             <>
               {' '}
