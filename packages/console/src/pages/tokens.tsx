@@ -44,9 +44,7 @@ export function Tokens({ siteId }: SiteProps): JSX.Element {
       ]}
       {...(mayRevoke(siteId) && {
         rowActions: ({ token_id, status }: IssuedToken) =>
-          status === 'active' ? (
-            <RevokeRow siteId={siteId} target={{ kind: 'token', id: token_id }} />
-          ) : null,
+          status === 'active' ? <RevokeRow siteId={siteId} target={{ kind: 'token', id: token_id }} /> : null,
       })}
       empty={{
         sentence: 'No bearer token is known.',
