@@ -8,6 +8,7 @@ import { SignIn } from './pages/sign-in.tsx'
 import { servicePages, sitePages } from './pages.ts'
 import { followLinks, open, place, sitePath } from './router.ts'
 import { Shell } from './shell/shell.tsx'
+import { applyTheme } from './theme.ts'
 
 const fault = signal<string | undefined>(undefined)
 
@@ -58,6 +59,7 @@ function Start(): JSX.Element {
   return first === undefined ? <p>There is no site yet.</p> : <p />
 }
 
+applyTheme()
 followLinks()
 listenToKeys()
 begin().catch((thrown: unknown) => {

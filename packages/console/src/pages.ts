@@ -31,6 +31,7 @@ export const sitePages: Readonly<Record<string, () => Promise<Page>>> = {
 export const servicePages: Readonly<Record<string, () => Promise<() => JSX.Element>>> = {
   'all-sites': async () => (await import('./pages/sites.tsx')).Sites,
   audit: async () => (await import('./pages/service-audit.tsx')).ServiceAudit,
+  settings: async () => (await import('./pages/settings.tsx')).Settings,
   nodes: async () => (await import('./pages/nodes.tsx')).Nodes,
   'operator-keys': async () => (await import('./pages/operator-keys.tsx')).OperatorKeys,
 }

@@ -86,6 +86,10 @@ export async function begin(): Promise<void> {
 export async function load(): Promise<void> {
   const answer = await send('/console/session')
   session.value = (await answer.json()) as Session
+  if (session.value.roles.length === 0) {
+    sites.value = []
+    return
+  }
   const site = isOperator.value ? 'all' : (session.value.roles[0]?.site_id ?? 'all')
   const found = await call<{ items: readonly Site[] }>('/api/sites', { site, query: { limit: 200 } })
   sites.value = found.items

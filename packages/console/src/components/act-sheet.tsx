@@ -1,7 +1,8 @@
 import type { Preview, PreviewAct } from '@countersign/core/contract'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type ApiRequest, CallProblem, call, NoAnswer, newIdempotencyKey } from '../api/call.ts'
+import { type ApiRequest, CallProblem, NoAnswer, newIdempotencyKey } from '../api/call.ts'
+import { callWithStepUp } from '../people/step-up.tsx'
 import { describe } from '../revoke/state.ts'
 import { ActPreview } from './act-preview.tsx'
 import { AsCommand } from './as-command.tsx'
@@ -97,7 +98,7 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
     setState({ at: 'sending' })
     try {
       const { path, ...options } = request
-      const answer = await call<Answer>(path, { ...options, idempotencyKey: key.current })
+      const answer = await callWithStepUp<Answer>(path, { ...options, idempotencyKey: key.current })
       onDone(answer)
     } catch (fault) {
       if (fault instanceof NoAnswer) return setState({ at: 'unknown' })

@@ -66,6 +66,11 @@ const SERVICE: readonly Item[] = [
   { page: 'settings', title: 'Settings', icon: 'settings' },
 ]
 
+/** Everyone has settings; the rest of the service is for operators. */
+function isShown({ page }: Item): boolean {
+  return page in servicePages && (page === 'settings' || isOperator.value)
+}
+
 export function Shell({ children }: { readonly children: ComponentChildren }): JSX.Element {
   const { siteId } = place.value
   useEffect(() => {
@@ -141,21 +146,14 @@ function Rail(): JSX.Element {
                 .filter(({ page: name }) => name in sitePages)
                 .map((item) => link(item, sitePath(siteId, item.page)))}
               {title === 'Service' &&
-                isOperator.value &&
-                SERVICE.filter(({ page: name }) => name in servicePages).map((item) =>
-                  link(item, servicePath(item.page)),
-                )}
+                SERVICE.filter(isShown).map((item) => link(item, servicePath(item.page)))}
             </ul>
           </section>
         ))}
-      {siteId === undefined && isOperator.value && (
+      {siteId === undefined && (
         <section>
           <h2>Service</h2>
-          <ul>
-            {SERVICE.filter(({ page: name }) => name in servicePages).map((item) =>
-              link(item, servicePath(item.page)),
-            )}
-          </ul>
+          <ul>{SERVICE.filter(isShown).map((item) => link(item, servicePath(item.page)))}</ul>
         </section>
       )}
       <div class="person">

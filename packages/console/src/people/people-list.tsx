@@ -1,0 +1,434 @@
+import type { ConsoleLink, ConsoleRole, Person } from '@countersign/core/contract'
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { newIdempotencyKey } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
+import { session, sites } from '../api/session.ts'
+import { ActSheet, Sheet } from '../components/act-sheet.tsx'
+import { AsCommand } from '../components/as-command.tsx'
+import { copyText, notice } from '../components/copy.tsx'
+import { Icon } from '../components/icon.tsx'
+import { List } from '../components/list.tsx'
+import { Menu } from '../components/menu.tsx'
+import { Pill } from '../components/state.tsx'
+import { describe } from '../revoke/state.ts'
+import { open, servicePath } from '../router.ts'
+import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
+import { formatMoment } from '../time.ts'
+import { roleTitles, roleWords } from './role-words.ts'
+import { callWithStepUp } from './step-up.tsx'
+
+type Roles = Person['roles']
+
+/** The people who may sign in, for operators. */
+export function People(): JSX.Element {
+  const [version, setVersion] = useState(0)
+  const [known, setKnown] = useState<Readonly<Record<string, Person>>>({})
+  const { act, on } = sheet.value
+  const chosen = on === undefined ? undefined : known[on]
+  const finish = (words: string) => {
+    closeSheet()
+    setVersion((last) => last + 1)
+    notice.value = words
+  }
+  return (
+    <>
+      <List<Person>
+        title="People"
+        about="People sign in as themselves, so the audit log names them. API keys are for programs."
+        siteId="all"
+        path="/api/people"
+        version={version}
+        toKey={({ person_id }) => person_id}
+        toCli={() => toCli(['people', 'list'])}
+        onItems={(items) => setKnown(Object.fromEntries(items.map((item) => [item.person_id, item])))}
+        actions={
+          <button type="button" class="primary" onClick={() => openSheet('add')}>
+            Add a person
+          </button>
+        }
+        columns={[
+          {
+            title: 'Person',
+            cell: ({ person_id, name }) => (
+              <span class="two-lines">
+                <strong>
+                  {name} {isYou(person_id) && <span class="you">you</span>}
+                </strong>
+                <code class="meta">{person_id}</code>
+              </span>
+            ),
+          },
+          { title: 'Roles', cell: ({ roles }) => <RoleList roles={roles} /> },
+          {
+            title: 'Access',
+            cell: ({ status }) =>
+              status === 'active' ? <Pill tone="good">Active</Pill> : <Pill tone="none">Ended</Pill>,
+            isExtra: true,
+          },
+          {
+            title: 'Added',
+            cell: ({ created_at }) => formatMoment(created_at),
+            isNumber: true,
+            isExtra: true,
+          },
+        ]}
+        rowActions={(person) => <Acts person={person} />}
+        empty={{
+          sentence: 'There is no person yet.',
+          command: toCli(['people', 'add', 'Ada'], { role: 'operator' }),
+        }}
+      />
+      <p class="meta foot">
+        You cannot end or reduce your own access here: ask another operator, so that one always remains.
+      </p>
+      {act === 'add' && <PersonSheet onDone={() => finish('The person was added.')} />}
+      {act === 'change' && chosen !== undefined && (
+        <PersonSheet key={on} chosen={chosen} onDone={() => finish('The person was changed.')} />
+      )}
+      {act === 'end' && chosen !== undefined && (
+        <EndSheet chosen={chosen} onDone={() => finish('The access was ended.')} />
+      )}
+      {act === 'reactivate' && chosen !== undefined && (
+        <ReactivateSheet chosen={chosen} onDone={() => finish('The person has access again.')} />
+      )}
+      {act === 'link' && chosen !== undefined && <LinkSheet key={on} chosen={chosen} />}
+    </>
+  )
+}
+
+function isYou(personId: string): boolean {
+  return session.value?.person_id === personId
+}
+
+function Acts({ person: { person_id, name, status } }: { readonly person: Person }): JSX.Element {
+  const audit = {
+    title: 'Show their audit rows',
+    run: () => open(`${servicePath('audit')}?${new URLSearchParams({ actor: `person:${person_id}` })}`),
+  }
+  const others =
+    status === 'active'
+      ? [
+          { title: 'Make a sign-in link', run: () => openSheet('link', person_id) },
+          { title: 'Change', run: () => openSheet('change', person_id) },
+          audit,
+          { title: 'End access', isDanger: true, run: () => openSheet('end', person_id) },
+        ]
+      : [{ title: 'Give access back', run: () => openSheet('reactivate', person_id) }, audit]
+  return (
+    <Menu
+      class="quiet icon-button"
+      name={`Actions for ${name}`}
+      label="⋯"
+      items={isYou(person_id) ? [audit] : others}
+    />
+  )
+}
+
+function RoleList({ roles }: { readonly roles: Roles }): JSX.Element {
+  if (roles.length === 0) return <span class="meta">none</span>
+  return (
+    <ul class="scopes">
+      {roles.map(({ site_id, role }) => (
+        <li key={site_id ?? ''} title={roleWords[role]}>
+          {site_id === null ? roleTitles[role] : `${roleTitles[role]} at ${toSiteName(site_id)}`}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function toSiteName(siteId: string): string {
+  return sites.value.find(({ site_id }) => site_id === siteId)?.name ?? siteId
+}
+
+/** As the command line writes them: `responder@shop.example`. */
+function toRoleOptions(roles: Roles): readonly string[] {
+  return roles.map(({ site_id, role }) => (site_id === null ? role : `${role}@${site_id}`))
+}
+
+interface PersonSheetProps {
+  /** Undefined for a new person. */
+  readonly chosen?: Person
+  readonly onDone: () => void
+}
+
+function PersonSheet({ chosen, onDone }: PersonSheetProps): JSX.Element {
+  const [name, setName] = useState(chosen?.name ?? '')
+  const [roles, setRoles] = useState<Roles>(chosen?.roles ?? [])
+  const said = name.trim()
+  const body = (reason: string | undefined) => ({ name: said, roles, reason })
+  return (
+    <ActSheet<Person>
+      title={chosen === undefined ? 'Add a person' : 'Change a person'}
+      siteId="all"
+      verb={chosen === undefined ? 'Add the person' : 'Change'}
+      busyVerb={chosen === undefined ? 'Adding…' : 'Changing…'}
+      toRequest={(reason) =>
+        said === ''
+          ? undefined
+          : {
+              method: chosen === undefined ? 'POST' : 'PATCH',
+              path: chosen === undefined ? '/api/people' : `/api/people/${chosen.person_id}`,
+              site: 'all',
+              body: body(reason),
+            }
+      }
+      toCli={(reason) =>
+        chosen === undefined
+          ? toCli(['people', 'add', said], { role: toRoleOptions(roles), reason })
+          : toCli(['people', 'change', chosen.person_id], {
+              name: said,
+              role: toRoleOptions(roles),
+              'no-roles': roles.length === 0,
+              reason,
+            })
+      }
+      onDone={onDone}
+      onClose={closeSheet}
+    >
+      <label>
+        Name
+        <input
+          data-first=""
+          maxLength={64}
+          autocomplete="off"
+          value={name}
+          placeholder="Ada Lovelace"
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      </label>
+      <RoleFields roles={roles} onChange={setRoles} />
+      {chosen === undefined && (
+        <p class="hint">To sign the person in for the first time, make a link for them afterwards.</p>
+      )}
+    </ActSheet>
+  )
+}
+
+interface RoleFieldsProps {
+  readonly roles: Roles
+  readonly onChange: (roles: Roles) => void
+}
+
+const SITE_ROLES = ['viewer', 'responder', 'issuing', 'admin'] as const satisfies readonly ConsoleRole[]
+
+function RoleFields({ roles, onChange }: RoleFieldsProps): JSX.Element {
+  const isOperator = roles.some(({ role }) => role === 'operator')
+  const free = sites.value.filter(({ site_id }) => !roles.some((each) => each.site_id === site_id))
+  return (
+    <fieldset class="role-fields">
+      <legend>Roles</legend>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isOperator}
+          onChange={({ currentTarget: { checked } }) =>
+            onChange(checked ? [{ site_id: null, role: 'operator' }] : [])
+          }
+        />
+        <span>
+          Operator <span class="hint">{roleWords.operator}, and manages people</span>
+        </span>
+      </label>
+      {!isOperator &&
+        roles.map(({ site_id, role }) => (
+          <div key={site_id} class="role-row">
+            <label>
+              {toSiteName(site_id ?? '')}
+              <select
+                value={role}
+                onChange={({ currentTarget: { value } }) =>
+                  onChange(
+                    roles.map((each) =>
+                      each.site_id === site_id ? { site_id, role: value as ConsoleRole } : each,
+                    ),
+                  )
+                }
+              >
+                {SITE_ROLES.map((each) => (
+                  <option key={each} value={each}>
+                    {roleTitles[each]}: {roleWords[each]}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <button
+              type="button"
+              class="quiet icon-button"
+              aria-label={`Remove the role at ${site_id}`}
+              onClick={() => onChange(roles.filter((each) => each.site_id !== site_id))}
+            >
+              <Icon name="close" />
+            </button>
+          </div>
+        ))}
+      {!isOperator && free.length > 0 && (
+        <label>
+          <span class="visually-hidden">Add a role at a site</span>
+          <select
+            value=""
+            onChange={({ currentTarget }) => {
+              if (currentTarget.value !== '')
+                onChange([...roles, { site_id: currentTarget.value, role: 'viewer' }])
+              currentTarget.value = ''
+            }}
+          >
+            <option value="">Add a role at a site…</option>
+            {free.map(({ site_id, name }) => (
+              <option key={site_id} value={site_id}>
+                {name ?? site_id}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </fieldset>
+  )
+}
+
+interface ChosenProps {
+  readonly chosen: Person
+  readonly onDone: () => void
+}
+
+function EndSheet({ chosen, onDone }: ChosenProps): JSX.Element {
+  return (
+    <ActSheet<Person>
+      title="End access"
+      siteId="all"
+      verb="End access"
+      busyVerb="Ending…"
+      isEnding
+      toRequest={(reason) => ({
+        method: 'PATCH',
+        path: `/api/people/${chosen.person_id}`,
+        site: 'all',
+        body: { status: 'ended', reason },
+      })}
+      toCli={(reason) => toCli(['people', 'end', chosen.person_id], { reason, yes: true })}
+      onDone={onDone}
+      onClose={closeSheet}
+    >
+      <p class="lead">
+        <strong>{chosen.name}</strong>
+      </p>
+      <ul class="plain">
+        <li>Their sessions end, on every node within two seconds.</li>
+        <li>Their links and passkeys are removed.</li>
+        <li>
+          API keys that they have created <strong>stay valid</strong>. Delete those separately.
+        </li>
+      </ul>
+    </ActSheet>
+  )
+}
+
+function ReactivateSheet({ chosen, onDone }: ChosenProps): JSX.Element {
+  return (
+    <ActSheet<Person>
+      title="Give access back"
+      siteId="all"
+      verb="Give access back"
+      busyVerb="Changing…"
+      toRequest={(reason) => ({
+        method: 'PATCH',
+        path: `/api/people/${chosen.person_id}`,
+        site: 'all',
+        body: { status: 'active', reason },
+      })}
+      toCli={(reason) => toCli(['people', 'change', chosen.person_id], { reactivate: true, reason })}
+      onDone={onDone}
+      onClose={closeSheet}
+    >
+      <p class="lead">
+        <strong>{chosen.name}</strong> gets the same roles as before:
+      </p>
+      <RoleList roles={chosen.roles} />
+      <p>They sign in with a new link, and add their passkeys again.</p>
+    </ActSheet>
+  )
+}
+
+/** A link is shown once, while it is valid. */
+function LinkSheet({ chosen }: { readonly chosen: Person }): JSX.Element {
+  const [link, setLink] = useState<ConsoleLink>()
+  const [left, setLeft] = useState(0)
+  const [fault, setFault] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+  useEffect(() => {
+    if (link === undefined) return
+    const timer = setInterval(
+      () => setLeft(Math.max(0, Math.ceil((Date.parse(link.expires_at) - Date.now()) / 1000))),
+      250,
+    )
+    return () => clearInterval(timer)
+  }, [link])
+  const request = {
+    method: 'POST',
+    path: `/api/people/${chosen.person_id}/links`,
+    site: 'all',
+  } as const
+  const make = async () => {
+    setBusy(true)
+    setFault(undefined)
+    try {
+      const { path, ...options } = request
+      const made = await callWithStepUp<ConsoleLink>(path, {
+        ...options,
+        idempotencyKey: newIdempotencyKey(),
+      })
+      setLeft(Math.max(0, Math.ceil((Date.parse(made.expires_at) - Date.now()) / 1000)))
+      setLink(made)
+    } catch (thrown) {
+      setFault(describe(thrown))
+    }
+    setBusy(false)
+  }
+  return (
+    <Sheet title="Make a sign-in link" onClose={closeSheet}>
+      <div class="body">
+        <p>
+          The link signs <strong>{chosen.name}</strong> in, once, within a minute. Anyone who has it can use
+          it, so give it to them directly. The audit log names you as its maker.
+        </p>
+        {link !== undefined && left > 0 && (
+          <>
+            <div class="secret">
+              <code>{link.url}</code>
+              <button type="button" data-first="" onClick={() => void copyText(link.url)}>
+                <Icon name="copy" />
+                Copy
+              </button>
+            </div>
+            <p class="meta" role="timer">
+              Valid for {left} s.
+            </p>
+          </>
+        )}
+        {link !== undefined && left === 0 && (
+          <p class="banner" role="status">
+            <strong>This link has expired.</strong> If it was not used, make another one.
+          </p>
+        )}
+        {fault !== undefined && (
+          <p class="fault" role="alert">
+            {fault}
+          </p>
+        )}
+      </div>
+      <footer>
+        <AsCommand curl={request} cli={toCli(['console'], { person: chosen.person_id })} />
+        <span class="grow" />
+        <button type="button" onClick={closeSheet}>
+          Close
+        </button>
+        {(link === undefined || left === 0) && (
+          <button type="button" class="primary" data-first="" disabled={isBusy} onClick={() => void make()}>
+            Make the link
+          </button>
+        )}
+      </footer>
+    </Sheet>
+  )
+}
