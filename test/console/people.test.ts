@@ -1,6 +1,6 @@
-import type { CDPSession, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '@countersign/sdk'
+import type { CDPSession, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import { expectAccessible, type Harness, hasChromium, openHarness, openPage, pictures } from './harness.ts'
 
 const TIMEOUT_MS = 120_000
