@@ -1,8 +1,10 @@
 import type { CredentialDetail, KnownCredential } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { CallProblem, call } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
 import { mayRevoke } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
+import { AsCommand } from '../components/as-command.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Status } from '../components/status.tsx'
@@ -51,6 +53,7 @@ function CredentialList({ siteId }: SiteProps): JSX.Element {
           },
         ]}
         toKey={({ credential_id }) => credential_id}
+        toCli={({ status }) => toCli(['credentials', 'list'], { site: siteId, status })}
         toHref={({ credential_id }) => sitePath(siteId, 'credentials', credential_id)}
         columns={[
           { title: 'Credential', cell: ({ credential_id }) => <Id value={credential_id} /> },
@@ -130,6 +133,10 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
         <h1 class="id-title">
           <Id value={id} copy />
         </h1>
+        <AsCommand
+          curl={{ path: `/api/sites/${siteId}/credentials/${id}` }}
+          cli={toCli(['credentials', 'show', id], { site: siteId })}
+        />
         {mayRevoke(siteId) && own?.status !== 'revoked' && (
           <button type="button" class="danger" data-revoke-page onClick={() => startRevoke(siteId, id)}>
             Revoke this credential

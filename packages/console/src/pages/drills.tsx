@@ -1,10 +1,12 @@
-import type { Drill, DrillSummary } from '@countersign/core/contract'
+import type { Drill, DrillSummary, Receipt } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { call, newIdempotencyKey } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
 import { mayRevoke } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Applied } from '../components/applied.tsx'
+import { AsCommand } from '../components/as-command.tsx'
 import { Command } from '../components/copy.tsx'
 import { Icon } from '../components/icon.tsx'
 import { saveFile } from '../components/save-file.ts'
@@ -12,7 +14,7 @@ import { Pill, type Tone } from '../components/state.tsx'
 import { describeDrill } from '../evidence/overview-cards.tsx'
 import { Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
 import { usePages } from '../evidence/use-pages.ts'
-import { formatCount } from '../evidence/words.ts'
+import { formatCount, toAppliedMs } from '../evidence/words.ts'
 import { entriesSeen } from '../live.ts'
 import type { SiteProps } from '../pages.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
@@ -42,6 +44,10 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
             seconds. No user loses access. Webhooks receive the entry.
           </p>
         </div>
+        <AsCommand
+          curl={{ path: `/api/sites/${siteId}/drills` }}
+          cli={toCli(['drill'], { site: siteId, list: true })}
+        />
       </div>
       {mayRevoke(siteId) && <StartDrill siteId={siteId} />}
       {fault !== undefined && (
@@ -172,6 +178,10 @@ function StartDrill({ siteId }: SiteProps): JSX.Element {
         <button type="submit" class="primary" disabled={isBusy || reason.trim() === ''}>
           {isBusy ? 'Starting…' : 'Run the drill'}
         </button>
+        <AsCommand
+          curl={{ method: 'POST', path: `/api/sites/${siteId}/drills`, body: { reason: reason.trim() } }}
+          cli={toCli(['drill'], { site: siteId, reason: reason.trim() })}
+        />
         <button type="button" onClick={() => setIsOpen(false)}>
           Cancel
         </button>
@@ -217,7 +227,7 @@ function OneDrill({ siteId, id }: SiteProps & { readonly id: string }): JSX.Elem
                     ...drill,
                     acknowledged: drill.report.receipt.acknowledged,
                     expected: drill.report.receipt.expected,
-                    elapsed_ms: drill.report.receipt.elapsed_ms,
+                    elapsed_ms: toLastMs(drill.report.receipt),
                   })}
             </p>
           </div>
@@ -227,6 +237,12 @@ function OneDrill({ siteId, id }: SiteProps & { readonly id: string }): JSX.Elem
       {drill?.report && <Report siteId={siteId} report={drill.report} />}
     </>
   )
+}
+
+/** Until the last verifier had applied the entry. Null while one has not. */
+function toLastMs({ verifiers, elapsed_ms }: Receipt): number | null {
+  const times = verifiers.map(toAppliedMs)
+  return times.every((ms) => ms !== null) && times.length > 0 ? Math.max(...times) : elapsed_ms
 }
 
 function Report({

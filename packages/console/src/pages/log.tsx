@@ -2,6 +2,8 @@ import type { LogEntry, LogPage } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
+import { AsCommand } from '../components/as-command.tsx'
 import { Icon, Seal } from '../components/icon.tsx'
 import { shorten } from '../components/id.tsx'
 import { saveFile } from '../components/save-file.ts'
@@ -99,9 +101,11 @@ function useLog(siteId: string): Shown & { readonly readOlder: () => void } {
     return () => stop.current.abort()
   }, [siteId])
   const seen = entriesSeen.value
+  // A head that does not cover what the feed has brought is not the newest.
+  const isBehind = shown.log?.head !== undefined && toSeen(siteId) > shown.log.head.seq
   useEffect(() => {
-    if (seen > 0) void run(false)
-  }, [seen])
+    if (seen > 0 || isBehind) void run(false)
+  }, [seen, isBehind])
   return { ...shown, readOlder: () => void run(true) }
 }
 
@@ -163,6 +167,13 @@ export function Log({ siteId }: SiteProps): JSX.Element {
         >
           <Icon name="download" /> Download
         </button>
+        <AsCommand
+          curl={[
+            { path: `/api/sites/${siteId}/log` },
+            { path: `/api/sites/${siteId}/head`, query: { observe: 1 } },
+          ]}
+          cli={toCli(['log'], { site: siteId })}
+        />
       </div>
       <div class={id === undefined ? 'log-split' : 'log-split with-entry'}>
         <section class="card flush">

@@ -1,10 +1,12 @@
 import type { ApiKey, AuditRow, LogEntry, LogPage, Receipt, Verifier } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { call } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
 import { mayRevoke } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Strip, StripAxis } from '../charts/strip.tsx'
 import { AppliedCount } from '../components/applied.tsx'
+import { AsCommand } from '../components/as-command.tsx'
 import { shorten } from '../components/id.tsx'
 import { NoVerifier } from '../components/no-verifier.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
@@ -21,7 +23,13 @@ export function Overview({ siteId }: SiteProps): JSX.Element {
   const all = verifiers.value
   return (
     <>
-      <p class="question">Is every verifier up to date?</p>
+      <div class="row">
+        <p class="question">Is every verifier up to date?</p>
+        <AsCommand
+          curl={[{ path: `/api/sites/${siteId}/verifiers` }, { path: `/api/sites/${siteId}/summary` }]}
+          cli={toCli(['verifiers'], { site: siteId })}
+        />
+      </div>
       <Answer all={all} />
       {all !== undefined && all.length > 0 && <Fleet siteId={siteId} all={all} />}
       <div class="split">

@@ -2,9 +2,11 @@ import type { PropagationStats, Receipt, ReceiptSummary } from '@countersign/cor
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Histogram } from '../charts/histogram.tsx'
 import { AppliedCount } from '../components/applied.tsx'
+import { AsCommand } from '../components/as-command.tsx'
 import { Command } from '../components/copy.tsx'
 import { Icon } from '../components/icon.tsx'
 import { saveFile } from '../components/save-file.ts'
@@ -95,7 +97,10 @@ function TimeToDeny({ siteId, window }: SiteProps & { readonly window: string })
     <section class="card">
       <div class="row">
         <h2>Time until verifiers deny</h2>
-        {value !== undefined && <span class="meta">{formatNumber(value.samples, 'time')}</span>}
+        <AsCommand
+          curl={{ path: `/api/sites/${siteId}/propagation/stats`, query: { window } }}
+          cli={toCli(['receipts'], { site: siteId, stats: window })}
+        />
       </div>
       {value === undefined ? (
         <p class={fault === undefined ? 'meta' : 'fault'}>{fault ?? 'Asking the service…'}</p>
@@ -333,6 +338,10 @@ function CheckedPaper({ siteId, receipt, text }: CheckedPaperProps): JSX.Element
         <button type="button" onClick={() => saveFile(toFileName(siteId, receipt), text, 'application/json')}>
           <Icon name="download" /> Download JSON
         </button>
+        <AsCommand
+          curl={{ path: `/api/sites/${siteId}/receipts/${receipt.seq}` }}
+          cli={toCli(['receipts', String(receipt.seq)], { site: siteId })}
+        />
       </PaperActs>
     </>
   )

@@ -1,5 +1,6 @@
 import type { IssuedToken } from '@countersign/core/contract'
 import type { JSX } from 'preact'
+import { toCli } from '../api/command.ts'
 import { mayRevoke } from '../api/session.ts'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
@@ -19,6 +20,7 @@ export function Tokens({ siteId }: SiteProps): JSX.Element {
       path={`/api/sites/${siteId}/tokens`}
       isLive
       toKey={({ token_id }) => token_id}
+      toCli={() => toCli(['tokens', 'list'], { site: siteId })}
       columns={[
         { title: 'Token', cell: ({ token_id }) => <Id value={token_id} copy /> },
         { title: 'Status', cell: ({ status }) => <Status status={status} /> },

@@ -2,11 +2,12 @@ import type { PropagationStats, Receipt, ReceiptSummary, Verifier } from '@count
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { call, newIdempotencyKey } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
 import { mayAdminister } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
 import { createLogScale, formatDecade, listDecades, round } from '../charts/scale.ts'
+import { AsCommand } from '../components/as-command.tsx'
 import { notice } from '../components/copy.tsx'
-import { shorten } from '../components/id.tsx'
 import { NoVerifier } from '../components/no-verifier.tsx'
 import { Pill, StateMark } from '../components/state.tsx'
 import { usePages } from '../evidence/use-pages.ts'
@@ -51,6 +52,10 @@ function Roster({ siteId }: SiteProps): JSX.Element {
             since which it rejects everything.
           </p>
         </div>
+        <AsCommand
+          curl={{ path: `/api/sites/${siteId}/verifiers`, query: { state } }}
+          cli={toCli(['verifiers'], { site: siteId, state })}
+        />
       </div>
       <fieldset class="choices">
         <legend class="visually-hidden">State</legend>
@@ -121,7 +126,7 @@ function Roster({ siteId }: SiteProps): JSX.Element {
 
 function RosterRow({ siteId, each }: SiteProps & { readonly each: Verifier }): JSX.Element {
   const { tone, word } = showVerifier(each)
-  const { verifier_id, instance_id, version, node_id, rejects_everything_since: since } = each
+  const { verifier_id, instance_id, version, rejects_everything_since: since } = each
   return (
     <tr>
       <td class="two">
@@ -132,16 +137,14 @@ function RosterRow({ siteId, each }: SiteProps & { readonly each: Verifier }): J
             <strong>{verifier_id}</strong>
           </a>
         )}
-        <span>
-          {[node_id === null ? '' : `node ${shorten(node_id)}`, version ?? '']
-            .filter((text) => text !== '')
-            .join(', ')}
-        </span>
+        {version !== null && <span class="extra">{version}</span>}
       </td>
       <td class="two">
-        <Pill tone={tone}>{word}</Pill>
+        <Pill tone={tone}>{word.split(',')[0]}</Pill>
         {since !== null && each.state !== 'retired' && (
-          <span>rejects everything since {formatMoment(since)}</span>
+          <span>
+            rejects everything {tone === 'gone' ? 'since' : 'from'} {formatMoment(since)}
+          </span>
         )}
         {each.fails_open && <span>fails open: may accept revoked access</span>}
       </td>
@@ -246,6 +249,7 @@ function OneVerifier({ siteId, id }: SiteProps & { readonly id: string }): JSX.E
               <h1>{each.verifier_id}</h1>
               <p class="lead">{describeVerifier(each)}</p>
             </div>
+            <AsCommand curl={{ path }} cli={toCli(['verifiers'], { site: siteId, instance: id })} />
             {(each.state === 'gone' || each.state === 'silent') && mayAdminister(siteId) && (
               <Retire siteId={siteId} path={path} each={each} onDone={reload} />
             )}

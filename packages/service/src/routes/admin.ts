@@ -13,6 +13,8 @@ const REVOCATION: ReadonlySet<EndpointId> = new Set([
   'reinstate_user',
   'sign_out_user',
   'propagation_receipt',
+  // The console checks signatures with the feed keys in it.
+  'discovery',
 ])
 
 /**

@@ -45,8 +45,10 @@ const withKey = () => ({ headers: { 'X-API-Key': key } })
 describe('the admin listener (B2)', () => {
   test('serves health, metrics, administration and revocation', async () => {
     expect(
-      await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => statusOf(admin, path))),
-    ).toEqual([200, 200, 200])
+      await Promise.all(
+        ['/healthz', '/readyz', '/metrics', '/.well-known/countersign'].map((path) => statusOf(admin, path)),
+      ),
+    ).toEqual([200, 200, 200, 200])
     expect(await statusOf(admin, '/api/sites', withKey())).toBe(200)
     expect(await statusOf(admin, '/api/sites')).toBe(401)
     const revoking = {
