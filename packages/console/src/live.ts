@@ -1,4 +1,4 @@
-import type { LogEntry, Verifier } from '@countersign/core/contract'
+import type { Verifier } from '@countersign/core/contract'
 import { batch, signal } from '@preact/signals'
 import { shareFeed } from './live/shared-feed.ts'
 
@@ -16,8 +16,6 @@ export const verifiers = signal<readonly Verifier[] | undefined>(undefined)
 export const isPaused = signal(false)
 /** Increases with every entry of the log: lists of revocations load again. */
 export const entriesSeen = signal(0)
-/** The last entries since this page was opened, the oldest first; at most `ENTRIES_KEPT_MAX`. */
-export const liveEntries = signal<readonly LogEntry[]>([])
 /** How many entries have arrived since updates were paused. */
 export const entriesHeld = signal(0)
 /** Moves once a second, so that ages on the page move too. */
@@ -27,7 +25,6 @@ setInterval(() => {
   tick.value = performance.now()
 }, 1000)
 
-export const ENTRIES_KEPT_MAX = 2000
 /** A head is proven every few seconds. After so long without one, nothing on the page is green. */
 const LATE_MS = 6000
 const REFRESH_MS = 100
@@ -49,7 +46,6 @@ export function serviceNowMs(): number {
 export async function followSite(siteId: string, stop: AbortSignal): Promise<void> {
   let log: LiveLog | undefined
   let roster: readonly Verifier[] | undefined
-  let arrived: LogEntry[] = []
   let count = 0
   let isPlanned = false
   let shownAtMs = -Infinity
@@ -65,14 +61,10 @@ export async function followSite(siteId: string, stop: AbortSignal): Promise<voi
     batch(() => {
       if (log !== liveLog.peek()) liveLog.value = log
       if (roster !== verifiers.peek()) verifiers.value = roster
-      if (count > 0) {
-        liveEntries.value = [...liveEntries.peek(), ...arrived].slice(-ENTRIES_KEPT_MAX)
-        entriesSeen.value += count
-      }
+      if (count > 0) entriesSeen.value += count
       entriesHeld.value = 0
       tick.value = performance.now()
     })
-    arrived = []
     count = 0
   }
   /** Many entries in a moment are shown together, so that the page stays responsive. */
@@ -85,7 +77,6 @@ export async function followSite(siteId: string, stop: AbortSignal): Promise<voi
   batch(() => {
     liveLog.value = undefined
     verifiers.value = undefined
-    liveEntries.value = []
     entriesHeld.value = 0
   })
   const forget = isPaused.subscribe((paused) => {
@@ -94,20 +85,14 @@ export async function followSite(siteId: string, stop: AbortSignal): Promise<voi
   stop.addEventListener('abort', forget)
   await shareFeed(siteId, stop, {
     onBeginning() {
-      arrived = []
-      liveEntries.value = []
       // What lists show is of another epoch.
       if (log !== undefined) count++
       log = undefined
       plan()
     },
-    onEntries(entries, skipped) {
-      // A gap in what is kept would look like a gap in the log.
-      arrived = skipped > 0 ? [...entries] : [...arrived, ...entries].slice(-ENTRIES_KEPT_MAX)
-      if (skipped > 0) liveEntries.value = []
-      count += entries.length + skipped
-      const last = entries.at(-1)
-      if (log !== undefined && last !== undefined && last.seq > log.seq) log = { ...log, seq: last.seq }
+    onEntries(seq, added) {
+      count += added
+      if (log !== undefined && seq > log.seq) log = { ...log, seq }
       plan()
     },
     onHead({ seq, as_of }, ageMs) {

@@ -1,9 +1,14 @@
 import type { Heartbeat, LogEntry, Verifier } from '@countersign/core/contract'
 import { CallProblem, call, send, sessionEnded } from '../api/call.ts'
 
+interface Position {
+  readonly epoch: string
+  readonly seq: number
+}
+
 /** What one tab reports to the others. `sentAtMs` is the clock of this machine. */
 type Message = { readonly sentAtMs: number } & (
-  | { readonly type: 'entries'; readonly entries: readonly LogEntry[] }
+  | ({ readonly type: 'entry' } & Position)
   | { readonly type: 'head'; readonly head: Heartbeat }
   | { readonly type: 'verifiers'; readonly verifiers: readonly Verifier[] }
   | { readonly type: 'lost' }
@@ -11,8 +16,8 @@ type Message = { readonly sentAtMs: number } & (
 type News = Message extends infer Each ? (Each extends Message ? Omit<Each, 'sentAtMs'> : never) : never
 
 export interface FeedListener {
-  /** Entries in order, without gaps. `skipped` were too many to load one by one. */
-  onEntries(entries: readonly LogEntry[], skipped: number): void
+  /** The log has grown up to this entry, by so many: each entry is counted once in each tab. */
+  onEntries(seq: number, count: number): void
   /** A signed head, and how long ago it arrived in this browser. */
   onHead(head: Heartbeat, ageMs: number): void
   onVerifiers(verifiers: readonly Verifier[]): void
@@ -28,8 +33,6 @@ const PROBE_TIMEOUT_MS = 2500
 const SILENCE_MS_MAX = 12_000
 /** Browsers open six connections to one server over HTTP/1.1. Streams use three of them at most. */
 const STREAMS_MAX = 3
-const LOG_PAGE = 200
-const GAP_MAX = 2000
 
 /**
  * Follows the log of a site in all tabs of this browser with one stream. The tab that has the lock
@@ -39,11 +42,9 @@ const GAP_MAX = 2000
  */
 export async function shareFeed(siteId: string, stop: AbortSignal, listener: FeedListener): Promise<void> {
   const channel = new BroadcastChannel(`countersign ${siteId}`)
-  let position: { readonly epoch: string; readonly seq: number } | undefined
-  let head: Heartbeat | undefined
+  let position: Position | undefined
   let headAtMs = -Infinity
   let verifiersAtMs = -Infinity
-  let isCatchingUp = false
 
   const publish = (news: News) => {
     const message = { ...news, sentAtMs: Date.now() } as Message
@@ -54,8 +55,8 @@ export async function shareFeed(siteId: string, stop: AbortSignal, listener: Fee
     if (stop.aborted) return
     const ageMs = Math.max(0, Date.now() - message.sentAtMs)
     switch (message.type) {
-      case 'entries':
-        return applyEntries(message.entries)
+      case 'entry':
+        return applyEntry(message)
       case 'head':
         return applyHead(message.head, ageMs)
       case 'verifiers':
@@ -66,50 +67,21 @@ export async function shareFeed(siteId: string, stop: AbortSignal, listener: Fee
     }
   }
 
-  const begin = (at: { readonly epoch: string; readonly seq: number }) => {
-    position = { epoch: at.epoch, seq: at.seq }
-    listener.onBeginning()
-  }
-  const applyHead = (next: Heartbeat, ageMs: number) => {
-    if (position === undefined || position.epoch !== next.epoch) begin(next)
-    head = next
-    headAtMs = Math.max(headAtMs, performance.now() - ageMs)
-    listener.onHead(next, performance.now() - headAtMs)
-    // The entries of this head are usually on their way.
-    if (position !== undefined && next.seq > position.seq) setTimeout(catchUp, RETRY_MS)
-  }
-  const applyEntries = (entries: readonly LogEntry[], skipped = 0) => {
-    if (position === undefined) return
-    const { epoch, seq } = position
-    const fresh = entries.filter((entry) => entry.epoch === epoch && entry.seq > seq)
-    const [first] = fresh
-    if (first === undefined) return
-    if (first.seq !== seq + 1 + skipped) return void catchUp()
-    position = { epoch, seq: seq + skipped + fresh.length }
-    listener.onEntries(fresh, skipped)
-  }
-
-  /** Loads what this tab has missed. */
-  const catchUp = async () => {
-    if (isCatchingUp || stop.aborted) return
-    isCatchingUp = true
-    try {
-      while (position !== undefined && head?.epoch === position.epoch && position.seq < head.seq) {
-        const { epoch, seq } = position
-        const skipped = Math.max(0, head.seq - seq - GAP_MAX)
-        const page = await call<{ items: readonly LogEntry[] }>(`/api/sites/${siteId}/log`, {
-          site: siteId,
-          query: { after: `${epoch}.${seq + skipped}`, limit: LOG_PAGE },
-          signal: stop,
-        })
-        if (page.items.length === 0) return
-        if (position.seq === seq) applyEntries(page.items, skipped)
-      }
-    } catch (fault) {
-      if (isLostPosition(fault)) position = undefined
-    } finally {
-      isCatchingUp = false
+  const applyHead = (head: Heartbeat, ageMs: number) => {
+    if (position === undefined || position.epoch !== head.epoch) {
+      position = { epoch: head.epoch, seq: head.seq }
+      listener.onBeginning()
     }
+    headAtMs = Math.max(headAtMs, performance.now() - ageMs)
+    listener.onHead(head, performance.now() - headAtMs)
+    // A head covers all entries before it, also those that this tab has not received one by one.
+    applyEntry(head)
+  }
+  const applyEntry = ({ epoch, seq }: Position) => {
+    if (position === undefined || position.epoch !== epoch || seq <= position.seq) return
+    const count = seq - position.seq
+    position = { epoch, seq }
+    listener.onEntries(seq, count)
   }
 
   const loadHead = async () => {
@@ -138,11 +110,13 @@ export async function shareFeed(siteId: string, stop: AbortSignal, listener: Fee
       // As above.
     }
   }
+  const loadHeadOnce = once(loadHead)
+  const loadVerifiersOnce = once(loadVerifiers)
   const refresh = () => {
     if (document.visibilityState === 'hidden' || sessionEnded.value) return
     const nowMs = performance.now()
-    if (nowMs - headAtMs >= HEAD_MS) void loadHead()
-    if (nowMs - verifiersAtMs >= VERIFIERS_MS) void loadVerifiers()
+    if (nowMs - headAtMs >= HEAD_MS) loadHeadOnce()
+    if (nowMs - verifiersAtMs >= VERIFIERS_MS) loadVerifiersOnce()
   }
 
   const readStream = async () => {
@@ -164,10 +138,10 @@ export async function shareFeed(siteId: string, stop: AbortSignal, listener: Fee
         const blocks = (rest + value).split('\n\n')
         rest = blocks.pop() ?? ''
         const events = blocks.flatMap(parseEvent)
-        const entries = events.filter((event) => 'kind' in event)
-        if (entries.length > 0) publish({ type: 'entries', entries })
-        const last = events.findLast((event) => 'signature' in event)
-        if (last !== undefined) publish({ type: 'head', head: last })
+        const entry = events.findLast((event) => 'kind' in event)
+        if (entry !== undefined) publish({ type: 'entry', epoch: entry.epoch, seq: entry.seq })
+        const head = events.findLast((event) => 'signature' in event)
+        if (head !== undefined) publish({ type: 'head', head })
       }
     } catch (fault) {
       if (isLostPosition(fault)) position = undefined
@@ -205,7 +179,7 @@ export async function shareFeed(siteId: string, stop: AbortSignal, listener: Fee
   }
 }
 
-/** Runs it with one of the connections for streams. Without a free one, heads are asked for. */
+/** Runs it with one of the connections for streams. Without a free one, heads are loaded alone. */
 async function withConnection(read: () => Promise<void>): Promise<void> {
   if (navigator.locks === undefined) return read()
   for (let n = 1; n <= STREAMS_MAX; n++) {
@@ -218,6 +192,20 @@ async function withConnection(read: () => Promise<void>): Promise<void> {
       },
     )
     if (isDone) return
+  }
+}
+
+/** Starts it unless it is running, or was started a moment ago. */
+function once(load: () => Promise<void>): () => void {
+  let isRunning = false
+  let startedAtMs = -Infinity
+  return () => {
+    if (isRunning || performance.now() - startedAtMs < RETRY_MS) return
+    isRunning = true
+    startedAtMs = performance.now()
+    void load().finally(() => {
+      isRunning = false
+    })
   }
 }
 

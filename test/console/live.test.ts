@@ -1,0 +1,172 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startService } from '../process/service-process.ts'
+import { type Harness, hasChromium, openHarness, pictures } from './harness.ts'
+
+describe.skipIf(!hasChromium)('the live view', () => {
+  let harness: Harness
+  beforeAll(async () => {
+    harness = await openHarness()
+  })
+  afterAll(() => harness?.close())
+
+  const toUrl = (page: string) => `${harness.url}/console/sites/${harness.siteId}/${page}`
+
+  async function countStreams(): Promise<number> {
+    const { items } = await harness.operator.listNodes()
+    return items.reduce((sum, { streams }) => sum + streams, 0)
+  }
+
+  /** Revokes so many credentials that do not exist, in as many entries. */
+  async function append(count: number): Promise<void> {
+    const run = crypto.randomUUID().replaceAll('-', '')
+    const ids = Array.from({ length: count }, (_, i) => ({
+      credential_id: `cred_${run.slice(0, 20)}${String(i).padStart(6, '0')}`,
+    }))
+    for (let at = 0; at < count; at += 200)
+      await harness.client.revokeTargets({ site_id: harness.siteId, targets: ids.slice(at, at + 200) })
+  }
+
+  const readSeq = async (page: Page) =>
+    Number(/entry ([\d,]+)/.exec((await page.locator('.live').textContent()) ?? '')?.[1]?.replaceAll(',', ''))
+
+  test('T4: six tabs share one stream, and another tab continues it when the first is closed', async () => {
+    const { context, page } = await harness.openConsole({ page: 'users' })
+    const tabs = [page]
+    while (tabs.length < 6) {
+      const tab = await context.newPage()
+      await tab.goto(toUrl('users'))
+      tabs.push(tab)
+    }
+    for (const tab of tabs) await tab.locator('.live', { hasText: 'Live' }).waitFor()
+    await expect.poll(countStreams).toBe(1)
+    await append(3)
+    for (const tab of tabs) await tab.getByRole('button', { name: '3 new entries' }).waitFor()
+    const startedMs = performance.now()
+    const answer = await page.evaluate(`fetch('/readyz').then(({ status }) => status)`)
+    expect(answer).toBe(200)
+    expect(performance.now() - startedMs).toBeLessThan(5000)
+
+    await tabs[0]?.close()
+    await append(2)
+    const rest = tabs.slice(1)
+    for (const tab of rest) await tab.getByRole('button', { name: '5 new entries' }).waitFor()
+    await expect.poll(countStreams).toBe(1)
+    await append(1)
+    for (const tab of rest) await tab.getByRole('button', { name: '6 new entries' }).waitFor()
+  })
+
+  test('T5: an open console is in no receipt', async () => {
+    const { client, siteId } = harness
+    const guards = await harness.openGuards(['alone'])
+    const before = await client.revokeUser({ site_id: siteId, user_ref: 'before' }, { waitSeconds: 5 })
+    const { page } = await harness.openConsole({ page: 'overview' })
+    await page.locator('.live', { hasText: 'Live' }).waitFor()
+    await expect.poll(countStreams).toBe(2)
+    const after = await client.revokeUser({ site_id: siteId, user_ref: 'after' }, { waitSeconds: 5 })
+    const toCounts = ({ propagation }: typeof before) => ({
+      connected: propagation?.connected,
+      acknowledged: propagation?.acknowledged,
+      names: propagation?.verifiers.map(({ verifier_id }) => verifier_id),
+    })
+    expect(toCounts(before)).toEqual({ connected: 1, acknowledged: 1, names: ['alone'] })
+    expect(toCounts(after)).toEqual(toCounts(before))
+    await guards.close()
+  })
+
+  test('T22: while it is paused nothing moves, and nothing is missing afterwards', async () => {
+    const { page } = await harness.openConsole({ page: 'log' })
+    await page.locator('.chain-table tbody tr').first().waitFor()
+    await page.locator('.live', { hasText: 'Live' }).waitFor()
+    await page.evaluate(`
+      window.longest = 0
+      new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration)
+      }).observe({ type: 'longtask' })
+    `)
+    const before = await readSeq(page)
+    await append(400)
+    await expect.poll(() => readSeq(page)).toBe(before + 400)
+    await page.keyboard.press('p')
+    await page.locator('.live', { hasText: 'Paused' }).waitFor()
+    const shown = await page.locator('.chain-table tbody tr').first().textContent()
+    await append(800)
+    await page.locator('.live', { hasText: '800 new since' }).waitFor()
+    expect(await readSeq(page)).toBe(before + 400)
+    expect(await page.locator('.chain-table tbody tr').first().textContent()).toBe(shown)
+    await page.keyboard.press('p')
+    await expect.poll(() => readSeq(page)).toBe(before + 1200)
+    const [download] = await Promise.all([
+      (async () => {
+        await expect
+          .poll(() => page.locator('.chain-table tbody tr').first().textContent())
+          .toContain((before + 1200).toLocaleString('en'))
+        const waiting = page.waitForEvent('download')
+        await page.getByRole('button', { name: 'Download' }).click()
+        return waiting
+      })(),
+    ])
+    const chunks: Buffer[] = []
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
+    const seqs = Buffer.concat(chunks)
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { seq: number }).seq)
+      .sort((a, b) => a - b)
+    expect(seqs).toEqual(Array.from({ length: before + 1200 }, (_, i) => i + 1))
+    console.info(`T22: the longest task took ${await page.evaluate('window.longest')} ms`)
+  })
+
+  test('T23: without the service, the page says what it knows and how old it is, and goes on alone', async () => {
+    const { page } = await harness.openConsole({ role: 'responder', page: 'overview' })
+    await page.locator('.live', { hasText: 'Live' }).waitFor()
+    const before = await readSeq(page)
+    expect(await findGreen(page)).not.toEqual([])
+    await harness.service.kill('SIGKILL')
+    const startedMs = performance.now()
+    const words = page.locator('.not-live')
+    await words.filter({ hasText: 'This page will not act until it answers again' }).waitFor()
+    await words.filter({ hasText: /What is shown was known .+ ago, at entry/ }).waitFor()
+    console.info(`T23: after ${Math.round(performance.now() - startedMs)} ms`)
+    expect(await findGreen(page)).toEqual([])
+    await pictures(page, 'not-live')
+
+    const again = await startService(harness.home)
+    await page.locator('.live', { hasText: 'Live' }).waitFor()
+    await words.waitFor({ state: 'detached' })
+    expect(await findGreen(page)).not.toEqual([])
+    await append(2)
+    await expect.poll(() => readSeq(page)).toBe(before + 2)
+
+    // A service that hangs is noticed, too.
+    await again.kill('SIGSTOP')
+    await words.filter({ hasText: 'will not act' }).waitFor()
+    await page.keyboard.press('r')
+    await page.locator('#revoke-name').fill('anyone')
+    await again.kill('SIGCONT')
+    await words.waitFor({ state: 'detached' })
+    await again.stop()
+  })
+
+  /** Elements that show something in green. */
+  function findGreen(page: Page): Promise<readonly string[]> {
+    return page.evaluate(`(() => {
+      const isGreen = (color) => {
+        const [red = 0, green = 0, blue = 0, alpha = 1] = (color.match(/[\\d.]+/g) ?? []).map(Number)
+        return alpha > 0 && /^rgb/.test(color) && green - Math.max(red, blue) > 20
+      }
+      return [...document.querySelectorAll('.shell *')].flatMap((element) => {
+        if (!element.checkVisibility()) return []
+        const style = getComputedStyle(element)
+        const isDrawn = element instanceof SVGElement
+        const colors = [
+          ...(!isDrawn && element.textContent?.trim() !== '' ? [style.color] : []),
+          style.backgroundColor,
+          ...(isDrawn ? [style.fill, style.stroke] : []),
+        ]
+        return colors.some(isGreen) ? [element.tagName + ' ' + (element.getAttribute('class') ?? '')] : []
+      })
+    })()`)
+  }
+})
