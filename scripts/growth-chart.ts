@@ -66,7 +66,7 @@ export function createGrowthChart(): string {
     },
   ]
   return drawGrowth(
-    'What a store with a thousand to a million revocations costs: start-up, snapshot, disk and memory.',
+    'What a store with a thousand to ten million revocations costs: start-up, snapshot, disk and memory.',
     panels,
   )
 }
