@@ -118,9 +118,13 @@ async function untilSignedIn(stop: AbortSignal | undefined): Promise<void> {
   })
 }
 
+/** Who is signed in on this page. Requests that were rejected are not repeated for another person. */
+export const personOfPage = signal<string | undefined>(undefined)
+
 async function hasSession(): Promise<boolean> {
   try {
-    return (await send('/console/session')).ok
+    const { person_id } = (await (await send('/console/session')).json()) as { person_id: string }
+    return person_id === personOfPage.value
   } catch (fault) {
     return !(fault instanceof CallProblem && fault.code === 'session_required')
   }

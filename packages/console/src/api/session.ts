@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { CallProblem, call, send, sessionEnded } from './call.ts'
+import { CallProblem, call, personOfPage, send, sessionEnded } from './call.ts'
 
 type Role = 'viewer' | 'responder' | 'issuing' | 'admin' | 'operator'
 
@@ -86,6 +86,7 @@ export async function begin(): Promise<void> {
 export async function load(): Promise<void> {
   const answer = await send('/console/session')
   session.value = (await answer.json()) as Session
+  personOfPage.value ??= session.value.person_id
   if (session.value.roles.length === 0) {
     sites.value = []
     return
@@ -98,5 +99,6 @@ export async function load(): Promise<void> {
 export async function signOut(): Promise<void> {
   await send('/console/session', { method: 'DELETE' })
   session.value = undefined
+  personOfPage.value = undefined
   isSignedIn.value = false
 }

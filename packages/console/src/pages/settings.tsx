@@ -18,32 +18,25 @@ export function Settings(): JSX.Element {
   )
   return (
     <>
+      <div class="title">
+        <h1>Settings</h1>
+      </div>
       {isOperator.value && (
         <nav class="tabs" aria-label="Settings">
           {tab('settings', 'Your account', !isPeople)}
           {tab('settings/people', 'People', isPeople)}
         </nav>
       )}
-      {isPeople ? <People /> : <Account />}
-    </>
-  )
-}
-
-function Account(): JSX.Element {
-  return (
-    <>
-      <div class="title">
-        <div>
-          <h1>Your account</h1>
-          <p class="meta">How you sign in, where you are signed in, and how the console looks.</p>
+      {isPeople ? (
+        <People />
+      ) : (
+        <div class="stack">
+          <You />
+          <Passkeys />
+          <Sessions />
+          <Appearance />
         </div>
-      </div>
-      <div class="stack">
-        <You />
-        <Passkeys />
-        <Sessions />
-        <Appearance />
-      </div>
+      )}
     </>
   )
 }

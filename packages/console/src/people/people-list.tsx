@@ -8,6 +8,7 @@ import { ActSheet, Sheet } from '../components/act-sheet.tsx'
 import { AsCommand } from '../components/as-command.tsx'
 import { copyText, notice } from '../components/copy.tsx'
 import { Icon } from '../components/icon.tsx'
+import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Pill } from '../components/state.tsx'
@@ -35,6 +36,7 @@ export function People(): JSX.Element {
     <>
       <List<Person>
         title="People"
+        isPart
         about="People sign in as themselves, so the audit log names them. API keys are for programs."
         siteId="all"
         path="/api/people"
@@ -55,7 +57,7 @@ export function People(): JSX.Element {
                 <strong>
                   {name} {isYou(person_id) && <span class="you">you</span>}
                 </strong>
-                <code class="meta">{person_id}</code>
+                <Id value={person_id} />
               </span>
             ),
           },

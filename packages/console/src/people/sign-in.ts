@@ -43,7 +43,11 @@ export async function refreshSession(): Promise<boolean> {
   } catch {
     return false
   }
-  if (before !== undefined && session.value?.person_id !== before) location.assign('/console/')
+  if (before !== undefined && session.value?.person_id !== before) {
+    location.assign('/console/')
+    // What waits for the sign-in must not be sent in their name.
+    return new Promise(() => undefined)
+  }
   isSignedIn.value = true
   return true
 }

@@ -232,7 +232,7 @@ export function LinkForm({ isBusy, onLink }: LinkFormProps): JSX.Element {
             type="password"
             autocomplete="off"
             spellcheck={false}
-            placeholder="Paste it here, or open it in this browser"
+            placeholder="Paste it here"
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
