@@ -54,10 +54,7 @@ export const people: Group = {
         ['countersign people add Ada --role responder@shop.example', 'Ada may look and revoke at one site'],
         ['countersign people add Grace --role operator', 'Grace may do everything'],
       ],
-      about: [
-        'Needs an operator key. To sign a person in: countersign console --person <person_id>',
-        'People call the API under /console/api with a session. There are no pages of the console yet.',
-      ],
+      about: ['Needs an operator key. To sign a person in: countersign console --person <person_id>'],
       async run(given, at) {
         const roles = parseRoles(given)
         const { client } = await connect(given, at, 'operator')

@@ -21,6 +21,7 @@ export function SignIn({ fault: first }: { readonly fault: string | undefined })
     setBusy(false)
   }
   const oidc = doors.value?.oidc ?? undefined
+  const start = `/console/oidc/start?${new URLSearchParams({ return: location.pathname + location.search })}`
   return (
     <main class="door">
       <div class="card">
@@ -43,7 +44,7 @@ export function SignIn({ fault: first }: { readonly fault: string | undefined })
           </button>
         )}
         {oidc !== undefined && (
-          <a class="button wide" href="/console/oidc/start" target="_self">
+          <a class="button wide" href={start} target="_self">
             Continue with {oidc.name}
           </a>
         )}

@@ -68,6 +68,7 @@ function ConfirmDialog({ done, cancel }: Asked): JSX.Element {
       <Ways
         withPasskey={confirmWithPasskey}
         passkeyLabel="Confirm with a passkey"
+        oidc={{ verb: 'Confirm', href: '/console/oidc/start?step_up=1' }}
         isDone={() => session.value?.elevated_until !== null}
         onDone={done}
       />
@@ -94,6 +95,7 @@ function EndedDialog(): JSX.Element {
       <Ways
         withPasskey={signInWithPasskey}
         passkeyLabel="Sign in with a passkey"
+        oidc={{ verb: 'Continue', href: '/console/oidc/start' }}
         isDone={() => true}
         onDone={() => {
           sessionEnded.value = false
@@ -142,6 +144,8 @@ function Modal({ label, onCancel, children }: ModalProps): JSX.Element {
 interface WaysProps {
   readonly withPasskey: () => Promise<void>
   readonly passkeyLabel: string
+  /** In another tab, so that this page stays. */
+  readonly oidc: { readonly verb: string; readonly href: string }
   /** Whether the session is now as it should be. */
   readonly isDone: () => boolean
   readonly onDone: () => void
@@ -150,7 +154,7 @@ interface WaysProps {
 const LOOK_MS = 2000
 
 /** A passkey, a link that is pasted, or a link that is opened in another tab of this browser. */
-function Ways({ withPasskey, passkeyLabel, isDone, onDone }: WaysProps): JSX.Element {
+function Ways({ withPasskey, passkeyLabel, oidc, isDone, onDone }: WaysProps): JSX.Element {
   const [fault, setFault] = useState<string>()
   const [isBusy, setBusy] = useState(false)
   useEffect(() => {
@@ -174,6 +178,7 @@ function Ways({ withPasskey, passkeyLabel, isDone, onDone }: WaysProps): JSX.Ele
     setBusy(false)
   }
   const hasPasskey = doors.value?.passkey === true && hasPasskeys()
+  const provider = doors.value?.oidc?.name
   return (
     <div class="ways">
       {fault !== undefined && (
@@ -192,6 +197,11 @@ function Ways({ withPasskey, passkeyLabel, isDone, onDone }: WaysProps): JSX.Ele
           <Icon name="passkey" />
           {passkeyLabel}
         </button>
+      )}
+      {provider !== undefined && (
+        <a class="button wide" href={oidc.href} target="_blank" rel="noopener">
+          {oidc.verb} with {provider}
+        </a>
       )}
       <LinkForm isBusy={isBusy} onLink={(link) => void run(() => signInWithLink(link))} />
     </div>
