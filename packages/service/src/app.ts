@@ -138,7 +138,8 @@ export function createApp(
         throw new Problem('request_malformed', detail)
       }
       rejectMalformed(raw)
-      const allow = router.methods(raw.path).join(', ')
+      // What is at another host does not exist here.
+      const allow = target === undefined ? router.methods(raw.path).join(', ') : ''
       if (allow === '') throw new Problem('not_found', notFound)
       throw new Problem('method_not_allowed', `This path does not support the method. Use ${allow}.`, {
         headers: { allow },

@@ -124,6 +124,18 @@ describe('settings', () => {
     ['audit_archive_dir', ''],
     ['receipts_kept_days', '0'],
     ['drill_every_hours', '0'],
+    ['console_url', 'https://console.example/x'],
+    ['console_url', 'http://console.example'],
+    ['console_oidc_issuer', 'http://idp.example'],
+    ['console_oidc_issuer', 'https://idp.example?a=b'],
+    ['console_oidc_issuer', 'https://user@idp.example'],
+    ['console_oidc_roles', ''],
+    ['console_oidc_roles', 'ops'],
+    ['console_oidc_roles', 'ops=all:admin'],
+    ['console_oidc_roles', 'ops=shop.example:operator'],
+    ['console_oidc_roles', 'ops=Shop:viewer'],
+    ['console_oidc_roles', 'ops=shop.example:viewer %zz=shop.example:viewer'],
+    ['console_oidc_scope', 'profile'],
   ])('refuse %s=%s and name it', (name, value) => {
     const mistakes = mistakesOf({ ...good, [`COUNTERSIGN_${name.toUpperCase()}`]: value })
     expect(mistakes).toHaveLength(1)
@@ -242,5 +254,48 @@ describe('settings', () => {
   })
   test('have names that are used once', () => {
     expect(new Set(settingNames).size).toBe(settingNames.length)
+  })
+})
+
+describe('the identity provider of the console', () => {
+  const oidc = {
+    COUNTERSIGN_CONSOLE_OIDC_ISSUER: 'https://idp.example/realms/staff',
+    COUNTERSIGN_CONSOLE_OIDC_CLIENT_ID: 'console',
+    COUNTERSIGN_CONSOLE_OIDC_CLIENT_SECRET_FILE: '/run/oidc',
+    COUNTERSIGN_CONSOLE_OIDC_ROLES:
+      'ops=all:operator cn=desk,dc=example=shop.example:viewer a%20b=x.example:admin',
+  }
+  const files = { '/run/oidc': 'canary\n' }
+
+  test('is read with its secret from a file, which is never shown', () => {
+    const config = read({ ...good, ...oidc }, [], files)
+    expect(config.consoleOidc).toEqual({
+      issuer: 'https://idp.example/realms/staff',
+      clientId: 'console',
+      clientSecret: 'canary',
+      clientAuth: 'basic',
+      name: 'idp.example',
+      scope: 'openid profile',
+      groupsClaim: 'groups',
+      roles: [
+        { group: 'ops', siteId: null, role: 'operator' },
+        { group: 'cn=desk,dc=example', siteId: 'shop.example', role: 'viewer' },
+        { group: 'a b', siteId: 'x.example', role: 'admin' },
+      ],
+    })
+    expect(JSON.stringify(shownConfig(config))).not.toContain('canary')
+    expect(mistakesOf({ ...good, ...oidc }, [['console-oidc-client-secret', 'canary']], files)).toEqual([
+      expect.stringContaining('COUNTERSIGN_CONSOLE_OIDC_CLIENT_SECRET'),
+    ])
+  })
+
+  test('is complete, or not there', () => {
+    expect(read().consoleOidc).toBeUndefined()
+    for (const name of ['ISSUER', 'CLIENT_ID', 'ROLES']) {
+      const { [`COUNTERSIGN_CONSOLE_OIDC_${name}`]: _, ...rest } = oidc as Record<string, string>
+      expect(mistakesOf({ ...good, ...rest }, [], files)).toEqual([
+        `console_oidc_${name.toLowerCase()} must be set with the other settings of the identity provider`,
+      ])
+    }
   })
 })

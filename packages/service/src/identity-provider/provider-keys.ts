@@ -1,6 +1,6 @@
 import { parseJson, type UnverifiedJwt, verifyJwtSignature } from '@countersign/core'
 import { type OAuthKey, readKeySet } from '../keys/oauth-keys.ts'
-import { findFitting } from '../signals/sender-keys.ts'
+import { ALGORITHMS, findFitting } from '../signals/sender-keys.ts'
 import type { ProviderFetch } from './provider-fetch.ts'
 
 /** `unavailable`: whether the signature is valid cannot be said now. */
@@ -43,6 +43,7 @@ export function createProviderKeys(
 
   return {
     async check(jwt, jwksUri) {
+      if (!ALGORITHMS.has(jwt.header.alg)) return 'invalid'
       const askedMs = monotonicMs()
       // A key that is known decides. For an unknown one the set is fetched again.
       for (const isUnknown of [false, true]) {

@@ -22,6 +22,8 @@ export const OTHER = 'other.example' as SiteId
 interface Sent {
   readonly method?: InjectOptions['method']
   readonly body?: object
+  /** In place of a body. Its Content-Type is among the headers. */
+  readonly form?: string
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>
 }
 
@@ -61,7 +63,7 @@ export async function openConsoleNode(
     service,
     operatorKey,
     logged,
-    async send(path, { method = 'GET', body, headers = {} } = {}) {
+    async send(path, { method = 'GET', body, form, headers = {} } = {}) {
       const given = Object.entries(headers).filter(([, value]) => value !== undefined)
       const answer = await inject(app, {
         method,
@@ -72,6 +74,7 @@ export async function openConsoleNode(
           ...(Object.fromEntries(given) as Record<string, string>),
         },
         ...(body && { payload: JSON.stringify(body) }),
+        ...(form !== undefined && { payload: form }),
       })
       const { statusCode: status, body: text } = answer
       if (method !== 'OPTIONS' && !path.startsWith('/console/api'))

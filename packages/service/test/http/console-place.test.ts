@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  findPageOrigin,
   findSessionSecret,
   requireConsolePage,
   toConsolePlace,
@@ -76,5 +77,43 @@ describe('a page of the console', () => {
       ])
     expect(check({ ...same, origin: ['https://id.example', 'https://id.example'] })).toBe('origin_forbidden')
     expect(check({ origin: ['http://id.example/x'], host: ['id.example'] })).toBe('origin_forbidden')
+  })
+})
+
+describe('an origin of its own', () => {
+  const check = (origin: string, host: string, place: ReturnType<typeof toConsolePlace>) => {
+    try {
+      requireConsolePage(lines({ 'sec-fetch-site': ['same-origin'], origin: [origin], host: [host] }), place)
+      return 'accepted'
+    } catch (error) {
+      return (error as { code: string }).code
+    }
+  }
+
+  test('A218: a page that came over http is none of an https console, whatever Host says', () => {
+    const place = toConsolePlace('https://id.example')
+    expect(check('http://id.example', 'id.example', place)).toBe('origin_forbidden')
+    expect(check('http://alias.example', 'alias.example', place)).toBe('origin_forbidden')
+    expect(check('https://alias.example', 'alias.example', place)).toBe('accepted')
+    expect(check('http://localhost:8788', 'localhost:8788', place)).toBe('accepted')
+  })
+
+  test('A218: with console_url, its pages have that origin and no other', () => {
+    const place = toConsolePlace('https://console.example', true)
+    expect(check('https://console.example', 'console.example', place)).toBe('accepted')
+    for (const host of ['alias.example', 'localhost:8788'])
+      expect(check(`https://${host}`, host, place)).toBe('origin_forbidden')
+    expect(check('http://console.example', 'console.example', place)).toBe('origin_forbidden')
+  })
+
+  test('is the one that the browser has opened, on this machine', () => {
+    const find = (host: string, place: ReturnType<typeof toConsolePlace>) =>
+      findPageOrigin(lines({ host: [host] }), place)
+    const here = toConsolePlace('http://127.0.0.1:8787')
+    expect(find('localhost:8787', here)).toBe('http://localhost:8787')
+    expect(find('evil.example:8787', here)).toBe('http://127.0.0.1:8787')
+    expect(find('a b', here)).toBe('http://127.0.0.1:8787')
+    expect(find('localhost', toConsolePlace('https://id.example'))).toBe('https://id.example')
+    expect(find('localhost:1', toConsolePlace('http://127.0.0.1:1', true))).toBe('http://127.0.0.1:1')
   })
 })
