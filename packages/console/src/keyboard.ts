@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { mayRevoke } from './api/session.ts'
+import { isOperator, mayRevoke } from './api/session.ts'
 import { isPaused } from './live.ts'
 import { servicePages, sitePages } from './pages.ts'
 import { openRevoke } from './revoke/state.ts'
@@ -32,10 +32,11 @@ const PAGE_KEYS: readonly (readonly [key: string, page: string, title: string])[
   ['r', 'receipts', 'Receipts'],
   ['d', 'drills', 'Drills'],
   ['l', 'log', 'Log'],
-  ['i', 'inspector', 'Inspector'],
-  ['s', 'issuers', 'Issuers and keys'],
+  ['x', 'inspector', 'Inspector'],
+  ['i', 'issuers', 'Issuers and keys'],
   ['k', 'keys', 'API keys'],
   ['w', 'webhooks', 'Webhooks'],
+  ['s', 'site', 'Site settings'],
   ['a', 'audit', 'Audit'],
   ['n', 'nodes', 'Nodes'],
   [',', 'settings', 'Settings'],
@@ -48,7 +49,9 @@ function goTo([key, page, title]: (typeof PAGE_KEYS)[number]): Shortcut {
     title,
     group: 'Go to',
     isAction: true,
-    isAllowed: () => page in servicePages || (page in sitePages && place.value.siteId !== undefined),
+    isAllowed: () =>
+      (page in sitePages && place.value.siteId !== undefined) ||
+      (page in servicePages && (page === 'settings' || isOperator.value)),
     run() {
       const { siteId } = place.value
       if (page in sitePages && siteId !== undefined) open(sitePath(siteId, page))
@@ -178,6 +181,7 @@ export function listenToKeys(): void {
   let firstAtMs = -Infinity
   document.addEventListener('keydown', (event) => {
     const isModal = document.querySelector('dialog[open]') !== null
+    if (event.key === 'Escape') menuOpen.value = false
     if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault()
       if (!isModal) paletteOpen.value = true

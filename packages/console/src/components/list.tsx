@@ -13,6 +13,8 @@ interface Column<Item> {
   readonly isNumber?: boolean
   /** Left out on phones. */
   readonly isExtra?: boolean
+  /** A box to select the row: it has no visible title and does not lead anywhere. */
+  readonly isCheck?: boolean
 }
 
 /** A choice of values for one query parameter. The first is the default, with no parameter. */
@@ -137,6 +139,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
   }
   const waiting = props.isLive === true && !isPaused.value ? entriesSeen.value - seenAt : 0
   const { items, cursor, fault, isLoading } = loaded
+  const linkAt = columns.findIndex(({ isCheck }) => isCheck !== true)
   const Heading = props.isPart === true ? 'h2' : 'h1'
   return (
     <>
@@ -198,7 +201,11 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
               <tr>
                 {columns.map((column) => (
                   <th key={column.title} scope="col" class={classOf(column)}>
-                    {column.title}
+                    {column.isCheck === true ? (
+                      <span class="visually-hidden">{column.title}</span>
+                    ) : (
+                      column.title
+                    )}
                   </th>
                 ))}
                 {props.rowActions !== undefined && (
@@ -213,7 +220,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
                 <tr key={toKey(item)}>
                   {columns.map((column, i) => (
                     <td key={column.title} class={classOf(column)}>
-                      {i === 0 && props.toHref !== undefined ? (
+                      {i === linkAt && props.toHref !== undefined ? (
                         <a href={props.toHref(item)}>{column.cell(item)}</a>
                       ) : (
                         column.cell(item)
@@ -308,6 +315,10 @@ function Choices({ name, label, values, chosen }: Filter & { readonly chosen: st
   )
 }
 
-function classOf({ isNumber = false, isExtra = false }: Pick<Column<never>, 'isNumber' | 'isExtra'>): string {
-  return [isNumber ? 'number' : '', isExtra ? 'extra' : ''].join(' ').trim()
+function classOf({
+  isNumber = false,
+  isExtra = false,
+  isCheck = false,
+}: Pick<Column<never>, 'isNumber' | 'isExtra' | 'isCheck'>): string {
+  return [isNumber ? 'number' : '', isExtra ? 'extra' : '', isCheck ? 'check' : ''].join(' ').trim()
 }

@@ -56,14 +56,14 @@ function CredentialList({ siteId }: SiteProps): JSX.Element {
         toCli={({ status }) => toCli(['credentials', 'list'], { site: siteId, status })}
         toHref={({ credential_id }) => sitePath(siteId, 'credentials', credential_id)}
         columns={[
+          ...(isRevocable
+            ? [selectionColumn(selection, ({ credential_id }: KnownCredential) => credential_id)]
+            : []),
           { title: 'Credential', cell: ({ credential_id }) => <Id value={credential_id} /> },
           { title: 'Status', cell: ({ status }) => <Status status={status} /> },
           { title: 'User', cell: ({ ppid }) => <Id value={ppid} />, isExtra: true },
           { title: 'Scope', cell: ({ scope }) => scope.join(', '), isExtra: true },
           { title: 'Until', cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
-          ...(isRevocable
-            ? [selectionColumn(selection, ({ credential_id }: KnownCredential) => credential_id)]
-            : []),
         ]}
         {...(isRevocable && {
           rowActions: ({ credential_id, status }: KnownCredential) =>

@@ -50,6 +50,7 @@ function UserList({ siteId }: SiteProps): JSX.Element {
         toHref={({ ppid }) => sitePath(siteId, 'users', ppid)}
         onItems={selection.setItems}
         columns={[
+          ...(hasRows ? [selectionColumn(selection, ({ ppid }: KnownUser) => ppid)] : []),
           { title: 'User', cell: ({ ppid }) => <UserName ppid={ppid} /> },
           { title: 'Status', cell: ({ status }) => <Status status={status} /> },
           { title: 'Reason', cell: ({ reason }) => reason ?? '–', isExtra: true },
@@ -59,7 +60,6 @@ function UserList({ siteId }: SiteProps): JSX.Element {
             isExtra: true,
           },
           { title: 'Time', cell: ({ last_entry }) => formatMoment(last_entry.at), isNumber: true },
-          ...(hasRows ? [selectionColumn(selection, ({ ppid }: KnownUser) => ppid)] : []),
         ]}
         {...(hasRows && {
           rowActions: ({ ppid, status }: KnownUser) =>

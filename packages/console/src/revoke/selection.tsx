@@ -44,7 +44,7 @@ export function selectionColumn<Item>(selection: Selection<Item>, toKey: (item: 
   const { chosen, toTarget, setChosen } = selection
   return {
     title: 'Select',
-    isNumber: true,
+    isCheck: true,
     cell: (item: Item): JSX.Element | null => {
       const target = toTarget(item)
       const key = toKey(item)

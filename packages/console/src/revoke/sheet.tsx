@@ -389,6 +389,24 @@ function Notes({ target, outlook }: { readonly target: Target; readonly outlook:
           </span>
         </li>
       )}
+      {target.kind === 'many' && (
+        <li>
+          <Icon name="users" />
+          <span>
+            {target.choice === 'matching' ? (
+              <>
+                <strong>All {toTitle(target)} that match the filter,</strong> as counted just now. What
+                appears later is not revoked.
+              </>
+            ) : (
+              <>
+                <strong>These {toTitle(target)},</strong> which you selected. Others that match the filter are
+                not revoked.
+              </>
+            )}
+          </span>
+        </li>
+      )}
       <li>
         <Icon name="info" />
         <span>

@@ -79,6 +79,10 @@ export function Shell({ children }: { readonly children: ComponentChildren }): J
     void followSite(siteId, stop.signal)
     return () => stop.abort()
   }, [siteId])
+  const here = place.value
+  useEffect(() => {
+    menuOpen.value = false
+  }, [here])
   const isStale = siteId === undefined ? isAway.value : isAway.value || !isLive()
   return (
     <div class="shell" data-stale={isStale ? '' : undefined}>
