@@ -1,5 +1,6 @@
 import type { Verifier } from '@countersign/core/contract'
 import { batch, signal } from '@preact/signals'
+import { isAway } from './api/call.ts'
 import { shareFeed } from './live/shared-feed.ts'
 
 /** What this page knows of the log, and since when. */
@@ -32,7 +33,7 @@ const REFRESH_MS = 100
 /** Whether what the page shows was proven just now. While it is paused, it soon is not. */
 export function isLive(): boolean {
   const known = liveLog.value
-  return known !== undefined && tick.value - known.provenAtMs < LATE_MS
+  return known !== undefined && !isAway.value && tick.value - known.provenAtMs < LATE_MS
 }
 
 let clock: { readonly asOfMs: number; readonly atMs: number } | undefined

@@ -83,7 +83,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }): J
   useEffect(() => {
     menuOpen.value = false
   }, [here])
-  const isStale = siteId === undefined ? isAway.value : isAway.value || !isLive()
+  const isStale = siteId === undefined ? isAway.value : !isLive()
   return (
     <div class="shell" data-stale={isStale ? '' : undefined}>
       <a class="skip" href="#content">
@@ -276,12 +276,12 @@ function NotLive(): JSX.Element | null {
 function Live(): JSX.Element {
   const known = liveLog.value
   const ageMs = known === undefined ? undefined : Math.max(0, tick.value - known.provenAtMs)
-  const tone = isPaused.value || isAway.value || !isLive() ? 'silent' : 'good'
+  const tone = isPaused.value || !isLive() ? 'silent' : 'good'
   const word = isPaused.value
     ? 'Paused'
     : known === undefined
       ? 'Connecting'
-      : isLive() && !isAway.value
+      : isLive()
         ? 'Live'
         : 'Not connected'
   return (
