@@ -192,7 +192,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect((await harness.client.readSite({ site_id: siteId })).bearer).toBe('on')
   })
 
-  test('a user whom the service has never seen is asked for in other words', async () => {
+  test('a user that the service has never seen is asked for in other words', async () => {
     const { client, siteId } = harness
     const { page } = await harness.openConsole({ role: 'responder', page: 'users' })
     await typeInPalette(page, 'no-such-person')

@@ -110,7 +110,7 @@ export function typedName(ppid: string): string | undefined {
   return names.get(ppid)
 }
 
-/** The user whom a name or id stands for. */
+/** Finds the user with this name or id. */
 export async function resolveUser(
   siteId: string,
   text: string,

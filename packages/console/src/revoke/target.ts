@@ -147,7 +147,7 @@ export function toPreviewActs(target: Target): readonly PreviewAct[] {
   }
 }
 
-/** A name stands for all ids of the user, also for those at other issuers. */
+/** A name means all ids of the user, also those at other issuers. */
 function namedUser({ id, name }: Extract<Target, { kind: 'user' }>): { ppid: string } | { user_ref: string } {
   return name === undefined ? { ppid: id } : { user_ref: name }
 }
@@ -258,7 +258,7 @@ export async function sendPart(
   }
 }
 
-/** The entry of a change of trust, which its answer does not name: the newest that says the same. */
+/** The entry of a change of trust, which its answer does not name: the newest with the same body. */
 async function findEntry(siteId: string, target: Target): Promise<number | undefined> {
   const kind =
     target.kind === 'issuer'
