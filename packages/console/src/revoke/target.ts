@@ -258,7 +258,7 @@ export async function sendPart(
   }
 }
 
-/** The entry of a change of trust, which its answer does not name: the newest with the same body. */
+/** The entry of a change of trust, which its answer does not name: the newest with this body. */
 async function findEntry(siteId: string, target: Target): Promise<number | undefined> {
   const kind =
     target.kind === 'issuer'
