@@ -1,0 +1,434 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { closeReceivers, openReceiver } from '../../packages/service/test/webhooks/receiver.ts'
+import { type ConsolePage, type Harness, hasChromium, openHarness } from './harness.ts'
+
+const run = promisify(execFile)
+
+/** Opens the menu beside the title or in the sheet, and returns the command that it copies. */
+async function copyCommand(
+  page: Page,
+  item: 'Copy as curl' | 'Copy as CLI command',
+  from = 'main .title',
+): Promise<string> {
+  await page.locator(from).getByRole('button', { name: 'Copy as' }).first().click()
+  await page.getByRole('menuitem', { name: item }).click()
+  await page.getByText('Copied').waitFor()
+  return page.evaluate<string>('navigator.clipboard.readText()')
+}
+
+const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
+
+describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
+  let harness: Harness
+  let site_id: string
+  beforeAll(async () => {
+    harness = await openHarness({ isDevelopment: true })
+    site_id = harness.siteId
+  })
+  afterAll(async () => {
+    await harness?.close()
+    await closeReceivers()
+  })
+
+  /** Runs what was copied, as a person would in a terminal. */
+  async function runCopied(command: string): Promise<string> {
+    const env = { PATH: process.env.PATH, COUNTERSIGN_KEY: harness.dev.operator_key }
+    return (await run('sh', ['-c', command], { env })).stdout
+  }
+
+  async function findAction(page: Page, name: string): Promise<number> {
+    return page.getByRole('button', { name, exact: true }).count()
+  }
+
+  test('T15: a viewer sees no button that it may not use; a responder can revoke and cannot issue', async () => {
+    await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'looked at' })
+    const { webhook_id } = await harness.client.createWebhook({
+      site_id,
+      url: 'https://hooks.example/viewer',
+    })
+    const issuers = await harness.client.listIssuers({ site_id })
+    const pages = [
+      ...['overview', 'users', 'credentials', 'tokens', 'verifiers', 'receipts', 'drills', 'log'],
+      ...['keys', 'webhooks', `webhooks/${webhook_id}`, 'issuers', `issuers/${issuers.items[0]?.issuer_id}`],
+      ...['site', 'audit'],
+    ]
+    const forbidden =
+      /^(?:Create|Trust|Change|Delete|Pause|Resume|Rotate|Send|Switch|Require|Make it|End |Revoke |Reinstate|Issue|Run a drill|Retire |Actions for)/
+    const viewer = await harness.openConsole({ role: 'viewer' })
+    for (const name of pages) {
+      await viewer.open(name)
+      await expect.poll(() => viewer.page.locator('main [aria-busy=true]').count()).toBe(0)
+      const names = await viewer.page.getByRole('button').allInnerTexts()
+      expect(
+        names.filter((each) => forbidden.test(each.trim())),
+        name,
+      ).toEqual([])
+      expect(await viewer.page.getByRole('button', { name: /Actions for/ }).count(), name).toBe(0)
+    }
+    // An address that names an act does not open it.
+    for (const name of ['keys?act=create', 'webhooks?act=create', 'issuers?act=trust', 'site?act=cut-off']) {
+      await viewer.open(name)
+      await viewer.page.locator('main table, main .card').first().waitFor()
+      expect(await viewer.page.locator('dialog[open]').count(), name).toBe(0)
+    }
+    const responder = await harness.openConsole({ role: 'responder', page: 'credentials' })
+    expect(await responder.page.getByRole('button', { name: /^Revoke access/ }).count()).toBeGreaterThan(0)
+    expect(await responder.page.getByRole('button', { name: /^Issue/ }).count()).toBe(0)
+    await responder.open('keys')
+    expect(await findAction(responder.page, 'Create a key')).toBe(0)
+    const status = await responder.page.evaluate(
+      async (site) =>
+        (
+          await fetch('/console/api/wallet/credentials', {
+            method: 'POST',
+            headers: { 'countersign-console': site, 'content-type': 'application/json' },
+            body: JSON.stringify({ site_id: site, user_ref: 'mallory', scope: ['orders:read'] }),
+          })
+        ).status,
+      site_id,
+    )
+    expect(status).toBe(403)
+  })
+
+  test('a key is created, shown once and hidden after a minute, renamed, and deleted with its name', async () => {
+    const { page, open } = await harness.openConsole({ page: 'keys' })
+    await page.clock.install()
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    const dialog = page.getByRole('dialog')
+    const create = dialog.getByRole('button', { name: 'Create the key' })
+    expect(await create.isDisabled()).toBe(true)
+    await dialog.getByLabel('Label').fill('night watch')
+    await dialog.getByLabel('Follow the log').check()
+    await create.click()
+    const secret = dialog.locator('.secret code')
+    await secret.waitFor()
+    const key = await secret.innerText()
+    expect(key).toMatch(/^svc_sk_/)
+    await page.clock.fastForward(61_000)
+    await page.getByText('Hidden.').waitFor()
+    expect(await page.content()).not.toContain(key)
+    await dialog.getByRole('button', { name: 'I have stored it' }).click()
+    expect(new URL(page.url()).search).toBe('')
+    await page.clock.resume()
+
+    const row = page.getByRole('row', { name: /night watch/ })
+    await row.getByRole('button', { name: /Actions for/ }).click()
+    await page.getByRole('menuitem', { name: 'Change label' }).click()
+    await dialog.getByLabel('Label', { exact: true }).fill('day watch')
+    await dialog.getByRole('button', { name: 'Change the label' }).click()
+    await page.getByRole('row', { name: /day watch/ }).waitFor()
+
+    const answer = async () =>
+      (
+        await fetch(`${harness.service.url}/api/sites/${site_id}/head?observe=1`, {
+          headers: { 'x-api-key': key },
+        })
+      ).status
+    expect(await answer()).toBe(200)
+    await page.getByRole('button', { name: /Actions for day watch/ }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    const sheet = page.getByRole('dialog')
+    await sheet.getByLabel('Reason', { exact: true }).fill('no longer needed')
+    const remove = sheet.getByRole('button', { name: /^Delete API key/ })
+    expect(await remove.isDisabled()).toBe(true)
+    await sheet.getByLabel(/^Type/).pressSequentially('day watch')
+    await remove.click()
+    await expect.poll(answer).toBe(401)
+    await open('audit?action=api_key.delete')
+    await page.getByText('no longer needed').waitFor()
+  })
+
+  test('T20: reload, back, forward and a copied address show the same view; typing adds one entry', async () => {
+    const { page, context, open } = await harness.openConsole({ page: 'audit' })
+    const length = () => page.evaluate<number>('history.length')
+    const before = await length()
+    await page.getByRole('searchbox', { name: 'Action' }).pressSequentially('api_key.create', { delay: 20 })
+    expect(await length()).toBe(before + 1)
+    const actions = () => page.locator('tbody tr td:nth-child(2)').allInnerTexts()
+    const isFiltered = async () => {
+      const all = await actions()
+      return all.length > 0 && all.every((each) => each === 'api_key.create')
+    }
+    await expect.poll(isFiltered).toBe(true)
+    await page.getByRole('button', { name: 'Oldest first' }).click()
+    await page.getByRole('button', { name: '24 hours' }).click()
+    await expect.poll(() => page.url()).toContain('since=24h')
+    await page.locator('tbody a').first().click()
+    const drawer = page.getByRole('dialog')
+    await drawer.getByText('api_key.create').first().waitFor()
+    const view = async (at: Page) => ({
+      url: at.url(),
+      action: await at.getByRole('searchbox', { name: 'Action' }).inputValue(),
+      pressed: await at.locator('button[aria-pressed=true]').allInnerTexts(),
+      drawer: await at.locator('dialog[open] h2').innerText(),
+      rows: await at.locator('tbody tr').count(),
+    })
+    await expect.poll(isFiltered).toBe(true)
+    const shown = await view(page)
+    await page.reload()
+    await page.locator('dialog[open] h2').waitFor()
+    expect(await view(page)).toEqual(shown)
+    await page.goBack()
+    await expect.poll(() => page.locator('dialog[open]').count()).toBe(0)
+    await page.goForward()
+    await page.locator('dialog[open] h2').waitFor()
+    expect(await view(page)).toEqual(shown)
+    const other = await context.newPage()
+    await other.goto(shown.url)
+    await other.locator('dialog[open] h2').waitFor()
+    expect(await view(other)).toEqual(shown)
+    await other.close()
+    for (let n = 0; n < 3; n++) await page.goBack()
+    await expect
+      .poll(() => page.getByRole('searchbox', { name: 'Action' }).inputValue())
+      .toBe('api_key.create')
+    await page.goBack()
+    await expect.poll(() => page.getByRole('searchbox', { name: 'Action' }).inputValue()).toBe('')
+    expect(new URL(page.url()).search).toBe('')
+
+    await open('keys?act=create')
+    await page.locator('dialog[open]').waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => new URL(page.url()).search).toBe('')
+  })
+
+  test('T20: as many pages of a list are shown again after a reload', async () => {
+    for (let n = 0; n < 120; n++) await harness.client.changeSite({ site_id, name: `Demo ${n}` })
+    const { page } = await harness.openConsole({ page: 'audit' })
+    const count = () => page.locator('tbody tr').count()
+    await expect.poll(count).toBe(50)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await expect.poll(count).toBe(100)
+    await page.reload()
+    await expect.poll(count).toBe(100)
+  })
+
+  test('the audit is filtered by the service, opened from an object, and exported', async () => {
+    const { key_id } = await harness.client.createKey({
+      site_id,
+      permissions: ['site:read'],
+      label: 'exported',
+    })
+    await harness.client.changeKey({ site_id, key_id, label: 'exported twice', reason: '=1+1' })
+    const { page, open } = await harness.openConsole({ page: 'keys' })
+    await page.getByRole('button', { name: 'Actions for exported twice' }).click()
+    await page.getByRole('menuitem', { name: 'Show its audit rows' }).click()
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(2)
+    for (const [item, part] of [
+      ['CSV for a spreadsheet', `"'=1+1"`],
+      ['NDJSON, one row per line', '"reason":"=1+1"'],
+      ['OCSF events for a SIEM', '"class_uid":'],
+    ] as const) {
+      await page.getByRole('button', { name: 'Export' }).click()
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('menuitem', { name: item }).click(),
+      ])
+      const chunks: Buffer[] = []
+      for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
+      const text = Buffer.concat(chunks).toString('utf8')
+      expect(text).toContain(part)
+      expect(text).toContain(key_id)
+      const lines = text.trim().split('\n').length
+      expect(lines).toBe(item.startsWith('CSV') ? 3 : 2)
+    }
+    await open('audit?actor=nobody')
+    await page.getByText('Complete the filter to search.').waitFor()
+    await page.goto(`${harness.url}/console/audit?without_site=1`)
+    await page.getByRole('heading', { name: 'Audit of all sites' }).waitFor()
+    await page.locator('tbody tr').first().waitFor()
+    await page.goto(`${harness.url}/console/nodes`)
+    await page.getByText('Ready').waitFor()
+    await page.getByText('version 0.1.0').waitFor()
+  })
+
+  test('T25: a receiver that fails and then works is seen, tested, resumed and sent all since a time', async () => {
+    const receiver = await openReceiver(500)
+    const { page, open } = await harness.openConsole({ page: 'webhooks' })
+    await page.getByRole('button', { name: 'Create a webhook' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('URL').fill(receiver.url)
+    await dialog.getByRole('button', { name: 'Create the webhook' }).click()
+    const secret = await dialog.locator('.secret code').innerText()
+    expect(secret).toMatch(/^whsec_/)
+    await dialog.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('heading', { name: receiver.url }).waitFor()
+    expect(await page.content()).not.toContain(secret)
+
+    await harness.client.changeSite({ site_id, bearer: 'off' })
+    await harness.client.changeSite({ site_id, bearer: 'on' })
+    await page.getByRole('cell', { name: '500' }).first().waitFor()
+    await page.getByRole('row').filter({ hasText: '500' }).getByRole('link').first().click()
+    await dialog.getByText('The receiver answered with an error (500)').first().waitFor()
+    expect(await dialog.locator('.attempts .ms').first().innerText()).toMatch(/ms|s$/)
+    await page.keyboard.press('Escape')
+
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await dialog.getByRole('button', { name: 'Send a test' }).click()
+    await dialog.getByText('The receiver failed').waitFor()
+    receiver.answer(204)
+    await dialog.getByRole('button', { name: 'Send another test' }).click()
+    await dialog.getByText('The receiver accepted the test').waitFor()
+    await page.keyboard.press('Escape')
+
+    await page.getByRole('button', { name: 'Pause', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Pause', exact: true }).click()
+    await page.locator('.facts').getByText('Paused').waitFor()
+    await page.getByRole('button', { name: 'Resume', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Resume', exact: true }).click()
+    await page.locator('.facts').getByText('On').waitFor()
+    await expect.poll(() => page.locator('tbody').getByText('Delivered').count()).toBeGreaterThanOrEqual(2)
+
+    const got = receiver.got.length
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Send again since a time' }).click()
+    await dialog.getByLabel('Which').selectOption('all')
+    await dialog.getByRole('button', { name: 'Send again' }).click()
+    await page.getByText(/deliveries are pending again/).waitFor()
+    await expect.poll(() => receiver.got.length).toBeGreaterThanOrEqual(got + 2)
+
+    await expect.poll(() => page.locator('tbody').getByText('Pending').count()).toBe(0)
+    const gotBefore = receiver.got.length
+    await page.locator('tbody a').first().click()
+    await dialog.getByRole('button', { name: 'Send again' }).click()
+    await expect.poll(() => receiver.got.length).toBe(gotBefore + 1)
+    await open('webhooks')
+    await receiver.close()
+  })
+
+  test('T26: what is copied as curl does the same as the act', async () => {
+    const { page, open } = await harness.openConsole({ page: 'keys', ...CLIPBOARD })
+    const listed = JSON.parse(await runCopied(await copyCommand(page, 'Copy as curl')))
+    expect(listed.items.length).toBe(await page.locator('tbody tr').count())
+
+    const inSheet = 'dialog[open]'
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    await dialog.getByLabel('Label').fill(`it's "quoted" $(id) \\ ä`)
+    await dialog.getByLabel('Read all lists').check()
+    await dialog.getByLabel('Reason').fill(`why 'not'`)
+    const created = JSON.parse(await runCopied(await copyCommand(page, 'Copy as curl', inSheet)))
+    expect(created.permissions).toEqual(['site:read'])
+    const { items: keys } = await harness.client.listKeys({ site_id, limit: 200 })
+    expect(keys.find(({ key_id }) => key_id === created.key_id)?.label).toBe(`it's "quoted" $(id) \\ ä`)
+    const { items: rows } = await harness.client.listAudit({ site_id, target: created.key_id })
+    expect(rows[0]?.reason).toBe(`why 'not'`)
+
+    await open(`keys?act=rename&on=${created.key_id}`)
+    await dialog.getByLabel('Label', { exact: true }).fill('plain')
+    await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
+    const { items: renamed } = await harness.client.listKeys({ site_id, limit: 200 })
+    expect(renamed.find(({ key_id }) => key_id === created.key_id)?.label).toBe('plain')
+
+    await open('site?act=change')
+    await dialog.getByLabel('Name', { exact: true }).fill('Copied')
+    await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
+    expect((await harness.client.readSite({ site_id })).name).toBe('Copied')
+    await open('site?act=switch&on=delegation')
+    await dialog.getByLabel('Reason').fill('copied')
+    await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
+    expect((await harness.client.readSite({ site_id })).delegation).toBe('off')
+    await open('site?act=switch&on=delegation')
+    await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
+    expect((await harness.client.readSite({ site_id })).delegation).toBe('on')
+
+    await open('webhooks?act=create')
+    await dialog.getByLabel('URL').fill('https://hooks.example/copied')
+    const { webhook_id } = JSON.parse(await runCopied(await copyCommand(page, 'Copy as curl', inSheet)))
+    const find = async () =>
+      (await harness.client.listWebhooks({ site_id, limit: 200 })).items.find(
+        (each) => each.webhook_id === webhook_id,
+      )
+    for (const [act, status] of [
+      ['pause', 'paused'],
+      ['resume', 'on'],
+      ['delete', undefined],
+    ] as const) {
+      await open(`webhooks/${webhook_id}?act=${act}`)
+      await page.locator(inSheet).waitFor()
+      if (act === 'delete') await dialog.getByLabel('Reason').fill('ä copied')
+      await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
+      expect((await find())?.status).toBe(status)
+    }
+
+    await open('issuers?act=trust')
+    await dialog.getByLabel('DID').fill('did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK')
+    await dialog.getByLabel('May grant at most').fill('orders:read')
+    const issuer = JSON.parse(await runCopied(await copyCommand(page, 'Copy as curl', inSheet)))
+    expect(issuer.scope).toEqual(['orders:read'])
+    const read = () => harness.client.getIssuer({ site_id, issuer: issuer.issuer_id })
+    await open(`issuers/${issuer.issuer_id}?act=change`)
+    await dialog.getByLabel('May grant at most').fill('orders:read orders:write')
+    await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
+    expect((await read()).scope).toEqual(['orders:read', 'orders:write'])
+    await open(`issuers/${issuer.issuer_id}`)
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Distrust' }).click()
+    await dialog.getByLabel('Reason', { exact: true }).fill('copied')
+    await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
+    expect((await read()).status).toBe('distrusted')
+    await open(`issuers/${issuer.issuer_id}?act=trust-again`)
+    await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
+    expect((await read()).status).toBe('trusted')
+  })
+
+  test('typed names stay shut for what is pasted or almost right', async () => {
+    const { page } = await harness.openConsole({ page: 'site?act=switch&on=delegation', ...CLIPBOARD })
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Reason').fill('a test')
+    const typed = dialog.getByLabel(/^Type/)
+    const button = dialog.getByRole('button', { name: 'Switch off' })
+    for (const text of [site_id.toUpperCase(), `${site_id} `, site_id.slice(0, -1), `${site_id}x`]) {
+      await typed.fill('')
+      await typed.pressSequentially(text)
+      expect(await button.isDisabled(), text).toBe(true)
+    }
+    await typed.fill('')
+    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(site_id)})`)
+    await typed.press('Control+V')
+    expect(await button.isDisabled()).toBe(true)
+    await typed.pressSequentially(site_id)
+    expect(await button.isDisabled()).toBe(false)
+    await button.click()
+    await page.getByText('The site was changed.').waitFor()
+    expect((await harness.client.readSite({ site_id })).delegation).toBe('off')
+  })
+
+  test('an issuer is trusted, limited, cut off, and its key marked as compromised', async () => {
+    const { page } = await harness.openConsole({ page: 'issuers?act=trust' })
+    const dialog = page.getByRole('dialog')
+    const did = 'did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp'
+    await dialog.getByLabel('DID').fill(did)
+    await dialog.getByLabel('Label').fill('Partner')
+    await dialog.getByRole('button', { name: 'Trust the issuer' }).click()
+    await page.getByRole('heading', { name: 'Partner' }).waitFor()
+    await page.getByRole('button', { name: /^Actions for key/ }).click()
+    await page.getByRole('menuitem', { name: 'Mark as compromised' }).click()
+    await dialog.getByLabel('Reason', { exact: true }).fill('leaked')
+    const mark = dialog.getByRole('button', { name: /^Mark as compromised/ })
+    expect(await mark.isDisabled()).toBe(true)
+    await dialog.getByLabel(/^Type/).pressSequentially('z3mDooWp')
+    expect(await mark.isDisabled()).toBe(true)
+    await dialog.getByLabel(/^Type/).fill('')
+    await dialog.getByLabel(/^Type/).pressSequentially(did.slice(-8))
+    await mark.click()
+    const keys = async () => (await harness.client.getIssuer({ site_id, issuer: did })).keys[0]?.status
+    await expect.poll(keys).toBe('compromised')
+  })
+
+  test('a page of 100 rows is there soon after the API answered', async () => {
+    // T21, first half, with fewer rows: what the page adds does not depend on how many there are.
+    for (let n = 0; n < 60; n++) await harness.credential(`user-${n}`)
+    const { page }: ConsolePage = await harness.openConsole({ page: 'overview' })
+    const answered = page.waitForResponse((answer) => answer.url().includes('/credentials?'))
+    await page.getByRole('link', { name: 'Credentials' }).click()
+    const answer = await answered
+    await answer.finished()
+    const at = performance.now()
+    await page.locator('tbody tr:nth-child(50)').waitFor()
+    expect(performance.now() - at).toBeLessThan(5000)
+  })
+})
