@@ -90,7 +90,7 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
   const isBusy = state.at === 'sending'
   const isReady =
     request !== undefined &&
-    (!isEnding || why !== undefined) &&
+    (!isEnding || !hasReason || why !== undefined) &&
     (typedName === undefined || typed === typedName)
 
   const submit = async () => {

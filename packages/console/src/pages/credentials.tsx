@@ -15,6 +15,7 @@ import { RevokeRow, SelectionBar, selectionColumn, useSelection } from '../revok
 import { startRevoke } from '../revoke/state.ts'
 import { place, sitePath } from '../router.ts'
 import { formatMoment } from '../time.ts'
+import { CredentialActs } from './issue-sheets.tsx'
 
 export function Credentials({ siteId }: SiteProps): JSX.Element {
   const { id } = place.value
@@ -39,6 +40,7 @@ function CredentialList({ siteId }: SiteProps): JSX.Element {
         siteId={siteId}
         path={path}
         isLive
+        actions={<CredentialActs siteId={siteId} />}
         onItems={selection.setItems}
         filters={[
           {

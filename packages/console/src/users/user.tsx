@@ -23,6 +23,7 @@ import { describe, startRevokeTarget, typedName } from '../revoke/state.ts'
 import { auditPath, sitePath } from '../router.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 import { ReinstateSheet } from './reinstate.tsx'
+import { UserActs } from './user-acts.tsx'
 import { ENTRY_WORDS } from './words.ts'
 
 interface UserProps extends SiteProps {
@@ -92,6 +93,7 @@ export function User({ siteId, ppid }: UserProps): JSX.Element {
               Revoke access <kbd>r</kbd>
             </button>
           )}
+          {user !== undefined && <UserActs siteId={siteId} ppid={ppid} name={name} />}
         </div>
       </div>
       {fault !== undefined && (
