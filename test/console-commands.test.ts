@@ -60,7 +60,7 @@ function* createTexts(count: number): Generator<string> {
 }
 
 describe('words for a POSIX shell', () => {
-  test('stand for exactly their text, whatever it is', () => {
+  test('are read as exactly their text, also if it is nasty', () => {
     const texts = [...NASTY, ...createTexts(2000)]
     for (let i = 0; i < texts.length; i += 200) {
       const some = texts.slice(i, i + 200)

@@ -2,7 +2,7 @@ import type { ApiRequest } from './call.ts'
 
 const SAFE = /^[A-Za-z0-9_.:@/=,+%-]+$/
 
-/** One word for a POSIX shell: it stands for exactly this text. */
+/** One word for a POSIX shell: the shell reads exactly this text. */
 export function quote(text: string): string {
   return SAFE.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

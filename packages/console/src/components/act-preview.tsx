@@ -98,6 +98,6 @@ function toCount(bounded: Preview['users'] | undefined): string | undefined {
   return bounded.complete ? bounded.count.toLocaleString('en') : `${bounded.count.toLocaleString('en')}+`
 }
 
-export function plural(count: number, word: string): string {
+function plural(count: number, word: string): string {
   return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
 }

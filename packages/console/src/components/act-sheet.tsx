@@ -47,7 +47,7 @@ export function Sheet({ title, onClose, children }: SheetProps): JSX.Element {
   )
 }
 
-export interface ActSheetProps<Answer> {
+interface ActSheetProps<Answer> {
   readonly title: string
   readonly siteId: string
   /** The word on the button, and while the request is on its way. */

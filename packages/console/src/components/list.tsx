@@ -25,7 +25,7 @@ interface Filter {
 }
 
 /** A text for one query parameter. The list is loaded while the text is typed. */
-export interface TextFilter {
+interface TextFilter {
   readonly name: string
   readonly label: string
   readonly example: string

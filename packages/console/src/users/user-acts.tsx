@@ -11,7 +11,7 @@ import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 
 interface UserActsProps extends SiteProps {
   readonly ppid: string
-  /** What was typed: it stands for all ids of the user. */
+  /** What was typed. It names all ids of the user. */
   readonly name: string | undefined
 }
 
