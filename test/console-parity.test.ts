@@ -23,7 +23,6 @@ const EXCEPTIONS: Partial<Readonly<Record<EndpointId, string>>> = {
   sign_in_callback: 'The browser of a user is sent there.',
   sign_in_callback_by_form: 'The browser of a user is sent there.',
   sign_in_result: 'Sites ask for the result of a sign-in.',
-  snapshot: 'The log explorer verifies the log from its entries.',
   acknowledge: 'Verifiers call it with their API key.',
   report_verdicts: 'Verifiers call it with their API key.',
   receive_logout: 'Identity providers send signals.',

@@ -15,7 +15,7 @@ async function copyCommand(
 ): Promise<string> {
   await page.locator(from).getByRole('button', { name: 'Copy as' }).first().click()
   await page.getByRole('menuitem', { name: item }).click()
-  await page.getByText('Copied').waitFor()
+  await page.locator('.toast', { hasText: 'Copied' }).waitFor()
   return page.evaluate<string>('navigator.clipboard.readText()')
 }
 
@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
       ...['site', 'audit'],
     ]
     const forbidden =
-      /^(?:Create|Trust|Change|Delete|Pause|Resume|Rotate|Send|Switch|Require|Make it|End |Revoke |Reinstate|Issue|Run a drill|Retire |Actions for)/
+      /^(?:Create|Trust|Change|Delete|Pause|Resume|Rotate|Send|Switch|Require|Make it|End |Revoke |Reinstate|Issue |Invite|Run a drill|Retire |Actions for)/
     const viewer = await harness.openConsole({ role: 'viewer' })
     for (const name of pages) {
       await viewer.open(name)
