@@ -30,6 +30,8 @@ const EXCEPTIONS: Partial<Readonly<Record<EndpointId, string>>> = {
   receive_event: 'Identity providers send signals.',
   list_deliveries:
     'The page shows the deliveries of the site, filtered by webhook: the same rows, with more filters.',
+  finish_provider_sign_in: 'The identity provider sends the browser there.',
+  receive_provider_logout: 'The identity provider reports that a session has ended.',
   did_document: 'Verifiers of credentials read it.',
   jwks: 'Verifiers of tokens read it.',
   context: 'A document for readers of credentials.',

@@ -31,7 +31,8 @@ interface Mode {
 const MODES: Readonly<Record<Switch, Mode>> = {
   bearer: {
     title: 'Bearer tokens',
-    about: 'Any caller that has a bearer token can use it. A credential with a holder key cannot be replayed.',
+    about:
+      'Any caller that has a bearer token can use it. A credential with a holder key cannot be replayed.',
     wide: 'on',
     strict: 'off',
     widen: ['Switch on', 'Bearer tokens are accepted again. Tokens that ended stay invalid.'],
