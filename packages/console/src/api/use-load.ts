@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { isPaused } from '../live.ts'
 import { describe } from '../revoke/state.ts'
 
-export interface Load<T> {
+interface Load<T> {
   /** Undefined until the first answer. Kept while it is loaded again. */
   readonly value: T | undefined
   readonly fault: string | undefined

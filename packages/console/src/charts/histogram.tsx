@@ -118,7 +118,7 @@ function gridLines(most: number): readonly number[] {
   return [half, half * 2]
 }
 
-export function describeStats({ samples, p50_ms, p99_ms, max_ms }: PropagationStats): string {
+function describeStats({ samples, p50_ms, p99_ms, max_ms }: PropagationStats): string {
   if (samples === 0) return 'No verifier has applied an entry in this time.'
   const show = (ms: number | null) => (ms === null ? 'unknown' : formatDuration(ms))
   return `Histogram of ${samples} times: half within ${show(p50_ms)}, 99 of 100 within ${show(p99_ms)}, the slowest after ${show(max_ms)}.`

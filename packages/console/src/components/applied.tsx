@@ -5,7 +5,7 @@ import { Pill, StateMark, type Tone } from './state.tsx'
 type Counts = Pick<ReceiptSummary, 'acknowledged' | 'expected' | 'state'>
 
 /** Green only when every expected verifier has applied the entry. */
-export function toAppliedTone({ acknowledged, expected, state }: Counts): Tone {
+function toAppliedTone({ acknowledged, expected, state }: Counts): Tone {
   if (expected === 0) return 'none'
   return acknowledged === expected ? 'good' : state === 'complete' ? 'gone' : 'late'
 }

@@ -10,7 +10,7 @@ import { formatMoment } from '../time.ts'
 import { formatNumber } from './words.ts'
 
 /** A credential, and what was delegated from it. */
-export interface TreeNode {
+interface TreeNode {
   readonly id: string
   readonly status: CredentialDetail['parents'][number]['status']
   readonly scope: readonly string[] | undefined
@@ -19,7 +19,7 @@ export interface TreeNode {
   readonly children: readonly TreeNode[]
 }
 
-export interface Tree {
+interface Tree {
   readonly root: TreeNode
   readonly isComplete: boolean
 }

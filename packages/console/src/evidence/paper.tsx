@@ -263,7 +263,7 @@ function Denied({ receipt }: { readonly receipt: Receipt }): JSX.Element {
 }
 
 /** Whether the time from which access is denied everywhere has passed. */
-export function isDenied({ denied_everywhere_at: at, as_of }: Receipt): boolean {
+function isDenied({ denied_everywhere_at: at, as_of }: Receipt): boolean {
   return at !== null && Date.parse(at) <= Math.max(Date.parse(as_of), serviceNowMs())
 }
 

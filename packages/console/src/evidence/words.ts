@@ -45,7 +45,7 @@ export function isDrill(entry: Pick<LogEntry, 'body'>): boolean {
 }
 
 /** Whether an entry ends access. Others grant it or change settings. */
-export function isRevocation(kind: string): boolean {
+function isRevocation(kind: string): boolean {
   return /\.(?:revoked|signed_out|distrusted|cut_off|retired|compromised)$/.test(kind)
 }
 

@@ -45,13 +45,13 @@ export interface Inspection {
   readonly chain: readonly ChainNode[]
 }
 
-export interface ChainNode {
+interface ChainNode {
   readonly id: string
   readonly scope: readonly string[]
   readonly isRevoked: boolean
 }
 
-export interface Question {
+interface Question {
   readonly data: RevocationData
   /** Separated by blanks. */
   readonly scope: string

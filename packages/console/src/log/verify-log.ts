@@ -13,7 +13,7 @@ export interface LogSource {
   page(cursor: string | undefined): Promise<LogPage & { readonly next_cursor: string | null }>
 }
 
-export interface SignedHead {
+interface SignedHead {
   readonly epoch: string
   readonly seq: number
   readonly hash: string
@@ -22,7 +22,7 @@ export interface SignedHead {
 }
 
 /** The first entry that is wrong, counted from the head. */
-export interface LogFault {
+interface LogFault {
   readonly seq: number
   readonly why: string
 }

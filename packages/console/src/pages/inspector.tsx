@@ -273,7 +273,7 @@ function countResults(checks: readonly InspectedCheck[]): string {
 function Chain({ inspection }: { readonly inspection: Inspection }): JSX.Element {
   return (
     <div class="pad">
-      <h3>Delegation chain</h3>
+      <h2>Delegation chain</h2>
       <ol class="chain-nodes">
         {inspection.chain.map(({ id, scope, isRevoked }) => (
           <li key={id} class={isRevoked ? 'revoked' : undefined}>
@@ -290,7 +290,7 @@ function Chain({ inspection }: { readonly inspection: Inspection }): JSX.Element
 function Claims({ inspection }: { readonly inspection: Inspection }): JSX.Element {
   return (
     <div class="pad">
-      <h3>{inspection.areClaimsSigned ? 'Signed claims' : 'Claims, not covered by a valid signature'}</h3>
+      <h2>{inspection.areClaimsSigned ? 'Signed claims' : 'Claims, not covered by a valid signature'}</h2>
       <dl class={inspection.areClaimsSigned ? 'claims' : 'claims unsigned'}>
         {inspection.claims.map(([name, value]) => (
           <div key={name}>

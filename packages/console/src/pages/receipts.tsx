@@ -375,6 +375,7 @@ function CheckFile(): JSX.Element {
           onChange={async (event) => {
             const file = event.currentTarget.files?.[0]
             if (file === undefined) return
+            setCheck(undefined)
             setName(file.name)
             await run(await file.text())
           }}

@@ -451,7 +451,7 @@ function Retire({ siteId, path, each, onDone }: RetireProps): JSX.Element {
       }}
     >
       <p class="meta">
-        Receipts stop to expect it.{' '}
+        Receipts no longer expect it.{' '}
         {each.fails_open && 'It fails open: retire it only after its process has ended. '}A verifier that
         reconnects is counted again.
       </p>
