@@ -133,7 +133,7 @@ export function Paper({ siteId, receipt, check, title, facts, children }: PaperP
       </dl>
       <CheckLine check={check} />
       {context !== undefined && context.entry !== null && !context.isEntryProven && (
-        <p class="check bad" role="alert">
+        <p class="proof-line bad" role="alert">
           <StateMark tone="bad" size={14} /> The entry in the log has another hash than this receipt.
         </p>
       )}
@@ -146,16 +146,16 @@ export function Paper({ siteId, receipt, check, title, facts, children }: PaperP
 export function CheckLine({ check }: { readonly check: DocumentCheck | undefined }): JSX.Element {
   if (check === undefined)
     return (
-      <p class="check" role="status">
+      <p class="proof-line" role="status">
         <StateMark tone="none" size={14} /> Checking the signature in this browser…
       </p>
     )
   return check.ok ? (
-    <p class="check good" role="status">
+    <p class="proof-line good" role="status">
       <StateMark tone="good" size={14} /> Signature valid, checked in this browser
     </p>
   ) : (
-    <p class="check bad" role="alert">
+    <p class="proof-line bad" role="alert">
       <StateMark tone="bad" size={14} /> Invalid: {check.why} Do not rely on this paper.
     </p>
   )

@@ -1,6 +1,6 @@
 import type { LogEntry, LogPage } from '@countersign/core/contract'
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { AsCommand } from '../components/as-command.tsx'
@@ -123,6 +123,24 @@ export function Log({ siteId }: SiteProps): JSX.Element {
   const fitting = group === undefined ? entries : entries.filter(({ kind }) => group[2].test(kind))
   const opened = id === undefined ? undefined : entries.find(({ seq }) => String(seq) === id)
   const toPath = (seq: number) => sitePath(siteId, 'log', String(seq)) + location.search
+  const wrongSeq = shown.log?.fault?.seq
+  const count = Math.min(rows, fitting.length)
+  // While older entries are verified, the rows stay the same, and are not drawn again.
+  const shownRows = useMemo(
+    () =>
+      fitting
+        .slice(0, count)
+        .map((entry) => (
+          <Row
+            key={entry.seq}
+            entry={entry}
+            href={toPath(entry.seq)}
+            isOpen={String(entry.seq) === id}
+            isWrong={wrongSeq === entry.seq}
+          />
+        )),
+    [fitting[0]?.hash, fitting[count - 1]?.hash, count, id, wrongSeq, location.search],
+  )
   return (
     <>
       <ProofCard siteId={siteId} {...shown} />
@@ -196,17 +214,7 @@ export function Log({ siteId }: SiteProps): JSX.Element {
                 </th>
               </tr>
             </thead>
-            <tbody>
-              {fitting.slice(0, rows).map((entry) => (
-                <Row
-                  key={entry.seq}
-                  entry={entry}
-                  href={toPath(entry.seq)}
-                  isOpen={String(entry.seq) === id}
-                  isWrong={shown.log?.fault?.seq === entry.seq}
-                />
-              ))}
-            </tbody>
+            <tbody>{shownRows}</tbody>
           </table>
           <p class="caption">{toCaption(shown, fitting.length, rows, group?.[1])}</p>
         </section>

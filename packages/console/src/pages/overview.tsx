@@ -34,7 +34,7 @@ export function Overview({ siteId }: SiteProps): JSX.Element {
       {all !== undefined && all.length > 0 && <Fleet siteId={siteId} all={all} />}
       <div class="split">
         <LastEntries siteId={siteId} />
-        <div class="stack">
+        <div class="column">
           <Attention siteId={siteId} />
           <LastDrill siteId={siteId} mayStart={mayRevoke(siteId)} />
           <Numbers siteId={siteId} />

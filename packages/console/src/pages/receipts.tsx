@@ -61,7 +61,7 @@ export function Receipts({ siteId }: SiteProps): JSX.Element {
         </fieldset>
       </div>
       <div class={id === undefined ? 'receipts' : 'receipts with-paper'}>
-        <div class="stack no-print">
+        <div class="column no-print">
           <TimeToDeny siteId={siteId} window={window} />
           <ReceiptList siteId={siteId} list={list} chosen={chosen} />
           <CheckFile />
