@@ -21,7 +21,7 @@ export const restore = operatorCommand('restore', {
   ],
   about: [
     'Audits the backup, begins a new epoch of its log, audits again and then replaces the store. It keeps the replaced store beside the new one. It fails, and changes nothing, while a service has the store open or when the backup fails the audit. Needs the master key under which the backup is sealed.',
-    'Changes since the backup are lost. The command compares the backup with the store that it replaces, and reports how many revocations, cut-offs, distrusted issuers, compromised keys and deleted API keys the backup lacks. --keep-revocations applies all of them to the restored store. Settings of sites are not compared.',
+    'Changes since the backup are lost. The command compares the backup with the store that it replaces, and reports how many revocations, cut-offs, distrusted issuers, compromised keys, deleted API keys and ended access of people the backup lacks. --keep-revocations applies all of them to the restored store. Settings of sites are not compared.',
     'Verifiers that followed the replaced store keep the revocations that they know, for users, credentials and tokens. The service itself, and verifiers that start later, know only what the restored store has.',
   ],
   async run({ given, at, service, storeSettings, headFile, onProgress }) {
@@ -82,7 +82,7 @@ const SITES_NAMED_MAX = 10
 
 /** `148 revocations of users, 1 revocation of a credential` */
 function lossText(lost: Exclude<Lost, string | undefined>) {
-  const { users, credentials, tokens, issuers, keys, cutOffs, apiKeys } = lost
+  const { users, credentials, tokens, issuers, keys, cutOffs, apiKeys, people, passkeys, sessions } = lost
   const parts: readonly (readonly [number, string, string])[] = [
     [users.size, 'revocation of a user', 'revocations of users'],
     [credentials.size, 'revocation of a credential', 'revocations of credentials'],
@@ -91,6 +91,9 @@ function lossText(lost: Exclude<Lost, string | undefined>) {
     [keys.size, 'compromised or retired key of an issuer', 'compromised or retired keys of issuers'],
     [cutOffs.size, 'cut-off', 'cut-offs'],
     [apiKeys.length, 'deleted API key', 'deleted API keys'],
+    [people.length, 'person with less access', 'people with less access'],
+    [passkeys.length, 'removed passkey', 'removed passkeys'],
+    [sessions.length, 'ended session', 'ended sessions'],
   ]
   return parts
     .flatMap(([count, one, many]) => (count === 0 ? [] : [`${count} ${count === 1 ? one : many}`]))

@@ -1,5 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
+import { toBucketBound } from '../store/apply-time-buckets.ts'
 import type { ApplyTimeCount } from '../store/operations/apply-times.ts'
 
 /** How long verifiers took. Percentiles are the upper bounds of their buckets. */
@@ -27,7 +28,6 @@ export interface PropagationStats extends ApplyStats {
 }
 
 const HOUR_MS = 3_600_000
-const BUCKETS_PER_DOUBLING = 4
 
 /** Statistics of a site, from the full hour before the window began. */
 export async function loadPropagationStats(
@@ -46,7 +46,7 @@ export async function loadPropagationStats(
     ...toStats(counts),
     buckets: [...byBucket]
       .sort(([one], [other]) => one - other)
-      .map(([bucket, own]) => ({ upToMs: toBound(bucket), count: sum(own) })),
+      .map(([bucket, own]) => ({ upToMs: toBucketBound(bucket), count: sum(own) })),
     verifiers: [...byVerifier]
       .map(([verifierId, own]) => ({ verifierId, ...toStats(own) }))
       .sort((one, other) => (other.p99Ms ?? 0) - (one.p99Ms ?? 0)),
@@ -61,7 +61,7 @@ function toStats(counts: readonly ApplyTimeCount[]): ApplyStats {
     let seen = 0
     for (const { bucket, count } of sorted) {
       seen += count
-      if (seen >= samples * share) return Math.min(toBound(bucket), maxMs ?? Infinity)
+      if (seen >= samples * share) return Math.min(toBucketBound(bucket), maxMs ?? Infinity)
     }
     return undefined
   }
@@ -71,9 +71,4 @@ function toStats(counts: readonly ApplyTimeCount[]): ApplyStats {
 
 function sum(counts: readonly ApplyTimeCount[]): number {
   return counts.reduce((total, { count }) => total + count, 0)
-}
-
-/** The upper bound of a bucket: see `toBucket`. */
-function toBound(bucket: number): number {
-  return Math.floor(2 ** (bucket / BUCKETS_PER_DOUBLING))
 }

@@ -72,9 +72,9 @@ export function toOcsfEvent(row: AuditRow): Readonly<Record<string, unknown>> {
   }
 }
 
-/** API keys and services are applications, holders and operators are users. */
+/** API keys and services are applications; people, holders and operators are users. */
 function toActor({ type, id }: AuditRow['actor']): Readonly<Record<string, unknown>> {
-  const isUser = type === 'holder' || type === 'operator'
+  const isUser = type === 'person' || type === 'holder' || type === 'operator'
   const user = { type_id: type === 'operator' ? 2 : 1, type: type === 'operator' ? 'Admin' : 'User' }
   if (isUser) return { user: { ...user, ...(id === null ? { name: type } : { uid: id }) } }
   return { app_name: type, ...(id !== null && { app_uid: id }) }

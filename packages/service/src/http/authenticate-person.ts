@@ -19,11 +19,13 @@ const NO_ROLE = 'You have no role at this site. Ask an operator for one.'
 export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Promise<void> {
   const { raw, endpoint } = exchange
   const { address, startedMs } = raw
-  if (OTHER_WAYS.some((name) => raw.lines(name) !== undefined))
+  if (OTHER_WAYS.some((name) => raw.lines(name) !== undefined)) {
+    auth.rateLimiter.consume('keyless', address, startedMs)
     throw new Problem(
       'auth_ambiguous',
       'The console accepts sessions only. Send API keys and credentials to the same path under /api.',
     )
+  }
   if (endpoint.auth === 'console') {
     auth.rateLimiter.check('wrong_key', address, startedMs)
     return auth.rateLimiter.consume('keyless', address, startedMs)
@@ -91,14 +93,16 @@ export function isForConsole({ isConsole, endpoint }: Exchange): boolean {
 }
 
 /**
- * Throws for a request to the console from another page. What that page cannot read is not worth an
- * audit row, so only changes get one.
+ * Throws for a request to the console from another page, which counts for its address: its cookie is
+ * not looked at. What that page cannot read is not worth an audit row, so only changes get one.
  */
 export function checkPage(exchange: Exchange, auth: AuthDeps): void {
   if (!isForConsole(exchange)) return
+  const { address, startedMs } = exchange.raw
   try {
     requireConsolePage(exchange.raw, auth.place)
   } catch (error) {
+    auth.rateLimiter.consume('keyless', address, startedMs)
     if (error instanceof Problem && !['GET', 'HEAD'].includes(exchange.raw.method))
       recordRejection(exchange, auth, error.code)
     throw error

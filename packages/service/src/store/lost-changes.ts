@@ -1,4 +1,5 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
+import type { PersonRole } from './operations/people.ts'
 
 /** What the log of a store revokes, by names that are the same in another store. */
 export interface StoreRevocations {
@@ -61,11 +62,21 @@ export interface KeptCutOff {
   readonly beforeMs: number
 }
 
+/** A person who had less access later. */
+export interface LostPersonChange {
+  readonly personId: string
+  /** What is left of the roles; undefined for a person whose access was ended. */
+  readonly roles: readonly PersonRole[] | undefined
+}
+
 /**
- * What one store revokes and another does not, and API keys that exist in the other only because
- * they were deleted later.
+ * What one store revokes and another does not, and what exists in the other only because it was
+ * ended later: API keys, and the access, passkeys and sessions of people.
  */
 export interface LostChanges extends StoreRevocations {
+  readonly people: readonly LostPersonChange[]
+  readonly passkeys: readonly { readonly personId: string; readonly passkeyId: string }[]
+  readonly sessions: readonly { readonly personId: string; readonly sessionId: string }[]
   readonly apiKeys: readonly { readonly keyId: string; readonly siteId: SiteId | null }[]
   /** Sites that the other store does not have. Nothing can be carried over for them. */
   readonly sites: readonly string[]
@@ -80,6 +91,9 @@ export function countLost({
   keys,
   cutOffs,
   apiKeys,
+  people,
+  passkeys,
+  sessions,
   sites,
 }: LostChanges): Record<string, number> {
   return {
@@ -90,6 +104,9 @@ export function countLost({
     issuer_keys: keys.size,
     cut_offs: cutOffs.size,
     api_keys: apiKeys.length,
+    people: people.length,
+    passkeys: passkeys.length,
+    console_sessions: sessions.length,
     sites: sites.length,
   }
 }

@@ -1,4 +1,4 @@
-import type { AuditRow } from '@countersign/core/contract'
+import { type AuditRow, auditActorTypes } from '@countersign/core/contract'
 import { describe, expect, it } from 'vitest'
 import { toOcsfEvent } from '../../src/audit-list/ocsf.ts'
 import { AUDIT_REJECTED } from '../../src/store/audit-rows.ts'
@@ -65,8 +65,15 @@ describe('the audit as OCSF events', () => {
     })
   })
 
+  it('people are users, and programs are applications', () => {
+    const actorOf = (type: AuditRow['actor']['type']) => event({ actor: { type, id: 'x' } }).actor
+    expect(actorOf('person')).toEqual({ user: { type_id: 1, type: 'User', uid: 'x' } })
+    expect(actorOf('operator')).toEqual({ user: { type_id: 2, type: 'Admin', uid: 'x' } })
+    expect(actorOf('api_key')).toEqual({ app_name: 'api_key', app_uid: 'x' })
+  })
+
   it('has what the schema requires, for every actor and outcome', () => {
-    for (const type of ['operator', 'api_key', 'holder', 'page', 'sender', 'service', 'anonymous'] as const)
+    for (const type of auditActorTypes)
       for (const id of ['x', null])
         for (const outcome of ['done', 'unchanged', AUDIT_REJECTED] as const)
           for (const action of ['user.revoke', 'site.create']) {

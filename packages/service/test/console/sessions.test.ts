@@ -420,6 +420,26 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
     ])
   })
 
+  it('limits requests that do not come from its page by their address, and no person behind it', async () => {
+    const other = await openConsoleNode(await newWriter(), { COUNTERSIGN_RATE_LIMIT_KEYLESS: '6/1000' })
+    try {
+      const { ask } = await signIn(other, await addPerson(other, [{ siteId: null, role: 'operator' }]))
+      const send = (headers: Record<string, string>, path = '/console/api/sites') =>
+        other.send(path, { headers })
+      for (const headers of [{}, { origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }])
+        expect((await send(headers as Record<string, string>)).statusCode).toBe(403)
+      expect(outcome(await send({ ...SAME_ORIGIN, 'x-api-key': 'x' }))).toEqual([400, 'auth_ambiguous'])
+      expect(outcome(await send({}, '/console/session'))).toEqual([403, 'csrf_invalid'])
+      expect(outcome(await send({}))).toEqual([403, 'csrf_invalid'])
+      for (const headers of [{}, { 'x-api-key': 'x' }])
+        expect(outcome(await send(headers as Record<string, string>))).toEqual([429, 'rate_limited'])
+      expect(outcome(await send({}, '/console/session'))).toEqual([429, 'rate_limited'])
+      expect(outcome(await ask('/console/api/sites', {}, 'all'))).toEqual([200, ''])
+    } finally {
+      await other.close()
+    }
+  })
+
   it('is not there when it is switched off', async () => {
     const other = await openConsoleNode(await newWriter(), { COUNTERSIGN_CONSOLE: 'off' })
     try {

@@ -8,6 +8,7 @@ import { createSealer } from '../../src/sealing/sealer.ts'
 import type { AuditSelection } from '../../src/store/audit-rows.ts'
 import { toCredentialName, toEndName } from '../../src/store/credential-name.ts'
 import { apiKeys } from '../../src/store/operations/api-keys.ts'
+import { applyTimes } from '../../src/store/operations/apply-times.ts'
 import { auditRows, selectAuditRows } from '../../src/store/operations/audit.ts'
 import { consoleSessions } from '../../src/store/operations/console-sessions.ts'
 import {
@@ -27,6 +28,7 @@ import { dueReceipts, openReceipts, receipts } from '../../src/store/operations/
 import { sites } from '../../src/store/operations/sites.ts'
 import { tokens } from '../../src/store/operations/tokens.ts'
 import { knownUsers, userEntries } from '../../src/store/operations/user-history.ts'
+import { tallySums } from '../../src/store/operations/verdict-tallies.ts'
 import { webhooks } from '../../src/store/operations/webhooks.ts'
 import type { SqlValue, Transaction } from '../../src/store/transaction.ts'
 import { context, DAY, MASTER_KEY, newIssuer, newSite, ppid, seen } from './fixtures.ts'
@@ -112,6 +114,33 @@ async function findFault(
     // A table that is joined may be empty here.
     const isScan = node['Node Type'] === 'Seq Scan' && (read > 0 || constraints.length === 0)
     return isScan || node['Node Type'] === 'Sort' || read > 4 * LIMIT
+  })
+  return bad && JSON.stringify({ ...bad, Plans: undefined })
+}
+
+/**
+ * The same for a statement that adds rows up: it may sort its groups, and reads no other rows than
+ * those in its range.
+ */
+async function findExcess(
+  { place, sql }: StoreWriter,
+  statement: Statement,
+  constraint: string,
+  rowsMax: number,
+): Promise<string | undefined> {
+  if (place.kind === 'sqlite') {
+    const plan = await sql(`EXPLAIN QUERY PLAN ${statement.sql}`, ...statement.values)
+    const steps = plan.map(({ detail }) => String(detail))
+    const isRange = steps.some((step) => step.startsWith('SEARCH') && step.includes(constraint))
+    return isRange && !steps.some((step) => step.startsWith('SCAN')) ? undefined : steps.join('; ')
+  }
+  const [answer] = await sql(`EXPLAIN (ANALYZE, FORMAT JSON) ${statement.sql}`, ...statement.values)
+  const root = (answer?.['QUERY PLAN'] as unknown as { Plan: PlanNode }[] | undefined)?.[0]?.Plan
+  if (root === undefined) throw new Error('there is no plan')
+  const walk = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(walk)]
+  const bad = walk(root).find((node) => {
+    const read = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)
+    return node['Relation Name'] !== undefined && (node['Node Type'] === 'Seq Scan' || read > rowsMax)
   })
   return bad && JSON.stringify({ ...bad, Plans: undefined })
 }
@@ -370,6 +399,47 @@ forEachStoreWriter('lists with filters', (newWriter) => {
         { after: undefined, limit: 2000 },
       )
       expect([pending.length, pending.at(-1)?.seq, pending[0]?.seq]).toEqual([1000, 11, 1013])
+    })
+  }, 300_000)
+
+  it('sums of decisions and times: read only their range, with very many rows before it', async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (store) => {
+      const { siteId } = newSite()
+      const MINUTE = 60_000
+      const HOUR = 60 * MINUTE
+      const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
+      await writer.sql(
+        `INSERT INTO verdict_tallies (site_id, span_ms, at, verifier_id, presented, outcome, verdicts)
+         ${numbers} SELECT $1, ${MINUTE}, n.i * ${MINUTE}, 'web', 'credential', 'allowed', 2 FROM n`,
+        siteId,
+      )
+      await writer.sql(
+        `INSERT INTO apply_times (site_id, slot, verifier_id, measure, bucket, count, ms_max)
+         ${numbers} SELECT $1, n.i * ${HOUR}, 'web', 'applied', n.i % 7, 3, 41 FROM n`,
+        siteId,
+      )
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const range = { spanMs: 60_000 as const, fromMs: (BULK - 23) * MINUTE, toMs: (BULK + 1) * MINUTE }
+      const sinceMs = (BULK - 23) * HOUR
+      expect((await store.tallySums(siteId, range)).map(({ count }) => count)).toEqual([48])
+      const times = await store.applyTimes(siteId, sinceMs)
+      expect(times.reduce((sum, { count }) => sum + count, 0)).toBe(72)
+      const cases = [
+        [
+          firstStatement(tallySums(siteId, range)),
+          'site_id=? AND span_ms=? AND at>? AND at<?',
+          /\bat (>=|<)/g,
+        ],
+        [firstStatement(applyTimes(siteId, sinceMs)), 'site_id=? AND slot>?', /\bslot (>=)/g],
+      ] as const
+      for (const [statement, constraint, bound] of cases) {
+        expect(await findExcess(writer, statement, constraint, 24)).toBeUndefined()
+        // The check itself: no index is used for a sum.
+        const sql = statement.sql.replace(bound, (text) => text.replace(' ', ' + 0 '))
+        expect(sql).not.toBe(statement.sql)
+        expect(await findExcess(writer, { ...statement, sql }, constraint, 24)).toBeDefined()
+      }
     })
   }, 300_000)
 

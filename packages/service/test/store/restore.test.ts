@@ -2,11 +2,12 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { constants, deflateRawSync } from 'node:zlib'
-import { formatTime } from '@countersign/core'
+import { formatTime, type SiteId } from '@countersign/core'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
 import { openStore } from '../../src/store/open.ts'
+import type { PersonChanges, PersonRole } from '../../src/store/operations/people.ts'
 import type { Store } from '../../src/store/store.ts'
 import { run } from '../operations/terminal.ts'
 import {
@@ -71,6 +72,7 @@ async function takenAwaySinceBackup(prepare: (store: Store) => Promise<unknown> 
   await store.createApiKey({ ...key, keyId: 'key_deleted' }, context())
   await store.createApiKey({ ...key, keyId: 'key_kept', sha256: 'b'.repeat(64) }, context())
   await store.revokeUser(user(before), context())
+  await addPeople(store, siteId)
   await prepare(store)
   const backup = join(folder, 'backup.db')
   expect(await here('backup', backup)).toMatchObject({ code: 0 })
@@ -100,8 +102,46 @@ async function takenAwaySinceBackup(prepare: (store: Store) => Promise<unknown> 
     context(NOW + 1000),
   )
   await store.deleteApiKey(null, 'key_deleted', context())
+  const change = (personId: string, changes: PersonChanges) =>
+    store.changePerson(personId, changes, 99, undefined, context())
+  await change('person_ended', { status: 'ended' })
+  await change('person_demoted', { roles: [{ siteId, role: 'viewer' }] })
+  await change('person_less', { roles: [{ siteId, role: 'admin' }] })
+  await change('person_more', { roles: [{ siteId: null, role: 'operator' }] })
+  await store.endConsoleSession('person_kept', 'session_ended', context())
+  await store.removePasskey('person_kept', 'passkey_removed', '', context())
   await store.close()
   return { siteId, backup, before, revoked, reinstated, signedOut, id, token, issuer, distrusted }
+}
+
+/** People who have a role at the site, one of them with two sessions and two passkeys. */
+async function addPeople(store: Store, siteId: SiteId): Promise<void> {
+  const add = (personId: string, ...roles: readonly PersonRole[]) =>
+    store.createPerson({ personId, name: 'Ada', roles }, 99, undefined, context())
+  await add('person_ended', { siteId, role: 'admin' })
+  await add('person_demoted', { siteId, role: 'admin' })
+  await add('person_less', { siteId: null, role: 'operator' }, { siteId, role: 'responder' })
+  await add('person_more', { siteId, role: 'viewer' })
+  await add('person_kept', { siteId, role: 'admin' })
+  for (const [i, sessionId] of ['session_ended', 'session_kept'].entries()) {
+    const link = `${i}`.repeat(64)
+    const expiresAtMs = NOW + 9 * 3_600_000
+    await store.createConsoleLink({ sha256: link, personId: 'person_kept', expiresAtMs }, context())
+    const session = { sha256: `${i + 2}`.repeat(64), sessionId, expiresAtMs, elevatedUntilMs: NOW }
+    expect(await store.openConsoleSession(link, session, undefined, 9, context())).toBeDefined()
+  }
+  for (const name of ['removed', 'kept']) {
+    const passkey = {
+      passkeyId: `passkey_${name}`,
+      credentialId: name,
+      personId: 'person_kept',
+      rpId: 'id.example',
+      name,
+      publicKey: 'x',
+      counter: 0,
+    }
+    await store.addPasskey(passkey, { sha256: name, expiresAtMs: NOW + 1000 }, 9, context())
+  }
 }
 
 const STOLEN = 'a'.repeat(43)
@@ -113,6 +153,9 @@ const LOST = {
   issuer_keys: 2,
   cut_offs: 4,
   api_keys: 1,
+  people: 3,
+  passkeys: 1,
+  console_sessions: 1,
   sites: 0,
 }
 
@@ -126,12 +169,18 @@ describe('restore (B9)', () => {
     expect(said).toMatch(/^Restored in the new epoch \w+: 4 entries of 1 site\.$/)
     expect(noted).toContain(
       'The backup lacks what the replaced store had revoked: 2 revocations of users, 1 revocation of a credential, 1 revocation of a token, ' +
-        '1 distrusted issuer, 2 compromised or retired keys of issuers, 4 cut-offs, 1 deleted API key. Revoke again whatever was revoked after the backup.',
+        '1 distrusted issuer, 2 compromised or retired keys of issuers, 4 cut-offs, 1 deleted API key, ' +
+        '3 people with less access, 1 removed passkey, 1 ended session. Revoke again whatever was revoked after the backup.',
     )
     const store = await open()
     const view = await viewOf(store, siteId)
     expect(view.userRevocation(before, NOW - 1000)).toBeDefined()
     expect(view.userRevocation(revoked, NOW - 1000)).toBeUndefined()
+    // Control: people have the access of the backup again.
+    expect((await store.people({ after: undefined, limit: 9 })).map(({ status }) => status)).toEqual(
+      Array(5).fill('active'),
+    )
+    expect(await store.consoleSessions('person_kept', { after: undefined, limit: 9 })).toHaveLength(2)
   })
 
   it('keeps revocations in spite of rows in the backup that call them made already (A273)', async () => {
@@ -225,6 +274,21 @@ describe('restore (B9)', () => {
     expect(view.issuer(distrusted.issuer)).toBeUndefined()
     expect((await store.apiKeys(null, { after: undefined, limit: 9 })).map(({ keyId }) => keyId)).toEqual([
       'key_kept',
+    ])
+    const people = await store.people({ after: undefined, limit: 9 })
+    expect(people.map(({ personId, status, roles }) => [personId, status, roles])).toEqual([
+      // Nothing is given that the backup did not give.
+      ['person_demoted', 'active', []],
+      ['person_ended', 'ended', [{ siteId, role: 'admin' }]],
+      ['person_kept', 'active', [{ siteId, role: 'admin' }]],
+      ['person_less', 'active', [{ siteId, role: 'responder' }]],
+      ['person_more', 'active', [{ siteId, role: 'viewer' }]],
+    ])
+    const page = { after: undefined, limit: 9 }
+    const sessions = await store.consoleSessions('person_kept', page)
+    expect(sessions.map(({ sessionId }) => sessionId)).toEqual(['session_kept'])
+    expect((await store.passkeys('person_kept', page)).map(({ passkeyId }) => passkeyId)).toEqual([
+      'passkey_kept',
     ])
     const rows = await store.auditRows(null, { after: undefined, limit: 9 })
     expect(rows.find(({ action }) => action === 'log.keep_revocations')).toMatchObject({ detail: LOST })

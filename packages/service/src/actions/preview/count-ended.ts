@@ -63,29 +63,35 @@ export interface TwoStates {
   readonly after: SiteData
 }
 
+/** What is looked for, where, and how much may be read. */
+interface Search {
+  readonly store: Deps['store']
+  readonly siteId: SiteId
+  readonly effect: Effect
+  readonly states: TwoStates
+  readonly nowMs: number
+  readonly budget: Budget
+}
+
 /** Credentials and tokens share one budget. Credentials get half of it, and tokens the rest. */
 export async function findEnded(
-  deps: Pick<Deps, 'store'>,
+  { store }: Pick<Deps, 'store'>,
   siteId: SiteId,
   effect: Effect,
   states: TwoStates,
   nowMs: number,
 ) {
   const budget: Budget = { left: ROWS_MAX / 2 }
-  const credentials = await findEndedCredentials(deps, siteId, effect, states, nowMs, budget)
+  const search: Search = { store, siteId, effect, states, nowMs, budget }
+  const credentials = await findEndedCredentials(search)
   budget.left += ROWS_MAX / 2
-  const tokens = await findEndedTokens(deps, siteId, effect, states, nowMs, budget)
+  const tokens = await findEndedTokens(search)
   return { credentials, tokens }
 }
 
-async function findEndedCredentials(
-  { store }: Pick<Deps, 'store'>,
-  siteId: SiteId,
-  effect: Effect,
-  { before, after }: TwoStates,
-  nowMs: number,
-  budget: Budget,
-): Promise<Ended<CredentialRow>> {
+async function findEndedCredentials(search: Search): Promise<Ended<CredentialRow>> {
+  const { store, siteId, effect, nowMs, budget } = search
+  const { before, after } = search.states
   const byFilter = (filter: CredentialFilter): Loader<CredentialRow>[] =>
     // Those with another stored status are not valid. See `updateStatuses`.
     (['active', 'new'] as const).map(
@@ -127,14 +133,9 @@ function isValid(row: CredentialRow, site: SiteData, nowMs: number): boolean {
   return isTrusted && isAllowed && nowMs < validUntilMs && findRevocation(grounds, site) === undefined
 }
 
-async function findEndedTokens(
-  { store }: Pick<Deps, 'store'>,
-  siteId: SiteId,
-  effect: Effect,
-  { before, after }: TwoStates,
-  nowMs: number,
-  budget: Budget,
-): Promise<Ended<TokenRow>> {
+async function findEndedTokens(search: Search): Promise<Ended<TokenRow>> {
+  const { store, siteId, effect, nowMs, budget } = search
+  const { before, after } = search.states
   const { ppids, linkIds, isWide } = toNames(effect)
   const sha256s = [...(effect.tokenSha256s ?? [])]
   const loaders: Loader<TokenRow>[] = [

@@ -1,9 +1,11 @@
 import { formatTime, type Ppid, type SiteId } from '@countersign/core'
 import { text } from '../columns.ts'
+import { RowForged } from '../errors.ts'
 import { countLost, type LostChanges } from '../lost-changes.ts'
 import type { PortOperations } from '../operations/all.ts'
 import type { AuditContext } from '../operations/audit.ts'
 import type { NewCutOff } from '../operations/cut-offs.ts'
+import { findLostAccess } from './lost-access.ts'
 import { readRevocations } from './read-revocations.ts'
 import type { SqliteSession } from './session.ts'
 
@@ -35,6 +37,7 @@ export function findLostChanges(replaced: SqliteSession, restored: SqliteSession
       return known !== undefined && (kind === 'holder.revoked' || known.beforeMs >= beforeMs)
     }),
     apiKeys: gone.map((row) => ({ keyId: text(row, 'key_id'), siteId: row.site_id as SiteId | null })),
+    ...findLostAccess(replaced, restored),
     sites: replaced
       .rows('SELECT site_id FROM sites ORDER BY site_id')
       .map((row) => text(row, 'site_id'))
@@ -83,6 +86,7 @@ export async function applyRevocations(
     else await operations.cutOff(toOrder({ siteId, kind, target, before, reason }), context)
   }
   for (const { keyId, siteId } of lost.apiKeys) await operations.deleteApiKey(siteId, keyId, context)
+  await endLostAccess(operations, lost, reason, context)
   await operations.audit({
     siteId: null,
     action: 'log.keep_revocations',
@@ -90,6 +94,25 @@ export async function applyRevocations(
     detail: countLost(lost),
     context,
   })
+}
+
+async function endLostAccess(
+  operations: PortOperations,
+  { people, passkeys, sessions }: LostChanges,
+  reason: string,
+  context: AuditContext,
+): Promise<void> {
+  for (const { personId, roles } of people) {
+    const change = roles === undefined ? ({ status: 'ended' } as const) : { roles }
+    await operations.changePerson(personId, change, Infinity, reason, context).catch((fault: unknown) => {
+      // A row that the service did not write gives no access.
+      if (!(fault instanceof RowForged)) throw fault
+    })
+  }
+  for (const { personId, passkeyId } of passkeys)
+    await operations.removePasskey(personId, passkeyId, '', context)
+  for (const { personId, sessionId } of sessions)
+    await operations.endConsoleSession(personId, sessionId, context)
 }
 
 function toOrder({

@@ -1,3 +1,4 @@
+import { toBucket } from '../../apply-time-buckets.ts'
 import { exec, type Transaction } from '../../transaction.ts'
 
 /** How long a verifier took to apply an entry. */
@@ -16,13 +17,6 @@ export interface EntryApplyTimes {
 }
 
 const SLOT_MS = 3_600_000
-/** Four buckets for each doubling: a bucket is 19 % wide. */
-const BUCKETS_PER_DOUBLING = 4
-
-/** The bucket of a time: it has times above the bound of the bucket before, up to its own. */
-function toBucket(ms: number): number {
-  return ms <= 1 ? 0 : Math.ceil(Math.log2(ms) * BUCKETS_PER_DOUBLING)
-}
 
 /** Counts times, by hour, verifier, measure and bucket. */
 export function* addApplyTimes(entries: readonly EntryApplyTimes[]): Transaction<void> {
