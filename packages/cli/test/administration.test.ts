@@ -1,4 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newJwk } from '../../service/test/jwks.ts'
 import { openKeySetServer } from '../../service/test/key-set-server.ts'
@@ -431,6 +433,29 @@ describe('webhooks', () => {
   })
 })
 
+describe('webhooks test', () => {
+  test('says how the receiver answers, with exit code 3 unless it accepts', async () => {
+    let status = 204
+    const server = createServer((_request, response) => response.writeHead(status).end())
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+      const { webhook_id: id } = (await home.run(['webhooks', 'create', url, '--json'])).json()
+      const accepted = await home.run(['webhooks', 'test', id])
+      expect(accepted).toMatchObject({ code: 0, out: expect.stringMatching(/answered with 2xx after \d+ ms/) })
+      status = 500
+      const failed = await home.run(['webhooks', 'test', id, '--json'])
+      expect(failed.code).toBe(3)
+      expectAnswer('test_webhook', failed.json())
+      expect((await home.run(['webhooks', 'test', id])).out).toContain('It must answer with 2xx.')
+      expect((await home.run(['webhooks', 'test', 'wh_00000000'])).code).toBe(1)
+      await home.run(['webhooks', 'delete', id, '--yes'])
+    } finally {
+      server.close()
+    }
+  })
+})
+
 describe('what a site knows', () => {
   test('credentials, by user and status', async () => {
     const { ppid } = home.dev
@@ -438,6 +463,14 @@ describe('what a site knows', () => {
     expect(out.trim().split('\n')).toHaveLength(3)
     expectAnswer('list_credentials', (await home.run(['credentials', '--json'])).json())
     expect((await home.run(['credentials', '--status', 'lost'])).code).toBe(2)
+    const issued = await home.run(['credentials', '--status', 'active', '--source', 'issued', '--json'])
+    expect(issued.json().items.length).toBeGreaterThan(0)
+    expect((await home.run(['credentials', '--source', 'issued'])).code).toBe(1)
+    expect((await home.run(['credentials', '--source', 'lost', '--status', 'active'])).code).toBe(2)
+    const ending = (time: string) => home.run(['credentials', '--expires-before', time, '--json'])
+    expect((await ending('2020-01-01T00:00:00Z')).json().items).toEqual([])
+    expect((await ending('2099-01-01T00:00:00Z')).json().items.length).toBeGreaterThan(0)
+    expect((await ending('soon')).code).toBe(2)
   })
   test('tokens, without the tokens', async () => {
     const { out: token } = await home.run(['exchange'])

@@ -85,7 +85,7 @@ export function createWebhookTester(
     if (status !== undefined) return { sentAtMs, answer: { status, ms } }
     // Without the URL, which may contain a secret of the receiver.
     log.info({ site_id: siteId, webhook_id: webhookId, err: fault }, 'a test of a webhook had no response')
-    await pause(Math.max(0, answerMs - (monotonicMs() - startedMs)))
+    await pause(Math.max(0, answerMs - (monotonicMs() - startedMs)), undefined, { ref: false })
     return { sentAtMs, answer: undefined }
   }
 
