@@ -442,7 +442,10 @@ describe('webhooks test', () => {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
       const { webhook_id: id } = (await home.run(['webhooks', 'create', url, '--json'])).json()
       const accepted = await home.run(['webhooks', 'test', id])
-      expect(accepted).toMatchObject({ code: 0, out: expect.stringMatching(/answered with 2xx after \d+ ms/) })
+      expect(accepted).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/answered with 2xx after \d+ ms/),
+      })
       status = 500
       const failed = await home.run(['webhooks', 'test', id, '--json'])
       expect(failed.code).toBe(3)
