@@ -16,7 +16,7 @@ import { createTestMessage } from './message.ts'
 import { postMessage } from './post-delivery.ts'
 
 /** How a receiver answered a test. */
-export interface WebhookTested {
+interface WebhookTested {
   readonly sentAtMs: number
   /** Undefined when there was no response. */
   readonly answer: { readonly status: number; readonly ms: number } | undefined
