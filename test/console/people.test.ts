@@ -92,9 +92,9 @@ describe.skipIf(!hasChromium)('people in the console', { timeout: TIMEOUT_MS }, 
     await page.keyboard.press('Control+k')
     await page.keyboard.type('stolen-laptop')
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog').getByLabel('Reason').fill('Laptop stolen')
-    await page.keyboard.press('Enter')
-    await page.getByRole('dialog').getByText('This revocation is durable').first().waitFor()
+    await page.locator('#revoke-reason').fill('Laptop stolen')
+    await sheet(page).getByRole('button', { name: 'Revoke access' }).click()
+    await page.locator('.sheet .verdict', { hasText: 'durable as entry' }).waitFor()
     expect(await confirmDialog(page).count()).toBe(0)
     expect(await harness.client.getUser({ site_id: harness.siteId, ppid })).toMatchObject({
       status: 'revoked',

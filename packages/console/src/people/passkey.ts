@@ -8,7 +8,7 @@ import type {
 import { send } from '../api/call.ts'
 
 /** The browser or the person has ended the ceremony: nothing was changed. */
-export class NotConfirmed extends Error {}
+class NotConfirmed extends Error {}
 
 export function hasPasskeys(): boolean {
   return typeof PublicKeyCredential === 'function' && isSecureContext

@@ -9,7 +9,7 @@ import { confirmWithPasskey, hasPasskeys, signInWithPasskey } from './passkey.ts
 import { doors, findLink, loadDoors, refreshSession, signInWithLink } from './sign-in.ts'
 
 /** The person has closed the dialog: the act was not carried out. */
-export class StepUpCancelled extends Error {
+class StepUpCancelled extends Error {
   constructor() {
     super('Not confirmed, so nothing was changed.')
   }

@@ -29,7 +29,7 @@ const challenge = z
   .meta({ description: 'Valid once, until expires_at, for this purpose and session.' })
 const rpId = z.string().meta({ description: 'The host name that the passkey is bound to.' })
 
-export const passkeyName = line(limits.label_chars_max, 'The name of the passkey, for its person.', 1)
+const passkeyName = line(limits.label_chars_max, 'The name of the passkey, for its person.', 1)
 
 const assertionSchema = z
   .strictObject({

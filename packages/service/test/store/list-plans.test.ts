@@ -23,6 +23,7 @@ import { formerVerifiers } from '../../src/store/operations/former-verifiers.ts'
 import { issuers } from '../../src/store/operations/issuers.ts'
 import { siteLogPage } from '../../src/store/operations/log-pages.ts'
 import { nodes } from '../../src/store/operations/nodes.ts'
+import { passkeys } from '../../src/store/operations/passkeys.ts'
 import { people } from '../../src/store/operations/people.ts'
 import { dueReceipts, openReceipts, receipts } from '../../src/store/operations/receipts.ts'
 import { sites } from '../../src/store/operations/sites.ts'
@@ -471,6 +472,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             ...audits(siteId).map((selection) => selectAuditRows(selection, page)),
             people(page),
             consoleSessions('person_1', page),
+            passkeys('person_1', page),
             receipts(siteId, {}, page),
             receipts(siteId, { state: 'waiting' }, page),
             openReceipts(siteId, { afterSeq: 1, toSeq: 9 }, LIMIT),
