@@ -107,7 +107,7 @@ export const limits = Object.freeze({
   passkey_id_chars_max: 1364,
   passkey_bytes_chars_max: 8192,
   console_sign_in_seconds: 10 * MINUTE,
-  console_return_chars_max: 512,
+  console_return_chars_max: 2048,
   provider_code_chars_max: 4096,
 
   feed_connections_per_key_max: 1000,

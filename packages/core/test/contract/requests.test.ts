@@ -682,7 +682,7 @@ describe('query parameters', () => {
         '/console/api/sites',
         '/console/oidc/start',
         'console',
-        `/console/${'x'.repeat(512)}`,
+        `/console/${'x'.repeat(2048)}`,
       ],
     ],
     ['start_provider_sign_in', 'step_up', ['', '0', 'true']],

@@ -10,7 +10,7 @@ import { createProviderKeys, type ProviderKeys } from './provider-keys.ts'
 import type { RoundTrip } from './round-trip.ts'
 
 /** The parameters with which the browser comes back. */
-export interface ProviderAnswer {
+interface ProviderAnswer {
   readonly code: string
   readonly state: string
   readonly iss: string | undefined

@@ -4,6 +4,7 @@ import { CompactSign } from 'jose'
 import type { Response } from 'light-my-request'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createRoundTrip, type RoundTrip, sealRoundTrip } from '../../src/identity-provider/round-trip.ts'
+import { AUDIT_REJECTED } from '../../src/store/audit-rows.ts'
 import { newSigner } from '../signals/test-sender.ts'
 import { DAY } from '../store/fixtures.ts'
 import { forEachStoreWriter, type StoreWriter } from '../store/store-writer.ts'
@@ -321,7 +322,7 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
       }
       expect(await people()).toHaveLength(before)
       expect((await auditOf(node)).map(({ detail }) => [detail.outcome, detail.code])).toContainEqual([
-        'refused',
+        AUDIT_REJECTED,
         'no_role',
       ])
     })

@@ -7,7 +7,7 @@ import { newSigner, type TestSigner } from '../signals/test-sender.ts'
 type Members = Readonly<Record<string, unknown>>
 
 /** What the provider says at its token endpoint. A test changes one thing of it. */
-export interface Said {
+interface Said {
   /** Claims of the value undefined are left out. */
   claims?: Members
   header?: Members

@@ -69,8 +69,8 @@ const PROVIDER_LOCK = 'console provider'
 const REASON = 'sign-in with the identity provider'
 
 /**
- * Opens a session for a person after the identity provider has confirmed the account. The first time, the person
- * is added. The name and the roles follow what the provider says.
+ * Opens a session for a person after the identity provider has confirmed the account. The first
+ * time, the person is added. The name and the roles follow what the provider says.
  */
 export function* openProviderSession(
   signIn: ProviderSignIn,

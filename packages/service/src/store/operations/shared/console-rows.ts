@@ -21,8 +21,8 @@ export interface ConsoleSession extends NewConsoleSession {
 
 /**
  * Writes a session. `replaced` is the one that the browser had before, which ends. With more than
- * `sessionsMax` sessions of the person, the oldest ends. `providerSid` is the session at the identity
- * provider. The caller has locked `consoleLock`, and knows that the person is active.
+ * `sessionsMax` sessions of the person, the oldest ends. `providerSid` is the session at the
+ * identity provider. The caller has locked `consoleLock`, and knows that the person is active.
  */
 export function* insertSession(
   session: ConsoleSession,
