@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)('people in the console', { timeout: TIMEOUT_MS }, 
     await page.goto(`${harness.url}/console/sites/${harness.siteId}/users`)
     await page.locator('#content h1').waitFor()
     await page.keyboard.press('Control+k')
-    await page.keyboard.type('stolen-laptop')
+    await page.locator('dialog.palette[open] input').fill('stolen-laptop')
     await page.keyboard.press('Enter')
     await page.locator('#revoke-reason').fill('Laptop stolen')
     await sheet(page).getByRole('button', { name: 'Revoke access' }).click()
