@@ -98,7 +98,7 @@ function Roster({ siteId }: SiteProps): JSX.Element {
                 <th scope="col" class="number extra">
                   Bound
                 </th>
-                <th scope="col" class="number">
+                <th scope="col" class="number extra">
                   Last answer
                 </th>
               </tr>
@@ -159,7 +159,7 @@ function RosterRow({ siteId, each }: SiteProps & { readonly each: Verifier }): J
       <td class="number extra">
         {each.max_staleness_seconds === null ? '–' : `${each.max_staleness_seconds} s`}
       </td>
-      <td class="number">{each.acknowledged_at === null ? '–' : formatMoment(each.acknowledged_at)}</td>
+      <td class="number extra">{each.acknowledged_at === null ? '–' : formatMoment(each.acknowledged_at)}</td>
     </tr>
   )
 }
