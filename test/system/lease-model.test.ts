@@ -56,12 +56,15 @@ const run: fc.Arbitrary<Run> = fc.record({
 /** What a receipt states; undefined: nothing yet. */
 type State = (leases: readonly LeaseRow[], entry: CommittedEntry, nowMs: number) => number | undefined
 const byLeases: State = (leases, entry, nowMs) =>
-  createReceipt({ readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 }, entry, nowMs)
-    .deniedEverywhereAtMs
+  createReceipt(
+    { readAtMs: nowMs, nodes: [], leases, streams: [], departed: [], headReadersUntilMs: 0 },
+    entry,
+    nowMs,
+  ).deniedEverywhereAtMs
 /** What a receipt without leases can say: that every connected verifier has acknowledged. */
 const byConnections: State = (leases, entry, nowMs) => {
   const { connected, acknowledged } = createReceipt(
-    { readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 },
+    { readAtMs: nowMs, nodes: [], leases, streams: [], departed: [], headReadersUntilMs: 0 },
     entry,
     nowMs,
   )

@@ -184,7 +184,11 @@ export async function openNode(
     bulkRevocations: new BulkQuota(),
     tallies: { count: () => {}, add: () => {}, flush: async () => {}, close: async () => {} },
     feeds: { close: async () => {}, dropKey: () => {} },
-    verifiers: { close: async () => {}, receipt: async () => NO_RECEIPT },
+    verifiers: {
+      close: async () => {},
+      receipt: async () => NO_RECEIPT,
+      connected: async () => ({ leases: [], streams: [] }),
+    },
     log: createLogger('silent'),
   } as unknown as Deps
 

@@ -61,6 +61,7 @@ export const audit: Verb = {
     return printList(
       given,
       at,
+      'audit rows',
       (part) =>
         site === undefined
           ? client.listServiceAudit({ ...omitUndefined({ ...filter, without_site }), ...part })

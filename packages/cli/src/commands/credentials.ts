@@ -77,15 +77,21 @@ export const credentials: Group = {
           source,
           expires_before: endMs === undefined ? undefined : new Date(endMs).toISOString(),
         }
-        return printList(given, at, (part) => client.listCredentials({ site_id, ...filter, ...part }), {
-          credential: 'credential_id',
-          status: 'status',
-          user: 'ppid',
-          scope: 'scope',
-          bound: ({ holder_bound }) => (holder_bound ? 'yes' : 'no'),
-          expires: 'expires_at',
-          reason: 'reason',
-        })
+        return printList(
+          given,
+          at,
+          'credentials',
+          (part) => client.listCredentials({ site_id, ...filter, ...part }),
+          {
+            credential: 'credential_id',
+            status: 'status',
+            user: 'ppid',
+            scope: 'scope',
+            bound: ({ holder_bound }) => (holder_bound ? 'yes' : 'no'),
+            expires: 'expires_at',
+            reason: 'reason',
+          },
+        )
       },
     },
     show: {

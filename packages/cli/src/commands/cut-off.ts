@@ -1,4 +1,5 @@
 import type { Group } from '../command.ts'
+import { previewRemoval } from '../service/preview-text.ts'
 import { connectCutOff, printCutOff, REVOCATION_OPTIONS } from '../service/propagation.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 
@@ -23,9 +24,14 @@ export const cutOff: Group = {
         const issuer = given.word(0)
         const revoker = await connectCutOff(given, at)
         const { client, site_id } = revoker
+        const { details, plan } = await previewRemoval(given, client, site_id, {
+          type: 'cut_off_issuer',
+          issuer,
+        })
         const answer = await confirmRemoval(given, at, {
           act: `end everything that ${issuer} has signed for ${site_id} so far`,
-          plan: { action: 'cut-off issuer', issuer, site_id },
+          plan: { action: 'cut-off issuer', issuer, site_id, ...plan },
+          details,
         })
         if (answer !== undefined) return answer
         const done = await client.cutOffIssuer({ issuer, site_id, reason: given.text('reason') })
@@ -46,9 +52,11 @@ export const cutOff: Group = {
       async run(given, at) {
         const revoker = await connectCutOff(given, at, given.word(0))
         const { client, site_id } = revoker
+        const { details, plan } = await previewRemoval(given, client, site_id, { type: 'cut_off_site' })
         const answer = await confirmRemoval(given, at, {
           act: `end all access of all users at ${site_id}`,
-          plan: { action: 'cut-off site', site_id },
+          plan: { action: 'cut-off site', site_id, ...plan },
+          details,
         })
         if (answer !== undefined) return answer
         const order = { site_id, confirm: site_id, reason: given.text('reason') }

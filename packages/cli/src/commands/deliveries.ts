@@ -29,6 +29,7 @@ export const deliveries: Verb = {
     return printList(
       given,
       at,
+      'deliveries',
       (part) => client.listSiteDeliveries({ site_id, ...filter, ...part }),
       {
         delivery: 'delivery_id',

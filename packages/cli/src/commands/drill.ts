@@ -31,7 +31,7 @@ export const drill: Verb = {
   async run(given, at) {
     const { client, site_id } = await connectSite(given, at)
     if (given.has('list'))
-      return printList(given, at, (part) => client.listDrills({ site_id, ...part }), {
+      return printList(given, at, 'drills', (part) => client.listDrills({ site_id, ...part }), {
         drill: 'drill_id',
         started: 'started_at',
         state: 'state',

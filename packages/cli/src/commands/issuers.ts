@@ -64,7 +64,7 @@ export const issuers: Group = {
       ],
       async run(given, at) {
         const { client, site_id } = await connectSite(given, at)
-        return printList(given, at, (part) => client.listIssuers({ site_id, ...part }), {
+        return printList(given, at, 'issuers', (part) => client.listIssuers({ site_id, ...part }), {
           issuer: 'issuer',
           status: 'status',
           keys: ({ keys }) => keys.length,

@@ -73,7 +73,7 @@ export const keys: Group = {
       about: ['Last used is the hour of the last use; the service records it about a minute later.'],
       async run(given, at) {
         const { list } = await connectKeys(given, at)
-        return printList(given, at, list, {
+        return printList(given, at, 'keys', list, {
           key: 'key_id',
           'ends with': 'last4',
           ...(given.has('operator') ? {} : { permissions: 'permissions' as const }),

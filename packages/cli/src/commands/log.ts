@@ -47,6 +47,7 @@ export const log: Verb = {
     return printList(
       given,
       at,
+      'entries',
       (part) => client.listLogEntries({ site_id, ...filter, ...part }),
       { seq: 'seq', at: 'at', kind: 'kind', about: ({ body }) => entryTarget(body) },
       LIMIT_DEFAULT,

@@ -12,7 +12,7 @@ export const nodes: Verb = {
   async run(given, at) {
     const { client } = await connect(given, at, 'operator')
     const nowMs = Date.now()
-    return printList(given, at, (part) => client.listNodes(part), {
+    return printList(given, at, 'nodes', (part) => client.listNodes(part), {
       node: 'node_id',
       state: 'state',
       version: 'version',

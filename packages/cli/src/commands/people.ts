@@ -33,7 +33,7 @@ export const people: Group = {
       examples: [['countersign people list', 'list them with their roles']],
       async run(given, at) {
         const { client } = await connect(given, at, 'operator')
-        return printList(given, at, (part) => client.listPeople(part), {
+        return printList(given, at, 'people', (part) => client.listPeople(part), {
           person: 'person_id',
           name: 'name',
           status: 'status',

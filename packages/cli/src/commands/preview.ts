@@ -1,11 +1,8 @@
 import type { ExitCode, Given, Group, Verb } from '../command.ts'
 import { readUser, USER_OPTIONS, USER_WORD } from '../input/user.ts'
 import { connectSite } from '../service/connection.ts'
-import { facts, type Terminal } from '../terminal/output.ts'
-
-type Client = Awaited<ReturnType<typeof connectSite>>['client']
-type PreviewAct = Parameters<Client['preview']>[0]['act']
-type Preview = Awaited<ReturnType<Client['preview']>>
+import { type PreviewAct, previewText } from '../service/preview-text.ts'
+import type { Terminal } from '../terminal/output.ts'
 
 /** Each verb is an act of the same name in the contract. */
 export const preview: Group = {
@@ -30,6 +27,11 @@ export const preview: Group = {
       words: [['<issuer>', 'its DID, or the URL of an OAuth issuer']],
       example: 'countersign preview issuer did:web:issuer.example',
       toAct: (given) => ({ type: 'distrust_issuer', issuer: given.word(0) }),
+    }),
+    key: verb('count what the deletion of an API key would end', {
+      words: [['<key_id>', 'key_…, as keys list prints it']],
+      example: 'countersign preview key key_01k…',
+      toAct: (given) => ({ type: 'delete_key', key_id: given.word(0) }),
     }),
     site: verb('count what the cut-off of the site would end', {
       words: [],
@@ -66,22 +68,4 @@ async function show(given: Given, at: Terminal, act: PreviewAct): Promise<ExitCo
   const found = await client.preview({ site_id, act })
   at.result(found, () => previewText(found))
   return 0
-}
-
-function previewText(found: Preview): string {
-  const count = (bounded: Preview['users']) =>
-    bounded.complete ? String(bounded.count) : `${bounded.count} or more`
-  return facts([
-    ['user ids', count(found.users)],
-    ['credentials', count(found.credentials)],
-    ['bound credentials', found.bound_credentials],
-    ['delegated credentials', found.delegated_credentials],
-    ['tokens', count(found.tokens)],
-    ['offers', found.offers],
-    ['sign-ins', found.sign_ins],
-    ['webhooks called', found.webhooks.length],
-    ['verifiers behind', found.lagging_verifiers],
-    ['can be undone', found.irreversible ? 'no' : 'yes'],
-    ['ends your access', found.ends_own_access ? 'yes' : 'no'],
-  ])
 }

@@ -47,6 +47,7 @@ export const receipts: Verb = {
     return printList(
       given,
       at,
+      'receipts',
       (part) => client.listReceipts({ site_id, ...omitUndefined({ state }), ...part }),
       {
         seq: 'seq',

@@ -1,5 +1,6 @@
 import { UsageError, type Verb } from '../command.ts'
 import { readTextFrom } from '../input/secrets.ts'
+import { previewRemoval } from '../service/preview-text.ts'
 import { connectCutOff, printTargets, REVOCATION_OPTIONS } from '../service/propagation.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 
@@ -23,7 +24,7 @@ export const revokeAll: Verb = {
   options: REVOCATION_OPTIONS,
   examples: [
     ['countersign revoke-all targets.txt --reason "breach" --yes --wait 5', 'revoke all that the file names'],
-    ['countersign revoke-all targets.txt --dry-run', 'show what the file names'],
+    ['countersign revoke-all targets.txt --dry-run', 'count what would end'],
   ],
   about: [
     `Revokes up to ${TARGETS_MAX} users, credentials and bearer tokens in one transaction: all of them, or none. A line is did:service:ppid_… (a user), cred_… (a credential), tok_… (a token, by its id), or your own id of a user. Empty lines and lines that begin with # are ignored. For tokens that you have, use revoke-token.`,
@@ -40,9 +41,14 @@ export const revokeAll: Verb = {
       )
     const revoker = await connectCutOff(given, at)
     const { client, site_id, options } = revoker
+    const { details, plan } = await previewRemoval(given, client, site_id, {
+      type: 'revoke_targets',
+      targets,
+    })
     const answer = await confirmRemoval(given, at, {
       act: `revoke ${targets.length} ${targets.length === 1 ? 'target' : 'targets'} at ${site_id}`,
-      plan: { action: 'revoke-all', site_id, targets },
+      plan: { action: 'revoke-all', site_id, targets, ...plan },
+      details,
     })
     if (answer !== undefined) return answer
     const reason = given.text('reason')

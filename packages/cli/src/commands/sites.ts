@@ -42,7 +42,7 @@ export const sites: Group = {
       examples: [['countersign sites list', 'list all sites, with an operator key']],
       async run(given, at) {
         const { client } = await connect(given, at, 'operator')
-        return printList(given, at, (part) => client.listSites(part), {
+        return printList(given, at, 'sites', (part) => client.listSites(part), {
           site: 'site_id',
           name: 'name',
           bearer: 'bearer',

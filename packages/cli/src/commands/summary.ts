@@ -37,6 +37,7 @@ export const summary: Verb = {
           ],
           ['last accepted', bearer.last_accepted_at],
           ['last exchange', bearer.last_exchange_at],
+          ['counted since', bearer.observed_since],
           ['not reporting', bearer.verifiers_not_reporting],
           ['safe to switch off', bearer.safe_to_switch_off ? 'yes' : 'no'],
           ['credentials', `${boundedText(counts.active_credentials)} active`],

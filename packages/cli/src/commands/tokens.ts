@@ -20,7 +20,7 @@ export const tokens: Group = {
       async run(given, at) {
         const { client, site_id } = await connectSite(given, at)
         const filter = { ppid: given.text('ppid'), token_sha256: given.text('sha256') }
-        return printList(given, at, (part) => client.listTokens({ site_id, ...filter, ...part }), {
+        return printList(given, at, 'tokens', (part) => client.listTokens({ site_id, ...filter, ...part }), {
           token: 'token_id',
           status: 'status',
           user: 'ppid',

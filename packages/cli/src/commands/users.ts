@@ -57,7 +57,7 @@ export const users: Group = {
       async run(given, at) {
         const status = parseOneOf(given, 'status', ['active', 'revoked'])
         const { client, site_id } = await connectSite(given, at)
-        return printList(given, at, (part) => client.listUsers({ site_id, status, ...part }), {
+        return printList(given, at, 'users', (part) => client.listUsers({ site_id, status, ...part }), {
           user: 'ppid',
           status: 'status',
           revoked: 'revoked_at',

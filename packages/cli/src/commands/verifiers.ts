@@ -1,8 +1,8 @@
 import type { Client } from '@countersign/sdk'
-import type { ExitCode, Given, Verb } from '../command.ts'
+import { CommandError, type ExitCode, type Given, type Verb } from '../command.ts'
 import { omitUndefined, parseOneOf, REASON_OPTION } from '../input/option-values.ts'
 import { connectSite } from '../service/connection.ts'
-import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
+import { findListed, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { shortInstance } from '../service/propagation.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts, type Terminal, visible } from '../terminal/output.ts'
@@ -45,6 +45,7 @@ export const verifiers: Verb = {
     return printList(
       given,
       at,
+      'verifiers',
       (part) => client.listVerifiers({ site_id, ...omitUndefined({ state }), ...part }),
       {
         verifier: (each) => (each.verifier_id === each.instance_id ? '-' : each.verifier_id),
@@ -87,10 +88,18 @@ async function dismiss(
   site_id: string,
   start: string,
 ): Promise<ExitCode> {
+  const isIt = ({ instance_id }: { readonly instance_id: string | null }) =>
+    start !== '' && instance_id?.startsWith(start) === true
+  const connected = await findListed((part) => client.listVerifiers({ site_id, ...part }), isIt)
+  if (connected !== undefined && (connected.state === 'connected' || connected.state === 'silent'))
+    throw new CommandError(
+      'verifier_active',
+      `The instance ${connected.instance_id} is connected, so it cannot be dismissed. Close its guard with guard.close(), or end its process first.`,
+    )
   const found = await requireListed(
     (part) => client.listVerifiers({ site_id, state: 'gone', ...part }),
     'instance: only one that is gone can be dismissed',
-    ({ instance_id }) => start !== '' && instance_id?.startsWith(start) === true,
+    isIt,
   )
   const target = { site_id, instance_id: String(found.instance_id) }
   const removal = {

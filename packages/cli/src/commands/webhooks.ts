@@ -18,7 +18,7 @@ export const webhooks: Group = {
       examples: [['countersign webhooks list --site shop.example', 'list the URLs that receive log entries']],
       async run(given, at) {
         const { client, site_id } = await connectSite(given, at)
-        return printList(given, at, (part) => client.listWebhooks({ site_id, ...part }), {
+        return printList(given, at, 'webhooks', (part) => client.listWebhooks({ site_id, ...part }), {
           webhook: 'webhook_id',
           status: 'status',
           url: 'url',
@@ -39,7 +39,7 @@ export const webhooks: Group = {
           'webhook',
           ({ webhook_id }) => webhook_id === given.word(0),
         )
-        at.result(hook, () => facts(Object.entries(hook)))
+        at.result(hook, () => facts(Object.entries({ ...hook, kinds: hook.kinds ?? 'all' })))
         return 0
       },
     },
@@ -240,6 +240,7 @@ export const webhooks: Group = {
         return printList(
           given,
           at,
+          'deliveries',
           (part) => client.listDeliveries({ ...target, ...part }),
           {
             delivery: 'delivery_id',

@@ -46,6 +46,8 @@ type Cell = string | number | null | undefined
 export async function printList<Item>(
   given: Given,
   at: Terminal,
+  /** What is listed, in the plural. */
+  nouns: string,
   list: List<Item>,
   columns: Columns<Item>,
   limitDefault = Number.MAX_SAFE_INTEGER,
@@ -54,7 +56,7 @@ export async function printList<Item>(
   const page = await collectPages(list, limit, given.text('cursor') ?? null)
   const row = (item: Item) => Object.values(columns).map((column) => toCell(item, column))
   at.result(page, () => table(Object.keys(columns), page.items.map(row)))
-  if (page.items.length === 0 && !at.isJson) at.note('There are none.')
+  if (page.items.length === 0 && !at.isJson) at.note(`No ${nouns}.`)
   if (page.next_cursor !== null && !at.isJson)
     at.note(`There are more. Add --limit ${page.items.length * 2}, or --cursor ${page.next_cursor}`)
   return 0
@@ -75,8 +77,16 @@ export async function requireListed<Item>(
   what: string,
   isIt: (item: Item) => boolean,
 ): Promise<Item> {
-  const { items } = await collectPages(list, Number.MAX_SAFE_INTEGER, null)
-  const found = items.find(isIt)
+  const found = await findListed(list, isIt)
   if (found === undefined) throw new CommandError('not_found', `There is no such ${what}.`)
   return found
+}
+
+/** The same; undefined when there is none. */
+export async function findListed<Item>(
+  list: List<Item>,
+  isIt: (item: Item) => boolean,
+): Promise<Item | undefined> {
+  const { items } = await collectPages(list, Number.MAX_SAFE_INTEGER, null)
+  return items.find(isIt)
 }

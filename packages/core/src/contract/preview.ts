@@ -40,6 +40,9 @@ export const previewActSchema = z.discriminatedUnion('type', [
 ])
 export type PreviewAct = z.input<typeof previewActSchema>
 
+/** Deleting an API key ends nothing that was created with it. */
+export const previewNotEnded = ['credentials', 'tokens', 'offers', 'sessions'] as const
+
 const samples = <Item extends z.ZodType>(item: Item) => z.array(item).max(limits.preview_samples_max)
 
 export const previewSchema = z
@@ -50,8 +53,22 @@ export const previewSchema = z
     bound_credentials: z.int().min(0).meta({ description: 'How many of them are bound to a holder key.' }),
     delegated_credentials: z.int().min(0).meta({ description: 'How many of them were delegated.' }),
     tokens: boundedCount('Bearer tokens that are valid now and would end.'),
-    offers: z.int().min(0).meta({ description: 'Offers that would be cancelled.' }),
-    sign_ins: z.int().min(0).meta({ description: 'Sign-ins in progress that would be cancelled.' }),
+    offers: z
+      .int()
+      .min(0)
+      .meta({ description: 'Offers that would be cancelled, or could no longer be claimed.' }),
+    sign_ins: z
+      .int()
+      .min(0)
+      .meta({ description: 'Sign-ins in progress, with a credential presented, that would be cancelled.' }),
+    verifiers: z.int().min(0).meta({
+      description:
+        'Connected verifiers that use the API key that would be deleted: they lose the feed, and reject everything once their data is stale.',
+    }),
+    not_ended: z.array(z.enum(previewNotEnded)).meta({
+      description:
+        'What was created with the API key that would be deleted, and stays valid until it is ended by itself.',
+    }),
     samples: z.strictObject({
       users: samples(ppid),
       credentials: samples(credentialId),

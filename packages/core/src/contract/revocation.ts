@@ -70,7 +70,7 @@ const verifierStateSchema = z
     first_denied_ms: firstDeniedMs,
     rejects_from: time.nullable().meta({
       description:
-        'If it has not acknowledged the entry: the time from which it rejects everything unless it has received the entry. Null if unknown, because it fails open or declares no instance.',
+        'If it has not acknowledged the entry: the time from which it rejects everything unless it has received the entry. Null if unknown, because it fails open, or is connected and declares no instance.',
     }),
   })
   .meta({ description: 'The state of one verifier.' })

@@ -555,6 +555,8 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       tokens: { count: 1, complete: true },
       offers: 0,
       sign_ins: 0,
+      verifiers: 1,
+      not_ended: ['credentials'],
       samples: { users: [PPID], credentials: [CREDENTIAL_ID], tokens: ['tok_1'] },
       webhooks: ['wh_1'],
       lagging_verifiers: ['edge-1'],

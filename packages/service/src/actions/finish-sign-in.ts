@@ -1,4 +1,4 @@
-import { checkGrounds, type SiteView, toChainGrounds } from '@countersign/core'
+import { checkGrounds, type SiteData, toChainGrounds } from '@countersign/core'
 import { limits, type ProblemCode } from '@countersign/core/contract'
 import { requireFresh } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
@@ -80,7 +80,7 @@ async function createCode(
 /** Why this node would deny the same presentation now. */
 export function recheckPresentation(
   presentation: SignInPresentation,
-  site: SiteView | undefined,
+  site: SiteData | undefined,
   nowMs: number,
 ): ProblemCode | undefined {
   const { ppid, chain, issuer, issuerKey, credentialEndsAtMs, isCancelled } = presentation

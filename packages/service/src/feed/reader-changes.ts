@@ -2,7 +2,7 @@ import type { SiteId } from '@countersign/core'
 import type { ConnectedVerifiers } from './verifier-registry.ts'
 
 /** Entries after `afterSeq` and up to `toSeq`. */
-interface SeqRange {
+export interface SeqRange {
   readonly afterSeq: number
   readonly toSeq: number
 }

@@ -6,12 +6,19 @@ import { everyMs, type PeriodicJob } from '../every-ms.ts'
 import type { ServiceKeys } from '../keys/service-keys.ts'
 import type { LiveViews } from '../log/live-views.ts'
 import { Problem } from '../problem.ts'
-import type { OpenReceipt, ReceiptRow, ReceiptUpdate } from '../store/operations/receipts.ts'
+import type {
+  OpenReceipt,
+  ReceiptEntry,
+  ReceiptProgress,
+  ReceiptRow,
+  ReceiptUpdate,
+} from '../store/operations/receipts.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { endDrills } from './drill-reports.ts'
-import { createReaderChanges } from './reader-changes.ts'
+import { createReaderChanges, type SeqRange } from './reader-changes.ts'
 import type { Receipt } from './receipt.ts'
+import { ReceiptQueue } from './receipt-queue.ts'
 import {
   createStoredReceipt,
   findDue,
@@ -33,6 +40,11 @@ export interface ReceiptJobParts {
 }
 
 const EVERY_MS = 1000
+/** Verifiers have this part of it to acknowledge an entry before its receipt is written. */
+const SETTLED = 0.8
+const SEEN_MAX = 1000
+/** Positions that are read at a time to find the sites with new entries. */
+const SCANNED_MAX = 5000
 const JITTER = 0.2
 /** A little less than the time between two runs, so that one node keeps its turn. */
 const TURN_MS = 700
@@ -56,7 +68,7 @@ const CLOCK_ALLOWANCE_MS = limits.clock_allowance_seconds * 1000
  */
 export function startReceipts(parts: ReceiptJobParts, ms: number = EVERY_MS): PeriodicJob {
   let isClosed = false
-  const writer = new ReceiptWriter(parts, () => isClosed)
+  const writer = new ReceiptWriter(parts, () => isClosed, ms * SETTLED)
   let isFailing = false
   const job = everyMs(
     ms,
@@ -82,82 +94,159 @@ export function startReceipts(parts: ReceiptJobParts, ms: number = EVERY_MS): Pe
 class ReceiptWriter {
   readonly #parts: ReceiptJobParts
   readonly #isClosed: () => boolean
+  readonly #settleMs: number
   readonly #changes = createReaderChanges()
-  /** The position of this node at the last run: verifiers have had time to acknowledge. */
-  #seenPosition = 0
+  /** Positions of this node: verifiers have had time to acknowledge what was there a while ago. */
+  #seen: readonly { readonly atMs: number; readonly position: number }[] = []
+  #settledPosition = 0
   #donePosition = -1
+  #queue: ReceiptQueue | undefined
   #hasOpen = true
   #lookedMs = -Infinity
-  #isTurn = false
+  /** Receipts that may differ because of verifiers, by site, in the order of their turns. */
+  readonly #changed = new Map<SiteId, SeqRange>()
+  #lastDueSite = ''
+  /** When this node last took its turn. */
+  #turnMs = -Infinity
 
-  constructor(parts: ReceiptJobParts, isClosed: () => boolean) {
+  constructor(parts: ReceiptJobParts, isClosed: () => boolean, settleMs: number) {
     this.#parts = parts
     this.#isClosed = isClosed
+    this.#settleMs = settleMs
   }
 
+  /**
+   * Works until nothing is left to do. Each batch has a part of every kind of work and, within each,
+   * of every site, so that none of them has to wait for all of another.
+   */
   async run(): Promise<void> {
-    const { views } = this.#parts
-    // A node that does not trust its log states nothing about it.
-    if (!views.readiness().ready) return
-    const upTo = this.#seenPosition
-    this.#seenPosition = views.position
-    this.#isTurn = false
-    if (upTo > this.#donePosition) await this.#writeNew(upTo)
-    const isLook = this.#hasOpen || performance.now() - this.#lookedMs >= LOOK_MS
-    if (!isLook) return
-    this.#lookedMs = performance.now()
-    await this.#updateDue()
-    await this.#updateOpen()
-    if (await endDrills(this.#parts, () => this.#takeTurn())) this.#hasOpen = true
+    for (;;) {
+      const beganMs = performance.now()
+      // A node that does not trust its log states nothing about it.
+      if (this.#isClosed() || !this.#parts.views.readiness().ready) return
+      const hasNew = await this.#writeNew(this.#findSettled())
+      const hasOpen = await this.#updateSome()
+      if (!hasNew && !hasOpen) return
+      await sleep(Math.max(REST_MS_MIN, REST * (performance.now() - beganMs)))
+    }
+  }
+
+  /** The last position that this node has had for a while. */
+  #findSettled(): number {
+    const nowMs = performance.now()
+    this.#seen = [...this.#seen, { atMs: nowMs, position: this.#parts.views.position }]
+    const index = this.#seen.findLastIndex(({ atMs }) => atMs <= nowMs - this.#settleMs)
+    this.#settledPosition = this.#seen[index]?.position ?? this.#settledPosition
+    this.#seen = this.#seen.slice(Math.max(0, index)).slice(-SEEN_MAX)
+    return this.#settledPosition
   }
 
   /** Whether this node may write now. Asked only when there is something to write. */
   async #takeTurn(): Promise<boolean> {
     const { store, clock } = this.#parts
-    this.#isTurn ||=
-      !store.isShared || (await store.takeTurn('receipts', Math.floor(clock.nowMs()), TURN_MS)) !== undefined
-    return this.#isTurn
+    if (!store.isShared || performance.now() - this.#turnMs < TURN_MS) return true
+    const sinceMs = await store.takeTurn('receipts', Math.floor(clock.nowMs()), TURN_MS)
+    if (sinceMs !== undefined) this.#turnMs = performance.now()
+    return sinceMs !== undefined
   }
 
-  async #writeNew(upTo: number): Promise<void> {
+  /** Writes a batch of first versions. True: there may be more. */
+  async #writeNew(upTo: number): Promise<boolean> {
+    if (upTo <= this.#donePosition) return false
+    const { store } = this.#parts
+    const at = await store.receiptPositions()
+    if (at === undefined) return false
+    const { log, done } = at
+    // Entries of former epochs are few: they are written in the order of the log.
+    if (done?.epoch !== log.epoch || done.position > log.position) return this.#writeInOrder(upTo)
+    return this.#writeBySite(done, Math.min(upTo, log.position))
+  }
+
+  async #writeInOrder(upTo: number): Promise<boolean> {
+    const { store } = this.#parts
+    const work = await store.entriesWithoutReceipt(upTo, BATCH)
+    if (work === undefined) return false
+    if (work.entries.length > 0 && !(await this.#takeTurn())) return false
+    const written = await this.#createReceipts(work.entries)
+    // A node that finds no entries writes nothing, unless the progress is beyond the log.
+    const isBeyond = work.from !== undefined && work.from.position > work.to.position
+    if (written.length > 0 || work.hasMore || isBeyond) {
+      if (!(await store.writeReceipts(work, written))) return false
+    }
+    this.#donePosition = work.to.position
+    return work.hasMore
+  }
+
+  async #writeBySite(done: ReceiptProgress, upTo: number): Promise<boolean> {
+    const { store } = this.#parts
+    // Another node has written since, or the log is in a new epoch.
+    if (this.#queue?.epoch !== done.epoch || this.#queue.progress !== done.position)
+      this.#queue = new ReceiptQueue(done)
+    const queue = this.#queue
+    const scanTo = Math.min(upTo, queue.scannedTo + SCANNED_MAX)
+    if (scanTo > queue.scannedTo)
+      queue.add(await store.entriesBySite(queue.epoch, queue.scannedTo, scanTo), scanTo)
+    const shares = queue.next(BATCH)
+    const work = await store.receiptWork(queue.epoch, shares)
+    const entries = work.flatMap((each) => each.entries)
+    if (entries.length > 0 && !(await this.#takeTurn())) return false
+    const written = await this.#createReceipts(entries)
+    for (const [i, share] of shares.entries()) queue.finish(share, work[i]?.last)
+    if (written.length > 0) {
+      const to = { epoch: queue.epoch, position: queue.donePosition }
+      this.#queue = undefined
+      if (!(await store.writeReceipts({ from: done, to }, written))) return false
+      queue.progress = to.position
+      this.#queue = queue
+    }
+    if (!queue.isEmpty || queue.scannedTo < upTo) return true
+    this.#donePosition = upTo
+    return false
+  }
+
+  async #createReceipts(entries: readonly ReceiptEntry[]): Promise<readonly ReceiptRow[]> {
     const { store, config } = this.#parts
-    await this.#inBatches(async () => {
-      const work = await store.entriesWithoutReceipt(upTo, BATCH)
-      if (work === undefined) return false
-      if (work.entries.length > 0 && !(await this.#takeTurn())) return false
-      // Another node applies an entry within the maximum age of its view, or gives out no heads.
-      const appliedMsMax = store.isShared ? config.viewAgeMsMax + CLOCK_ALLOWANCE_MS : 0
-      const written = await loadEach(work.entries, async (entry): Promise<ReceiptRow | undefined> => {
-        const live = await this.#load(entry.siteId, entry.seq, entry.atMs)
-        if (live === undefined) return undefined
-        return this.#sign(createStoredReceipt(entry, live, { nowMs: this.#nowMs(), appliedMsMax }))
-      })
-      // A node that finds no entries writes nothing, unless the progress is beyond the log.
-      const isBeyond = work.from !== undefined && work.from.position > work.to.position
-      if (written.length > 0 || work.hasMore || isBeyond) {
-        if (!(await store.writeReceipts(work, written))) return false
-        if (written.some(({ dueAtMs, receipt }) => dueAtMs !== undefined || receipt.drill_id !== null))
-          this.#hasOpen = true
-      }
-      this.#donePosition = work.to.position
-      return work.hasMore
+    // Another node applies an entry within the maximum age of its view, or gives out no heads.
+    const appliedMsMax = store.isShared ? config.viewAgeMsMax + CLOCK_ALLOWANCE_MS : 0
+    const written = await loadEach(entries, async (entry): Promise<ReceiptRow | undefined> => {
+      const live = await this.#load(entry.siteId, entry.seq, entry.atMs)
+      if (live === undefined) return undefined
+      return this.#sign(createStoredReceipt(entry, live, { nowMs: this.#nowMs(), appliedMsMax }))
     })
+    if (written.some(({ dueAtMs, receipt }) => dueAtMs !== undefined || receipt.drill_id !== null))
+      this.#hasOpen = true
+    return written
+  }
+
+  /** Writes a batch of receipts again. True: there is more to do now. */
+  async #updateSome(): Promise<boolean> {
+    const nowMs = performance.now()
+    const isLook = nowMs - this.#lookedMs >= (this.#hasOpen ? this.#settleMs : LOOK_MS)
+    if (isLook) {
+      this.#lookedMs = nowMs
+      await this.#findChanged()
+      if (await endDrills(this.#parts, () => this.#takeTurn())) this.#hasOpen = true
+    }
+    if (!this.#hasOpen) return false
+    const hasDue = await this.#updateDue()
+    return (await this.#updateChanged()) || hasDue
   }
 
   /** Writes receipts again at certain ages: verifiers may have become silent or gone. */
-  async #updateDue(): Promise<void> {
+  async #updateDue(): Promise<boolean> {
     const { store } = this.#parts
-    await this.#inBatches(async () => {
-      const due = await store.dueReceipts(this.#nowMs(), BATCH)
-      if (due.length === 0 || !(await this.#takeTurn())) return false
-      const count = await this.#update(due, () => true)
-      return count === BATCH
-    })
+    const due = await store.dueReceipts(this.#nowMs(), this.#lastDueSite, BATCH)
+    const wasFirst = this.#lastDueSite === ''
+    this.#lastDueSite = due.hasMore ? (due.receipts.at(-1)?.receipt.site_id ?? '') : ''
+    if (due.receipts.length === 0) return !wasFirst
+    if (!(await this.#takeTurn())) return false
+    const count = await this.#update(due.receipts, () => true)
+    return count > 0 && (due.hasMore || !wasFirst)
   }
 
-  /** Writes receipts again when a verifier has caught up or left. */
-  async #updateOpen(): Promise<void> {
-    const { store, verifiers, views, clock } = this.#parts
+  /** Finds receipts that may differ because a verifier has caught up or left. */
+  async #findChanged(): Promise<void> {
+    const { verifiers, views, clock } = this.#parts
     const sites = await this.#listOpenSites()
     this.#hasOpen = sites.length > 0
     this.#changes.keep(sites)
@@ -167,20 +256,34 @@ class ReceiptWriter {
       const headSeq = views.view(siteId)?.head.seq ?? 0
       const range = this.#changes.find(siteId, found, headSeq, clock.clocks().wallMs)
       if (range === undefined) continue
-      let { afterSeq } = range
-      await this.#inBatches(async () => {
-        const open = await store.openReceipts(siteId, { afterSeq, toSeq: range.toSeq }, BATCH)
-        const last = open.at(-1)
-        if (last === undefined) return false
-        await this.#update(
-          open,
-          (before, next, updates) =>
-            isChanged(before, next) && (updates < UPDATES_MAX || next.state === 'complete'),
-        )
-        afterSeq = last.receipt.seq
-        return open.length === BATCH
+      const left = this.#changed.get(siteId) ?? range
+      this.#changed.set(siteId, {
+        afterSeq: Math.min(left.afterSeq, range.afterSeq),
+        toSeq: Math.max(left.toSeq, range.toSeq),
       })
     }
+  }
+
+  /** Writes a batch of changed receipts, a part of each site. True: there are more. */
+  async #updateChanged(): Promise<boolean> {
+    const { store } = this.#parts
+    if (this.#changed.size === 0 || !(await this.#takeTurn())) return false
+    const turns = [...this.#changed].slice(0, BATCH)
+    const share = Math.ceil(BATCH / Math.max(1, turns.length))
+    for (const [siteId, { afterSeq, toSeq }] of turns) {
+      const open = await store.openReceipts(siteId, { afterSeq, toSeq }, share)
+      await this.#update(
+        open,
+        (before, next, updates) =>
+          isChanged(before, next) && (updates < UPDATES_MAX || next.state === 'complete'),
+      )
+      this.#changed.delete(siteId)
+      const last = open.at(-1)
+      // The next turn is after all others.
+      if (last !== undefined && open.length === share)
+        this.#changed.set(siteId, { afterSeq: last.receipt.seq, toSeq })
+    }
+    return this.#changed.size > 0
   }
 
   async #listOpenSites(): Promise<readonly SiteId[]> {
@@ -233,15 +336,6 @@ class ReceiptWriter {
 
   #nowMs(): number {
     return Math.ceil(this.#parts.clock.clocks().wallMs)
-  }
-
-  /** Runs `batch` until it returns false, with a rest after each. */
-  async #inBatches(batch: () => Promise<boolean>): Promise<void> {
-    for (;;) {
-      const beganMs = performance.now()
-      if (this.#isClosed() || !(await batch())) return
-      await sleep(Math.max(REST_MS_MIN, REST * (performance.now() - beganMs)))
-    }
   }
 }
 

@@ -14,6 +14,12 @@ export interface StreamReader {
   readonly streams: readonly FeedStreamRow[]
 }
 
+/** A stream of a reader without a lease that has ended. */
+export type DepartedStream = Pick<
+  FeedStreamRow,
+  'keyId' | 'verifierId' | 'connectedAtMs' | 'epoch' | 'seq' | 'acks'
+> & { readonly endedAtMs: number }
+
 /**
  * All readers of the log of a site. `nodes` were read before `leases`, and those before
  * `headReadersUntilMs`.
@@ -25,6 +31,8 @@ export interface SiteReaders {
   readonly nodes: readonly FeedNodeRow[]
   readonly leases: readonly LeaseRow[]
   readonly streams: readonly StreamReader[]
+  /** Readers without a lease that disconnected in the last ten minutes. */
+  readonly departed: readonly DepartedStream[]
   /** Until when readers without a lease may have been given signed heads. */
   readonly headReadersUntilMs: number
 }
@@ -136,7 +144,8 @@ export function createReceipt(readers: SiteReaders, entry: CommittedEntry, nowMs
   const holders = readers.leases.map((lease) => createHolder(lease, entry, nowMs))
   const streams = readers.streams.map((reader) => reportReader(reader, entry))
   const listed = holders.filter(({ isExpected, isConnected: isThere }) => isExpected || isThere)
-  const reports = [...listed.map(({ report }) => report), ...streams]
+  const departed = findDeparted(readers, entry)
+  const reports = [...listed.map(({ report }) => report), ...streams, ...departed]
   const connected = [
     ...holders.filter((holder) => holder.isConnected).map(({ report }) => report),
     ...streams,
@@ -332,6 +341,42 @@ function findTimes(
 }
 
 const NOTHING_REPORTED = { appliedAtMs: undefined, deniedAtMs: undefined }
+
+/**
+ * Readers without a lease that were connected when the entry was committed and have left since. One
+ * that has come back under its name is among the streams. Without an acknowledgement they may accept
+ * as long as any guard.
+ */
+function findDeparted(
+  { departed, streams }: Pick<SiteReaders, 'departed' | 'streams'>,
+  entry: CommittedEntry,
+): readonly VerifierReport[] {
+  const toKey = ({ keyId, verifierId }: Pick<StreamReader, 'keyId' | 'verifierId'>) =>
+    `${verifierId} ${keyId}`
+  const present = new Set(streams.map(toKey))
+  const left = departed.filter(
+    (each) =>
+      each.endedAtMs >= entry.atMs && each.connectedAtMs <= entry.committedAtMs && !present.has(toKey(each)),
+  )
+  return [...Map.groupBy(left, toKey).values()].map((own): VerifierReport => {
+    const current = own.filter(({ epoch }) => epoch === entry.epoch)
+    const seq = Math.max(0, ...current.map((each) => each.seq))
+    const times = current.flatMap(({ acks }) => acks.find((ack) => ack.seq >= entry.seq)?.atMs ?? [])
+    const isDone = seq >= entry.seq
+    return {
+      verifierId: own[0]?.verifierId ?? '',
+      instanceId: undefined,
+      nodeId: undefined,
+      openedAtMs: undefined,
+      sinceMs: Math.min(...own.map(({ connectedAtMs }) => connectedAtMs)),
+      state: isDone ? 'acknowledged' : 'not_connected',
+      seq,
+      acknowledgedAtMs: isDone && times.length > 0 ? Math.min(...times) : undefined,
+      ...NOTHING_REPORTED,
+      rejectsFromMs: isDone ? undefined : everyGuardDeniesAt(entry),
+    }
+  })
+}
 
 function reportReader(
   { verifierId, connectedAtMs, seq, streams }: StreamReader,

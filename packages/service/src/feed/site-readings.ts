@@ -29,9 +29,11 @@ export interface SiteReadingsParts {
   readonly clock: Pick<Clock, 'clocks'>
   readonly nodeId: string
   readonly leases: Pick<Leases, 'list'>
-  readonly streams: Pick<StreamRegistry, 'readers'>
+  readonly streams: Pick<StreamRegistry, 'readers' | 'departed'>
 }
 
+/** Longer than it takes from an entry to the first version of its receipt. */
+const DEPARTED_MS_MAX = 600_000
 /** A reading of 1,000 leases takes about 10 ms of the event loop, so it is reused for this long. */
 const REUSED_MS = 100
 
@@ -60,7 +62,10 @@ export function createSiteReadings(parts: SiteReadingsParts, reusedMs = REUSED_M
     const nodes = store.isShared ? (await store.feedNodes()).filter((node) => node.nodeId !== nodeId) : []
     const found = await leases.list(siteId)
     const headReadersUntilMs = await store.headReadersUntil(siteId)
-    return { readAtMs, nodes, leases: found, streams: await streams.readers(siteId), headReadersUntilMs }
+    const readers = await streams.readers(siteId)
+    // After the readers: one that leaves meanwhile is in one of the two.
+    const departed = await streams.departed(siteId, readAtMs - DEPARTED_MS_MAX)
+    return { readAtMs, nodes, leases: found, streams: readers, departed, headReadersUntilMs }
   }
 
   const begin = (siteId: SiteId): Reading => {

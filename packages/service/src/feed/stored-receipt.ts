@@ -47,6 +47,7 @@ export function createStoredReceipt(
   const verifiers = live.verifiers
     .filter(({ openedAtMs }) => openedAtMs === undefined || openedAtMs <= untilMs)
     .map((report) => toVerifier(report, entry.atMs, exceptions.has(report)))
+    .map((verifier) => toGone(verifier, entry.drillId === null && nowMs >= live.deniedAtLatestMs))
   const receipt = complete(
     {
       site_id: entry.siteId,
@@ -62,7 +63,7 @@ export function createStoredReceipt(
       denied_at_latest: formatTime(Math.ceil(live.deniedAtLatestMs)),
     },
     verifiers,
-    { acknowledged: count(verifiers, 'acknowledged'), gone: 0 },
+    { acknowledged: count(verifiers, 'acknowledged'), gone: count(verifiers, 'gone') },
     nowMs,
   )
   return { receipt, times: toTimes(live.verifiers, { atMs: entry.atMs, committedAtMs: live.committedAtMs }) }
@@ -95,7 +96,7 @@ export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowM
       return { ...verifier, state: isGone ? 'gone' : 'not_connected', node_id: null }
     }
     changed.push(report)
-    return { ...convert(report), fails_open: verifier.fails_open }
+    return toGone({ ...convert(report), fails_open: verifier.fails_open }, isOver)
   })
   const unlisted = countUnlisted(before)
   const found = unlisted.pending === 0 ? NONE_FOUND : findUnlisted(before, live, unlisted)
@@ -117,6 +118,14 @@ export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowM
     ),
     times: toTimes(changed, { atMs, committedAtMs }),
   }
+}
+
+/** A reader without a lease that has left can accept until no guard can. */
+function toGone(verifier: ReceiptVerifier, isOver: boolean): ReceiptVerifier {
+  const { instance_id, state } = verifier
+  return isOver && instance_id === null && state === 'not_connected'
+    ? { ...verifier, state: 'gone' }
+    : verifier
 }
 
 /** The first denial may come after the acknowledgement. What was stated before stays. */

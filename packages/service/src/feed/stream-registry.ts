@@ -5,14 +5,22 @@ import { everyMs, type PeriodicJob } from '../every-ms.ts'
 import type { FeedStreamRow, NodeView, RemoteAck } from '../store/operations/feed-streams.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
+import { DepartedReaders } from './departed-readers.ts'
 import type { FeedStream, Verifier } from './feed-stream.ts'
 import { type LocalStream, LocalStreams } from './local-streams.ts'
-import { type StreamReader, toReaders } from './receipt.ts'
+import { type DepartedStream, type StreamReader, toReaders } from './receipt.ts'
 
 export interface StreamRegistryParts {
   readonly store: Pick<
     Store,
-    'isShared' | 'epoch' | 'reportStreams' | 'endFeedNode' | 'applyAcks' | 'feedStreams'
+    | 'isShared'
+    | 'epoch'
+    | 'reportStreams'
+    | 'endFeedNode'
+    | 'applyAcks'
+    | 'feedStreams'
+    | 'recordDeparted'
+    | 'departedReaders'
   >
   readonly clock: Clock
   readonly log: Pick<Logger, 'warn'>
@@ -61,6 +69,7 @@ export class StreamRegistry {
   readonly #changed = new Set<LocalStream>()
   readonly #ended = new Set<string>()
   readonly #forwarded = new Map<string, ForwardedAck>()
+  readonly #departed: DepartedReaders
   #hasLease = false
   /** On the monotonic clock: before the store was last asked to renew the row of this node. */
   #renewedMs = -Infinity
@@ -75,6 +84,7 @@ export class StreamRegistry {
 
   constructor(parts: StreamRegistryParts, options: StreamRegistryOptions = {}) {
     this.#parts = parts
+    this.#departed = new DepartedReaders(parts)
     this.#options = { reportMs: REPORT_MS, renewMs: RENEW_MS, leaseMs: LEASE_MS, ...options }
     if (parts.store.isShared)
       this.#reporting = everyMs(
@@ -124,6 +134,7 @@ export class StreamRegistry {
     const local = this.#local.remove(stream)
     if (local === undefined) return
     this.#changed.delete(local)
+    this.#departed.add(local.row)
     if (this.#parts.store.isShared) this.#ended.add(local.row.streamId)
     this.#reportSoon()
     this.#parts.onChange(local.row.siteId)
@@ -252,6 +263,11 @@ export class StreamRegistry {
     return toReaders(found.values(), store.epoch)
   }
 
+  /** Readers without an instance that disconnected from any node since then. */
+  departed(siteId: SiteId, sinceMs: number): Promise<readonly DepartedStream[]> {
+    return this.#departed.list(siteId, sinceMs)
+  }
+
   /** How many entries the slowest reader on this node is behind. */
   lag(headSeq: (siteId: SiteId) => number): number {
     let most = 0
@@ -269,6 +285,8 @@ export class StreamRegistry {
     this.#isClosed = true
     clearTimeout(this.#soon)
     await this.#reporting?.close()
+    for (const { row } of this.#local.all()) this.#departed.add(row)
+    await this.#departed.close()
     if (!this.#hasLease) return
     const { store, clock, log, nodeId } = this.#parts
     await store

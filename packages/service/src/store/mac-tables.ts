@@ -284,4 +284,5 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
   write_probe: 'is replaced to find out whether the store can be written, and means nothing else',
   feed_nodes: 'which nodes serve feeds now',
   feed_streams: 'who follows the feeds now',
+  departed_readers: 'readers that disconnected lately: says what receipts state, and grants nothing',
 }

@@ -196,6 +196,58 @@ onEachStore('stored receipts', (home) => {
     stream.close()
   }, 60_000)
 
+  it('name a reader without a lease that left before they were written: it may still accept', async () => {
+    const node = await home().open()
+    const site = await node.newSite()
+    const leave = async () => {
+      const stream = await follow(node.port, site.siteId, {
+        key: site.key,
+        headers: { 'x-verifier-id': 'relay' },
+      })
+      await stream.until(({ event }) => event === 'heartbeat')
+      const { json } = await revoke(node, site)
+      stream.close()
+      return json
+    }
+    const done = await leave()
+    const receipt = await until(node, site, done.seq, () => true)
+    expect(receipt).toMatchObject({ state: 'waiting', expected: 1, acknowledged: 0, gone: 0 })
+    expect(receipt.verifiers).toMatchObject([
+      {
+        verifier_id: 'relay',
+        instance_id: null,
+        state: 'not_connected',
+        rejects_from: receipt.denied_at_latest,
+      },
+    ])
+    expect((await get(node, site, `propagation?seq=${done.seq}`)).json).toMatchObject({
+      connected: 0,
+      verifiers: [{ verifier_id: 'relay', state: 'not_connected' }],
+    })
+    // One that left before an entry cannot be behind because of it.
+    const { json: next } = await revoke(node, site)
+    expect(await until(node, site, next.seq, () => true)).toMatchObject({ state: 'complete', expected: 0 })
+    // Other nodes of a shared store write receipts, too.
+    if (home().kind === 'PostgreSQL') return
+    // Control: without the record of readers that left, the receipt is complete too early.
+    node.service.deps.store.departedReaders = async () => []
+    const missed = await leave()
+    expect(await until(node, site, missed.seq, () => true)).toMatchObject({ state: 'complete', expected: 0 })
+  }, 60_000)
+
+  it('name a reader that left another node', async () => {
+    if (home().kind === 'SQLite') return
+    const [here, there] = [await home().open(), await home().open()]
+    const site = await here.newSite()
+    const headers = { 'x-verifier-id': 'relay' }
+    const stream = await follow(there.port, site.siteId, { key: site.key, headers })
+    await stream.until(({ event }) => event === 'heartbeat')
+    const { json: done } = await revoke(here, site)
+    stream.close()
+    const receipt = await until(here, site, done.seq, () => true)
+    expect(receipt.verifiers).toMatchObject([{ verifier_id: 'relay', state: 'not_connected' }])
+  }, 60_000)
+
   it('are counted in statistics by verifier, each acknowledgement once', async () => {
     const node = await home().node()
     const site = await node.newSite()

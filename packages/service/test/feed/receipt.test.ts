@@ -83,6 +83,7 @@ const look = ({ streams = [], nowMs = AT + 500, entry, ...readers }: Given) =>
       readAtMs: nowMs,
       nodes: [],
       leases: [],
+      departed: [],
       headReadersUntilMs: 0,
       ...readers,
       streams: toReaders(streams, EPOCH),
@@ -171,6 +172,44 @@ describe('a receipt of readers without an instance', () => {
     // Such a head is dead 60 s later, and clocks may differ by 10 s.
     expect(deniedAfter({ headReadersUntilMs: AT - 70_000 })).toBe(70_000)
     expect(deniedAfter({ headReadersUntilMs: AT - 70_001 })).toBe(0)
+  })
+})
+
+describe('a receipt of readers without an instance that left', () => {
+  const left = (verifierId: string, endedAtMs: number, fields: Partial<FeedStreamRow> = {}) => ({
+    ...stream(verifierId, 3, { connectedAtMs: AT - 1000, ...fields }),
+    endedAtMs,
+  })
+  const listed = (departed: readonly ReturnType<typeof left>[], streams: readonly FeedStreamRow[] = []) =>
+    look({ departed, streams }).verifiers
+
+  it('lists those that left after the entry, and may accept as long as any guard', () => {
+    expect(listed([left('a', AT + 300)])).toMatchObject([
+      { verifierId: 'a', instanceId: undefined, state: 'not_connected', rejectsFromMs: AT + 70_000 },
+    ])
+    expect(look({ departed: [left('a', AT + 300)] })).toMatchObject({ connected: 0, awaited: 0 })
+    const acks = [{ seq: 4, atMs: AT + 20 }]
+    expect(listed([left('a', AT + 300, { seq: 4, acks })])).toMatchObject([
+      { state: 'acknowledged', acknowledgedAtMs: AT + 20 },
+    ])
+  })
+
+  it('does not list those that left before it, came after it, or are back', () => {
+    expect(listed([left('a', AT - 1)])).toEqual([])
+    expect(listed([left('a', AT + 300, { connectedAtMs: AT + 200 })])).toEqual([])
+    const back = [stream('a', 3)]
+    expect(listed([left('a', AT + 300)], back)).toMatchObject([{ verifierId: 'a', state: 'waiting' }])
+    // The reader of another key is not this one.
+    expect(listed([left('a', AT + 300, { keyId: 'key_2' })], back)).toHaveLength(2)
+  })
+
+  it('lists one of several connections once, with what it had', () => {
+    const own = [
+      left('a', AT + 5),
+      left('a', AT + 9, { seq: 4 }),
+      left('a', AT + 9, { epoch: 'epoch001', seq: 9 }),
+    ]
+    expect(listed(own)).toMatchObject([{ state: 'acknowledged', seq: 4 }])
   })
 })
 

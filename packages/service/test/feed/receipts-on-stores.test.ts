@@ -1,5 +1,6 @@
 import { checkReceipt, parseReceipt, type SiteId } from '@countersign/core'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { ReceiptQueue } from '../../src/feed/receipt-queue.ts'
 import { createPairwiseSecret } from '../../src/keys/ids.ts'
 import { pairwisePurpose } from '../../src/sealing/purposes.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
@@ -87,6 +88,46 @@ forEachStoreWriter('receipts', (newWriter) => {
       expect((await listSeqs(store, siteId)).at(-1)).toBe(5)
     })
   })
+
+  it('of one site do not wait for those of another with many entries', async () => {
+    const writer = await newWriter()
+    const MANY = 400
+    const measure = async (isInOrder: boolean) => {
+      const [busy, quiet] = await withStore(writer, async (store) => [
+        await fill(store, 0),
+        await fill(store, 0),
+      ])
+      await withNode(writer, (store) => untilWritten(store, quiet, 1))
+      await withStore(writer, async (store) => {
+        for (let i = 0; i < MANY; i += 20)
+          await Promise.all(Array.from({ length: 20 }, () => revoke(store, busy)))
+        await revoke(store, quiet)
+      })
+      // The control: as long as the first site has entries, no other has a turn, as in the log.
+      const { next } = ReceiptQueue.prototype
+      const inOrder = function (this: ReceiptQueue, max: number) {
+        const shares = next.call(this, max)
+        const [first] = shares.filter(({ siteId }) => siteId === busy)
+        return first === undefined
+          ? shares
+          : [{ ...first, limit: Math.min(max, first.toSeq - first.afterSeq) }]
+      }
+      if (isInOrder) vi.spyOn(ReceiptQueue.prototype, 'next').mockImplementation(inOrder)
+      return withNode(writer, async (store) => {
+        const all = await listEntries(store, quiet)
+        await expect.poll(() => listSeqs(store, quiet), { timeout: 60_000, interval: 5 }).toEqual(all)
+        const before = (await listSeqs(store, busy)).length
+        await untilWritten(store, busy, MANY)
+        return before
+      })
+    }
+    expect(await measure(false)).toBeLessThan(MANY / 2)
+    try {
+      expect(await measure(true)).toBeGreaterThanOrEqual(MANY)
+    } finally {
+      vi.restoreAllMocks()
+    }
+  }, 180_000)
 
   it('stay when progress was moved past the end of the log', async () => {
     const writer = await newWriter()

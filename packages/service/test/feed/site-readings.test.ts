@@ -28,7 +28,7 @@ function begin(reusedMs = LONG_MS) {
     clock: new ClockDouble(),
     nodeId: 'node_1',
     leases,
-    streams: { readers: async () => [] },
+    streams: { readers: async () => [], departed: async () => [] },
   }
   const readings = createSiteReadings(parts, reusedMs)
   readings.applied(10)

@@ -155,6 +155,27 @@ describe('a stored receipt', () => {
     expect(drill).toMatchObject({ state: 'waiting', acknowledged: 1, gone: 0 })
   })
 
+  it('has a reader without a lease that left before it was written, until no guard can accept', () => {
+    const left = {
+      ...report('x', { state: 'not_connected', nodeId: undefined, rejectsFromMs: AT + 70_000 }),
+      verifierId: 'reader',
+      instanceId: undefined,
+      openedAtMs: undefined,
+    }
+    const first = createStoredReceipt(ENTRY, live([left, acked('one', 41)]), NOW)
+    expect(first).toMatchObject({ state: 'waiting', expected: 2, acknowledged: 1, gone: 0 })
+    const next = updateStoredReceipt(first, live([left, acked('one', 41)]), AT + 69_999)
+    expect(next).toMatchObject({ state: 'waiting', gone: 0 })
+    expect(updateStoredReceipt(next, live([left]), AT + 70_000)).toMatchObject({ state: 'complete', gone: 1 })
+    const late = createStoredReceipt(ENTRY, live([left]), { ...NOW, nowMs: AT + 70_000 })
+    expect(late).toMatchObject({ state: 'complete', expected: 1, gone: 1 })
+    const drill = createStoredReceipt({ ...ENTRY, drillId: 'drill_1' }, live([left]), {
+      ...NOW,
+      nowMs: AT + 99_000,
+    })
+    expect(drill).toMatchObject({ state: 'waiting', gone: 0 })
+  })
+
   it('does not take the reader of another key for one of the same name that left', () => {
     const reader = { ...report('x'), instanceId: undefined, openedAtMs: undefined }
     const other = { ...acked('x', 41), instanceId: undefined, openedAtMs: undefined }

@@ -8,6 +8,7 @@ import {
   type VerifierRegistryOptions,
 } from '../../src/feed/verifier-registry.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
+import type { DepartedReader } from '../../src/store/operations/departed-readers.ts'
 import type { Site } from '../../src/store/operations/sites.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ClockDouble, quiet } from '../log/log-double.ts'
@@ -267,7 +268,11 @@ describe('verifiers of a store that is not shared', () => {
   it('are looked up for a key 8 times at once, and each counts longer the more leases there are', async () => {
     const withLeases = async (count: number) => {
       const leases = Array.from({ length: count }, (_, i) => ({ instanceId: `i${i}`, nodeId: '', acks: [] }))
-      const unwritten = { endLeaseStreamsOfOthers: async () => {}, headReadersUntil: async () => 0 }
+      const unwritten = {
+        endLeaseStreamsOfOthers: async () => {},
+        headReadersUntil: async () => 0,
+        departedReaders: async () => [],
+      }
       const store = {
         isShared: false,
         epoch: 'epoch000',
@@ -340,8 +345,9 @@ describe('verifiers of a store that is not shared', () => {
     await expect.poll(() => new Set(ends)).toEqual(new Set(['closing']))
   })
 
-  it('are never written down', async () => {
+  it('are written down only when they leave', async () => {
     const clock = new ClockDouble()
+    const left: DepartedReader[] = []
     const never = () => Promise.reject(new Error('asked the store'))
     const streams = { reportStreams: never, applyAcks: never, feedStreams: never, endFeedNode: never }
     const store = {
@@ -351,6 +357,8 @@ describe('verifiers of a store that is not shared', () => {
       endLeaseStreamsOfOthers: async () => {},
       leases: async () => [],
       headReadersUntil: async () => 0,
+      departedReaders: async () => [],
+      recordDeparted: async (readers: readonly DepartedReader[]) => void left.push(...readers),
     }
     const node = await Node.open(store as unknown as Store, clock)
     const siteId = 'a.example' as SiteId
@@ -369,8 +377,14 @@ describe('verifiers of a store that is not shared', () => {
       { verifierId: 'a', seq: 2, acknowledgedAtMs: 1 },
     ])
     expect(node.verifiers.lag(() => 5)).toBe(3)
+    expect(left).toEqual([])
     node.verifiers.closed(stream, 'gone')
     await expect.poll(async () => (await node.verifiers.readers(siteId)).streams).toEqual([])
+    await expect.poll(() => left).toMatchObject([{ verifierId: 'a', keyId: 'key_1', seq: 2 }])
+    // A key that connects and disconnects in a loop does not fill the store.
+    for (let i = 0; i < 1000; i++) node.verifiers.closed(node.connect(siteId, `b${i}`), 'gone')
+    await sleep(500)
+    expect(left).toHaveLength(200)
     expect(node.verifiers.lag(() => 5)).toBe(0)
   })
 })

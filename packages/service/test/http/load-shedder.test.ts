@@ -7,7 +7,7 @@ import { toPropagationBody } from '../../src/routes/shared/propagation-body.ts'
 import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
 
 const gate = { open: () => {}, waiting: Promise.resolve() as Promise<void> }
-const READERS = { readAtMs: 0, nodes: [], leases: [], streams: [], headReadersUntilMs: 0 }
+const READERS = { readAtMs: 0, nodes: [], leases: [], streams: [], departed: [], headReadersUntilMs: 0 }
 const TIMES = { atMs: 0, committedAtMs: 0, deniedHereAtMs: 0, headsDeadAtMs: 60_000, headAgeMsMax: 60_000 }
 const RECEIPT = createReceipt(READERS, { epoch: 'epoch000', seq: 1, position: 1, ...TIMES }, 0)
 const NOTHING = { count: 0, complete: true }
@@ -20,6 +20,8 @@ const PREVIEW: Preview = {
   tokens: NOTHING,
   offers: 0,
   sign_ins: 0,
+  verifiers: 0,
+  not_ended: [],
   samples: { users: [], credentials: [], tokens: [] },
   webhooks: [],
   lagging_verifiers: [],

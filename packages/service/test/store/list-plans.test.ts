@@ -18,6 +18,7 @@ import {
   type ListedStatus,
 } from '../../src/store/operations/credentials.ts'
 import { type DeliveryColumn, deliveries, siteDeliveries } from '../../src/store/operations/deliveries.ts'
+import { departedReaders } from '../../src/store/operations/departed-readers.ts'
 import { drills } from '../../src/store/operations/drills.ts'
 import { formerVerifiers } from '../../src/store/operations/former-verifiers.ts'
 import { issuers } from '../../src/store/operations/issuers.ts'
@@ -25,7 +26,7 @@ import { siteLogPage } from '../../src/store/operations/log-pages.ts'
 import { nodes } from '../../src/store/operations/nodes.ts'
 import { passkeys } from '../../src/store/operations/passkeys.ts'
 import { people } from '../../src/store/operations/people.ts'
-import { dueReceipts, openReceipts, receipts } from '../../src/store/operations/receipts.ts'
+import { openReceipts, receipts } from '../../src/store/operations/receipts.ts'
 import { sites } from '../../src/store/operations/sites.ts'
 import { tokens } from '../../src/store/operations/tokens.ts'
 import { knownUsers, userEntries } from '../../src/store/operations/user-history.ts'
@@ -476,7 +477,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             receipts(siteId, {}, page),
             receipts(siteId, { state: 'waiting' }, page),
             openReceipts(siteId, { afterSeq: 1, toSeq: 9 }, LIMIT),
-            dueReceipts(1, LIMIT),
+            departedReaders(siteId, 1),
             drills(siteId, page),
             tokens(siteId, {}, page),
             tokens(siteId, { ppid: user }, page),

@@ -13,7 +13,9 @@ import { tokenFacts } from '../../access/token-finder.ts'
 import type { Deps } from '../../deps.ts'
 import { toCredentialName } from '../../store/credential-name.ts'
 import type { CredentialFilter, CredentialRow } from '../../store/operations/credentials.ts'
+import type { SignInPresentation } from '../../store/operations/sign-ins.ts'
 import type { TokenRow } from '../../store/operations/tokens.ts'
+import { recheckPresentation } from '../finish-sign-in.ts'
 import type { Effect } from './effect.ts'
 
 type Loader<Row> = (after: string | undefined, limit: number) => Promise<readonly Row[]>
@@ -55,6 +57,55 @@ async function collect<Row>(
     }
   }
   return { rows: [...ended.values()], complete: true }
+}
+
+/**
+ * Sign-ins in progress that would end: the callback and the code are checked like credentials. One
+ * budget of rows, as for credentials and tokens.
+ */
+export async function countEndedSignIns(
+  { store }: Pick<Deps, 'store'>,
+  siteId: SiteId,
+  effect: Effect,
+  { before, after }: TwoStates,
+  nowMs: number,
+): Promise<number> {
+  const { ppids, linkIds, isWide } = toNames(effect)
+  // A credential may be a parent of those that were presented, so all of them are read.
+  const users = isWide || linkIds.length > 0 ? [undefined] : ppids
+  const { rows } = await collect(
+    users.map(
+      (ppid): Loader<SignInPresentation> =>
+        (from, limit) =>
+          store.livePresentations(siteId, ppid, nowMs, { after: from, limit }),
+    ),
+    ({ payloadSha256 }) => payloadSha256,
+    (row) =>
+      recheckPresentation(row, before, nowMs) === undefined &&
+      recheckPresentation(row, after, nowMs) !== undefined,
+    { left: ROWS_MAX },
+  )
+  return new Set(rows.map(({ stateSha256 }) => stateSha256)).size
+}
+
+/** Offers that would be cancelled, or could not be claimed because the service may not issue. */
+export async function countEndedOffers(
+  { store, keys }: Pick<Deps, 'store' | 'keys'>,
+  siteId: SiteId,
+  effect: Effect,
+  { before, after }: TwoStates,
+  nowMs: number,
+): Promise<number> {
+  const { issuer, verificationMethod } = keys.signer(nowMs)
+  const mayIssue = (site: SiteData) => site.issuer(issuer)?.keys.get(verificationMethod)?.status === 'active'
+  if (effect.cutsOffSite || (mayIssue(before) && !mayIssue(after)))
+    return store.countOffers(siteId, undefined, nowMs)
+  let count = 0
+  for (const ppid of toNames(effect).ppids) {
+    count += await store.countOffers(siteId, ppid, nowMs)
+    await nextTurn()
+  }
+  return count
 }
 
 /** The site now, and as if the act had been done. */

@@ -25,6 +25,8 @@ export interface Effect {
   readonly kinds: readonly EntryKind[]
   readonly isIrreversible: boolean
   readonly endsOwnAccess?: boolean
+  /** The API key that would be deleted. */
+  readonly deletedKeyId?: string
 }
 
 /**

@@ -52,7 +52,7 @@ export async function resolveAct(
     }
     case 'delete_key': {
       const endsOwnAccess = caller.kind !== 'anonymous' && caller.keyId === act.key_id
-      return { kinds: [], isIrreversible: true, endsOwnAccess }
+      return { kinds: [], isIrreversible: true, endsOwnAccess, deletedKeyId: act.key_id }
     }
   }
 }

@@ -32,6 +32,7 @@ import { applyTimes } from './0031-apply-times.ts'
 import { credentialSources } from './0032-credential-sources.ts'
 import { credentialEnds } from './0033-credential-ends.ts'
 import { reportedTimes } from './0034-reported-times.ts'
+import { departedReaders } from './0035-departed-readers.ts'
 import { passkeys } from './0036-passkeys.ts'
 import { identityProvider } from './0038-identity-provider.ts'
 import type { Migration } from './migration.ts'
@@ -72,6 +73,7 @@ export const migrations: readonly Migration[] = [
   credentialSources,
   credentialEnds,
   reportedTimes,
+  departedReaders,
   passkeys,
   identityProvider,
 ]

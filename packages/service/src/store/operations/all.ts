@@ -11,6 +11,7 @@ import * as credentials from './credentials.ts'
 import * as cutLog from './cut-log.ts'
 import * as cutOffs from './cut-offs.ts'
 import * as deliveries from './deliveries.ts'
+import * as departedReaders from './departed-readers.ts'
 import * as derived from './derived.ts'
 import * as drills from './drills.ts'
 import * as epoch from './epoch.ts'
@@ -65,6 +66,7 @@ const portOperations = {
   ...cutLog,
   ...cutOffs,
   ...deliveries,
+  ...departedReaders,
   ...derived,
   ...drills,
   ...erasure,

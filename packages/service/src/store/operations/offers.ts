@@ -69,6 +69,22 @@ export const offer = read(function* (sha256: string): Transaction<Offer | undefi
   }
 })
 
+/** How many offers can be claimed: those of a user, or all of the site. */
+export const countOffers = read(function* (
+  siteId: SiteId,
+  ppid: Ppid | undefined,
+  nowMs: number,
+): Transaction<number> {
+  const found = yield* row(
+    `SELECT COUNT(*) AS offers FROM offers WHERE site_id = $1 AND killed_at IS NULL AND claimed_at IS NULL AND expires_at > $2
+       AND ${ppid === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'ppid = $3'}`,
+    siteId,
+    nowMs,
+    ppid ?? null,
+  )
+  return found === undefined ? 0 : number(found, 'offers')
+})
+
 /**
  * Claims an offer for a holder key and records what was issued for it, once. Returns the credential
  * that the offer was claimed for: the given one, or that of an earlier claim with the same key.

@@ -31,6 +31,9 @@ const APPLY_TIMES_KEPT_MS = 31 * 86_400_000
 /** A document that an issuer names is fetched every few minutes. */
 const SOURCES_KEPT_MS = 30 * 86_400_000
 
+/** Receipts name readers that left after their entry until no guard can accept any longer. */
+const DEPARTED_KEPT_MS = 3_600_000
+
 /** How many rows were removed, by table, and whether there may be more. */
 export interface Purged {
   readonly removed: Readonly<Record<string, number>>
@@ -86,6 +89,10 @@ const REMOVALS: readonly Removal[] = [
     'feed_streams',
     `DELETE FROM feed_streams WHERE stream_id IN (SELECT f.stream_id FROM feed_streams f WHERE NOT EXISTS
        (SELECT 1 FROM feed_nodes n WHERE n.node_id = f.node_id AND n.expires_at > $1) LIMIT $2) RETURNING 1 AS one`,
+  ],
+  [
+    'departed_readers',
+    `DELETE FROM departed_readers WHERE stream_id IN (SELECT stream_id FROM departed_readers WHERE ended_at <= CAST($1 AS BIGINT) - ${DEPARTED_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
   ],
   [
     'feed_nodes',

@@ -126,9 +126,100 @@ function toReceiptEntry(found: Row): ReceiptEntry {
   }
 }
 
+/** Where the log ends, and up to where receipts are written. */
+export interface ReceiptPositions {
+  readonly log: ReceiptProgress
+  readonly done: ReceiptProgress | undefined
+}
+
+/** Undefined before the log begins. */
+export const receiptPositions = read(function* (): Transaction<ReceiptPositions | undefined> {
+  const at = yield* row(
+    `SELECT log.epoch, log.position, p.epoch AS done_epoch, p.position AS done FROM log
+       LEFT JOIN receipt_progress p ON p.one = 1 WHERE log.one = 1`,
+  )
+  if (at === undefined) return undefined
+  return {
+    log: { epoch: text(at, 'epoch'), position: number(at, 'position') },
+    done:
+      at.done_epoch === null ? undefined : { epoch: text(at, 'done_epoch'), position: number(at, 'done') },
+  }
+})
+
+/** The entries of a site in a part of the log. */
+export interface SiteEntries {
+  readonly siteId: SiteId
+  readonly fromSeq: number
+  readonly toSeq: number
+  /** The position of the first. */
+  readonly fromPosition: number
+}
+
+/** Which sites have entries in a part of the log. Reads as many rows as the part has positions. */
+export const entriesBySite = read(function* (
+  epoch: string,
+  afterPosition: number,
+  toPosition: number,
+): Transaction<readonly SiteEntries[]> {
+  const found = yield* rows(
+    `SELECT site_id, MIN(seq) AS from_seq, MAX(seq) AS to_seq, MIN(position) AS from_position FROM entries
+     WHERE epoch = $1 AND position > $2 AND position <= $3 GROUP BY site_id ORDER BY MIN(position)`,
+    epoch,
+    afterPosition,
+    toPosition,
+  )
+  return found.map((each) => ({
+    siteId: toSiteId(each),
+    fromSeq: number(each, 'from_seq'),
+    toSeq: number(each, 'to_seq'),
+    fromPosition: number(each, 'from_position'),
+  }))
+})
+
+/** Entries of one site, and those of them that have no receipt. */
+export interface SiteWork {
+  /** Undefined when there are no entries. */
+  readonly last: { readonly seq: number; readonly position: number } | undefined
+  readonly entries: readonly ReceiptEntry[]
+}
+
+/** The entries of each share, in the order of the shares. */
+export const receiptWork = read(function* (
+  epoch: string,
+  shares: readonly {
+    readonly siteId: SiteId
+    readonly afterSeq: number
+    readonly toSeq: number
+    readonly limit: number
+  }[],
+): Transaction<readonly SiteWork[]> {
+  const work: SiteWork[] = []
+  for (const { siteId, afterSeq, toSeq, limit } of shares) {
+    const found = yield* rows(
+      `SELECT e.epoch, e.position, e.site_id, e.seq, e.kind, e.hash, e.at, d.drill_id, r.seq AS written FROM entries e
+         LEFT JOIN drills d ON d.site_id = e.site_id AND d.seq = e.seq AND d.epoch = e.epoch
+         LEFT JOIN receipts r ON r.site_id = e.site_id AND r.seq = e.seq AND r.epoch = e.epoch
+       WHERE e.epoch = $1 AND e.site_id = $2 AND e.seq > $3 AND e.seq <= $4 ORDER BY e.seq LIMIT $5`,
+      epoch,
+      siteId,
+      afterSeq,
+      toSeq,
+      limit,
+    )
+    const last = found.at(-1)
+    work.push({
+      last: last && { seq: number(last, 'seq'), position: number(last, 'position') },
+      entries: found
+        .filter(({ kind, written }) => kind !== 'user.reinstated' && written === null)
+        .map(toReceiptEntry),
+    })
+  }
+  return work
+})
+
 /**
- * Writes the first versions of receipts, and moves the progress. False, and nothing is written,
- * when another node has moved it.
+ * Writes the first versions of receipts, and moves the progress. False when another node is doing
+ * the same: it has moved the progress, and nothing is written, or it has written some of them.
  */
 export function* writeReceipts(
   { from, to }: Pick<ReceiptWork, 'from' | 'to'>,
@@ -137,13 +228,15 @@ export function* writeReceipts(
   yield* lock(LOCK)
   const now = yield* row('SELECT epoch, position FROM receipt_progress WHERE one = 1')
   if (now?.epoch !== from?.epoch || now?.position !== from?.position) return false
-  for (const { receipt, dueAtMs } of written) {
-    yield* exec(
+  const added: ReceiptRow[] = []
+  for (const each of written) {
+    const { receipt, dueAtMs } = each
+    const rowsAdded = yield* rows(
       `INSERT INTO receipts (site_id, seq, epoch, at, state, due_at, updates, summary, receipt)
        VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8)
        ON CONFLICT (site_id, seq) DO UPDATE SET epoch = excluded.epoch, at = excluded.at, state = excluded.state,
          due_at = excluded.due_at, updates = 0, summary = excluded.summary, receipt = excluded.receipt
-         WHERE receipts.epoch <> excluded.epoch`,
+         WHERE receipts.epoch <> excluded.epoch RETURNING 1 AS one`,
       receipt.site_id,
       receipt.seq,
       receipt.epoch,
@@ -153,15 +246,17 @@ export function* writeReceipts(
       toSummary(receipt),
       JSON.stringify(receipt),
     )
+    if (rowsAdded.length > 0) added.push(each)
   }
-  yield* addApplyTimes(written.map(toApplyTimes))
+  // One that was there already has been counted.
+  yield* addApplyTimes(added.map(toApplyTimes))
   yield* exec(
     `INSERT INTO receipt_progress (one, epoch, position) VALUES (1, $1, $2)
      ON CONFLICT (one) DO UPDATE SET epoch = excluded.epoch, position = excluded.position`,
     to.epoch,
     to.position,
   )
-  return true
+  return added.length === written.length
 }
 
 /** Replaces receipts that no other node has replaced since they were read. */
@@ -227,17 +322,46 @@ export const openReceipts = read(function* (
   return found.map(toOpenReceipt)
 })
 
-/** Receipts of all sites that are to be written again by now. */
+/** Receipts that are due, and whether there may be more of them. */
+export interface DueReceipts {
+  readonly receipts: readonly OpenReceipt[]
+  readonly hasMore: boolean
+}
+
+/**
+ * Receipts that are to be written again by now, at most `limit`, in equal parts from the sites after
+ * `afterSite`.
+ */
 export const dueReceipts = read(function* (
   nowMs: number,
+  afterSite: string,
   limit: number,
-): Transaction<readonly OpenReceipt[]> {
-  const found = yield* rows(
-    'SELECT receipt, updates FROM receipts WHERE due_at <= $1 ORDER BY due_at LIMIT $2',
+): Transaction<DueReceipts> {
+  // Jumps from site to site in the index: one site may have very many.
+  const sites = yield* rows(
+    `WITH RECURSIVE known (site_id) AS (
+       SELECT MIN(site_id) FROM receipts WHERE due_at IS NOT NULL AND site_id > $2
+       UNION ALL
+       SELECT (SELECT MIN(r.site_id) FROM receipts r WHERE r.due_at IS NOT NULL AND r.site_id > known.site_id)
+       FROM known WHERE known.site_id IS NOT NULL
+     ) SELECT site_id FROM known WHERE site_id IS NOT NULL
+       AND (SELECT MIN(r.due_at) FROM receipts r WHERE r.site_id = known.site_id AND r.due_at IS NOT NULL) <= $1 LIMIT $3`,
     nowMs,
+    afterSite,
     limit,
   )
-  return found.map(toOpenReceipt)
+  const share = Math.max(1, Math.floor(limit / Math.max(1, sites.length)))
+  const found: Row[] = []
+  for (const each of sites)
+    found.push(
+      ...(yield* rows(
+        'SELECT receipt, updates FROM receipts WHERE site_id = $1 AND due_at <= $2 ORDER BY due_at LIMIT $3',
+        text(each, 'site_id'),
+        nowMs,
+        share,
+      )),
+    )
+  return { receipts: found.map(toOpenReceipt), hasMore: sites.length === limit || found.length >= share }
 })
 
 function toOpenReceipt(found: Row): OpenReceipt {

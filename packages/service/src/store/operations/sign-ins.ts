@@ -1,10 +1,11 @@
-import type { Scope, SiteId } from '@countersign/core'
+import type { Ppid, Scope, SiteId } from '@countersign/core'
 import { number, optionalJson, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
-import { type Row, read, row, type Transaction } from '../transaction.ts'
+import type { Page } from '../page.ts'
+import { type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import { recordCredentials, type SeenCredential } from './credentials.ts'
 import { isRevoked, lockChain } from './shared/chain-locks.ts'
 import { type GrantedAccess, toAccess, toAccessColumns } from './shared/granted-access.ts'
-import { insertRow, intact, updateRow } from './shared/mac-rows.ts'
+import { insertRow, intact, intactPage, updateRow } from './shared/mac-rows.ts'
 import { requireMasterKey } from './shared/master-key.ts'
 
 export interface NewSignIn {
@@ -209,6 +210,34 @@ export function* endSignIn(
   const presented = yield* intact('sign_in_presentations', shown)
   return { signIn: toSignIn(signIn), presentation: presented && toPresentation(presented) }
 }
+
+/**
+ * The presentations of a site that may still become a code or be redeemed, named by their payload:
+ * of a user, or all.
+ */
+export const livePresentations = read(function* (
+  siteId: SiteId,
+  ppid: Ppid | undefined,
+  nowMs: number,
+  page: Page,
+): Transaction<readonly SignInPresentation[]> {
+  const loadPage = (after: string, limit: number) =>
+    rows(
+      `SELECT p.* FROM sign_in_presentations p WHERE p.site_id = $1 AND p.killed_at IS NULL AND p.used_at IS NULL AND p.expires_at > $2
+         AND ${ppid === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'p.ppid = $3'} AND p.payload_sha256 > $4
+         AND (p.code_sha256 IS NOT NULL OR EXISTS (SELECT 1 FROM sign_ins s WHERE s.state_sha256 = p.state_sha256
+           AND s.${GOES_ON} AND s.expires_at > $2)) ORDER BY p.payload_sha256 LIMIT $5`,
+      siteId,
+      nowMs,
+      ppid ?? null,
+      after,
+      limit,
+    )
+  const found = yield* intactPage('sign_in_presentations', page, loadPage, (each) =>
+    text(each, 'payload_sha256'),
+  )
+  return found.map(toPresentation)
+})
 
 /** Gives a presentation its code, once, unless it is revoked by now. */
 export function* createSignInCode(

@@ -208,25 +208,6 @@ export const tokensOfLink = read(function* (
   return (yield* intactPage('tokens', page, loadPage, (found) => text(found, 'jti'))).map(toToken)
 })
 
-/** How many offers and sign-ins in progress a revocation would cancel: of a user, or of all. */
-export const countPending = read(function* (
-  siteId: SiteId,
-  ppid: Ppid | undefined,
-  nowMs: number,
-): Transaction<{ readonly offers: number; readonly signIns: number }> {
-  const isLive = `site_id = $1 AND killed_at IS NULL AND expires_at > $2
-    AND ${ppid === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'ppid = $3'}`
-  const found = yield* row(
-    `SELECT (SELECT COUNT(*) FROM offers WHERE ${isLive} AND claimed_at IS NULL) AS offers,
-       (SELECT COUNT(*) FROM sign_in_presentations WHERE ${isLive} AND used_at IS NULL) AS sign_ins`,
-    siteId,
-    nowMs,
-    ppid ?? null,
-  )
-  if (found === undefined) throw new Error('rows could not be counted')
-  return { offers: number(found, 'offers'), signIns: number(found, 'sign_ins') }
-})
-
 /** The hash of the token with this id; undefined if the site has none. */
 export const tokenSha256 = read(function* (siteId: SiteId, jti: string): Transaction<string | undefined> {
   const found = yield* row('SELECT sha256 FROM tokens WHERE site_id = $1 AND jti = $2', siteId, jti)

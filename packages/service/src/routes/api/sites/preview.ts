@@ -1,11 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Ppid } from '@countersign/core'
-import { limits, type Preview } from '@countersign/core/contract'
+import type { Ppid, SiteId } from '@countersign/core'
+import { limits, type Preview, previewNotEnded } from '@countersign/core/contract'
 import { requireFresh } from '../../../access/require-fresh.ts'
-import { findEnded } from '../../../actions/preview/count-ended.ts'
+import { countEndedOffers, countEndedSignIns, findEnded } from '../../../actions/preview/count-ended.ts'
 import { applyEffect } from '../../../actions/preview/effect.ts'
 import { resolveAct } from '../../../actions/preview/resolve-act.ts'
 import { waitForVerifiers } from '../../../actions/propagation.ts'
+import type { Deps } from '../../../deps.ts'
 import { loadCurrentView } from '../../../log/load-current-view.ts'
 import type { Route } from '../../../route.ts'
 import { requireKeyId } from '../../shared/require-key-id.ts'
@@ -32,13 +32,9 @@ const answerPreview: Route<'preview'> = async (request, deps) => {
   const { credentials, tokens } = await findEnded(deps, siteId, effect, states, nowMs)
   const named: readonly Ppid[] = [...(effect.users ?? []), ...(effect.signedOut ?? [])]
   const users = new Set([...named, ...[...credentials.rows, ...tokens.rows].map(({ ppid }) => ppid)])
-  const pending = { offers: 0, signIns: 0 }
-  for (const ppid of effect.cutsOffSite ? [undefined] : named) {
-    const found = await store.countPending(siteId, ppid, nowMs)
-    pending.offers += found.offers
-    pending.signIns += found.signIns
-    await nextTurn()
-  }
+  const offers = await countEndedOffers(deps, siteId, effect, states, nowMs)
+  const signIns = await countEndedSignIns(deps, siteId, effect, states, nowMs)
+  const verifiers = await countVerifiers(deps, siteId, effect.deletedKeyId)
   const webhooks = await store.webhooks(siteId, { after: undefined, limit: limits.webhooks_per_site_max })
   const { epoch, seq } = view.head
   const receipt = await waitForVerifiers(
@@ -56,8 +52,10 @@ const answerPreview: Route<'preview'> = async (request, deps) => {
     bound_credentials: credentials.rows.filter(({ holderBound }) => holderBound).length,
     delegated_credentials: credentials.rows.filter(({ chain }) => chain.length > 1).length,
     tokens: { count: tokens.rows.length, complete: tokens.complete },
-    offers: pending.offers,
-    sign_ins: pending.signIns,
+    offers,
+    sign_ins: signIns,
+    verifiers,
+    not_ended: effect.deletedKeyId === undefined ? [] : [...previewNotEnded],
     samples: {
       users: first([...users]),
       credentials: first(credentials.rows.map(({ credentialId }) => credentialId)),
@@ -75,4 +73,16 @@ const answerPreview: Route<'preview'> = async (request, deps) => {
     seq,
   }
   return { status: 200, body }
+}
+
+/** The connected verifiers of an API key, on all nodes. */
+async function countVerifiers(
+  { verifiers }: Pick<Deps, 'verifiers'>,
+  siteId: SiteId,
+  keyId: string | undefined,
+): Promise<number> {
+  if (keyId === undefined) return 0
+  const { leases, streams } = await verifiers.connected(siteId)
+  const isOwn = (reader: { readonly keyId: string }) => reader.keyId === keyId
+  return leases.filter((lease) => isOwn(lease) && lease.nodeId !== '').length + streams.filter(isOwn).length
 }

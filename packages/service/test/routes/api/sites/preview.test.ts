@@ -1,9 +1,11 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { type Ppid, type Scope, toHolderThumbprint } from '@countersign/core'
 import type { EndpointId, Permission, PreviewAct } from '@countersign/core/contract'
 import { expect, it } from 'vitest'
 import type { Caller } from '../../../../src/answer.ts'
+import { openServiceKeys } from '../../../../src/keys/service-keys.ts'
 import { StoreUnavailable } from '../../../../src/store/errors.ts'
+import { createSecrets } from '../../../keys/secrets-double.ts'
 import { type Ask, begin, keyOf, trust } from '../../../node.ts'
 import { delegated, issued, type Made, NOW, newParty, newPpid, type Party } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
@@ -15,6 +17,8 @@ forEachSharedStore('POST /api/sites/{site_id}/preview', (open) => {
   const beginWorld = async () => {
     const begun = await begin(open())
     const { node, A, store, issuer } = begun
+    const keys = await openServiceKeys(createSecrets(), randomBytes(32), 'https://service.example', NOW)
+    Object.assign(node.deps, { keys })
     const other = await newParty()
     await trust(store, A, other)
     await node.deps.views.waitFor(await store.logPosition())
@@ -198,13 +202,29 @@ forEachSharedStore('POST /api/sites/{site_id}/preview', (open) => {
 
   it('says that deleting the own key ends the access of the caller', async () => {
     const { A, preview } = await beginWorld()
-    expect((await preview({ type: 'delete_key', key_id: 'key_other' })).body.ends_own_access).toBe(false)
+    const other = await preview({ type: 'delete_key', key_id: 'key_other' })
+    expect(other.body).toMatchObject({ ends_own_access: false, verifiers: 0 })
+    // What was created with a key is not ended with it.
+    expect(other.body.not_ended).toEqual(['credentials', 'tokens', 'offers', 'sessions'])
     const own = { ...keyOf(A), keyId: 'key_own' } as Caller
     expect((await preview({ type: 'delete_key', key_id: 'key_own' }, own)).body).toMatchObject({
       ends_own_access: true,
       irreversible: true,
       credentials: { count: 0 },
     })
+  })
+
+  it('counts the connected verifiers of a key that is deleted', async () => {
+    const { node, preview } = await beginWorld()
+    const lease = (keyId: string, nodeId: string) => ({ keyId, nodeId })
+    Object.assign(node.deps.verifiers, {
+      connected: async () => ({
+        leases: [lease('key_1', 'node_1'), lease('key_1', ''), lease('key_2', 'node_1')],
+        streams: [{ keyId: 'key_1' }],
+      }),
+    })
+    expect((await preview({ type: 'delete_key', key_id: 'key_1' })).body.verifiers).toBe(2)
+    expect((await preview({ type: 'cut_off_site' })).body).toMatchObject({ verifiers: 0, not_ended: [] })
   })
 
   it('reads 10,000 rows at most in all, 100 at a time, and lets others run after each page', async () => {
@@ -246,10 +266,10 @@ forEachSharedStore('POST /api/sites/{site_id}/preview', (open) => {
     expect((await preview(act)).code).toBe('rate_limited')
     others[0]?.()
     expect((await preview(act)).status).toBe(200)
-    const { countPending } = store
-    store.countPending = () => Promise.reject(new StoreUnavailable('down'))
+    const { countOffers } = store
+    store.countOffers = () => Promise.reject(new StoreUnavailable('down'))
     for (let i = 0; i < 2; i++) expect((await preview(act)).code).toBe('store_unavailable')
-    store.countPending = countPending
+    store.countOffers = countOffers
     expect((await preview(act)).status).toBe(200)
   })
 
