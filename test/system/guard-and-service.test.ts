@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { AccessEnded, createGuard, type Guard, type GuardOptions } from '@countersign/sdk'
 import { testRequest } from '@countersign/sdk/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -228,6 +230,45 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(chain.slice(-2)).toMatchObject([
       { previous_kid: kid, previous_compromised: true },
       { previous_compromised: false },
+    ])
+  })
+
+  test('has receipts that stay valid after a rotation of the feed key, but not if it was compromised', async () => {
+    const verify = async (receipt: object) => {
+      const file = join(home.dataDir, 'receipt.json')
+      writeFileSync(file, JSON.stringify(receipt))
+      const { code, said } = await runCommand(home, ['verify-receipt', file, '--url', home.baseUrl, '--json'])
+      return [code, JSON.parse(said).valid]
+    }
+    const revokeAndRead = async () => {
+      const { body } = await client.revokeUser((await issuer.issue()).ppid)
+      const path = `/api/sites/${dev.site_id}/receipts/${body.seq}`
+      const read = () => client.ask('GET', path, { key: dev.site_key })
+      await expect.poll(async () => (await read()).status, { timeout: 20_000 }).toBe(200)
+      return (await read()).body
+    }
+    const rotate = async (flag: string) => {
+      await service.stop()
+      expect((await runCommand(home, ['rotate-feed-key', flag])).code).toBe(0)
+      service = await startService(home)
+    }
+    const first = await revokeAndRead()
+    expect(await verify(first)).toEqual([0, true])
+    await rotate('--now')
+    const second = await revokeAndRead()
+    expect(second.kid).not.toBe(first.kid)
+    expect([await verify(first), await verify(second)]).toEqual([
+      [0, true],
+      [0, true],
+    ])
+    expect(await verify({ ...first, kid: second.kid })).toEqual([3, false])
+    await rotate('--compromised')
+    const third = await revokeAndRead()
+    // The thief of a key could have signed anything in its name, and nothing in that of another.
+    expect([await verify(first), await verify(second), await verify(third)]).toEqual([
+      [0, true],
+      [3, false],
+      [0, true],
     ])
   })
 

@@ -375,7 +375,9 @@ describe('webhooks', () => {
     const printed = await home.run(['webhooks', 'create', url, '--kinds', 'user.revoked'])
     expect(printed.code).toBe(0)
     expect(printed.out).toMatch(/^whsec_/)
-    expectAnswer('create_webhook', (await home.run(['webhooks', 'create', url, '--json'])).json())
+    const all = (await home.run(['webhooks', 'create', url, '--json'])).json()
+    expectAnswer('create_webhook', all)
+    expect((await home.run(['webhooks', 'show', all.webhook_id])).out).toMatch(/^kinds +all$/m)
     const written = await home.run([
       'webhooks',
       'create',
@@ -400,7 +402,7 @@ describe('webhooks', () => {
     expectAnswer('rotate_webhook_secret', rotated.json())
     expect((await home.run(['webhooks', 'rotate-secret', id])).out).toMatch(/^whsec_/)
     const deliveries = await home.run(['webhooks', 'deliveries', id])
-    expect(deliveries).toMatchObject({ code: 0, err: expect.stringContaining('There are none.') })
+    expect(deliveries).toMatchObject({ code: 0, err: expect.stringContaining('No deliveries.') })
     expectAnswer('list_deliveries', (await home.run(['webhooks', 'deliveries', id, '--json'])).json())
     expect(await home.run(['webhooks', 'replay', 'dlv_00000000'])).toMatchObject({
       code: 1,
@@ -499,7 +501,7 @@ describe('what a site knows', () => {
       ...['audit', '--action', first.action, '--outcome', 'done', '--to', '2100-01-01T00:00:00Z', '--json'],
     ])
     expect(json().items.at(-1)).toEqual(first)
-    expect((await home.run(['audit', '--target', 'nothing'])).err).toContain('There are none.')
+    expect((await home.run(['audit', '--target', 'nothing'])).err).toContain('No audit rows.')
     const who = `${first.actor.type}${first.actor.id === null ? '' : `:${first.actor.id}`}`
     expect((await home.run(['audit', '--actor', who])).out).toContain(who)
     const wide = await home.run(['audit', '--all-sites', '--json'])
@@ -525,6 +527,7 @@ describe('what a site knows', () => {
     const { code, out } = await home.run(['summary', '--window', '1h'])
     expect(code).toBe(0)
     expect(out).toMatch(/^bearer tokens +on$/m)
+    expect(out).toMatch(/^counted since +\S+$/m)
     expect(out).toMatch(/^safe to switch off +no$/m)
     expectAnswer('read_summary', (await home.run(['summary', '--json'])).json())
     expect((await home.run(['summary', '--window', '1d'])).code).toBe(2)
@@ -532,7 +535,7 @@ describe('what a site knows', () => {
   test('verifiers', async () => {
     const { code, err } = await home.run(['verifiers'])
     expect(code).toBe(0)
-    expect(err).toContain('There are none.')
+    expect(err).toContain('No verifiers.')
     expectAnswer('list_verifiers', (await home.run(['verifiers', '--json'])).json())
   })
 })

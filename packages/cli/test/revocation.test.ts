@@ -60,6 +60,7 @@ describe('revoke-all', () => {
       { credential_id: two.credential_id },
       { user_ref: 'second of all' },
     ])
+    expect(dry.json().preview).toMatchObject({ users: { count: 2 }, credentials: { count: 2 } })
     const done = await home.run(['revoke-all', 'all.txt', '--yes', '--reason', 'breach', '--json'])
     expect(done.code).toBe(0)
     expectAnswer('revoke_targets', done.json())
@@ -388,7 +389,17 @@ describe('cut-offs', () => {
     expect((await home.run(['cut-off', 'site'])).code).toBe(2)
     expect((await home.run(['cut-off', 'site', 'demo.localhost'])).code).toBe(2)
     const rehearsed = await home.run(['cut-off', 'site', 'demo.localhost', '--dry-run', '--json'])
-    expect(rehearsed.json()).toEqual({ dry_run: true, action: 'cut-off site', site_id: 'demo.localhost' })
+    expect(rehearsed.json()).toMatchObject({
+      dry_run: true,
+      action: 'cut-off site',
+      site_id: 'demo.localhost',
+      preview: { irreversible: true, credentials: { complete: true } },
+    })
+    expect(rehearsed.json().preview.credentials.count).toBeGreaterThan(0)
+    const words = await home.run(['cut-off', 'site', 'demo.localhost', '--dry-run'])
+    expect(words.out).toMatch(
+      /^Would end all access of all users at demo\.localhost\.\n(.+\n)*credentials +[1-9]/,
+    )
     expect((await home.run(['status', later.credential_id])).code).toBe(0)
     const panic = await home.run(['cut-off', 'site', 'demo.localhost', '--yes', '--wait', '1', '--json'])
     expect(panic.code).toBe(0)

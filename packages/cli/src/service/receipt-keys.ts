@@ -5,7 +5,7 @@ export type KeyFault = 'unknown' | 'compromised' | 'unreadable'
 
 /**
  * The feed key with this name, by the chain of feed keys in the discovery of a service. Each
- * statement of the chain must continue the one before it. A key that was compromised later is not
+ * statement of the chain must continue the one before it. A key that was compromised is not
  * returned: its thief could have signed any receipt.
  */
 export async function findReceiptKey(discovery: unknown, kid: string): Promise<PublicKey | KeyFault> {
@@ -24,7 +24,8 @@ export async function findReceiptKey(discovery: unknown, kid: string): Promise<P
   if (index === -1) return 'unknown'
   const [own, ...later] = statements.slice(index)
   if (own === undefined) return 'unknown'
-  if (later.some(({ previous_compromised }) => previous_compromised)) return 'compromised'
+  // A later key that was compromised could not sign in the name of this one.
+  if (later[0]?.previous_compromised) return 'compromised'
   const found = await checkFeedKeyStatement(own, undefined)
   let previous = found
   for (const statement of later) {

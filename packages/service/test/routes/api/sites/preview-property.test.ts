@@ -8,7 +8,6 @@ import { resolveOrder } from '../../../../src/actions/issue-for-user.ts'
 import { createOffer, readOffer } from '../../../../src/actions/offers.ts'
 import { ensureOwnIssuer } from '../../../../src/actions/own-issuer.ts'
 import { openServiceKeys } from '../../../../src/keys/service-keys.ts'
-import { pairwisePurpose } from '../../../../src/sealing/purposes.ts'
 import { createSecrets } from '../../../keys/secrets-double.ts'
 import { type Ask, begin, keyOf, trust } from '../../../node.ts'
 import { delegated, issued, type Made, NOW, newParty, newPpid, type Party } from '../../../party.ts'
@@ -16,6 +15,7 @@ import { forEachSharedStore } from '../../../stores.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const CONTEXT = { actor: 'operator', atMs: NOW, requestId: undefined }
+const RETURN_URL = 'https://shop.example/callback'
 const SCOPE = ['orders:read'] as unknown as readonly Scope[]
 
 /** What a site has: which user and issuer each credential is of, and what hangs on it. */
@@ -60,10 +60,7 @@ forEachSharedStore('a preview', (open) => {
     const { node, A, store, issuer } = await begin(open())
     const keys = await openServiceKeys(createSecrets(), randomBytes(32), 'https://service.example', NOW)
     Object.assign(node.deps, { keys })
-    const siteRow = await store.site(A)
-    // Offers need the secret of the site only for user_ref, which is not used here.
-    expect(siteRow?.siteId).toBe(A)
-    expect(pairwisePurpose(A)).toBeDefined()
+    await store.changeSite(A, { returnUrls: [RETURN_URL] }, CONTEXT)
     const other = await newParty()
     await trust(store, A, other)
     await ensureOwnIssuer(node.deps, A, CONTEXT)
@@ -95,7 +92,7 @@ forEachSharedStore('a preview', (open) => {
       await store.createSignIn({
         stateSha256: sha256(state),
         siteId: A,
-        returnUrl: 'https://shop.example/callback',
+        returnUrl: RETURN_URL,
         requestedScope: undefined,
         clientStateSealed: undefined,
         codeChallenge: 'challenge',
