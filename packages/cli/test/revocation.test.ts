@@ -60,7 +60,7 @@ describe('revoke-all', () => {
       { credential_id: two.credential_id },
       { user_ref: 'second of all' },
     ])
-    expect(dry.json().preview).toMatchObject({ users: { count: 2 }, credentials: { count: 2 } })
+    expect(dry.json().preview).toMatchObject({ credentials: { count: 2, complete: true } })
     const done = await home.run(['revoke-all', 'all.txt', '--yes', '--reason', 'breach', '--json'])
     expect(done.code).toBe(0)
     expectAnswer('revoke_targets', done.json())

@@ -116,8 +116,8 @@ class ReceiptWriter {
   }
 
   /**
-   * Works until nothing is left to do. Each batch has a part of every kind of work and, within each,
-   * of every site, so that none of them has to wait for all of another.
+   * Works until nothing is left to do. Each batch has a part of every kind of work and, within
+   * each, of every site, so that none of them has to wait for all of another.
    */
   async run(): Promise<void> {
     for (;;) {

@@ -344,8 +344,8 @@ const NOTHING_REPORTED = { appliedAtMs: undefined, deniedAtMs: undefined }
 
 /**
  * Readers without a lease that were connected when the entry was committed and have left since. One
- * that has come back under its name is among the streams. Without an acknowledgement they may accept
- * as long as any guard.
+ * that has come back under its name is among the streams. Without an acknowledgement they may
+ * accept as long as any guard.
  */
 function findDeparted(
   { departed, streams }: Pick<SiteReaders, 'departed' | 'streams'>,

@@ -329,8 +329,8 @@ export interface DueReceipts {
 }
 
 /**
- * Receipts that are to be written again by now, at most `limit`, in equal parts from the sites after
- * `afterSite`.
+ * Receipts that are to be written again by now, at most `limit`, in equal parts from the sites
+ * after `afterSite`.
  */
 export const dueReceipts = read(function* (
   nowMs: number,

@@ -247,7 +247,7 @@ forEachSharedStore('a preview', (open) => {
         ])
         expect([credentials.count, tokens.count]).toEqual([ended.credentials.length, ended.tokens.length])
       }),
-      { numRuns: 30 },
+      { numRuns: 12 },
     )
   }, 300_000)
 })
