@@ -52,7 +52,7 @@ export const isAway = signal(false)
 
 const TIMEOUT_MS = 15_000
 
-/** Calls an endpoint of the public API with the session of this browser. `path` begins with /api. */
+/** Calls an endpoint of the public API with the session of the browser. `path` begins with /api. */
 export async function call<T>(path: string, options: Call = {}): Promise<T> {
   const answer = await send(`/console${path}`, options)
   if (answer.status === 204) return undefined as T
@@ -118,7 +118,7 @@ async function untilSignedIn(stop: AbortSignal | undefined): Promise<void> {
   })
 }
 
-/** Who is signed in on this page. Requests that were rejected are not repeated for another person. */
+/** Who is signed in on this page. Rejected requests are not repeated for another person. */
 export const personOfPage = signal<string | undefined>(undefined)
 
 async function hasSession(): Promise<boolean> {

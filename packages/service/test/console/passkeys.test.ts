@@ -256,7 +256,7 @@ forEachStoreWriter('passkeys', (newWriter) => {
       expect(outcome(answer)).toEqual([400, 'passkey_invalid'])
     })
 
-    it('a counter that stands still or goes back: there are two of that passkey', async () => {
+    it('a counter that does not grow or goes back: there are two of that passkey', async () => {
       const { authenticator } = await newPasskey(await signIn(node, await viewer()))
       const open = async (counter: number) =>
         outcome(

@@ -14,8 +14,8 @@ export function requireSignedIn({ signedIn }: Pick<RouteRequest, 'signedIn'>): S
 }
 
 /**
- * The person whose sessions or passkeys are meant. Throws `role_insufficient` for another one, except to
- * operators.
+ * The person whose sessions or passkeys are meant. Throws `role_insufficient` for another one,
+ * except to operators.
  */
 export function requirePersonId(request: Pick<RouteRequest, 'signedIn'>, asked: string | undefined): string {
   const { person } = requireSignedIn(request)

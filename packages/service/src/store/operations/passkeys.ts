@@ -165,8 +165,8 @@ export function* removePasskey(
 /**
  * Opens a session for the person of a passkey, and uses up the challenge. `replaced` is the session
  * that the browser had before, which ends. With more than `sessionsMax` sessions of the person, the
- * oldest ends. Undefined when the challenge was used, the passkey was removed or has counted further
- * since, or its person was ended.
+ * oldest ends. Undefined when the challenge was used, the passkey was removed or has counted
+ * further since, or its person was ended.
  */
 export function* openPasskeySession(
   use: PasskeyUse,
@@ -231,7 +231,10 @@ export function* raiseConsoleSession(
   return { session: toSession(created), person: owner }
 }
 
-/** By the id that the authenticator has given it. Undefined for a row that the service did not write. */
+/**
+ * By the id that the authenticator has given it. Undefined for a row that the service did not
+ * write.
+ */
 export const passkeyByCredentialId = read(function* (credentialId: string): Transaction<Passkey | undefined> {
   const found = yield* findIntact('credential_id', credentialId)
   return found && toPasskey(found)
@@ -251,9 +254,9 @@ export const passkeys = read(function* (personId: string, page: Page): Transacti
 })
 
 /**
- * Records a use, and returns the active person of the passkey. Undefined when the challenge was used
- * before, the passkey is not one of that person, or it has counted as far already: then there are
- * two of it.
+ * Records a use, and returns the active person of the passkey. Undefined when the challenge was
+ * used before, the passkey is not one of that person, or it has counted as far already: then there
+ * are two of it.
  */
 function* usePasskey(
   { passkeyId, counter, challenge }: PasskeyUse,
