@@ -71,6 +71,8 @@ const runs: readonly {
   { file: 'docs/guides/webhooks.md', kinds: ['sh'], by: 'test/webhooks-guide.test.ts', picks: 'all' },
   { file: 'docs/guides/webhooks.md', kinds: ['js'], by: 'test/webhooks-guide.test.ts', picks: 'one' },
   { file: 'docs/guides/monitoring.md', kinds: ['sh metrics'], by: 'test/monitoring.test.ts', picks: 'one' },
+  { file: 'docs/guides/on-call.md', kinds: ['sh'], by: 'test/on-call-guide.test.ts', picks: 'all' },
+  { file: 'docs/guides/console.md', kinds: ['sh start'], by: 'test/console/start.test.ts', picks: 'one' },
   { file: 'docs/operating.md', kinds: ['sh'], by: 'test/operating-commands.test.ts', picks: 'all' },
 ]
 

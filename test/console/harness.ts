@@ -147,7 +147,7 @@ export async function openHarness({
       const origins = [url, secondUrl].filter((origin) => origin !== undefined)
       const opened = await openPage(browser, origins, options)
       await opened.page.goto(await harness.link(personId))
-      await opened.page.locator('nav.rail').waitFor()
+      await opened.page.locator('header.top').waitFor()
       const console: ConsolePage = {
         ...opened,
         personId,

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Browser } from 'playwright-core'
@@ -8,6 +8,10 @@ import { findChromium, openChromium } from '../browser/chromium.ts'
 import { openPage } from './harness.ts'
 
 const chromium = findChromium()
+/** The command of the guide. */
+const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/console.md'), 'utf8')
+const [, line = ''] = /^```sh start\n(.*)\n```$/m.exec(guide) ?? []
+const START = line.split(' ') as [string, ...string[]]
 const LINK = /http:\/\/localhost:\d+\/console#link=[A-Za-z0-9_-]{43}/
 
 describe.skipIf(chromium === undefined)('the console of npm start', () => {
@@ -16,9 +20,7 @@ describe.skipIf(chromium === undefined)('the console of npm start', () => {
   let url: string
   beforeAll(async () => {
     browser = await openChromium(chromium ?? '')
-    started = await startDevProcess({
-      command: ['npm', 'start', '--', '--with-demo-app'],
-    })
+    started = await startDevProcess({ command: START })
     url = started.dev.base_url.replace('//127.0.0.1:', '//localhost:')
   })
   afterAll(async () => {

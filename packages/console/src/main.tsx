@@ -47,7 +47,7 @@ function Loaded<Part>({ load, show }: LoadedProps<Part>): JSX.Element {
       () => setPart('failed'),
     )
   }, [])
-  if (load === undefined) return <p>There is no such page.</p>
+  if (load === undefined) return <h1>There is no such page.</h1>
   if (part === 'failed') return <p role="alert">This page could not be loaded. Reload it to try again.</p>
   return part === 'loading' ? <p aria-busy="true" /> : show(part.is)
 }

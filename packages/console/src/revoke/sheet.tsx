@@ -1,6 +1,6 @@
 import type { Preview, Verifier } from '@countersign/core/contract'
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isAway } from '../api/call.ts'
 import { AsCommand } from '../components/as-command.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
@@ -33,7 +33,7 @@ export function RevokeSheet(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const current = sheet.value
   const isOpen = current.at !== 'closed'
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = dialog.current
     if (!isOpen && shown?.open) {
       shown.close()
@@ -200,7 +200,7 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
     (name === undefined || isTyped(typed, name)) &&
     (outlook !== undefined || fault !== undefined) &&
     !isAway.value
-  useEffect(() => takeFocus(input.current), [])
+  useLayoutEffect(() => takeFocus(input.current), [])
   const reasons = ['issuer', 'issuer_key', 'api_key', 'bearer'].includes(target.kind)
     ? TRUST_REASONS
     : REASONS

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { mayRevoke } from '../api/session.ts'
 import { notice } from '../components/copy.tsx'
 import { paletteOpen, shortcuts } from '../keyboard.ts'
@@ -81,7 +81,8 @@ export function Palette(): JSX.Element | null {
   const [chosen, setChosen] = useState(0)
   const { siteId } = place.value
   const isOpen = paletteOpen.value && siteId !== undefined
-  useEffect(() => {
+  // Before the next key: what is typed at once belongs to the palette.
+  useLayoutEffect(() => {
     if (isOpen) {
       setText('')
       setChosen(0)

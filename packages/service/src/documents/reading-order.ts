@@ -40,7 +40,7 @@ export const sections: readonly Section[] = [
   {
     name: 'Operators',
     paths: [
-      ...guides('deployment'),
+      ...guides('console', 'on-call', 'deployment'),
       'docs/operating.md',
       ...guides('monitoring', 'personal-data', 'growth'),
       'bench/README.md',
