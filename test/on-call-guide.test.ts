@@ -27,7 +27,7 @@ beforeAll(async () => {
   const operator = createClient({ baseUrl: base_url, apiKey: operator_key })
   const { key_id } = await client.createKey({ site_id, permissions: ['feed:read'], label: 'leaked' })
   const { person_id } = await operator.createPerson({ name: 'Ada', roles: [{ site_id, role: 'viewer' }] })
-  writeFileSync(join(home, 'laptop.jwk'), JSON.stringify(bound.holder_private_jwk))
+  writeFileSync(join(home, 'laptop.jwk'), JSON.stringify(bound.holder_private_jwk), { mode: 0o600 })
   const key = issuer.slice('did:key:'.length)
   ids = { 'person_01k…': person_id, 'key_01k…': key_id, 'z6Mk…': key }
 })

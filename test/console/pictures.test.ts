@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)('the pictures of the guides', () => {
       await client.revokeUser({ site_id, ppid, reason: 'Contract ended' }, { waitSeconds: 5 })
     }
     for (let i = 0; i < 3; i++) await harness.credential('m.osei')
-    const { page } = await harness.openConsole()
+    const { page } = await harness.openConsole({ viewport: { width: 1120, height: 720 } })
     await page.getByText('All 12 verifiers are up to date.').waitFor()
     await page.keyboard.press('Control+k')
     await page.keyboard.type('m.osei')
@@ -48,7 +48,10 @@ describe.skipIf(!hasChromium)('the pictures of the guides', () => {
     await page.getByLabel('Reason').press('Enter')
     const sheet = page.getByRole('dialog')
     await sheet.getByText('12 of 12').first().waitFor()
-    await sheet.getByText(/Denied everywhere/).first().waitFor()
+    await sheet
+      .getByText(/Denied everywhere/)
+      .first()
+      .waitFor()
     await sheet.getByText(/Signed with feed key/).waitFor()
     await take(page, 'receipt')
     await page.keyboard.press('Escape')

@@ -41,6 +41,16 @@ describe('a document', () => {
       '<p><a href="https://a.example/b?c&#38;d">https://a.example/b?c&#38;d</a></p>',
     ],
     ['a picture', '![a "b"](c.svg)', '<p><img src="c.svg" alt="a &#34;b&#34;"></p>'],
+    [
+      'a picture in two versions',
+      '<picture>\n<source media="(prefers-color-scheme: dark)" srcset="d.png">\n<img src="l.png" alt="a, b">\n</picture>',
+      '<picture><source media="(prefers-color-scheme: dark)" srcset="d.png"><img src="l.png" alt="a, b"></picture>',
+    ],
+    [
+      'A6: no other pictures',
+      '<picture>\n<img src="l.png" alt="a" onerror="b()">\n</picture>',
+      '&#60;picture&#62;\n&#60;img src=&#34;l.png&#34; alt=&#34;a&#34; onerror=&#34;b()&#34;&#62;\n&#60;/picture&#62;',
+    ],
     ['what is escaped', '\\*a\\* and sqlite:&lt;file>', '<p>*a* and sqlite:&lt;file&#62;</p>'],
     ['a list of lines that go on', '- a\n  b\n- c', '<ul>\n<li>a\nb</li>\n<li>c</li>\n</ul>'],
     [
