@@ -39,11 +39,12 @@ describe.skipIf(!hasChromium)('the pictures of the guides', () => {
       await client.revokeUser({ site_id, ppid, reason: 'Contract ended' }, { waitSeconds: 5 })
     }
     for (let i = 0; i < 3; i++) await harness.credential('m.osei')
-    const { page } = await harness.openConsole({ viewport: { width: 1120, height: 720 } })
+    const { page } = await harness.openConsole({ viewport: { width: 1280, height: 720 } })
     await page.getByText('All 12 verifiers are up to date.').waitFor()
     await page.keyboard.press('Control+k')
     await page.keyboard.type('m.osei')
     await page.keyboard.press('Enter')
+    await page.getByText('12 verifiers will be notified').waitFor()
     await page.getByLabel('Reason').fill('Laptop stolen, INC-4471')
     await page.getByLabel('Reason').press('Enter')
     const sheet = page.getByRole('dialog')

@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     expect(await ask('/console/api/sites', both)).toEqual({ status: 400, code: 'auth_ambiguous' })
   })
 
-  /** Runs in the other page: everything that it can send, with the cookie where the browser adds it. */
+  /** Runs in the other page: what it can send, with the cookie where the browser adds it. */
   const attacks = (ppid: string) => {
     const target = `${harness.url}/console/api/wallet/revoke-user`
     const body = JSON.stringify({ ppid, site_id: harness.siteId, reason: 'csrf' })
