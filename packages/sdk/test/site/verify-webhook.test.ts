@@ -53,10 +53,12 @@ describe('a good delivery', () => {
       { data: {} },
       { data: { ...data, webhook_id: 1 } },
     ])
-      await expect(verifyWebhook(given({ ...sent, ...wrong }))).rejects.toEqual(refused('body_unknown'))
-    await expect(verifyWebhook({ ...given(sent), secret: OTHER })).rejects.toEqual(
-      refused('signature_invalid'),
-    )
+      await expect(verifyWebhook(given({ ...sent, ...wrong }))).rejects.toMatchObject({
+        code: 'body_unknown',
+      })
+    await expect(verifyWebhook({ ...given(sent), secret: OTHER })).rejects.toMatchObject({
+      code: 'signature_invalid',
+    })
   })
 
   test('may come as bytes, with Headers or with the headers of Node in any case', async () => {

@@ -93,8 +93,8 @@ export function isForConsole({ isConsole, endpoint }: Exchange): boolean {
 }
 
 /**
- * Throws for a request to the console from another page, which counts for its address: its cookie is
- * not looked at. What that page cannot read is not worth an audit row, so only changes get one.
+ * Throws for a request to the console from another page, which counts for its address: its cookie
+ * is not looked at. What that page cannot read is not worth an audit row, so only changes get one.
  */
 export function checkPage(exchange: Exchange, auth: AuthDeps): void {
   if (!isForConsole(exchange)) return

@@ -112,7 +112,7 @@ export async function addPerson({ service }: ConsoleNode, roles: readonly Person
   return personId
 }
 
-/** Signs a person in. `ageMs` ago, and used last then. The session lasts `lifetimeMs` from then on. */
+/** Signs a person in. `ageMs` ago, and used last then. The session lasts `lifetimeMs`. */
 export async function signIn(
   node: ConsoleNode,
   personId: string,

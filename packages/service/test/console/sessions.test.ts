@@ -24,7 +24,10 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
   let node: ConsoleNode
   beforeAll(async () => {
     writer = await newWriter()
-    node = await openConsoleNode(writer, { COUNTERSIGN_RATE_LIMIT_WRONG_KEY: '1000/10' })
+    node = await openConsoleNode(writer, {
+      COUNTERSIGN_RATE_LIMIT_WRONG_KEY: '1000/10',
+      COUNTERSIGN_RATE_LIMIT_KEYLESS: '100000/10',
+    })
   })
   afterAll(() => node.close())
 

@@ -122,8 +122,8 @@ export const credentials = read(function* (
 })
 
 /**
- * Those that expire at `fromMs` or later, and before `beforeMs`: the first to expire first. A row is
- * named by `toEndName`. Reads only the rows that it returns.
+ * Those that expire at `fromMs` or later, and before `beforeMs`: the first to expire first. A row
+ * is named by `toEndName`. Reads only the rows that it returns.
  */
 export const credentialsByEnd = read(function* (
   siteId: SiteId,

@@ -7,8 +7,8 @@ import type { SqliteSession } from './session.ts'
 type LostAccess = Pick<LostChanges, 'people' | 'passkeys' | 'sessions'>
 
 /**
- * The access of people that `replaced` had ended, and `restored` has again. Of a store that is older
- * than people, nothing. Access is only ever taken from `replaced`, never given: its rows are not
+ * The access of people that `replaced` had ended, and `restored` has again. Of a store that is
+ * older than people, nothing. No access is ever given because `replaced` has it: its rows are not
  * checked.
  */
 export function findLostAccess(replaced: SqliteSession, restored: SqliteSession): LostAccess {

@@ -1,5 +1,5 @@
+import { createHmac } from 'node:crypto'
 import { limits } from '@countersign/core/contract'
-import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createWebhookTester, type TesterOptions } from '../../../../src/webhooks/tester.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
@@ -8,6 +8,13 @@ import { forEachSharedStore } from '../../../stores.ts'
 import { closeReceivers, openReceiver } from '../../../webhooks/receiver.ts'
 
 const ANSWER_MS = 600
+
+function isSigned(secret: string, headers: Readonly<Record<string, string>>, body: string): boolean {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const content = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+  const signature = createHmac('sha256', key).update(content).digest('base64')
+  return headers['webhook-signature']?.split(' ').includes(`v1,${signature}`) ?? false
+}
 
 forEachSharedStore('POST …/webhooks/{webhook_id}/test', (open) => {
   let A = newSiteId()
@@ -46,7 +53,9 @@ forEachSharedStore('POST …/webhooks/{webhook_id}/test', (open) => {
     expect(receiver.got).toHaveLength(1)
     const [{ headers, body }] = receiver.got as [(typeof receiver.got)[0]]
     expect(headers['webhook-id']).toMatch(/^test_/)
-    expect(new Webhook(secret).verify(body, headers)).toMatchObject({
+    expect(isSigned(secret, headers, body)).toBe(true)
+    expect(isSigned(secret, headers, `${body} `)).toBe(false)
+    expect(JSON.parse(body)).toMatchObject({
       type: 'webhook.test',
       data: { site_id: A, webhook_id: id },
     })
@@ -81,8 +90,7 @@ forEachSharedStore('POST …/webhooks/{webhook_id}/test', (open) => {
     const { body } = await node.admin('rotate_webhook_secret', { params: { site_id: A, webhook_id: id } })
     await test(node, id)
     const [{ headers, body: sent }] = receiver.got as [(typeof receiver.got)[0]]
-    for (const each of [secret, body.secret])
-      expect(new Webhook(each).verify(sent, headers)).toMatchObject({ type: 'webhook.test' })
+    for (const each of [secret, body.secret]) expect(isSigned(each, headers, sent)).toBe(true)
   })
 
   it('A211: no response looks and takes the same, whatever the reason', async () => {
