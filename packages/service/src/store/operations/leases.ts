@@ -1,16 +1,9 @@
 import type { SiteId } from '@countersign/core'
 import { number, text } from '../columns.ts'
+import { addTimes, NO_TIMES, type ReportedTimes } from '../reported-times.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
-import {
-  ACKS_KEPT,
-  type Acknowledged,
-  addTimes,
-  NO_TIMES,
-  type ReportedTimes,
-  toAcksText,
-  toTimesText,
-} from './shared/acks.ts'
+import { ACKS_KEPT, type Acknowledged, toAcksText, toTimesText } from './shared/acks.ts'
 import { type LeaseName, type LeaseRow, type LeaseTerms, toLease } from './shared/lease-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 

@@ -1,7 +1,8 @@
 import type { SiteId } from '@countersign/core'
 import { number, optionalNumber, text, toSiteId } from '../../columns.ts'
+import type { ReportedTimes } from '../../reported-times.ts'
 import type { Row } from '../../transaction.ts'
-import { type Acknowledged, type ReportedTimes, toAcks } from './acks.ts'
+import { type Acknowledged, toAcks } from './acks.ts'
 
 /** One verifier instance at one site under one key. */
 export interface LeaseName {
