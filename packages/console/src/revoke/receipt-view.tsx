@@ -8,9 +8,10 @@ import { Pill, StateMark } from '../components/state.tsx'
 import { serviceNowMs, tick, verifiers } from '../live.ts'
 import { open, sitePath } from '../router.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
+import { countAll, toCounts } from './counts.ts'
 import { Head, takeFocus, Who } from './sheet.tsx'
 import { type Act, closeSheet, isComplete, isDeniedEverywhere } from './state.ts'
-import { type Done, toCommand, toRequest, toTitle, toWords } from './target.ts'
+import { type Done, toCommand, toRequest, toWords } from './target.ts'
 
 type Reported = PropagationReceipt['verifiers'][number]
 
@@ -411,17 +412,6 @@ function toKey({ verifier_id, instance_id }: Reported): string {
   return `${verifier_id} ${instance_id}`
 }
 
-function toCounts(propagation: PropagationReceipt): string {
-  const done = propagation.verifiers.filter(({ state }) => state === 'acknowledged').length
-  const all = countAll(propagation)
-  // A list that is too long begins with those that have not applied it.
-  return `${all > propagation.verifiers.length ? done + all - propagation.verifiers.length : done} of ${all}`
-}
-
-function countAll({ expected, connected, verifiers: all }: PropagationReceipt): number {
-  return all.length < 100 ? all.length : Math.max(expected, connected, all.length)
-}
-
 /**
  * By clocks of the service only. A verifier may acknowledge before the commit time was read, and
  * one that connected with the entry has no time of its own.
@@ -432,13 +422,4 @@ function toMs(
 ): number | undefined {
   if (state !== 'acknowledged') return undefined
   return acknowledged_at === null ? 0 : Math.max(0, Date.parse(acknowledged_at) - Date.parse(committed_at))
-}
-
-export function describeAct(act: Act): string {
-  const progress = act.progress.value
-  const title = toTitle(act.target)
-  if (progress.at === 'unknown') return `${title}: result unknown`
-  if (progress.at === 'done' && progress.propagation !== undefined)
-    return `${title}: ${toCounts(progress.propagation)}`
-  return `${title}: waiting`
 }

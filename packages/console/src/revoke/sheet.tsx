@@ -18,15 +18,12 @@ import {
   confirm,
   goBack,
   type Outlook,
-  openRevoke,
   type Sheet,
   setReason,
   sheet,
   type Target,
 } from './state.ts'
 import { isTyped, toCommand, toId, toRequest, toTitle, toTypedName, toWords } from './target.ts'
-
-export { openRevoke }
 
 /** The sheet at the side: what it will end, why, and then the receipt as it fills up. */
 export function RevokeSheet(): JSX.Element {

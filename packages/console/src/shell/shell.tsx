@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { isAway } from '../api/call.ts'
 import { isOperator, mayRevoke, session, signOut, sites } from '../api/session.ts'
 import { notice } from '../components/copy.tsx'
@@ -11,9 +11,8 @@ import { entriesHeld, followSite, isLive, isPaused, liveLog, tick, verifiers } f
 import { countUpToDate } from '../pages/verifier-states.ts'
 import { servicePages, sitePages } from '../pages.ts'
 import { SignInDialogs } from '../people/step-up.tsx'
-import { describeAct } from '../revoke/receipt-view.tsx'
-import { openRevoke, RevokeSheet } from '../revoke/sheet.tsx'
-import { openAct, openActs, sheet } from '../revoke/state.ts'
+import { describeAct } from '../revoke/counts.ts'
+import { openAct, openActs, openRevoke, sheet } from '../revoke/state.ts'
 import { open, place, servicePath, sitePath } from '../router.ts'
 import { formatDuration } from '../time.ts'
 import { Help } from './help.tsx'
@@ -97,13 +96,32 @@ export function Shell({ children }: { readonly children: ComponentChildren }): J
       </main>
       <Palette />
       <Help />
-      <RevokeSheet />
+      <LazyRevokeSheet />
       <SignInDialogs />
       <output class="toast" aria-live="polite" hidden={notice.value === ''}>
         {notice.value}
       </output>
     </div>
   )
+}
+
+const SHEET_AFTER_MS = 500
+
+/** Loaded just after the first page, so that it is there before it is needed. */
+function LazyRevokeSheet(): JSX.Element | null {
+  const [part, setPart] = useState<{ readonly Sheet: () => JSX.Element }>()
+  const isWanted = sheet.value.at !== 'closed'
+  useEffect(() => {
+    if (part !== undefined) return
+    const load = () =>
+      import('../revoke/sheet.tsx').then(
+        ({ RevokeSheet }) => setPart({ Sheet: RevokeSheet }),
+        () => {},
+      )
+    const timer = setTimeout(load, isWanted ? 0 : SHEET_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [isWanted])
+  return part === undefined ? null : <part.Sheet />
 }
 
 function Rail(): JSX.Element {
