@@ -413,12 +413,12 @@ forEachStoreWriter('lists with filters', (newWriter) => {
       const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
       await writer.sql(
         `INSERT INTO verdict_tallies (site_id, span_ms, at, verifier_id, presented, outcome, verdicts)
-         ${numbers} SELECT $1, ${MINUTE}, n.i * ${MINUTE}, 'web', 'credential', 'allowed', 2 FROM n`,
+         ${numbers} SELECT $1, ${MINUTE}, CAST(n.i AS BIGINT) * ${MINUTE}, 'web', 'credential', 'allowed', 2 FROM n`,
         siteId,
       )
       await writer.sql(
         `INSERT INTO apply_times (site_id, slot, verifier_id, measure, bucket, count, ms_max)
-         ${numbers} SELECT $1, n.i * ${HOUR}, 'web', 'applied', n.i % 7, 3, 41 FROM n`,
+         ${numbers} SELECT $1, CAST(n.i AS BIGINT) * ${HOUR}, 'web', 'applied', n.i % 7, 3, 41 FROM n`,
         siteId,
       )
       if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
