@@ -288,7 +288,7 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
       const answers: Record<string, string> = {}
       for (const [name, credential] of Object.entries(credentials)) {
         const { tree } = await guards.decide(credential as object)
-        // A guard that is shown a bound credential without a signed request asks for the proof last.
+        // Without a signed request, a guard asks for the proof of a bound credential last.
         answers[name] =
           tree === 'credential_revoked' ? 'revoked' : tree === 'proof_required' ? 'active' : `${tree}`
       }

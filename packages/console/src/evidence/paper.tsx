@@ -40,10 +40,10 @@ async function loadContext(siteId: string, receipt: Receipt, signal: AbortSignal
     }).catch(() => undefined),
   ])
   const entry = page?.items[0]?.seq === seq ? page.items[0] : null
-  const { isEntryOf } = await import('../log/check-document.ts')
+  const { matchesEntry } = await import('../log/check-document.ts')
   return {
     entry,
-    isEntryProven: entry !== null && (await isEntryOf(entry, receipt)),
+    isEntryProven: entry !== null && (await matchesEntry(entry, receipt)),
     audit: rows?.items.find((row) => row.seq === seq) ?? null,
   }
 }

@@ -51,7 +51,7 @@ export async function checkDocument(value: unknown): Promise<DocumentCheck> {
 }
 
 /** Whether this is the entry that a receipt is about: its hash, computed here, is the same. */
-export async function isEntryOf(
+export async function matchesEntry(
   value: unknown,
   { entry_hash }: Pick<SignedReceipt, 'entry_hash'>,
 ): Promise<boolean> {
