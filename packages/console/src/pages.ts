@@ -1,8 +1,5 @@
 import type { JSX } from 'preact'
-
-export interface SiteProps {
-  readonly siteId: string
-}
+import type { SiteProps } from './site-props.ts'
 
 type Page = (props: SiteProps) => JSX.Element
 

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { toCli } from '../api/command.ts'
 import { mayAdminister } from '../api/session.ts'
 import { verifiers } from '../live.ts'
-import type { SiteProps } from '../pages.ts'
+import type { SiteProps } from '../site-props.ts'
 import { KeyList } from './key-list.tsx'
 
 /** The API keys of a site. */

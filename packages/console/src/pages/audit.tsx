@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import type { SiteProps } from '../pages.ts'
+import type { SiteProps } from '../site-props.ts'
 import { AuditList } from './audit-list.tsx'
 
 /** Who changed what at a site. */

@@ -16,10 +16,10 @@ import { Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
 import { usePages } from '../evidence/use-pages.ts'
 import { formatCount, toAppliedMs } from '../evidence/words.ts'
 import { entriesSeen } from '../live.ts'
-import type { SiteProps } from '../pages.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
 import { describe } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
+import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
 
 export function Drills({ siteId }: SiteProps): JSX.Element {

@@ -8,9 +8,9 @@ import { Pill, StateMark, type Tone } from '../components/state.tsx'
 import { formatCount } from '../evidence/words.ts'
 import type { InspectedCheck, Inspection } from '../inspector/inspect.ts'
 import { serviceNowMs } from '../live.ts'
-import type { SiteProps } from '../pages.ts'
 import { describe } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
+import type { SiteProps } from '../site-props.ts'
 
 /** The default of a guard. */
 const AGE_MS_MAX = 30_000

@@ -9,8 +9,8 @@ import { LinesField, toLines } from '../components/lines-field.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { SecondsField } from '../components/seconds-field.tsx'
 import { SecretSheet } from '../components/secret-sheet.tsx'
-import type { SiteProps } from '../pages.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
+import type { SiteProps } from '../site-props.ts'
 
 const LIFETIME_SECONDS_MAX = 366 * 86_400
 

@@ -6,8 +6,8 @@ import { mayAdminister, mayRevoke } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
 import { LinesField, toLines } from '../components/lines-field.tsx'
 import { SecondsField } from '../components/seconds-field.tsx'
-import type { SiteProps } from '../pages.ts'
 import { closeSheet, sheet } from '../sheet-place.ts'
+import type { SiteProps } from '../site-props.ts'
 
 const CREDENTIAL_SECONDS_MAX = 366 * 86_400
 const TOKEN_SECONDS_MAX = 86_400

@@ -12,9 +12,9 @@ import { JsonView } from '../evidence/json-view.tsx'
 import { findTarget, formatCount, isDrill, KIND_GROUPS, toKindWords } from '../evidence/words.ts'
 import { entriesSeen, liveLog } from '../live.ts'
 import type { LogSource, VerifiedLog } from '../log/verify-log.ts'
-import type { SiteProps } from '../pages.ts'
 import { describe } from '../revoke/state.ts'
 import { open, place, setQuery, sitePath } from '../router.ts'
+import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
 
 /** Entries that are verified without being asked to. */

@@ -15,9 +15,9 @@ import { usePages } from '../evidence/use-pages.ts'
 import { formatCount, formatNumber, toKindWords } from '../evidence/words.ts'
 import { entriesSeen } from '../live.ts'
 import type { DocumentCheck } from '../log/check-document.ts'
-import type { SiteProps } from '../pages.ts'
 import { describe } from '../revoke/state.ts'
 import { place, setQuery, sitePath } from '../router.ts'
+import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 
 const WINDOWS: readonly (readonly [string, string])[] = [

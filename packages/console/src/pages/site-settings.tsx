@@ -11,9 +11,9 @@ import { notice } from '../components/copy.tsx'
 import { LinesField, toLines } from '../components/lines-field.tsx'
 import { formatSpan, SecondsField } from '../components/seconds-field.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
-import type { SiteProps } from '../pages.ts'
 import { describe, startRevokeTarget } from '../revoke/state.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
+import type { SiteProps } from '../site-props.ts'
 
 type Switch = 'bearer' | 'holder_proof' | 'delegation'
 

@@ -6,9 +6,9 @@ import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Status } from '../components/status.tsx'
 import { BearerMeter } from '../evidence/bearer-meter.tsx'
-import type { SiteProps } from '../pages.ts'
 import { RevokeRow } from '../revoke/selection.tsx'
 import { sitePath } from '../router.ts'
+import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
 
 export function Tokens({ siteId }: SiteProps): JSX.Element {

@@ -5,9 +5,9 @@ import { mayAdminister, mayRevoke } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
 import { notice } from '../components/copy.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
-import type { SiteProps } from '../pages.ts'
 import { auditPath, open } from '../router.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
+import type { SiteProps } from '../site-props.ts'
 
 interface UserActsProps extends SiteProps {
   readonly ppid: string
