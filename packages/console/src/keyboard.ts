@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals'
 import { isOperator, mayRevoke } from './api/session.ts'
 import { isPaused } from './live.ts'
-import { servicePages, sitePages } from './pages.ts'
 import { openRevoke } from './revoke/state.ts'
 import { open, place, servicePath, sitePath } from './router.ts'
 
@@ -42,7 +41,11 @@ const PAGE_KEYS: readonly (readonly [key: string, page: string, title: string])[
   [',', 'settings', 'Settings'],
 ]
 
+/** Pages of the whole service. The others are of a site. */
+const SERVICE_PAGES: readonly string[] = ['nodes', 'settings']
+
 function goTo([key, page, title]: (typeof PAGE_KEYS)[number]): Shortcut {
+  const isOfService = SERVICE_PAGES.includes(page)
   return {
     id: page,
     keys: ['g', key],
@@ -50,12 +53,11 @@ function goTo([key, page, title]: (typeof PAGE_KEYS)[number]): Shortcut {
     group: 'Go to',
     isAction: true,
     isAllowed: () =>
-      (page in sitePages && place.value.siteId !== undefined) ||
-      (page in servicePages && (page === 'settings' || isOperator.value)),
+      isOfService ? page === 'settings' || isOperator.value : place.value.siteId !== undefined,
     run() {
       const { siteId } = place.value
-      if (page in sitePages && siteId !== undefined) open(sitePath(siteId, page))
-      else open(servicePath(page))
+      if (isOfService) open(servicePath(page))
+      else if (siteId !== undefined) open(sitePath(siteId, page))
     },
   }
 }
