@@ -79,6 +79,6 @@ module.exports = [
     path: 'packages/console/dist/assets/*',
     disablePlugins: ['@size-limit/esbuild'],
     gzip: true,
-    limit: '120 kB',
+    limit: '170 kB',
   },
 ]

@@ -63,7 +63,7 @@ function readSource(file: string): Source {
   return { paths: new Set(paths), methods: new Set(['GET', ...named, ...short]), imports }
 }
 
-/** All paths that the literal can be: it may begin with a constant that several functions define. */
+/** All paths that the literal can be. Several functions may define the constant it begins with. */
 function resolve(literal: string, constants: readonly RegExpExecArray[]): readonly string[] {
   const first = /^\$\{(\w+)\}/.exec(literal)?.[1]
   const begins = first === undefined ? [] : constants.filter(([, name]) => name === first)

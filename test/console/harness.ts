@@ -62,7 +62,7 @@ export interface HarnessOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export interface OpenConsoleOptions extends BrowserContextOptions {
+interface OpenConsoleOptions extends BrowserContextOptions {
   /** Default: `operator`. */
   readonly role?: ConsoleRole
   /** Another person than the one with that role. */

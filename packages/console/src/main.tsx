@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { type JSX, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { recordInput } from './api/attended.ts'
 import { CallProblem } from './api/call.ts'
 import { begin, isSignedIn, sites } from './api/session.ts'
 import { listenToKeys } from './keyboard.ts'
@@ -61,6 +62,8 @@ function Start(): JSX.Element {
 
 applyTheme()
 followLinks()
+for (const kind of ['keydown', 'pointermove', 'pointerdown', 'wheel'])
+  addEventListener(kind, recordInput, { passive: true, capture: true })
 listenToKeys()
 begin().catch((thrown: unknown) => {
   fault.value =

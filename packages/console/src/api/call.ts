@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { isAttended } from './attended.ts'
 
 /** A response that is not a success, as the service described it. */
 export class CallProblem extends Error {
@@ -70,6 +71,7 @@ export async function send(path: string, options: Call = {}): Promise<Response> 
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
   const headers = new Headers({ 'countersign-console': site, accept: 'application/json' })
+  if (method === 'GET' && !isAttended()) headers.set('countersign-background', '1')
   if (body !== undefined) headers.set('content-type', 'application/json')
   if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey)
   if (options.reason !== undefined) headers.set('x-reason', encodeURIComponent(options.reason))

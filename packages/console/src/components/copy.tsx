@@ -17,15 +17,6 @@ export async function copyText(text: string): Promise<void> {
   }, 2500)
 }
 
-export function CopyButton({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
-  return (
-    <button type="button" class="quiet" onClick={() => copyText(text)}>
-      <Icon name="terminal" />
-      {label}
-    </button>
-  )
-}
-
 /** A command in an empty state. */
 export function Command({ text }: { readonly text: string }): JSX.Element {
   return (

@@ -6,7 +6,7 @@ import { Pill, StateMark, type Tone } from '../components/state.tsx'
 import { tick } from '../live.ts'
 import { formatDuration } from '../time.ts'
 import { ReceiptView } from './receipt-view.tsx'
-import { Ends, Head, takeFocus, Who } from './sheet.tsx'
+import { Ends, Head, takeFocus, Who } from './sheet-parts.tsx'
 import { type Act, ANSWER_MS_MAX, closeSheet, type Progress, retryAct } from './state.ts'
 import { toCommand, toRequest, toWords } from './target.ts'
 

@@ -7,9 +7,7 @@ const LISTED_MAX = 100
 
 /** How many verifiers had to apply the entry. */
 export function countAll({ expected, connected, verifiers }: PropagationReceipt): number {
-  return verifiers.length < LISTED_MAX
-    ? verifiers.length
-    : Math.max(expected, connected, verifiers.length)
+  return verifiers.length < LISTED_MAX ? verifiers.length : Math.max(expected, connected, verifiers.length)
 }
 
 /** `11 of 12` */

@@ -9,7 +9,7 @@ import { serviceNowMs, tick, verifiers } from '../live.ts'
 import { open, sitePath } from '../router.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
 import { countAll, toCounts } from './counts.ts'
-import { Head, takeFocus, Who } from './sheet.tsx'
+import { Head, takeFocus, Who } from './sheet-parts.tsx'
 import { type Act, closeSheet, isComplete, isDeniedEverywhere } from './state.ts'
 import { type Done, toCommand, toRequest, toWords } from './target.ts'
 
@@ -329,7 +329,7 @@ function Segments({ rows }: { readonly rows: readonly Row[] }): JSX.Element {
 }
 
 /** Steps of 1, 2 or 5, so that the longest bar ends within five of them. */
-export function toScale(longest: number): { readonly max: number; readonly ticks: readonly number[] } {
+function toScale(longest: number): { readonly max: number; readonly ticks: readonly number[] } {
   const least = Math.max(50, longest) / 5
   const power = 10 ** Math.floor(Math.log10(least))
   const step = [1, 2, 5, 10].map((n) => n * power).find((each) => each >= least) ?? least

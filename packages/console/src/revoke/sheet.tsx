@@ -1,17 +1,16 @@
-import type { Preview, Verifier } from '@countersign/core/contract'
-import type { ComponentChildren, JSX } from 'preact'
+import type { Verifier } from '@countersign/core/contract'
+import type { JSX } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isAway } from '../api/call.ts'
 import { AsCommand } from '../components/as-command.tsx'
-import { Icon, type IconName } from '../components/icon.tsx'
-import { Id } from '../components/id.tsx'
-import { Monogram } from '../components/monogram.tsx'
+import { Icon } from '../components/icon.tsx'
 import { Pill } from '../components/state.tsx'
 import { serviceNowMs, verifiers } from '../live.ts'
 import { place } from '../router.ts'
 import { formatMoment } from '../time.ts'
 import { ActView } from './act-view.tsx'
 import { EndingTree } from './ending-tree.tsx'
+import { Ends, Head, takeFocus, Who } from './sheet-parts.tsx'
 import {
   choose,
   closeSheet,
@@ -23,7 +22,7 @@ import {
   sheet,
   type Target,
 } from './state.ts'
-import { isTyped, toCommand, toId, toRequest, toTitle, toTypedName, toWords } from './target.ts'
+import { isTyped, toCommand, toRequest, toTitle, toTypedName, toWords } from './target.ts'
 
 /** The sheet at the side: what it will end, why, and then the receipt as it fills up. */
 export function RevokeSheet(): JSX.Element {
@@ -75,22 +74,6 @@ function Content({ siteId, current }: ContentProps): JSX.Element | null {
   }
 }
 
-/** Takes the focus when its step appears: `autofocus` only works when the dialog opens. */
-export function takeFocus(element: HTMLElement | null): void {
-  if (element !== null && document.activeElement !== element) element.focus()
-}
-
-export function Head({ title }: { readonly title: string }): JSX.Element {
-  return (
-    <header>
-      <h2 id="sheet-title">{title}</h2>
-      <button type="button" class="icon-button" aria-label="Close" onClick={closeSheet}>
-        <Icon name="close" />
-      </button>
-    </header>
-  )
-}
-
 type ChooseProps = Extract<Sheet, { at: 'choose' }> & { readonly siteId: string }
 
 function Choose({ siteId, text, isBusy, fault }: ChooseProps): JSX.Element {
@@ -138,47 +121,6 @@ function Choose({ siteId, text, isBusy, fault }: ChooseProps): JSX.Element {
         </button>
       </footer>
     </form>
-  )
-}
-
-interface WhoProps {
-  readonly siteId: string
-  readonly target: Target
-  readonly children: ComponentChildren
-}
-
-export function Who({ siteId, target, children }: WhoProps): JSX.Element {
-  const id = toId(target)
-  const title = toTitle(target)
-  return (
-    <div class="who">
-      {target.kind === 'user' ? <Monogram name={title} /> : <KindIcon kind={target.kind} />}
-      <span class="named">
-        <strong>{title}</strong>
-        <span class="meta">
-          {id !== undefined && <Id value={id} />} at {siteId}
-        </span>
-      </span>
-      {children}
-    </div>
-  )
-}
-
-const KIND_ICONS: Readonly<Record<Exclude<Target['kind'], 'user'>, IconName>> = {
-  credential: 'credentials',
-  token: 'tokens',
-  issuer: 'issuers',
-  issuer_key: 'issuers',
-  api_key: 'keys',
-  bearer: 'tokens',
-  many: 'users',
-}
-
-function KindIcon({ kind }: { readonly kind: Exclude<Target['kind'], 'user'> }): JSX.Element {
-  return (
-    <span class="monogram big">
-      <Icon name={KIND_ICONS[kind]} size={22} />
-    </span>
   )
 }
 
@@ -303,7 +245,7 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
 }
 
 /** Nothing is sent to a service that does not answer: the result could not be known. */
-export function AwayNotice(): JSX.Element | null {
+function AwayNotice(): JSX.Element | null {
   if (!isAway.value) return null
   return (
     <p class="notice amber" role="alert">
@@ -326,46 +268,6 @@ function StatePill({ target, outlook }: StateProps): JSX.Element | null {
   if (outlook.isRevoked) return <Pill tone="bad">Revoked</Pill>
   if (outlook.isUnseen) return <Pill tone="soon">Never seen here</Pill>
   return ['user', 'credential', 'token'].includes(target.kind) ? <Pill tone="good">Active</Pill> : null
-}
-
-interface EndsProps {
-  readonly target: Target
-  /** Undefined while it is loaded: grey blocks of the same size. */
-  readonly preview: Preview | undefined
-  readonly isUpperBound: boolean
-}
-
-export function Ends({ target, preview, isUpperBound }: EndsProps): JSX.Element {
-  const isSingle = ['user', 'credential', 'token'].includes(target.kind)
-  const bounded = ({ count, complete }: Preview['users'], less = 0) =>
-    `${isUpperBound ? '≤ ' : ''}${(count - less).toLocaleString('en')}${complete ? '' : '+'}`
-  const started = preview && preview.sign_ins + preview.offers
-  const figures: readonly (readonly [word: string, figure: string | undefined])[] = [
-    isSingle
-      ? ['credentials', preview && bounded(preview.credentials, preview.delegated_credentials)]
-      : ['users', preview && bounded(preview.users)],
-    isSingle
-      ? ['delegated', preview?.delegated_credentials.toLocaleString('en')]
-      : ['credentials', preview && bounded(preview.credentials)],
-    ['live tokens', preview && bounded(preview.tokens)],
-    [
-      preview === undefined || preview.offers === 0 ? 'open sign-ins' : 'sign-ins, offers',
-      started?.toLocaleString('en'),
-    ],
-  ]
-  return (
-    <section aria-busy={preview === undefined}>
-      <h3>This ends</h3>
-      <dl class="counts">
-        {figures.map(([word, figure]) => (
-          <div key={word}>
-            <dt>{word}</dt>
-            <dd>{figure ?? <span class="block" />}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
-  )
 }
 
 /** What the numbers do not say: for how long, who is notified, and who is not up to date now. */
@@ -579,6 +481,6 @@ function SecondQuestion({ siteId, target, reason }: FormProps): JSX.Element {
   )
 }
 
-export function plural(count: number, word: string): string {
+function plural(count: number, word: string): string {
   return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
 }

@@ -49,7 +49,7 @@ export interface Done {
 }
 
 /** As the API allows. */
-export const TARGETS_PER_REQUEST = 200
+const TARGETS_PER_REQUEST = 200
 
 export function toTitle(target: Target): string {
   switch (target.kind) {

@@ -6,8 +6,6 @@ import { paletteOpen, shortcuts } from '../keyboard.ts'
 import { describe, resolveUser, startRevoke } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
 
-export { paletteOpen }
-
 interface Action {
   readonly id: string
   readonly title: string

@@ -18,8 +18,6 @@ import { formatDuration } from '../time.ts'
 import { Help } from './help.tsx'
 import { Palette } from './palette.tsx'
 
-export { isLive }
-
 interface Item {
   readonly page: string
   readonly title: string

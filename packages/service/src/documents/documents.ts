@@ -25,7 +25,7 @@ export interface Documents {
   picture(url: string): Picture | undefined
 }
 
-export interface Picture {
+interface Picture {
   readonly contentType: string
   readonly body: Buffer
 }

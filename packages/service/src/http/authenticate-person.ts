@@ -37,7 +37,7 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
   }
   // A caller that guesses must not lock out a person behind the same address.
   auth.rateLimiter.check('wrong_key', address, startedMs, () => auth.deps.consoleSessions.wasGood(secret))
-  const signedIn = await auth.deps.consoleSessions.find(secret, auth.deps.clock.nowMs())
+  const signedIn = await auth.deps.consoleSessions.find(secret, auth.deps.clock.nowMs(), isUse(raw))
   if (signedIn === undefined) {
     auth.rateLimiter.record('wrong_key', address, startedMs)
     throw new Problem('session_required')
@@ -57,7 +57,8 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
 /** The session as it is now. Throws unless it is valid and the person still has that role. */
 export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDeps): Promise<SignedIn> {
   const { raw, caller, signedIn, consoleSite } = exchange
-  const found = await deps.consoleSessions.find(findSessionSecret(raw, place) ?? '', deps.clock.nowMs())
+  const secret = findSessionSecret(raw, place) ?? ''
+  const found = await deps.consoleSessions.find(secret, deps.clock.nowMs(), isUse(raw))
   if (found === undefined || found.session.sessionId !== signedIn?.session.sessionId)
     throw new Problem('session_required')
   if (caller.kind === 'anonymous') return found
@@ -65,6 +66,14 @@ export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDep
   const isSame = now !== undefined && JSON.stringify(now) === JSON.stringify(caller)
   if (!isSame) throw new Problem('role_insufficient')
   return found
+}
+
+/**
+ * Whether a person has caused the request. Those that an open page makes by itself, such as for the
+ * state of verifiers, would otherwise keep its session in use for ever.
+ */
+function isUse({ lines }: Exchange['raw']): boolean {
+  return lines('countersign-background') === undefined
 }
 
 /** Writes a rejection to the audit, and returns it. */

@@ -16,10 +16,10 @@ export interface SignedIn {
 /** The sessions of people in the console, cached as `createSecretCache` says. */
 export interface ConsoleSessions {
   /**
-   * The session with this secret, which counts as used. Undefined if there is none, it has ended or
-   * was not used for too long, and if the access of its person was ended.
+   * The session with this secret, which counts as used unless `isUse` is false. Undefined if there
+   * is none, it has ended or was not used for too long, and if the access of its person was ended.
    */
-  find(secret: string, nowMs: number): Promise<SignedIn | undefined>
+  find(secret: string, nowMs: number, isUse?: boolean): Promise<SignedIn | undefined>
   /** Whether the secret was valid when it was last looked up. */
   wasGood(secret: string): boolean
   /** Call this after a person was changed, or a session was ended. */
@@ -62,12 +62,12 @@ export function createConsoleSessions(
   }
 
   return {
-    async find(secret, nowMs) {
+    async find(secret, nowMs, isUse = true) {
       if (!SECRET.test(secret)) return undefined
       const found = await sessions.find(secretSha256(secret))
       if (found === undefined) return undefined
       if (isSessionOver(found.session, nowMs)) return undefined
-      touch(found.session, nowMs)
+      if (isUse) touch(found.session, nowMs)
       return found
     },
     wasGood: (secret) => sessions.has(secretSha256(secret)),

@@ -326,6 +326,16 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       await expect.poll(async () => clock.nowMs() - (await seen())).toBeLessThan(MINUTE)
     })
 
+    it('is not moved by what an open page loads by itself', async () => {
+      const { store, clock } = node.service.deps
+      const { ask, personId } = await signIn(node, await viewer(), 29 * MINUTE)
+      const headers = { 'countersign-background': '1' }
+      expect((await ask('/console/session', { headers })).statusCode).toBe(200)
+      await node.service.deps.consoleSessions.close()
+      const [session] = await store.consoleSessions(personId, { after: undefined, limit: 1 })
+      expect(clock.nowMs() - (session?.seenAtMs ?? 0)).toBeGreaterThan(28 * MINUTE)
+    })
+
     it('comes with sign-out, which deletes the cookie', async () => {
       const { ask } = await signIn(node, await viewer())
       const answer = await ask('/console/session', { method: 'DELETE' })

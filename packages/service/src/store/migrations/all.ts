@@ -34,7 +34,7 @@ import { credentialEnds } from './0033-credential-ends.ts'
 import { reportedTimes } from './0034-reported-times.ts'
 import { departedReaders } from './0035-departed-readers.ts'
 import { passkeys } from './0036-passkeys.ts'
-import { identityProvider } from './0038-identity-provider.ts'
+import { identityProvider } from './0037-identity-provider.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */

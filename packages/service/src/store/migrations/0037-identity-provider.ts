@@ -2,7 +2,7 @@ import type { Migration } from './migration.ts'
 
 /** People who sign in to the console with an identity provider, and its logouts. */
 export const identityProvider: Migration = {
-  version: 38,
+  version: 37,
   common: [
     // The MAC of a session covers one more column, so people sign in again.
     'DELETE FROM console_sessions',

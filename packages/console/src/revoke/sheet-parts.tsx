@@ -1,0 +1,104 @@
+import type { Preview } from '@countersign/core/contract'
+import type { ComponentChildren, JSX } from 'preact'
+import { Icon, type IconName } from '../components/icon.tsx'
+import { Id } from '../components/id.tsx'
+import { Monogram } from '../components/monogram.tsx'
+import { closeSheet, type Target } from './state.ts'
+import { toId, toTitle } from './target.ts'
+
+/** Takes the focus when its step appears: `autofocus` only works when the dialog opens. */
+export function takeFocus(element: HTMLElement | null): void {
+  if (element !== null && document.activeElement !== element) element.focus()
+}
+
+export function Head({ title }: { readonly title: string }): JSX.Element {
+  return (
+    <header>
+      <h2 id="sheet-title">{title}</h2>
+      <button type="button" class="icon-button" aria-label="Close" onClick={closeSheet}>
+        <Icon name="close" />
+      </button>
+    </header>
+  )
+}
+
+interface WhoProps {
+  readonly siteId: string
+  readonly target: Target
+  readonly children: ComponentChildren
+}
+
+export function Who({ siteId, target, children }: WhoProps): JSX.Element {
+  const id = toId(target)
+  const title = toTitle(target)
+  return (
+    <div class="who">
+      {target.kind === 'user' ? <Monogram name={title} /> : <KindIcon kind={target.kind} />}
+      <span class="named">
+        <strong>{title}</strong>
+        <span class="meta">
+          {id !== undefined && <Id value={id} />} at {siteId}
+        </span>
+      </span>
+      {children}
+    </div>
+  )
+}
+
+const KIND_ICONS: Readonly<Record<Exclude<Target['kind'], 'user'>, IconName>> = {
+  credential: 'credentials',
+  token: 'tokens',
+  issuer: 'issuers',
+  issuer_key: 'issuers',
+  api_key: 'keys',
+  bearer: 'tokens',
+  many: 'users',
+}
+
+function KindIcon({ kind }: { readonly kind: Exclude<Target['kind'], 'user'> }): JSX.Element {
+  return (
+    <span class="monogram big">
+      <Icon name={KIND_ICONS[kind]} size={22} />
+    </span>
+  )
+}
+
+interface EndsProps {
+  readonly target: Target
+  /** Undefined while it is loaded: grey blocks of the same size. */
+  readonly preview: Preview | undefined
+  readonly isUpperBound: boolean
+}
+
+export function Ends({ target, preview, isUpperBound }: EndsProps): JSX.Element {
+  const isSingle = ['user', 'credential', 'token'].includes(target.kind)
+  const bounded = ({ count, complete }: Preview['users'], less = 0) =>
+    `${isUpperBound ? '≤ ' : ''}${(count - less).toLocaleString('en')}${complete ? '' : '+'}`
+  const started = preview && preview.sign_ins + preview.offers
+  const figures: readonly (readonly [word: string, figure: string | undefined])[] = [
+    isSingle
+      ? ['credentials', preview && bounded(preview.credentials, preview.delegated_credentials)]
+      : ['users', preview && bounded(preview.users)],
+    isSingle
+      ? ['delegated', preview?.delegated_credentials.toLocaleString('en')]
+      : ['credentials', preview && bounded(preview.credentials)],
+    ['live tokens', preview && bounded(preview.tokens)],
+    [
+      preview === undefined || preview.offers === 0 ? 'open sign-ins' : 'sign-ins, offers',
+      started?.toLocaleString('en'),
+    ],
+  ]
+  return (
+    <section aria-busy={preview === undefined}>
+      <h3>This ends</h3>
+      <dl class="counts">
+        {figures.map(([word, figure]) => (
+          <div key={word}>
+            <dt>{word}</dt>
+            <dd>{figure ?? <span class="block" />}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}
