@@ -166,6 +166,20 @@ describe.skipIf(!hasChromium)('people in the console', { timeout: TIMEOUT_MS }, 
     expect(await namesOfPeople()).not.toContain('Typed by Ann')
   })
 
+  test('another person signs in in another tab: the page sends nothing in their name', async () => {
+    const [first, second] = [await newOperator('Ann Tab'), await newOperator('Sue Tab')]
+    const { page } = await harness.openConsole({ personId: first })
+    await page.goto(`${harness.url}/console/settings/people?act=add`)
+    await sheet(page).getByLabel('Name').fill('Typed by Ann in a tab')
+    const tab = await page.context().newPage()
+    await tab.goto(await harness.link(second))
+    await tab.locator('.rail .person', { hasText: 'Sue Tab' }).waitFor()
+    await sheet(page).getByRole('button', { name: 'Add the person' }).click()
+    // The page begins again, for the other person.
+    await page.locator('.rail .person', { hasText: 'Sue Tab' }).waitFor()
+    expect(await namesOfPeople()).not.toContain('Typed by Ann in a tab')
+  })
+
   test('T18: own access, own session and the last operator key are rejected with the reason', async () => {
     const personId = await newOperator('Ole Own')
     const { page } = await harness.openConsole({ personId })

@@ -72,6 +72,9 @@ export async function send(path: string, options: Call = {}): Promise<Response> 
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
   const headers = new Headers({ 'countersign-console': site, accept: 'application/json' })
   if (method === 'GET' && !isAttended()) headers.set('countersign-background', '1')
+  // Another tab may have signed in another person: nothing of this page happens in their name.
+  if (personOfPage.value !== undefined && path !== '/console/session')
+    headers.set('countersign-person', personOfPage.value)
   if (body !== undefined) headers.set('content-type', 'application/json')
   if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey)
   if (options.reason !== undefined) headers.set('x-reason', encodeURIComponent(options.reason))
@@ -120,7 +123,7 @@ async function untilSignedIn(stop: AbortSignal | undefined): Promise<void> {
   })
 }
 
-/** Who is signed in on this page. Rejected requests are not repeated for another person. */
+/** For whom this page was opened, which is the only person that it sends requests for. */
 export const personOfPage = signal<string | undefined>(undefined)
 
 async function hasSession(): Promise<boolean> {

@@ -82,16 +82,25 @@ export async function begin(): Promise<void> {
   }
 }
 
-/** Reads who is signed in, and which sites they may open. */
+/**
+ * Reads who is signed in, and which sites they may open. When it is another person than before, the
+ * console begins again: what is on the page is not theirs.
+ */
 export async function load(): Promise<void> {
   const answer = await send('/console/session')
-  session.value = (await answer.json()) as Session
-  personOfPage.value ??= session.value.person_id
-  if (session.value.roles.length === 0) {
+  const current = (await answer.json()) as Session
+  personOfPage.value ??= current.person_id
+  if (current.person_id !== personOfPage.value) {
+    location.assign('/console/')
+    // What waits for the sign-in must not be sent in their name.
+    return new Promise(() => undefined)
+  }
+  session.value = current
+  if (current.roles.length === 0) {
     sites.value = []
     return
   }
-  const site = isOperator.value ? 'all' : (session.value.roles[0]?.site_id ?? 'all')
+  const site = isOperator.value ? 'all' : (current.roles[0]?.site_id ?? 'all')
   const found = await call<{ items: readonly Site[] }>('/api/sites', { site, query: { limit: 200 } })
   sites.value = found.items
 }

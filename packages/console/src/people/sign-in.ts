@@ -1,7 +1,7 @@
 import type { ConsoleDoors } from '@countersign/core/contract'
 import { signal } from '@preact/signals'
 import { CallProblem, send } from '../api/call.ts'
-import { isSignedIn, load, session } from '../api/session.ts'
+import { isSignedIn, load } from '../api/session.ts'
 
 /** The ways to sign in at this address. Undefined until they are known. */
 export const doors = signal<ConsoleDoors | undefined>(undefined)
@@ -33,20 +33,14 @@ export async function signInWithLink(link: string): Promise<void> {
 }
 
 /**
- * Reads the session of this browser, which another tab may have opened. False without one. When it
- * is that of another person, the console begins again: what is on the page is not theirs.
+ * Reads the session of this browser, which another tab may have opened. False without one. Never
+ * resolves for another person than that of the page: see `load`.
  */
 export async function refreshSession(): Promise<boolean> {
-  const before = session.value?.person_id
   try {
     await load()
   } catch {
     return false
-  }
-  if (before !== undefined && session.value?.person_id !== before) {
-    location.assign('/console/')
-    // What waits for the sign-in must not be sent in their name.
-    return new Promise(() => undefined)
   }
   isSignedIn.value = true
   return true

@@ -24,6 +24,7 @@ export const headerNames = Object.freeze({
   verifierApplied: 'x-verifier-applied',
   verifierDenied: 'x-verifier-denied',
   console: 'countersign-console',
+  consolePerson: 'countersign-person',
   feedVersion: 'feed-version',
   lastEventId: 'last-event-id',
   retryAfter: 'retry-after',

@@ -43,6 +43,7 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
     throw new Problem('session_required')
   }
   const { personId } = signedIn.person
+  requireExpectedPerson(raw, personId)
   auth.rateLimiter.consume('key', `person:${personId}`, startedMs)
   raw.personId = personId
   exchange.signedIn = signedIn
@@ -127,6 +128,16 @@ function requireNamedRole({ lines }: RawRequest): SiteId | 'all' {
     'csrf_invalid',
     'The request does not name the role that it uses. Send Countersign-Console with a site, or with all for the role of an operator.',
   )
+}
+
+/**
+ * A page may say for whom it was opened. The cookie may be that of another person meanwhile, who
+ * signed in in another tab: what the page sends must not happen in their name.
+ */
+function requireExpectedPerson({ lines }: RawRequest, personId: string): void {
+  const expected = lines(headerNames.consolePerson)
+  if (expected !== undefined && !(expected.length === 1 && expected[0] === personId))
+    throw new Problem('session_required')
 }
 
 /** A person acts at the site that the header names, also where a body or query has the site. */

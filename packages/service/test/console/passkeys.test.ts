@@ -486,7 +486,7 @@ forEachStoreWriter('passkeys at an address', (newWriter) => {
     expect(named.json()).toMatchObject({ rp_id: 'localhost' })
     expect((await doors('localhost:8787')).passkey).toBe(true)
     // A name that leads to this machine, as in DNS rebinding.
-    expect(outcome(await start('evil.example:8787'))).toEqual([409, 'passkey_unavailable'])
+    expect(outcome(await start('evil.example:8787'))).toEqual([403, 'origin_forbidden'])
     await node.close()
   })
 })

@@ -47,6 +47,21 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
   const viewer = () => addPerson(node, [{ siteId: SHOP, role: 'viewer' }])
   const revoke = { method: 'POST', body: { ppid: PPID, site_id: SHOP } } as const
 
+  it('A304: a page that was opened for another person does nothing in the name of this one', async () => {
+    const ada = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
+    const bob = await signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }]))
+    const named = (...people: string[]) => ({ headers: { 'countersign-person': people } })
+    for (const people of [[bob.personId], [''], [ada.personId, ada.personId]]) {
+      const body = { name: 'Typed by Bob', roles: [] }
+      const made = await ada.ask('/console/api/people', { method: 'POST', body, ...named(...people) }, 'all')
+      expect(outcome(made)).toEqual([401, 'session_required'])
+      expect((await ada.ask('/console/sessions', named(...people))).statusCode).toBe(401)
+    }
+    expect((await ada.ask('/console/api/people', {}, 'all')).body).not.toContain('Typed by Bob')
+    expect((await ada.ask('/console/sessions', named(ada.personId))).statusCode).toBe(200)
+    expect((await ada.ask('/console/sessions')).statusCode).toBe(200)
+  })
+
   describe('POST /console/session', () => {
     it('A216: sets a cookie that no other host, script or page can use, and a new one each time', async () => {
       const personId = await viewer()

@@ -5,24 +5,29 @@ import { countEndedOffers, countEndedSignIns, findEnded } from '../../../actions
 import { applyEffect } from '../../../actions/preview/effect.ts'
 import { resolveAct } from '../../../actions/preview/resolve-act.ts'
 import { waitForVerifiers } from '../../../actions/propagation.ts'
+import type { RouteAnswer } from '../../../answer.ts'
 import type { Deps } from '../../../deps.ts'
 import { loadCurrentView } from '../../../log/load-current-view.ts'
-import type { Route } from '../../../route.ts'
+import type { Route, RouteRequest } from '../../../route.ts'
 import { requireKeyId } from '../../shared/require-key-id.ts'
 import { requireSiteInPath } from '../../shared/site-access.ts'
 
 /** Reads only, a page at a time, and few at a time, so that no revocation waits for it. */
 export const preview: Route<'preview'> = async (request, deps) => {
-  const end = deps.previews.begin(requireKeyId(request.caller))
+  const { siteId } = await requireSiteInPath(request, deps)
+  const end = deps.previews.begin(requireKeyId(request.caller), siteId)
   try {
-    return await answerPreview(request, deps)
+    return await answerPreview(request, deps, siteId)
   } finally {
     end()
   }
 }
 
-const answerPreview: Route<'preview'> = async (request, deps) => {
-  const { siteId } = await requireSiteInPath(request, deps)
+async function answerPreview(
+  request: RouteRequest<'preview'>,
+  deps: Deps,
+  siteId: SiteId,
+): Promise<RouteAnswer> {
   const { store, clock } = deps
   const effect = await resolveAct(deps, siteId, request.body.act, request.caller)
   const view = await loadCurrentView(deps, siteId)

@@ -255,14 +255,14 @@ forEachSharedStore('POST /api/sites/{site_id}/preview', (open) => {
     expect(read).toEqual({ credentials: 5000, tokens: 5000, limitMax: 100, skipped: 0 })
   })
 
-  it('429: one at a time for each key, and two on a node', async () => {
+  it('429: one at a time for each key, and two of a site', async () => {
     const { node, A, store, preview } = await beginWorld()
     const act = { type: 'cut_off_site' }
-    const own = node.deps.previews.begin(`key_${A}`)
+    const own = node.deps.previews.begin(`key_${A}`, A)
     const { code, headers } = await preview(act)
     expect([code, headers['retry-after']]).toEqual(['rate_limited', '1'])
     own()
-    const others = ['key_1', 'key_2'].map((keyId) => node.deps.previews.begin(keyId))
+    const others = ['key_1', 'key_2'].map((keyId) => node.deps.previews.begin(keyId, A))
     expect((await preview(act)).code).toBe('rate_limited')
     others[0]?.()
     expect((await preview(act)).status).toBe(200)
@@ -271,6 +271,20 @@ forEachSharedStore('POST /api/sites/{site_id}/preview', (open) => {
     for (let i = 0; i < 2; i++) expect((await preview(act)).code).toBe('store_unavailable')
     store.countOffers = countOffers
     expect((await preview(act)).status).toBe(200)
+  })
+
+  it('the keys and people of one site do not use up the previews of another', async () => {
+    const { node, B, preview } = await beginWorld()
+    const act = { type: 'cut_off_site' }
+    const begin = (keyId: string) => node.deps.previews.begin(keyId, B)
+    const others = ['key_1', 'person:1'].map(begin)
+    expect(() => begin('key_2')).toThrow()
+    // Also not by what was rejected.
+    expect(() => begin('key_2')).toThrow()
+    expect((await preview(act)).status).toBe(200)
+    for (const end of others) end()
+    expect((await preview(act, keyOf(B))).code).toBe('not_found')
+    begin('key_2')()
   })
 
   it('needs a key of the site that may read', async () => {
