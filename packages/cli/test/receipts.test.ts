@@ -46,7 +46,9 @@ test('a receipt is listed, shown and saved; its signature is checked with and wi
   const listed = await home.run(['receipts', '--state', 'complete', '--limit', '1', '--json'])
   expectAnswer('list_receipts', listed.json())
   const shown = await home.run(['receipts', String(seq)])
-  expect(shown.out).toMatch(/^acknowledged +guard-1 [0-9a-z-]{8}, applied after \d+ ms, acknowledged after \d+ ms$/im)
+  expect(shown.out).toMatch(
+    /^acknowledged +guard-1 [0-9a-z-]{8}, applied after \d+ ms, acknowledged after \d+ ms$/im,
+  )
 
   const stats = await home.run(['receipts', '--stats', '1h'])
   expect(stats.out).toMatch(/^guard-1 +1 +\d+ +\d+ +\d+ +applied$/m)

@@ -46,7 +46,14 @@ interface KeptSet {
 }
 
 /** No key set is fetched for a token with another algorithm. */
-export const ALGORITHMS: ReadonlySet<unknown> = new Set(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'])
+export const ALGORITHMS: ReadonlySet<unknown> = new Set([
+  'RS256',
+  'PS256',
+  'ES256',
+  'ES384',
+  'EdDSA',
+  'Ed25519',
+])
 const SETS_MAX = 1000
 const REFRESH_MS = 5 * 60_000
 /** Between two attempts, for unknown keys and after failures. */
