@@ -56,7 +56,7 @@ export interface UsedChallenge {
   readonly expiresAtMs: number
 }
 
-interface OpenSession {
+export interface OpenSession {
   readonly session: ConsoleSession
   readonly person: Person
 }
