@@ -1,0 +1,171 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findAxeFaults, findOverflow } from '../browser/axe.ts'
+import type { GuardProcess } from './guards.ts'
+import { type Harness, hasChromium, openHarness, openPage } from './harness.ts'
+import { servicePages, sitePages } from './pages.ts'
+
+const DESKTOP = { width: 1280, height: 800 }
+const PHONE = { width: 320, height: 640 }
+
+/** States of pages that look different from the page itself. */
+const states: Readonly<Record<string, (page: Page, harness: Harness) => Promise<void>>> = {
+  palette: async (page) => {
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('ada')
+    await page.getByRole('dialog').waitFor()
+  },
+  'revoke: choose': async (page) => {
+    await page.keyboard.press('r')
+    await page.getByRole('dialog').waitFor()
+  },
+  'revoke: preview': async (page) => {
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('ada')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Reason').waitFor()
+  },
+  'revoke: receipt': async (page) => {
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('grace')
+    await page.keyboard.press('Enter')
+    await page.getByText('3 verifiers will be notified').waitFor()
+    await page.getByLabel('Reason').fill('Left the company')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByText('3 of 3').first().waitFor()
+  },
+  'not found': async (page, { url, siteId }) => {
+    await page.goto(`${url}/console/sites/${siteId}/nothing`)
+    await page.getByText('There is no such page').waitFor()
+  },
+}
+
+describe.skipIf(!hasChromium)('every page of the console', () => {
+  let harness: Harness
+  let guards: GuardProcess
+  beforeAll(async () => {
+    harness = await openHarness()
+    guards = await harness.openGuards(['orders', 'payments', 'search'])
+    const { siteId: site_id, client } = harness
+    for (const name of ['ada', 'grace', 'linus', 'margaret']) await harness.credential(name)
+    const { ppid, credential } = await harness.credential('tim')
+    await guards.decide(credential)
+    await client.revokeUser({ ppid, site_id, reason: 'Contract ended' })
+    await client.startDrill({ site_id })
+    await client.createKey({ site_id, permissions: ['feed:read'], label: 'Payments' })
+  })
+  afterAll(() => harness?.close())
+
+  /** All that T19 asks of one state. */
+  async function check(page: Page, name: string): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce', forcedColors: 'none' })
+      await page.setViewportSize(DESKTOP)
+      expect(await findAxeFaults(page, colorScheme), `${name} ${colorScheme}`).toEqual([])
+    }
+    expect(await page.evaluate(MOVING), `${name} moves`).toEqual([])
+    await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' })
+    expect(await findAxeFaults(page, 'dark'), `${name} forced colours`).toEqual([])
+    await page.emulateMedia({ forcedColors: 'none' })
+    // Text of twice the size, then the width of a phone, then from right to left.
+    await page.evaluate(`document.documentElement.style.fontSize = '200%'`)
+    expect(await findOverflow(page), `${name} 200 %`).toBe(0)
+    await page.evaluate(`document.documentElement.style.fontSize = ''`)
+    await page.setViewportSize(PHONE)
+    expect(await findOverflow(page), `${name} 320 px`).toBe(0)
+    expect(await findAxeFaults(page, 'light'), `${name} 320 px`).toEqual([])
+    await page.evaluate(`document.documentElement.dir = 'rtl'`)
+    expect(await findOverflow(page), `${name} from right to left`).toBe(0)
+  }
+
+  test.each(sitePages)('T19: %s has no fault that axe finds, and fits everywhere', async (name) => {
+    const { page, open } = await harness.openConsole({ bypassCSP: true })
+    await open(name)
+    await page.locator('#content [aria-busy=true]').waitFor({ state: 'detached' })
+    await check(page, name)
+  })
+
+  test.each(servicePages)(
+    'T19: the page %s of the whole service has no fault that axe finds, and fits everywhere',
+    async (name) => {
+      const { page } = await harness.openConsole({ bypassCSP: true })
+      await page.goto(`${harness.url}/console/${name}`)
+      await page.locator('#content').waitFor()
+      await check(page, `service ${name}`)
+    },
+  )
+
+  test.each(Object.keys(states))('T19: the state %s, too', async (name) => {
+    const { page } = await harness.openConsole({ bypassCSP: true })
+    await page.getByText('verifiers are up to date').waitFor()
+    await states[name]?.(page, harness)
+    await check(page, name)
+  })
+
+  test('T19: the page of a person who is not signed in, too', async () => {
+    const { page } = await openPage(harness.browser, [harness.url], { bypassCSP: true })
+    await page.goto(`${harness.url}/console`)
+    await page.getByRole('heading', { name: /Sign in/ }).waitFor()
+    await check(page, 'signed out')
+  })
+
+  test('T19: the live region of a receipt speaks at most once in five seconds', async () => {
+    const { page } = await harness.openConsole()
+    await page.getByText('verifiers are up to date').waitFor()
+    await page.evaluate(LISTEN)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('linus')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Reason').fill('Left the company')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByText('3 of 3').first().waitFor()
+    await page.waitForTimeout(6000)
+    const spoken = await page.evaluate<{ atMs: number; text: string }[]>('window.spoken')
+    expect(spoken.length).toBeGreaterThan(0)
+    for (const [i, { atMs, text }] of spoken.entries()) {
+      const next = spoken[i + 1]
+      if (next !== undefined) expect(next.atMs - atMs, `${text} → ${next.text}`).toBeGreaterThan(4900)
+    }
+  })
+
+  test('T19: with the keyboard alone, and the focus returns to where it was', async () => {
+    const { page } = await harness.openConsole()
+    await page.getByText('verifiers are up to date').waitFor()
+    const focused = () =>
+      page.evaluate<string>('document.activeElement.innerText?.trim() || document.activeElement.tagName')
+    // The first stop skips to the content.
+    await page.keyboard.press('Tab')
+    expect(await focused()).toBe('Skip to the content')
+    const button = page.getByRole('button', { name: /^Revoke access/ })
+    await button.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(focused).toMatch(/^Revoke access/)
+    const search = page.getByRole('button', { name: /^Search/ })
+    await search.focus()
+    await page.keyboard.press('Enter')
+    await page.getByLabel('User name, id, page or action').waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(focused).toMatch(/^Search/)
+  })
+})
+
+/** Runs in the page: what moves although the person asked for less motion. */
+const MOVING = `document.getAnimations()
+  .filter(({ playState, effect }) => playState === 'running' && effect.getComputedTiming().duration > 1)
+  .map(({ animationName, effect }) => (animationName ?? 'transition') + ' of ' + effect.target.className)`
+
+/** Runs in the page: writes down what a screen reader would say. */
+const LISTEN = `
+  window.spoken = []
+  const regions = '[aria-live]:not([aria-live=off]), [role=status], [role=alert], output'
+  new MutationObserver((changes) => {
+    const said = new Set(changes.map(({ target }) =>
+      (target.nodeType === 1 ? target : target.parentElement)?.closest(regions)).filter((each) => each))
+    for (const region of said) {
+      const text = region.textContent.trim()
+      if (text !== '' && text !== window.spoken.at(-1)?.text)
+        window.spoken.push({ atMs: performance.now(), text })
+    }
+  }).observe(document.body, { subtree: true, childList: true, characterData: true })`

@@ -1,0 +1,103 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findOverflow } from '../browser/axe.ts'
+import { type Harness, hasChromium, openHarness } from './harness.ts'
+import { servicePages, sitePages } from './pages.ts'
+
+/** Each ends in its number, by which it is found on a page. */
+const MARKUP = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>'
+const LINK = '"><a href="javascript:window.hit=1">free access</a>'
+const TURNED = 'payroll \u202Egnp.exe\u202C'
+const EMOJI = '🔐'.repeat(60)
+const WORD = 'w'.repeat(120)
+
+describe.skipIf(!hasChromium)('hostile texts', () => {
+  let harness: Harness
+  let ppid: string
+  beforeAll(async () => {
+    harness = await openHarness()
+    const { client, operator, siteId: site_id } = harness
+    await operator.changeSite({ site_id, name: MARKUP.slice(0, 64) }).catch(() => {})
+    for (const label of [MARKUP, LINK, EMOJI, WORD, TURNED]) {
+      const text = label.slice(0, 64)
+      await client.createKey({ site_id, permissions: ['feed:read'], label: text }).catch(() => {})
+      await operator.createPerson({ name: text, roles: [{ site_id, role: 'viewer' }] }).catch(() => {})
+    }
+    for (const reason of [MARKUP, LINK, EMOJI, WORD, TURNED]) {
+      const user = await harness.credential(`hostile ${reason.replaceAll(/\p{C}/gu, '')}`)
+      ppid = user.ppid
+      await client.revokeUser({ site_id, ppid, reason }).catch(async () => {
+        await client.revokeUser({ site_id, ppid })
+      })
+    }
+    await harness.openGuards(['w'.repeat(64)])
+  })
+  afterAll(() => harness?.close())
+
+  async function expectText(page: Page, name: string): Promise<void> {
+    expect(await page.evaluate('window.hit'), name).toBeUndefined()
+    // Nothing of the texts has become an element.
+    expect(await page.evaluate(FOREIGN), name).toEqual([])
+    for (const width of [1280, 375]) {
+      await page.setViewportSize({ width, height: 800 })
+      expect(await findOverflow(page), `${name} at ${width} px`).toBe(0)
+    }
+    await page.setViewportSize({ width: 1280, height: 800 })
+  }
+
+  test('T14, A214, A178: are text on every page of a site', async () => {
+    const { page, open } = await harness.openConsole()
+    const shown = new Set<string>()
+    for (const name of sitePages) {
+      await open(name)
+      await page.locator('#content [aria-busy=true]').waitFor({ state: 'detached' })
+      await expectText(page, name)
+      const text = await page.locator('#content').innerText()
+      for (const each of [MARKUP, LINK, WORD.slice(0, 64)]) if (text.includes(each)) shown.add(each)
+    }
+    // The test would prove nothing if no page showed them.
+    expect([...shown].sort()).toEqual([MARKUP, LINK, WORD.slice(0, 64)].sort())
+    expect(await page.locator('nav.rail').innerText()).toContain('<img src=x')
+  })
+
+  test('T14, A214: are text on the pages of the whole service, and on those of one user', async () => {
+    const { page, open } = await harness.openConsole()
+    for (const name of servicePages) {
+      await page.goto(`${harness.url}/console/${name}`)
+      await page.locator('#content h1').first().waitFor()
+      await page.locator('#content [aria-busy=true]').waitFor({ state: 'detached' })
+      await expectText(page, `service ${name}`)
+    }
+    await open(`users/${encodeURIComponent(ppid)}`)
+    await expectText(page, 'user')
+  })
+
+  test('T14, A214: are text where a person types them: search, name, reason and receipt', async () => {
+    const { page } = await harness.openConsole()
+    await page.keyboard.press('Control+k')
+    await page.getByLabel('User name, id, page or action').fill(MARKUP)
+    await expectText(page, 'palette')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Reason').fill(LINK)
+    await expectText(page, 'preview')
+    await page.getByLabel('Reason').press('Enter')
+    await page.getByRole('dialog').getByText('1 of 1').first().waitFor()
+    await expectText(page, 'receipt')
+    expect(await page.getByRole('dialog').innerText()).toContain(MARKUP)
+    // The name of a person is in no address.
+    expect(decodeURIComponent(page.url())).not.toContain('onerror')
+  })
+
+  test('T14, A214: are text in the address', async () => {
+    const { page, open } = await harness.openConsole()
+    for (const path of [`users/${encodeURIComponent(MARKUP)}`, `users?status=${encodeURIComponent(LINK)}`]) {
+      await open(path).catch(() => {})
+      await expectText(page, path)
+    }
+  })
+})
+
+/** Runs in the page: elements and attributes that the console does not make. */
+const FOREIGN = `[...document.querySelectorAll('img, script, iframe, object, embed, [onerror], [onclick], [style], a[href^="javascript:" i]')]
+  .filter((each) => !(each.tagName === 'SCRIPT' && each.src.startsWith(location.origin + '/console/assets/')))
+  .map((each) => each.outerHTML.slice(0, 100))`
