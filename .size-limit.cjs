@@ -5,6 +5,7 @@ const { readFileSync } = require('node:fs')
  * DPoP proofs and cut-offs added 5.3 kB to `verify` and 10 kB to a guard: `decide` takes all kinds
  * of presentations, so that service and guard run one list of checks (decision 66). Each endpoint
  * adds about 10 bytes to the table of the typed client, which the fetch for agents contains.
+ * The times that guards report (decision 83) added 0.8 kB to a guard.
  */
 const fromSources = (config) => ({ ...config, conditions: ['countersign-source', 'module'] })
 
@@ -37,7 +38,7 @@ module.exports = [
       'packages/sdk/src/adapters/express.ts': '{ requireCredential }',
     },
     gzip: true,
-    limit: '56.5 kB',
+    limit: '57 kB',
     modifyEsbuildConfig: fromSources,
   },
   {
@@ -47,7 +48,7 @@ module.exports = [
       'packages/sdk/src/adapters/express.ts': '{ requireCredential }',
     },
     gzip: true,
-    limit: '19.8 kB',
+    limit: '20.8 kB',
     ignore: ['@countersign/core'],
     modifyEsbuildConfig: fromSources,
   },
