@@ -123,7 +123,7 @@ async function untilSignedIn(stop: AbortSignal | undefined): Promise<void> {
   })
 }
 
-/** For whom this page was opened, which is the only person that it sends requests for. */
+/** The person that this page was opened for, and the only one that it sends requests for. */
 export const personOfPage = signal<string | undefined>(undefined)
 
 async function hasSession(): Promise<boolean> {

@@ -71,7 +71,7 @@ export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDep
 
 /**
  * Whether a person has caused the request. Those that an open page makes by itself, such as for the
- * state of verifiers, would otherwise keep its session in use for ever.
+ * state of verifiers, would otherwise always keep its session in use.
  */
 function isUse({ lines }: Exchange['raw']): boolean {
   return lines('countersign-background') === undefined
@@ -131,7 +131,7 @@ function requireNamedRole({ lines }: RawRequest): SiteId | 'all' {
 }
 
 /**
- * A page may say for whom it was opened. The cookie may be that of another person meanwhile, who
+ * A page may name the person that it was opened for. The cookie may be that of another person meanwhile, who
  * signed in in another tab: what the page sends must not happen in their name.
  */
 function requireExpectedPerson({ lines }: RawRequest, personId: string): void {
