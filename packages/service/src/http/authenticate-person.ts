@@ -131,8 +131,8 @@ function requireNamedRole({ lines }: RawRequest): SiteId | 'all' {
 }
 
 /**
- * A page may name the person that it was opened for. The cookie may be that of another person meanwhile, who
- * signed in in another tab: what the page sends must not happen in their name.
+ * A page may name the person that it was opened for. The cookie may be that of another person
+ * meanwhile, who signed in in another tab: what the page sends must not happen in their name.
  */
 function requireExpectedPerson({ lines }: RawRequest, personId: string): void {
   const expected = lines(headerNames.consolePerson)
