@@ -29,7 +29,12 @@ export function formatDuration(ms: number): string {
   return `${Math.round(ms / 86_400_000)} days`
 }
 
-/** `14:00`, or with the day if it was not today: for times that are known by the hour. */
+/** `0.4 s`: an age that changes all the time, in one unit so that it does not flicker. Rounded up. */
+export function formatAge(ms: number): string {
+  return ms < 60_000 ? `${(Math.max(1, Math.ceil(ms / 100)) / 10).toFixed(1)} s` : formatDuration(ms)
+}
+
+/** `14:00–14:59`, or with the day if it was not today: for times that are known by the hour. */
 export function formatHour(time: string): string {
-  return formatMoment(time).replace(/(\d\d:\d\d):\d\d$/, '$1')
+  return formatMoment(time).replace(/(\d\d):\d\d(?::\d\d)?$/, '$1:00–$1:59')
 }

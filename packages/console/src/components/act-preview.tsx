@@ -65,8 +65,8 @@ function Notes({ preview }: { readonly preview: Preview }): JSX.Element {
       <li>
         <Icon name="audit" />
         <span>
-          <strong>{irreversible ? 'Permanent.' : 'Can be undone later.'}</strong> Counted is what this service
-          knows. Credentials that it has never seen end too.
+          <strong>{irreversible ? 'Permanent.' : 'Can be undone later.'}</strong> The numbers count what this
+          service has seen. Credentials that it has not seen end too.
         </span>
       </li>
       {offers + sign_ins > 0 && (

@@ -246,15 +246,16 @@ function toLateWords({ state, rejects_from, fails_open }: Late): string {
 
 function Denied({ receipt }: { readonly receipt: Receipt }): JSX.Element {
   const { denied_everywhere_at: at, denied_at_latest } = receipt
+  const word = toSubject(receipt) === 'This change' ? 'In effect everywhere' : 'Denied everywhere'
   if (at === null)
     return (
-      <Fact word="Denied everywhere">
+      <Fact word={word}>
         <strong class="amber">Not known: a verifier fails open.</strong> All others deny from{' '}
         {formatExact(denied_at_latest)} UTC on.
       </Fact>
     )
   return (
-    <Fact word={isDenied(receipt) ? 'Denied everywhere at' : 'Denied everywhere by'}>
+    <Fact word={`${word} ${isDenied(receipt) ? 'at' : 'by'}`}>
       <strong class={isDenied(receipt) ? 'green' : undefined}>
         <time dateTime={at}>{formatExact(at)} UTC</time>
       </strong>
@@ -285,13 +286,14 @@ function VerifierTimes({ receipt }: { readonly receipt: Receipt }): JSX.Element 
       a.verifier_id.localeCompare(b.verifier_id),
   )
   const times = verifiers.flatMap((each) => toAppliedMs(each) ?? [])
+  const hasDenied = verifiers.some(({ first_denied_ms }) => typeof first_denied_ms === 'number')
   return (
     <section class="times" aria-label="Verifiers">
       <div class="times-picture">
         <StripAxis />
         <Strip ticks={times} isComplete={acknowledged === expected} />
       </div>
-      <table class={verifiers.length > 24 ? 'applied-list many' : 'applied-list'}>
+      <table class={`applied-list ${hasDenied ? 'long' : verifiers.length > 24 ? 'many' : ''}`}>
         <thead class="visually-hidden">
           <tr>
             <th scope="col">Verifier</th>

@@ -49,6 +49,11 @@ function isRevocation(kind: string): boolean {
   return /\.(?:revoked|signed_out|distrusted|cut_off|retired|compromised)$/.test(kind)
 }
 
+/** Every entry has a receipt, except reinstatements: they revoke nothing. */
+export function hasReceipt(kind: string): boolean {
+  return kind !== 'user.reinstated'
+}
+
 /** `This revocation`, `This drill` or `This change`. */
 export function toSubject({ kind, drill_id }: Pick<ReceiptSummary, 'kind' | 'drill_id'>): string {
   if (drill_id !== null) return 'This drill'

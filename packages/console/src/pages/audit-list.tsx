@@ -83,7 +83,7 @@ export function AuditList({ siteId, path }: AuditListProps): JSX.Element {
         onItems={setRows}
         actions={<Export siteId={siteId} path={path} />}
         texts={[
-          { name: 'actor', label: 'Actor', example: 'person:psn_01…', pattern: ACTOR },
+          { name: 'actor', label: 'Actor', example: 'person:person_01…', pattern: ACTOR },
           { name: 'action', label: 'Action', example: 'user.revoke', pattern: ACTION },
           { name: 'target', label: 'Target', example: 'did:service:ppid_…' },
           { name: 'request_id', label: 'Request id', example: '4f1c…', pattern: REQUEST_ID },
@@ -211,7 +211,11 @@ function Row({ siteId, row, path }: AuditListProps & { readonly row: AuditRow })
             <>
               <dt>Log entry</dt>
               <dd>
-                <a href={sitePath(site, 'receipts', String(row.seq))}>Receipt of entry {row.seq}</a>
+                {row.action === 'user.reinstate' ? (
+                  <a href={sitePath(site, 'log', String(row.seq))}>Entry {row.seq}</a>
+                ) : (
+                  <a href={sitePath(site, 'receipts', String(row.seq))}>Receipt of entry {row.seq}</a>
+                )}
               </dd>
             </>
           )}

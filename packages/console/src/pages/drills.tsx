@@ -123,6 +123,11 @@ function Result({ drill }: { readonly drill: Pick<DrillSummary, 'state' | 'expec
   return <Pill tone={tone}>{word}</Pill>
 }
 
+/** The form opens in place of the button that had the focus. */
+function focusFirst(field: HTMLInputElement | null): void {
+  field?.focus()
+}
+
 function StartDrill({ siteId }: SiteProps): JSX.Element {
   const [isOpen, setIsOpen] = useState(place.value.query.has('start'))
   const [reason, setReason] = useState('')
@@ -166,6 +171,7 @@ function StartDrill({ siteId }: SiteProps): JSX.Element {
           value={reason}
           maxLength={200}
           placeholder="Weekly drill"
+          ref={focusFirst}
           onInput={(event) => setReason(event.currentTarget.value)}
         />
       </label>

@@ -115,7 +115,7 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
             ),
             isExtra: true,
           },
-          { title: 'Until', cell: ({ expires_at }) => <Until time={expires_at} /> },
+          { title: 'Expires', cell: ({ expires_at }) => <Until time={expires_at} /> },
         ]}
         {...(mayChange && {
           rowActions: ({ key_id, label, last4 }: Item) => (
@@ -196,7 +196,7 @@ function Permissions({ all }: { readonly all: readonly Permission[] }): JSX.Elem
 const SOON_MS = 7 * 86_400_000
 
 function Until({ time }: { readonly time: string | null }): JSX.Element {
-  if (time === null) return <span class="meta">deleted</span>
+  if (time === null) return <span class="meta">never</span>
   const leftMs = Date.parse(time) - Date.now()
   if (leftMs <= 0) return <Pill tone="none">Expired</Pill>
   return leftMs < SOON_MS ? <Pill tone="soon">{formatMoment(time)}</Pill> : <span>{formatMoment(time)}</span>

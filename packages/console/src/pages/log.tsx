@@ -9,7 +9,7 @@ import { shorten } from '../components/id.tsx'
 import { saveFile } from '../components/save-file.ts'
 import { StateMark } from '../components/state.tsx'
 import { JsonView } from '../evidence/json-view.tsx'
-import { findTarget, formatCount, isDrill, KIND_GROUPS, toKindWords } from '../evidence/words.ts'
+import { findTarget, formatCount, hasReceipt, isDrill, KIND_GROUPS, toKindWords } from '../evidence/words.ts'
 import { entriesSeen, liveLog } from '../live.ts'
 import type { LogSource, VerifiedLog } from '../log/verify-log.ts'
 import { describe } from '../revoke/state.ts'
@@ -393,7 +393,9 @@ function Entry({ siteId, id, entry, log, isRunning }: EntryProps): JSX.Element {
       <div class="row">
         <h2>Entry {id}</h2>
         <span class="acts">
-          <a href={sitePath(siteId, 'receipts', id)}>Receipt</a>
+          {entry !== undefined && hasReceipt(entry.kind) && (
+            <a href={sitePath(siteId, 'receipts', id)}>Receipt</a>
+          )}
           <a class="close" href={sitePath(siteId, 'log') + location.search} aria-label="Close the entry">
             <Icon name="close" />
           </a>

@@ -71,7 +71,7 @@ export function Nodes(): JSX.Element {
           isExtra: true,
         },
         {
-          title: 'Clock',
+          title: 'Clock offset',
           cell: ({ clock_difference_ms: ms }) =>
             Math.abs(ms) >= CLOCK_MS ? <Pill tone="late">{toDifference(ms)}</Pill> : toDifference(ms),
           isNumber: true,

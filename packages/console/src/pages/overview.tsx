@@ -11,11 +11,11 @@ import { shorten } from '../components/id.tsx'
 import { NoVerifier } from '../components/no-verifier.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
 import { Attention, LastDrill, Numbers } from '../evidence/overview-cards.tsx'
-import { findTarget, formatCount, isDrill, toAppliedMs, toKindWords } from '../evidence/words.ts'
-import { entriesSeen, isLive, liveLog, tick, verifiers } from '../live.ts'
+import { findTarget, formatCount, hasReceipt, isDrill, toAppliedMs, toKindWords } from '../evidence/words.ts'
+import { entriesSeen, isLive, liveLog, serviceNowMs, tick, verifiers } from '../live.ts'
 import { sitePath } from '../router.ts'
 import type { SiteProps } from '../site-props.ts'
-import { formatDuration, formatMoment } from '../time.ts'
+import { formatAge, formatDuration, formatMoment } from '../time.ts'
 import { countUpToDate, describeVerifier, groupBy, showVerifier } from './verifier-states.ts'
 
 /** "Is every verifier up to date?", answered by a sentence. */
@@ -53,7 +53,7 @@ function Answer({ all }: { readonly all: readonly Verifier[] | undefined }): JSX
         <p class="lead">
           {liveLog.value === undefined
             ? 'The service has not sent a signed head yet.'
-            : `The service has not sent a signed head for ${formatAge()}.`}{' '}
+            : `The service has not sent a signed head for ${describeAge()}.`}{' '}
           What follows is the last known state.
         </p>
       </div>
@@ -109,12 +109,12 @@ function toHeadline(good: number, count: number): string {
 
 function position(): string {
   const known = liveLog.value
-  return known === undefined ? '' : `Log at ${formatCount(known.seq)}, proven ${formatAge()} ago.`
+  return known === undefined ? '' : `Log at ${formatCount(known.seq)}, proven ${describeAge()} ago.`
 }
 
-function formatAge(): string {
+function describeAge(): string {
   const known = liveLog.value
-  return known === undefined ? 'some time' : formatDuration(Math.max(0, tick.value - known.provenAtMs))
+  return known === undefined ? 'some time' : formatAge(tick.value - known.provenAtMs)
 }
 
 function toKey({ verifier_id, instance_id, key_id }: Verifier): string {
@@ -216,7 +216,7 @@ function Position({ all }: { readonly all: readonly Verifier[] }): JSX.Element {
       <h2>Log position</h2>
       <p class="figure">{known === undefined ? '–' : formatCount(known.seq)}</p>
       <p class="meta">
-        Signed head, proven <strong>{formatAge()}</strong> ago
+        Signed head, proven <strong>{describeAge()}</strong> ago
       </p>
       <svg class="chart age" viewBox="0 0 250 34" aria-hidden="true">
         <rect class="fill-sunken" y="6" width="250" height="6" rx="3" />
@@ -255,6 +255,9 @@ interface Recent {
   readonly reason: string | null
 }
 
+/** A receipt is written about a second after its entry. */
+const RECEIPT_MS = 1000
+
 /** The newest entries, each with the milliseconds of its verifiers. */
 async function loadRecent(siteId: string, signal: AbortSignal): Promise<readonly Recent[]> {
   const options = { site: siteId, signal }
@@ -264,8 +267,9 @@ async function loadRecent(siteId: string, signal: AbortSignal): Promise<readonly
     query: { limit: 50 },
   }).catch(() => ({ items: [] }))
   const receipts = page.items.map((entry) =>
-    // A receipt is written about a second after its entry.
-    call<Receipt>(`/api/sites/${siteId}/receipts/${entry.seq}`, options).catch(() => undefined),
+    hasReceipt(entry.kind) && serviceNowMs() - Date.parse(entry.at) > RECEIPT_MS
+      ? call<Receipt>(`/api/sites/${siteId}/receipts/${entry.seq}`, options).catch(() => undefined)
+      : undefined,
   )
   const rows = (await audit).items
   return Promise.all(
@@ -317,7 +321,9 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
           {value?.map(({ entry, receipt, reason }) => (
             <tr key={entry.seq}>
               <td class="seq">
-                <a href={sitePath(siteId, 'receipts', String(entry.seq))}>{formatCount(entry.seq)}</a>
+                <a href={sitePath(siteId, hasReceipt(entry.kind) ? 'receipts' : 'log', String(entry.seq))}>
+                  {formatCount(entry.seq)}
+                </a>
               </td>
               <td class="two">
                 {isDrill(entry) ? 'Drill' : toKindWords(entry.kind)} <Target entry={entry} />
@@ -333,7 +339,7 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
               </td>
               <td class="number two">
                 {receipt === undefined ? (
-                  <span>waiting for its receipt</span>
+                  <span>{hasReceipt(entry.kind) ? 'waiting for its receipt' : 'no receipt needed'}</span>
                 ) : (
                   <>
                     {lastAfter(receipt)}

@@ -59,7 +59,7 @@ function You(): JSX.Element | null {
         ))}
       </ul>
       <p class="meta">
-        This session ends at {formatMoment(you.expires_at)} UTC, and after 30 minutes without use.
+        This session ends at {formatMoment(you.expires_at)} UTC, or after 30 minutes without use.
       </p>
     </section>
   )

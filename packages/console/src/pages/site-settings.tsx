@@ -142,7 +142,7 @@ function General({ site, mayChange }: { readonly site: Site; readonly mayChange:
             ? 'No limit'
             : formatSpan(site.credential_ttl_seconds_max)}
         </dd>
-        <dt>Verifiers accept without news for</dt>
+        <dt>Longest age of revocation data</dt>
         <dd>{formatSpan(site.max_staleness_seconds_max)}</dd>
       </dl>
       {mayChange && (
@@ -353,7 +353,7 @@ function Change({ siteId, site, finish }: SheetsProps): JSX.Element {
         onChange={setTtl}
       />
       <SecondsField
-        label="Verifiers accept without news for, in seconds"
+        label="Longest age of revocation data in seconds"
         {...STALENESS}
         value={staleness}
         onChange={setStaleness}

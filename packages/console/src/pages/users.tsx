@@ -68,8 +68,10 @@ function UserList({ siteId }: SiteProps): JSX.Element {
             ) : null,
         })}
         empty={{
-          sentence: 'No user with this status was ever revoked, reinstated or signed out.',
-          command: `countersign revoke-user alice --site ${siteId} --reason 'a try'`,
+          sentence: place.value.query.has('status')
+            ? 'No user has this status.'
+            : 'No user has been revoked, reinstated or signed out yet.',
+          command: `countersign revoke-user alice --site ${siteId} --reason 'left the company'`,
         }}
       >
         <FindUser siteId={siteId} />

@@ -417,9 +417,10 @@ function toKey({ verifier_id, instance_id }: Reported): string {
  * one that connected with the entry has no time of its own.
  */
 function toMs(
-  { state, acknowledged_at }: Reported,
+  { state, acknowledged_at, applied_ms }: Reported,
   { committed_at }: PropagationReceipt,
 ): number | undefined {
   if (state !== 'acknowledged') return undefined
+  if (applied_ms !== null) return applied_ms
   return acknowledged_at === null ? 0 : Math.max(0, Date.parse(acknowledged_at) - Date.parse(committed_at))
 }

@@ -345,7 +345,7 @@ function Notes({ target, outlook }: { readonly target: Target; readonly outlook:
       {!isUnseen && target.kind !== 'token' && target.kind !== 'api_key' && (
         <li>
           <Icon name="credentials" />
-          <span>Counted is what this service has seen. What it has never seen ends, too.</span>
+          <span>The numbers count what this service has seen. Access that it has not seen ends too.</span>
         </li>
       )}
     </ul>

@@ -14,7 +14,7 @@ import { SignInDialogs } from '../people/step-up.tsx'
 import { describeAct } from '../revoke/counts.ts'
 import { openAct, openActs, openRevoke, sheet } from '../revoke/state.ts'
 import { open, place, servicePath, sitePath } from '../router.ts'
-import { formatDuration } from '../time.ts'
+import { formatAge } from '../time.ts'
 import { Help } from './help.tsx'
 import { Palette } from './palette.tsx'
 
@@ -68,6 +68,13 @@ function isShown({ page }: Item): boolean {
   return page in servicePages && (page === 'settings' || isOperator.value)
 }
 
+/** The title of a page, for the tab of the browser. It has no id and no name of a user. */
+function findTitle(siteId: string | undefined, page: string): string | undefined {
+  const items = siteId === undefined ? SERVICE : GROUPS.flatMap(([, each]) => each)
+  const title = items.find((item) => item.page === page)?.title
+  return title === undefined || siteId === undefined ? title : `${title}, ${siteId}`
+}
+
 export function Shell({ children }: { readonly children: ComponentChildren }): JSX.Element {
   const { siteId } = place.value
   useEffect(() => {
@@ -80,6 +87,13 @@ export function Shell({ children }: { readonly children: ComponentChildren }): J
   useEffect(() => {
     menuOpen.value = false
   }, [here])
+  useEffect(() => {
+    const title = findTitle(here.siteId, here.page)
+    document.title = title === undefined ? 'Countersign' : `${title} – Countersign`
+    return () => {
+      document.title = 'Countersign'
+    }
+  }, [here.siteId, here.page])
   const isStale = siteId === undefined ? isAway.value : !isLive()
   return (
     <div class="shell" data-stale={isStale ? '' : undefined}>
@@ -141,7 +155,7 @@ function Rail(): JSX.Element {
       </a>
       <label class="site">
         <span class="monogram" aria-hidden="true">
-          {toMonogram(site?.name ?? siteId ?? '')}
+          {siteId === undefined ? <Icon name="overview" /> : toMonogram(site?.name ?? siteId)}
         </span>
         <span class="visually-hidden">Site</span>
         <select
@@ -230,7 +244,10 @@ function TopBar(): JSX.Element {
       {siteId !== undefined && <Live />}
       {mayRevoke(siteId) && (
         <button type="button" class="danger" title={toTooltip('revoke')} onClick={() => openRevoke('')}>
-          Revoke access <kbd>R</kbd>
+          <span>
+            Revoke<span class="longer"> access</span>
+          </span>{' '}
+          <kbd>R</kbd>
         </button>
       )}
     </header>
@@ -271,7 +288,7 @@ function NotLive(): JSX.Element | null {
       : !isAway.value && (known === undefined || isLive() || isPaused.value)
   )
     return null
-  const age = known === undefined ? undefined : formatDuration(Math.max(0, tick.value - known.provenAtMs))
+  const age = known === undefined ? undefined : formatAge(tick.value - known.provenAtMs)
   return (
     <div class="notice amber not-live">
       <StateMark tone="silent" size={14} />
@@ -291,7 +308,6 @@ function NotLive(): JSX.Element | null {
 
 function Live(): JSX.Element {
   const known = liveLog.value
-  const ageMs = known === undefined ? undefined : Math.max(0, tick.value - known.provenAtMs)
   const tone = isPaused.value || !isLive() ? 'silent' : 'good'
   const word = isPaused.value
     ? 'Paused'
@@ -304,12 +320,12 @@ function Live(): JSX.Element {
     <span class="live">
       <StateMark tone={tone} />
       <strong>{word}</strong>
-      {known !== undefined && ageMs !== undefined && (
+      {known !== undefined && (
         <span class="meta">
           entry {known.seq.toLocaleString('en')}
           {isPaused.value && entriesHeld.value > 0
             ? `, ${entriesHeld.value.toLocaleString('en')} new since`
-            : `, proven ${formatDuration(ageMs)} ago`}
+            : `, proven ${formatAge(tick.value - known.provenAtMs)} ago`}
         </span>
       )}
       <button

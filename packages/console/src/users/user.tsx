@@ -15,6 +15,7 @@ import { Monogram } from '../components/monogram.tsx'
 import { Pill, StateMark } from '../components/state.tsx'
 import { Status } from '../components/status.tsx'
 import { DelegationTree, toTree } from '../evidence/delegation-tree.tsx'
+import { hasReceipt } from '../evidence/words.ts'
 import { toTooltip } from '../keyboard.ts'
 import { entriesSeen, serviceNowMs } from '../live.ts'
 import { RevokeRow } from '../revoke/selection.tsx'
@@ -382,7 +383,10 @@ function History({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }): J
                 <div>
                   <strong>{ENTRY_WORDS[kind]}</strong>
                   <p>
-                    {at.slice(11, 19)}, <a href={sitePath(siteId, 'receipts', String(seq))}>entry {seq}</a>
+                    {at.slice(11, 19)},{' '}
+                    <a href={sitePath(siteId, hasReceipt(kind) ? 'receipts' : 'log', String(seq))}>
+                      entry {seq}
+                    </a>
                     {row !== undefined && `, by ${describeActor(row.actor)}`}
                   </p>
                   {reason !== null && <p>“{reason}”</p>}
