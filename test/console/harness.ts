@@ -230,10 +230,32 @@ export async function openPage(
   const page = await context.newPage()
   onTestFinished(async ({ task }) => {
     if (task.result?.state === 'fail') await picture(page, `failed ${task.name}`).catch(() => {})
+    const stored = await findStored(context).catch(() => [])
     await context.close()
     expect(complaints).toEqual([])
+    // T12: nothing secret can be in there, after whatever the test has done.
+    expect(stored.filter((name) => !STORED_NAMES.includes(name))).toEqual([])
   })
   return { context, page, complaints }
+}
+
+const STORED_NAMES = ['countersign-theme', 'countersign.single-keys']
+
+/** The names of everything that the pages of a browser have stored, except cookies. */
+async function findStored(context: BrowserContext): Promise<readonly string[]> {
+  const { origins } = await context.storageState({ indexedDB: true })
+  const kept = origins.flatMap(({ localStorage, indexedDB = [] }: StoredAtOrigin) =>
+    [...localStorage, ...indexedDB].map(({ name }) => name),
+  )
+  const ofTabs = await Promise.all(
+    context.pages().map((page) => page.evaluate<string[]>('Object.keys(sessionStorage)')),
+  )
+  return [...kept, ...ofTabs.flat()]
+}
+
+interface StoredAtOrigin {
+  readonly localStorage: readonly { readonly name: string }[]
+  readonly indexedDB?: readonly { readonly name: string }[]
 }
 
 const PICTURES = join(import.meta.dirname, 'screenshots')

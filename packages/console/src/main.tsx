@@ -15,7 +15,7 @@ const fault = signal<string | undefined>(undefined)
 
 function App(): JSX.Element | null {
   if (isSignedIn.value === undefined && fault.value === undefined) return null
-  if (isSignedIn.value !== true) return <SignIn fault={fault.value} />
+  if (isSignedIn.value !== true) return <SignIn key={fault.value} fault={fault.value} />
   return (
     <Shell>
       <Page />
