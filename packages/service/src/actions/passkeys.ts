@@ -25,6 +25,10 @@ type Opened = SignedIn & { readonly secret: string }
 /** Another node, whose clock is behind, must find a used challenge as long as it accepts it. */
 const MARGIN_MS = 600_000
 
+/** The provider ends access by not signing in any more, so no other way may go around it. */
+const PROVIDER_ONLY =
+  'You sign in at your identity provider. A passkey confirms what you do, and opens no session.'
+
 const EVERY_PASSKEY = { after: undefined, limit: limits.passkeys_per_person_max }
 
 /** A challenge for a browser in which no person has signed in. */
@@ -58,6 +62,7 @@ export async function openSessionWithPasskey(
     context,
   )
   if (opened === undefined) throw new Problem('passkey_invalid')
+  if (opened === 'provider') throw new Problem('passkey_invalid', PROVIDER_ONLY)
   deps.consoleSessions.forget(opened.person.personId)
   return { ...opened, secret }
 }

@@ -112,7 +112,8 @@ export function checkPage(exchange: Exchange, auth: AuthDeps): void {
   try {
     requireConsolePage(exchange.raw, auth.place)
   } catch (error) {
-    auth.rateLimiter.consume('keyless', address, startedMs)
+    // Apart from those of the console: a hostile page must not lock its visitor out.
+    auth.rateLimiter.consume('keyless', `other page ${address}`, startedMs)
     if (error instanceof Problem && !['GET', 'HEAD'].includes(exchange.raw.method))
       recordRejection(exchange, auth, error.code)
     throw error

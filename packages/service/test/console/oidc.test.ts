@@ -9,6 +9,7 @@ import { newSigner } from '../signals/test-sender.ts'
 import { DAY } from '../store/fixtures.ts'
 import { forEachStoreWriter, type StoreWriter } from '../store/store-writer.ts'
 import { auditOf, COOKIE, type ConsoleNode, openConsoleNode, outcome, SHOP } from './console-node.ts'
+import { SoftwareAuthenticator } from './software-authenticator.ts'
 import { CLIENT_ID, CLIENT_SECRET, startTestProvider, type TestProvider } from './test-provider.ts'
 
 const TRIP = '__Host-countersign-sign-in'
@@ -480,6 +481,32 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
         mine[0].session_id,
         `sender:${provider.issuer}`,
       ])
+    })
+
+    it('A331: a passkey does not open a session that the provider has ended', async () => {
+      const sub = newSub()
+      const { cookie, person_id } = await open({ sub, auth_time: Math.floor(Date.now() / 1000) })
+      const headers = { 'sec-fetch-site': 'same-origin', origin: 'https://id.example' }
+      const post = (path: string, body = {}, more = {}) =>
+        node.send(path, { method: 'POST', body, headers: { ...headers, ...more } })
+      const at = async (path: string, more = {}) => ({
+        challenge: (await post(path, {}, more)).json().challenge,
+        origin: 'https://id.example',
+        rpId: 'id.example',
+      })
+      const authenticator = new SoftwareAuthenticator(person_id)
+      const made = authenticator.create(await at('/console/passkeys/challenge', { cookie }))
+      expect((await post('/console/passkeys', { name: 'Laptop', ...made }, { cookie })).statusCode).toBe(201)
+      // It still confirms what the person does in a session from the provider.
+      const confirmed = await post(
+        '/console/session/step-up',
+        authenticator.assert(await at('/console/session/step-up/challenge', { cookie })),
+        { cookie },
+      )
+      expect(confirmed.statusCode).toBe(200)
+      await logout(await provider.logoutToken({ sub }))
+      const again = authenticator.assert(await at('/console/session/challenge'))
+      expect(outcome(await post('/console/session/passkey', again))).toEqual([401, 'passkey_invalid'])
     })
 
     it('with sid ends that session only', async () => {

@@ -456,13 +456,17 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
         other.send(path, { headers })
       for (const headers of [{}, { origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }])
         expect((await send(headers as Record<string, string>)).statusCode).toBe(403)
-      expect(outcome(await send({ ...SAME_ORIGIN, 'x-api-key': 'x' }))).toEqual([400, 'auth_ambiguous'])
       expect(outcome(await send({}, '/console/session'))).toEqual([403, 'csrf_invalid'])
-      expect(outcome(await send({}))).toEqual([403, 'csrf_invalid'])
       for (const headers of [{}, { 'x-api-key': 'x' }])
-        expect(outcome(await send(headers as Record<string, string>))).toEqual([429, 'rate_limited'])
+        expect((await send(headers as Record<string, string>)).statusCode).toBe(403)
+      expect(outcome(await send({}))).toEqual([429, 'rate_limited'])
       expect(outcome(await send({}, '/console/session'))).toEqual([429, 'rate_limited'])
       expect(outcome(await ask('/console/api/sites', {}, 'all'))).toEqual([200, ''])
+      // A213: nor may another page keep a person behind this address from signing in.
+      expect(outcome(await send(SAME_ORIGIN, '/console/session'))).toEqual([401, 'session_required'])
+      for (let i = 0; i < 5; i++)
+        expect(outcome(await send({ ...SAME_ORIGIN, 'x-api-key': 'x' }))).toEqual([400, 'auth_ambiguous'])
+      expect(outcome(await send({ ...SAME_ORIGIN, 'x-api-key': 'x' }))).toEqual([429, 'rate_limited'])
     } finally {
       await other.close()
     }

@@ -166,7 +166,8 @@ export function* removePasskey(
  * Opens a session for the person of a passkey, and uses up the challenge. `replaced` is the session
  * that the browser had before, which ends. With more than `sessionsMax` sessions of the person, the
  * oldest ends. Undefined when the challenge was used, the passkey was removed or has counted
- * further since, or its person was ended.
+ * further since, or its person was ended. `provider`: the person signs in at the identity provider,
+ * which could otherwise not end their access.
  */
 export function* openPasskeySession(
   use: PasskeyUse,
@@ -174,13 +175,15 @@ export function* openPasskeySession(
   replaced: string | undefined,
   sessionsMax: number,
   { atMs, requestId }: Pick<AuditContext, 'atMs' | 'requestId'>,
-): Transaction<OpenSession | undefined> {
+): Transaction<OpenSession | 'provider' | undefined> {
   const named = yield* row('SELECT person_id FROM passkeys WHERE passkey_id = $1', use.passkeyId)
   if (named === undefined) return undefined
   const personId = text(named, 'person_id')
   yield* lock(GRANTING_LOCK, consoleLock(personId))
   const owner = yield* usePasskey(use, personId, atMs)
   if (owner === undefined) return undefined
+  const identity = yield* row('SELECT 1 AS one FROM person_identities WHERE person_id = $1 LIMIT 1', personId)
+  if (identity !== undefined) return 'provider'
   const door = toPasskeyDoor(use.passkeyId)
   const created = yield* insertSession(
     { ...session, personId, door, createdAtMs: atMs, seenAtMs: atMs },
