@@ -420,9 +420,10 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
         expect(session.elevated_until).toBeNull()
         expect(outcome(await create(session.cookie))).toEqual([403, 'step_up_required'])
       }
-      provider.said = { claims: { sub, auth_time: now() - 60 } }
+      const authTime = now() - 60
+      provider.said = { claims: { sub, auth_time: authTime } }
       const session = await sessionOf(await signIn())
-      expect(Date.parse(session.elevated_until)).toBe((now() + 240) * 1000)
+      expect(Date.parse(session.elevated_until)).toBe((authTime + 300) * 1000)
       expect((await create(session.cookie)).statusCode).toBe(201)
     })
 
@@ -487,10 +488,10 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
       const sub = newSub()
       const { cookie, person_id } = await open({ sub, auth_time: Math.floor(Date.now() / 1000) })
       const headers = { 'sec-fetch-site': 'same-origin', origin: 'https://id.example' }
-      const post = (path: string, body = {}, more = {}) =>
-        node.send(path, { method: 'POST', body, headers: { ...headers, ...more } })
+      const post = (path: string, body: object | undefined, more = {}) =>
+        node.send(path, { method: 'POST', ...(body && { body }), headers: { ...headers, ...more } })
       const at = async (path: string, more = {}) => ({
-        challenge: (await post(path, {}, more)).json().challenge,
+        challenge: (await post(path, undefined, more)).json().challenge,
         origin: 'https://id.example',
         rpId: 'id.example',
       })
@@ -506,7 +507,9 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
       expect(confirmed.statusCode).toBe(200)
       await logout(await provider.logoutToken({ sub }))
       const again = authenticator.assert(await at('/console/session/challenge'))
-      expect(outcome(await post('/console/session/passkey', again))).toEqual([401, 'passkey_invalid'])
+      const rejected = await post('/console/session/passkey', again)
+      expect(outcome(rejected)).toEqual([400, 'passkey_invalid'])
+      expect(rejected.json().detail).toContain('You sign in at your identity provider')
     })
 
     it('with sid ends that session only', async () => {
