@@ -18,5 +18,8 @@ export async function findAxeFaults(page: Page, colorScheme: 'light' | 'dark'): 
 
 /** By how many pixels the page is wider than its window. */
 export function findOverflow(page: Page): Promise<number> {
-  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+  // The place that is kept for a scroll bar counts as part of the page.
+  return page.evaluate(
+    'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)',
+  )
 }

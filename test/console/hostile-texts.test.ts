@@ -81,6 +81,7 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     await page.getByLabel('Reason').fill(LINK)
     await expectText(page, 'preview')
     await page.getByLabel('Reason').press('Enter')
+    await page.getByRole('button', { name: 'Revoke an unknown user' }).click()
     await page.getByRole('dialog').getByText('1 of 1').first().waitFor()
     await expectText(page, 'receipt')
     expect(await page.getByRole('dialog').innerText()).toContain(MARKUP)

@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await page.keyboard.press('Escape')
     await openPage('verifiers')
     await page
-      .getByText(/not connected, rejects everything/)
+      .getByText(/rejects everything since/)
       .first()
       .waitFor()
     await Promise.all([steady.close(), open.close()])

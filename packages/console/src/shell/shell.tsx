@@ -118,6 +118,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }): J
 }
 
 const SHEET_AFTER_MS = 500
+const SHEET_AGAIN_MS = 1000
 
 /** Loaded just after the first page, so that it is there before it is needed. */
 function LazyRevokeSheet(): JSX.Element | null {
@@ -128,9 +129,11 @@ function LazyRevokeSheet(): JSX.Element | null {
     const load = () =>
       import('../revoke/sheet.tsx').then(
         ({ RevokeSheet }) => setPart({ Sheet: RevokeSheet }),
-        () => {},
+        () => {
+          timer = setTimeout(load, SHEET_AGAIN_MS)
+        },
       )
-    const timer = setTimeout(load, isWanted ? 0 : SHEET_AFTER_MS)
+    let timer = setTimeout(load, isWanted ? 0 : SHEET_AFTER_MS)
     return () => clearTimeout(timer)
   }, [isWanted])
   return part === undefined ? null : <part.Sheet />
