@@ -73,7 +73,9 @@ const states: Readonly<Record<string, (town: Town, visitor: Visitor) => Promise<
   },
   'docs-picture': async (town, { page }) => {
     await page.goto(`${town.dev.base_url}/docs/readme`)
-    await page.locator('img').evaluate('(picture) => picture.decode()')
+    await page
+      .locator('img')
+      .evaluateAll('(pictures) => Promise.all(pictures.map((picture) => picture.decode()))')
   },
   'docs-errors': async (town, { page }) => {
     await page.goto(`${town.dev.base_url}/docs/errors#credential_revoked`)

@@ -9,6 +9,10 @@ afterAll(() => home?.close())
 
 describe('people', () => {
   test('console offers to add the first person, and signs the only one in', async () => {
+    // The development start has added its developer.
+    const { items } = (await home.run(['people', 'list', '--json'])).json()
+    expect(items).toMatchObject([{ name: 'Developer' }])
+    expect((await home.run(['people', 'end', items[0].person_id, '--yes'])).code).toBe(0)
     const none = await home.run(['console'])
     expect(none.code).not.toBe(0)
     expect(none.err).toContain('countersign console --name')
