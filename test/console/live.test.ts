@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     await page.locator('.live', { hasText: 'Live' }).waitFor()
     const before = await readSeq(page)
     expect(await findGreen(page)).not.toEqual([])
-    // The sheet is loaded after the page. Without it, nothing could be typed while the service is away.
+    // The sheet is loaded after the page, and must be there before the service is away.
     await page.keyboard.press('r')
     await page.locator('#revoke-name').waitFor()
     await page.keyboard.press('Escape')

@@ -29,7 +29,7 @@ export function formatDuration(ms: number): string {
   return `${Math.round(ms / 86_400_000)} days`
 }
 
-/** `0.4 s`: an age that changes all the time, in one unit so that it does not flicker. Rounded up. */
+/** `0.4 s`: an age that changes all the time, in one unit so that it is calm. Rounded up. */
 export function formatAge(ms: number): string {
   return ms < 60_000 ? `${(Math.max(1, Math.ceil(ms / 100)) / 10).toFixed(1)} s` : formatDuration(ms)
 }
