@@ -36,7 +36,9 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
   return (
     <div>
       <Head title={seq === undefined ? toWords(target).act : `Receipt ${seq}`} />
-      <div class="body">
+      {/* It may have nothing that takes the focus, and must be scrolled with keys all the same. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls */}
+      <section class="body" tabIndex={0} aria-label="Receipt">
         <Who siteId={siteId} target={target}>
           <DonePill act={act} done={done} />
         </Who>
@@ -63,7 +65,7 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
                 : `${toCounts(propagation)} verifiers`
           }
         />
-      </div>
+      </section>
       <footer>
         <AsCommand curl={toRequest(siteId, target, reason)} cli={toCommand(siteId, target, reason)} />
         <span class="grow" />
