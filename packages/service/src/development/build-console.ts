@@ -23,7 +23,9 @@ export async function buildConsole(): Promise<boolean> {
   // Built beside it and moved, so that no other process reads half of it.
   const fresh = join(folder, `dist-${process.pid}`)
   const options = ['build', folder, '--outDir', fresh, '--logLevel', 'error']
-  const child = spawn(process.execPath, [vite, ...options], { stdio: 'ignore' })
+  // In another mode, as tests have it, the files would be larger.
+  const env = { ...process.env, NODE_ENV: 'production' }
+  const child = spawn(process.execPath, [vite, ...options], { stdio: 'ignore', env })
   const code = await new Promise((resolve) => child.once('error', () => resolve(1)).once('close', resolve))
   if (code === 0) replaceFolder(fresh, join(folder, 'dist'))
   rmSync(fresh, { recursive: true, force: true })
