@@ -28,7 +28,7 @@ const BUDGETS: Readonly<Record<string, readonly [pattern: RegExp, budget: Budget
   stand: [/\bstands?\b/gi, { decisions: 3, comments: 3, tests: 44 }],
   refuse: [
     /(?<!connections? )(?<!ECONN)\brefus\w*/gi,
-    { docs: 1, decisions: 47, strings: 15, comments: 2, tests: 363 },
+    { docs: 1, decisions: 47, strings: 16, comments: 2, tests: 363 },
   ],
   'take away': [/\b(?:take|takes|took|taken|taking) (?:\w+ )?away\b/gi, { comments: 1, tests: 14 }],
   whom: [/\bwhom\b/gi, { docs: 1, comments: 1, tests: 5 }],
@@ -49,7 +49,7 @@ const root = join(import.meta.dirname, '..')
 
 const FILES: Readonly<Record<'docs' | 'sources' | 'tests', readonly string[]>> = {
   docs: ['*.md', 'docs/**/*.{md,svg}', 'examples/**/*.{md,ts,conf}', 'deploy/*', 'packages/*/README.md'],
-  sources: ['packages/*/src/**/*.ts', 'scripts/*.ts', 'bench/**/*.ts', '.dependency-cruiser.cjs'],
+  sources: ['packages/*/src/**/*.{ts,tsx}', 'scripts/*.ts', 'bench/**/*.ts', '.dependency-cruiser.cjs'],
   tests: ['packages/*/test/**/*.ts', 'test/**/*.ts'],
 }
 /** This file names the words that it counts, and so does the glossary. */

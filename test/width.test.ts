@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')
 const CODE = [
-  'packages/*/src/**/*.ts',
+  'packages/*/src/**/*.{ts,tsx}',
   'packages/*/test/**/*.ts',
   'test/**/*.ts',
   'scripts/*.ts',

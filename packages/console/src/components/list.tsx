@@ -200,7 +200,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
             <thead>
               <tr>
                 {columns.map((column) => (
-                  <th key={column.title} scope="col" class={classOf(column)}>
+                  <th key={column.title} scope="col" class={toClass(column)}>
                     {column.isCheck === true ? (
                       <span class="visually-hidden">{column.title}</span>
                     ) : (
@@ -219,7 +219,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
               {items.map((item) => (
                 <tr key={toKey(item)}>
                   {columns.map((column, i) => (
-                    <td key={column.title} class={classOf(column)}>
+                    <td key={column.title} class={toClass(column)}>
                       {i === linkAt && props.toHref !== undefined ? (
                         <a href={props.toHref(item)}>{column.cell(item)}</a>
                       ) : (
@@ -315,7 +315,7 @@ function Choices({ name, label, values, chosen }: Filter & { readonly chosen: st
   )
 }
 
-function classOf({
+function toClass({
   isNumber = false,
   isExtra = false,
   isCheck = false,

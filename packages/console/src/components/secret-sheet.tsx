@@ -13,7 +13,7 @@ interface SecretSheetProps {
 
 const SHOWN_SECONDS = 60
 
-/** Shows a secret once. After a minute it is removed from the page, and closing it removes it too. */
+/** Shows a secret once. It is removed from the page after a minute, or when it is closed. */
 export function SecretSheet({ title, secret, children, onClose }: SecretSheetProps): JSX.Element {
   const [left, setLeft] = useState(SHOWN_SECONDS)
   useEffect(() => {

@@ -107,9 +107,7 @@ export function AuditList({ siteId, path }: AuditListProps): JSX.Element {
             label: 'Outcome',
             values: [
               ['', 'Any outcome'],
-              ['done', 'Done'],
-              ['unchanged', 'No change'],
-              ['refused', 'Rejected'],
+              ...Object.entries(OUTCOMES).map(([outcome, [, word]]) => [outcome, word] as const),
             ],
           },
           {

@@ -33,7 +33,7 @@ interface Shown {
 
 const NOTHING: Shown = { log: undefined, isRunning: true, tookMs: 0, fault: undefined }
 
-/** What this browser has verified since the console was opened, by site. It survives other pages. */
+/** What this browser has verified since the console was opened, by site. */
 const verified = new Map<string, { readonly log: VerifiedLog; readonly since: string }>()
 
 function createSource(siteId: string, signal: AbortSignal): LogSource {
