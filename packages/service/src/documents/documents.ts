@@ -11,6 +11,8 @@ export interface Document {
   /** The address at which it is served. */
   readonly url: string
   readonly title: string
+  /** Its first sentence, as text. */
+  readonly description: string
   readonly headings: readonly Heading[]
   readonly content: Html
 }
@@ -63,11 +65,14 @@ export function readDocuments(folder: string): Documents {
   const pages = files
     .filter((path) => path.endsWith('.md'))
     .map((path): Document => {
-      const { content, headings } = renderMarkdown(text(path), (target) => findLink(path, target, urls))
+      const { content, headings, description } = renderMarkdown(text(path), (target) =>
+        findLink(path, target, urls),
+      )
       return {
         path,
         url: toUrl(path),
         title: headings.find(({ level }) => level === 1)?.text ?? path,
+        description,
         headings,
         content,
       }

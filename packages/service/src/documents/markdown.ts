@@ -1,4 +1,4 @@
-import { Marked, type Renderer, type Tokens } from 'marked'
+import { Marked, type Renderer, type Token, type Tokens } from 'marked'
 import { type Html, html } from '../pages/html.ts'
 
 export interface Heading {
@@ -11,6 +11,8 @@ export interface Heading {
 export interface Rendered {
   readonly content: Html
   readonly headings: readonly Heading[]
+  /** The first sentence, as text. */
+  readonly description: string
 }
 
 /** Where a link or picture of a document leads: an address, or undefined if it is not served. */
@@ -23,7 +25,39 @@ export type ResolveLink = (target: string) => string | undefined
 export function renderMarkdown(text: string, resolveLink: ResolveLink): Rendered {
   const headings: Heading[] = []
   const marked = new Marked({ gfm: true, renderer: createRenderer(resolveLink, headings) })
-  return { content: { markup: marked.parse(text, { async: false }) }, headings }
+  const tokens = marked.lexer(text)
+  const description = findDescription(tokens)
+  return { content: { markup: marked.parser(tokens) }, headings, description }
+}
+
+const DESCRIPTION_CHARS_MAX = 200
+
+/** The first sentence of the first paragraph, without markup. */
+function findDescription(tokens: readonly Token[]): string {
+  const paragraph = tokens.find(({ type }) => type === 'paragraph')
+  const text = paragraph === undefined ? '' : plainText([paragraph]).replace(/^(?:Context|Decision)\.\s/, '')
+  const [sentence = ''] = /^.*?[.:!?](?=\s|$)|^.+/s.exec(text.trim()) ?? []
+  const line = sentence.replaceAll(/\s+/g, ' ').replace(/:$/, '.')
+  return line.length <= DESCRIPTION_CHARS_MAX ? line : `${line.slice(0, DESCRIPTION_CHARS_MAX - 1).trim()}…`
+}
+
+/** The text of tokens, as a reader sees it. */
+export function plainText(tokens: readonly Token[]): string {
+  return tokens
+    .map((token): string => {
+      if (token.type === 'html') return ''
+      if (token.type === 'codespan') return token.text as string
+      if ('tokens' in token && token.tokens !== undefined) return plainText(token.tokens)
+      if (token.type === 'br') return ' '
+      return 'text' in token ? unescapeText(String(token.text)) : ''
+    })
+    .join('')
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"' }
+
+function unescapeText(text: string): string {
+  return text.replaceAll(/&(lt|gt|amp|quot);/g, (_, name: string) => ENTITIES[name] ?? '')
 }
 
 type Overrides = Partial<Omit<Renderer, 'parser' | 'options' | 'constructor'>>

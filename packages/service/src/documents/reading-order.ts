@@ -1,10 +1,20 @@
-/** One section of the navigation: its readers, and its documents in reading order. */
+/** One group of the navigation, for one kind of reader, in reading order. */
 export interface Section {
   readonly name: string
-  readonly paths: readonly string[]
+  readonly pages: readonly SectionPage[]
+  /** Whether the navigation shows it folded, except on its own pages. */
+  readonly isFolded?: boolean
 }
 
-const guides = (...names: string[]) => names.map((name) => `docs/guides/${name}.md`)
+interface SectionPage {
+  /** In the repository. */
+  readonly path: string
+  /** In the navigation. Default: the title of the document. */
+  readonly title?: string
+}
+
+const page = (path: string, title?: string): SectionPage => (title === undefined ? { path } : { path, title })
+const guide = (name: string, title?: string): SectionPage => page(`docs/guides/${name}.md`, title)
 
 /**
  * Every document except decisions and examples. A test compares this list with the files and with
@@ -12,44 +22,62 @@ const guides = (...names: string[]) => names.map((name) => `docs/guides/${name}.
  */
 export const sections: readonly Section[] = [
   {
-    name: 'Begin',
-    paths: [
-      'README.md',
-      ...guides('quickstart'),
-      'docs/comparison.md',
-      'docs/interface.md',
-      'docs/errors.md',
+    name: 'Get started',
+    pages: [
+      page('README.md', 'Overview'),
+      guide('quickstart', 'Quick start'),
+      page('docs/comparison.md', 'How it compares'),
     ],
   },
   {
-    name: 'Integrators',
-    paths: guides(
-      'protect-a-route',
-      'bring-your-own-tokens',
-      'signals',
-      'mcp-servers',
-      'frameworks',
-      'forward-auth',
-      'sign-in',
-      'webhooks',
-      'migrating',
-      'core',
-    ),
-  },
-  { name: 'Agent developers', paths: [...guides('agents'), 'examples/README.md', 'docs/cli.md'] },
-  {
-    name: 'Operators',
-    paths: [
-      ...guides('console', 'on-call', 'deployment'),
-      'docs/operating.md',
-      ...guides('monitoring', 'personal-data', 'growth'),
-      'bench/README.md',
+    name: 'Build',
+    pages: [
+      guide('protect-a-route'),
+      guide('frameworks', 'Frameworks'),
+      guide('forward-auth', 'Behind a reverse proxy'),
+      guide('mcp-servers', 'MCP servers'),
+      guide('bring-your-own-tokens', 'Tokens of your provider'),
+      guide('sign-in', 'Sign people in'),
+      guide('signals', 'Logout signals'),
+      guide('webhooks'),
+      guide('migrating', 'Move from JWTs'),
+      guide('core', 'The core library'),
     ],
   },
   {
-    name: 'Security reviewers',
-    paths: [...guides('security-model', 'revocation', 'trust-and-keys'), 'SECURITY.md'],
+    name: 'Agents',
+    pages: [guide('agents', 'Agents and delegation'), page('examples/README.md'), page('docs/cli.md', 'CLI')],
   },
-  { name: 'End users', paths: guides('for-users') },
-  { name: 'Contributors', paths: ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/attacks.md', 'CHANGELOG.md'] },
+  {
+    name: 'Reference',
+    pages: [page('docs/errors.md'), page('docs/interface.md', 'Interface details')],
+  },
+  {
+    name: 'Operate',
+    pages: [
+      guide('console', 'Console'),
+      guide('on-call'),
+      guide('deployment'),
+      page('docs/operating.md', 'Settings and operation'),
+      guide('monitoring'),
+      guide('personal-data'),
+      guide('growth', 'Growth over ten years'),
+      page('bench/README.md'),
+    ],
+  },
+  {
+    name: 'Security',
+    pages: [
+      guide('security-model'),
+      guide('revocation', 'Revocation'),
+      guide('trust-and-keys', 'Trust and keys'),
+      page('SECURITY.md', 'Report a vulnerability'),
+    ],
+  },
+  { name: 'For your users', pages: [guide('for-users', 'Wallet and sign-in help')] },
+  {
+    name: 'Contribute',
+    isFolded: true,
+    pages: [page('ARCHITECTURE.md'), page('CONTRIBUTING.md'), page('docs/attacks.md'), page('CHANGELOG.md')],
+  },
 ]

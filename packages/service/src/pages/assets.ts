@@ -4,6 +4,7 @@ import * as nodeModule from 'node:module'
 import { extname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { RouteAnswer } from '../answer.ts'
+import { docsStyle } from '../documents/style.ts'
 import { hostedStyle } from './hosted-style.ts'
 
 /** What pages load: scripts and style sheets. */
@@ -40,6 +41,7 @@ function readAssets(): Assets {
     }))
   const styles = [
     { name: 'hosted.css', text: hostedStyle },
+    { name: 'docs.css', text: docsStyle },
     // Hides the parts that need a script where none runs.
     { name: 'no-script.css', text: '.scripted { display: none; }\n' },
   ]

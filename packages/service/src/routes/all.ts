@@ -1,6 +1,5 @@
 import type { EndpointId } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
-import { STYLE_PATH, style } from '../pages/page.ts'
 import type { PageRequest, Route } from '../route.ts'
 import { listServiceAudit } from './api/audit.ts'
 import { exchangeProof } from './api/auth/exchange-proof.ts'
@@ -221,7 +220,6 @@ export const routes: Routes = {
 export const pages: Readonly<Record<string, (request: PageRequest) => RouteAnswer>> = {
   '/': frontPage,
   '/problems': problemsPage,
-  [STYLE_PATH]: () => style,
   '/assets/*': asset,
   '/console': consolePage,
   '/console/*': consolePage,

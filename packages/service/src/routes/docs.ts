@@ -1,10 +1,14 @@
-import { type Auth, endpointList, problemCodes, problems, tags } from '@countersign/core/contract'
+import { type Auth, endpointList, tags } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
-import { findDocument, navigation } from '../documents/document-page.ts'
+import type { Deps } from '../deps.ts'
+import { findDocument } from '../documents/document-page.ts'
 import { documents } from '../documents/documents.ts'
+import { renderDocsPage } from '../documents/frame.ts'
+import { docsHome } from '../documents/home.ts'
+import { API_URL } from '../documents/navigation.ts'
+import { SEARCH_URL, searchPage } from '../documents/search-page.ts'
 import { createOpenapi } from '../openapi.ts'
 import { type Html, html } from '../pages/html.ts'
-import { page } from '../pages/page.ts'
 import { Problem } from '../problem.ts'
 import type { Route, RouteRequest } from '../route.ts'
 
@@ -39,28 +43,37 @@ export const openapi: Route<'openapi'> = async (_request, { config }) => {
   return answer
 }
 
-/** GET /docs */
-export const docs: Route<'docs'> = async (_request, { config }) =>
-  page(
-    'The interface',
-    html`<h1>Countersign</h1>
-<p>Credential authentication and revocation. This is every endpoint of <code>${config.baseUrl}</code>; programs read
+/** GET /docs: where to start, for each kind of reader. */
+export const docs: Route<'docs'> = async () => docsHome()
+
+/** GET /docs/api: every endpoint. */
+const apiPage = (baseUrl: string): RouteAnswer =>
+  renderDocsPage({
+    title: 'API',
+    description: 'Every endpoint of this service: method, path, meaning and what it needs.',
+    path: API_URL,
+    body: html`<h1>API</h1>
+<p class="lead">Every endpoint of <code>${baseUrl}</code>. Programs read
 <a href="/openapi.json">openapi.json</a> and <a href="/.well-known/countersign">.well-known/countersign</a>.</p>
-${tags.map((tag) => html`<h2 class="tag">${tag}</h2><ul class="endpoints">${endpointList.filter((endpoint) => endpoint.tag === tag).map(listed)}</ul>`)}
-<h2>Codes</h2>
-<ul class="endpoints">${problemCodes.map((code) => html`<li><span class="method">${problems[code].status}</span> <a href="/problems/${code}"><code>${code}</code></a> ${problems[code].title}</li>`)}</ul>`,
-    { navigation: navigation(documents(), '/docs') },
-  )
+${tags.map((tag) => html`<h2 id="${tag}">${tag}</h2><ul class="endpoints">${endpointList.filter((endpoint) => endpoint.tag === tag).map(listed)}</ul>`)}`,
+    contents: tags.map((tag) => ({ level: 2, id: tag, text: tag })),
+  })
 
 /**
  * GET /docs/…: the files of the repository that are written for people. An address with a slash at
  * its end leads to the one without. Throws `not_found` for everything else.
  */
-export async function documentPage({
-  holderRequest: { path },
-}: Pick<RouteRequest, 'holderRequest'>): Promise<RouteAnswer> {
+export async function documentPage(
+  { holderRequest: { path } }: Pick<RouteRequest, 'holderRequest'>,
+  { config }: Pick<Deps, 'config'>,
+): Promise<RouteAnswer> {
   const short = path.replace(/\/+$/, '')
-  const answer = findDocument(documents(), short)
+  const answer =
+    short === API_URL
+      ? apiPage(config.baseUrl)
+      : short === SEARCH_URL
+        ? searchPage()
+        : findDocument(documents(), short)
   if (short !== path && (answer !== undefined || short === '/docs'))
     return { status: 308, headers: { location: short } }
   if (answer === undefined) throw new Problem('not_found')

@@ -1,0 +1,2 @@
+/** The pages of the documentation. Everything on them works without this script too. */
+export {}
