@@ -100,7 +100,7 @@ const page = await load('/wallet')
 const script = /src="([^"]+[.]js)"/.exec(page.body)?.[1] ?? 'none'
 const served = await load(script)
 const guide = await load('/docs/guides/quickstart')
-const picture = await load('/docs/flow.svg')
+const picture = await load('/docs/pictures/flow.svg')
 const console = await load('/console')
 const asset = await load(/src="([^"]+[.]js)"/.exec(console.body)?.[1] ?? 'none')
 await service.close()
