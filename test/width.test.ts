@@ -7,7 +7,7 @@ const CODE = [
   'packages/*/src/**/*.{ts,tsx}',
   'packages/*/test/**/*.ts',
   'test/**/*.ts',
-  'scripts/*.ts',
+  'scripts/**/*.ts',
   'bench/**/*.ts',
   'examples/**/*.ts',
   '.dependency-cruiser.cjs',
