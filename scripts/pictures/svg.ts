@@ -153,7 +153,7 @@ export function dot(x: number, y: number, radius: number, fill?: Color, stroke?:
 }
 
 /** A tick or a cross of 10 units, drawn instead of a letter that fonts may not have. */
-export function mark(kind: 'tick' | 'cross', x: number, y: number, color: Color): string {
+function mark(kind: 'tick' | 'cross', x: number, y: number, color: Color): string {
   const path =
     kind === 'tick'
       ? `M${round(x - 5)} ${round(y + 0.5)}l3.4 3.6 6.4-8`
