@@ -1,3 +1,5 @@
+import { PALETTE } from './pictures/palette.ts'
+
 /** One line of a panel: what it shows, and its values by the number of revocations. */
 export interface Series {
   readonly name: string
@@ -17,13 +19,17 @@ const PLOT = { left: 84, right: 456, top: 66, bottom: 200 } as const
 /** Powers of ten of the horizontal axis. */
 const X = { min: 3, max: 7 } as const
 
-const LIGHT = { ground: '#f3f5f2', ink: '#141c18', quiet: '#4d5a53', grid: '#d3dad5' } as const
-const DARK = { ground: '#18201c', ink: '#eaf0ec', quiet: '#a9b5ae', grid: '#34403a' } as const
+const [LIGHT, DARK] = [toColors(0), toColors(1)]
 const LINES = {
-  main: { light: '#0a6448', dark: '#5fc79f', dash: '' },
-  second: { light: '#8a4b00', dark: '#e5a65a', dash: '' },
-  before: { light: '#5c6670', dark: '#a4adb6', dash: '5 4' },
+  main: { light: PALETTE.green[0], dark: PALETTE.green[1], dash: '' },
+  second: { light: PALETTE.amber[0], dark: PALETTE.amber[1], dash: '' },
+  before: { light: PALETTE.edge[0], dark: PALETTE.edge[1], dash: '5 4' },
 } as const
+
+function toColors(scheme: 0 | 1) {
+  const { panel, ink, quiet, line } = PALETTE
+  return { ground: panel[scheme], ink: ink[scheme], quiet: quiet[scheme], grid: line[scheme] }
+}
 
 /**
  * Panels below each other, both axes logarithmic. Without styles it has the light colours; a reader
@@ -34,7 +40,7 @@ export function drawGrowth(title: string, panels: readonly Panel[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" font-family="system-ui, -apple-system, 'Segoe UI', sans-serif" font-size="15" fill="${LIGHT.ink}">
 <title>${title}</title>
 <style>${darkStyle()}</style>
-<rect class="ground" width="${WIDTH}" height="${height}" rx="14" fill="${LIGHT.ground}"/>
+<rect class="ground grid" x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="14" fill="${LIGHT.ground}" stroke="${LIGHT.grid}"/>
 ${panels.map((panel, i) => `<g transform="translate(0 ${8 + i * PANEL_HEIGHT})">\n${drawPanel(panel)}</g>`).join('\n')}
 </svg>
 `
