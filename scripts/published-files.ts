@@ -13,7 +13,7 @@ const EXPECTED = [
   /^dist\/.+\.d\.ts$/,
   /^dist\/.+\.map$/,
   /^src\/.+\.ts$/,
-  /^dist\/documents-of-repository\/.+\.(?:md|svg)$/,
+  /^dist\/documents-of-repository\/.+\.(?:md|svg|png)$/,
 ]
 const REQUIRED = ['package.json', 'README.md', 'LICENSE']
 

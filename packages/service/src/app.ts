@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { endpointList, isConsoleEndpoint } from '@countersign/core/contract'
 import { guard } from './access/guard.ts'
 import type { RouteAnswer } from './answer.ts'
+import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { openAcceptProbe } from './http/accept-probe.ts'
 import { createAccessLog } from './http/access-log.ts'
@@ -22,7 +23,7 @@ import { closeServer, createServer, listen } from './http/server.ts'
 import { createOnClientError } from './http/server-limits.ts'
 import { Problem } from './problem.ts'
 import { routes as allRoutes, pages, type Routes } from './routes/all.ts'
-import { documentPage } from './routes/docs.ts'
+import { documentPage, documentsRequest } from './routes/docs.ts'
 import { SERVICE_VERSION } from './version.ts'
 
 /** The HTTP side of the service. */
@@ -120,7 +121,12 @@ export function createApp(
     place,
     origin: { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' },
   })
-  const router = createRoutes(withoutDemo(routes, deps), config.console ? consoleRoutes : undefined, pipeline)
+  const router = createRoutes(
+    withoutDemo(routes, deps),
+    config.console ? consoleRoutes : undefined,
+    pipeline,
+    config,
+  )
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
   const clientAddress = createClientAddress(config.trustedProxies)
 
@@ -186,7 +192,12 @@ function withoutDemo({ start_demo_verifier, ...routes }: Routes, { demoVerifiers
 }
 
 /** Without `consoleRoutes` there is no console. */
-function createRoutes(routes: Routes, consoleRoutes: Routes | undefined, pipeline: Pipeline): Router<Target> {
+function createRoutes(
+  routes: Routes,
+  consoleRoutes: Routes | undefined,
+  pipeline: Pipeline,
+  config: Config,
+): Router<Target> {
   const router = createRouter<Target>()
   const add = (mounted: Mounted, path: string = mounted.endpoint.path) =>
     router.add(mounted.endpoint.method, path, {
@@ -204,11 +215,12 @@ function createRoutes(routes: Routes, consoleRoutes: Routes | undefined, pipelin
     if (route === undefined || (endpoint.tag === 'console' && consoleRoutes === undefined)) continue
     add({ endpoint, route })
     // Documents use the rate limits and metrics of /docs.
-    if (endpoint.id === 'docs') add({ endpoint, route: documentPage }, '/docs/*')
+    if (endpoint.id === 'docs')
+      add({ endpoint: { ...endpoint, request: documentsRequest }, route: documentPage }, '/docs/*')
   }
   for (const [path, answer] of Object.entries(pages))
     if (consoleRoutes !== undefined || !isOfConsole(path))
-      router.add('GET', path, { endpoint: undefined, path, answer })
+      router.add('GET', path, { endpoint: undefined, path, answer: (raw) => answer(raw, config) })
   return router
 }
 

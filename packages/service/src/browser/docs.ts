@@ -1,2 +1,261 @@
-/** The pages of the documentation. Everything on them works without this script too. */
-export {}
+/**
+ * The pages of the documentation: buttons to copy, the search dialog, and the mark in "On this
+ * page". Everything else works without this script.
+ */
+
+interface Part {
+  readonly text: string
+  readonly isHit?: true
+}
+
+interface Found {
+  readonly url: string
+  readonly page: string
+  readonly title: readonly Part[]
+  readonly excerpt: readonly Part[]
+}
+
+const SVG = 'http://www.w3.org/2000/svg'
+
+function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Readonly<Record<string, string>> = {},
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[Name] {
+  const created = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value)
+  created.append(...children)
+  return created
+}
+
+/** An icon of one path, like those of the service. */
+function icon(path: string): SVGSVGElement {
+  const svg = document.createElementNS(SVG, 'svg')
+  svg.setAttribute('class', 'icon')
+  svg.setAttribute('viewBox', '0 0 20 20')
+  svg.setAttribute('aria-hidden', 'true')
+  const drawn = document.createElementNS(SVG, 'path')
+  drawn.setAttribute('d', path)
+  svg.append(drawn)
+  return svg
+}
+
+const COPY =
+  'M7 9a2 2 0 0 1 2-2h5.5a2 2 0 0 1 2 2v5.5a2 2 0 0 1-2 2H9a2 2 0 0 1-2-2ZM13 7V5.5a2 2 0 0 0-2-2H5.5a2 2 0 0 0-2 2V11a2 2 0 0 0 2 2H7'
+const DONE = 'm4.5 10.5 3.5 3.5 7.5-8'
+const LENS = 'M14.5 9a5.5 5.5 0 1 1-11 0 5.5 5.5 0 0 1 11 0m-1.3 4.2 3.8 3.8'
+
+/** Copies the code without its response. */
+function addCopyButtons(): void {
+  if (navigator.clipboard === undefined) return
+  const said = element('p', { class: 'hidden-text', role: 'status' })
+  document.body.append(said)
+  for (const head of document.querySelectorAll('.code-head')) {
+    const word = element('span', {}, 'Copy')
+    const button = element('button', { class: 'copy', type: 'button' }, icon(COPY), word)
+    button.addEventListener('click', async () => {
+      const code = head.parentElement?.querySelector('pre code')?.textContent ?? ''
+      const isCopied = await navigator.clipboard.writeText(code).then(
+        () => true,
+        () => false,
+      )
+      word.textContent = isCopied ? 'Copied' : 'Not copied'
+      said.textContent = isCopied ? 'Copied' : 'The browser did not allow copying.'
+      button.querySelector('svg')?.replaceWith(icon(isCopied ? DONE : COPY))
+      setTimeout(() => {
+        word.textContent = 'Copy'
+        said.textContent = ''
+        button.querySelector('svg')?.replaceWith(icon(COPY))
+      }, 2000)
+    })
+    head.append(button)
+  }
+}
+
+/** Code and tables that fit need no stop for the keyboard. */
+function watchScrolling(): void {
+  const watched = new ResizeObserver((entries) => {
+    for (const { target } of entries)
+      if (target.scrollWidth > target.clientWidth) target.setAttribute('tabindex', '0')
+      else target.removeAttribute('tabindex')
+  })
+  for (const one of document.querySelectorAll('main pre, .scroll')) watched.observe(one)
+}
+
+/** Marks the section that is being read. */
+function watchHeadings(): void {
+  const links = new Map(
+    [...document.querySelectorAll<HTMLAnchorElement>('.toc li a')].map((link) => [link.hash.slice(1), link]),
+  )
+  const headings = [...links.keys()].map((id) => document.getElementById(decodeURIComponent(id)))
+  const mark = () => {
+    let current = headings[0]
+    for (const heading of headings)
+      if (heading && heading.getBoundingClientRect().top < 140) current = heading
+    for (const [id, link] of links) {
+      if (decodeURIComponent(id) === current?.id) link.setAttribute('aria-current', 'true')
+      else link.removeAttribute('aria-current')
+    }
+  }
+  let isWaiting = false
+  const soon = () => {
+    if (isWaiting) return
+    isWaiting = true
+    requestAnimationFrame(() => {
+      isWaiting = false
+      mark()
+    })
+  }
+  if (links.size === 0) return
+  document.addEventListener('scroll', soon, { passive: true })
+  mark()
+}
+
+const marked = (parts: readonly Part[]): readonly (Node | string)[] =>
+  parts.map(({ text, isHit }) => (isHit ? element('mark', {}, text) : text))
+
+function toOption({ url, page, title, excerpt }: Found, i: number): HTMLLIElement {
+  const link = element(
+    'a',
+    { class: 'result', href: url, tabindex: '-1' },
+    element('b', {}, ...marked(title)),
+    element('small', {}, page),
+    element('p', {}, ...marked(excerpt)),
+  )
+  return element('li', { role: 'option', id: `result-${i}`, 'aria-selected': 'false' }, link)
+}
+
+/** The search: a dialog with results as the reader types. Without it there is a form. */
+function addSearch(): void {
+  const form = document.querySelector<HTMLFormElement>('.top form.search')
+  if (form === null || typeof HTMLDialogElement === 'undefined') return
+  const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
+  const opener = element(
+    'button',
+    { class: 'search', type: 'button', 'aria-haspopup': 'dialog', 'aria-keyshortcuts': '/ Control+K Meta+K' },
+    icon(LENS),
+    'Search the docs',
+    element('kbd', { 'aria-hidden': 'true' }, isApple ? '⌘K' : 'Ctrl K'),
+  )
+  form.replaceWith(opener)
+  const input = element('input', {
+    type: 'search',
+    role: 'combobox',
+    'aria-label': 'Search the docs',
+    'aria-expanded': 'false',
+    'aria-controls': 'search-results',
+    'aria-autocomplete': 'list',
+    placeholder: 'Search guides, endpoints, errors …',
+    maxlength: '100',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    autofocus: '',
+  })
+  const list = element('ul', {
+    class: 'results',
+    id: 'search-results',
+    role: 'listbox',
+    'aria-label': 'Results',
+  })
+  const state = element('p', { class: 'search-state', role: 'status' })
+  const close = element('button', { class: 'copy', type: 'button' }, 'Close')
+  const dialog = element(
+    'dialog',
+    { class: 'search-dialog', 'aria-label': 'Search the docs' },
+    element('div', { class: 'search-field' }, icon(LENS), input, close),
+    state,
+    list,
+  )
+  document.body.append(dialog)
+  list.hidden = true
+
+  let selected = -1
+  const select = (i: number) => {
+    const options = [...list.children]
+    selected = options.length === 0 ? -1 : (i + options.length) % options.length
+    for (const [at, option] of options.entries())
+      option.setAttribute('aria-selected', String(at === selected))
+    const option = options[selected]
+    if (option === undefined) input.removeAttribute('aria-activedescendant')
+    else {
+      input.setAttribute('aria-activedescendant', option.id)
+      option.scrollIntoView({ block: 'nearest' })
+    }
+  }
+  const show = (found: readonly Found[], said: string) => {
+    list.replaceChildren(...found.map(toOption))
+    list.hidden = found.length === 0
+    input.setAttribute('aria-expanded', String(found.length > 0))
+    state.textContent = said
+    select(0)
+  }
+  let running: AbortController | undefined
+  const search = async () => {
+    running?.abort()
+    const query = input.value.trim()
+    if (query === '') {
+      show([], '')
+      return
+    }
+    const mine = new AbortController()
+    running = mine
+    try {
+      const response = await fetch(`/docs/search?q=${encodeURIComponent(query)}`, {
+        headers: { accept: 'application/json' },
+        signal: mine.signal,
+      })
+      if (!response.ok) throw new Error(String(response.status))
+      const { results } = (await response.json()) as { results: readonly Found[] }
+      if (mine.signal.aborted) return
+      show(results, results.length === 0 ? `No results for “${query}”. Use fewer or other words.` : '')
+    } catch {
+      if (!mine.signal.aborted) show([], 'The search did not answer. Try again.')
+    }
+  }
+  let waiting: ReturnType<typeof setTimeout> | undefined
+  input.addEventListener('input', () => {
+    clearTimeout(waiting)
+    waiting = setTimeout(search, 80)
+  })
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'ArrowDown') select(selected + 1)
+    else if (event.key === 'ArrowUp') select(selected - 1)
+    else if (event.key === 'Enter') {
+      const link = list.children[selected]?.querySelector('a')
+      if (link) link.click()
+      else if (input.value.trim() !== '') location.assign(`/docs/search?q=${encodeURIComponent(input.value)}`)
+    } else return
+    event.preventDefault()
+  })
+  // A result on the page itself only moves it.
+  list.addEventListener('click', () => dialog.close())
+  close.addEventListener('click', () => dialog.close())
+  dialog.addEventListener('click', (event) => {
+    if (event.target === dialog) dialog.close()
+  })
+  const open = () => {
+    if (dialog.open) return
+    dialog.showModal()
+    input.select()
+  }
+  opener.addEventListener('click', open)
+  document.querySelector('.search-link')?.addEventListener('click', (event) => {
+    event.preventDefault()
+    open()
+  })
+  document.addEventListener('keydown', (event) => {
+    const isTyping =
+      event.target instanceof Element && event.target.closest('input, textarea, select') !== null
+    const isCommand = (event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k'
+    if (!isCommand && (event.key !== '/' || isTyping || event.metaKey || event.ctrlKey || event.altKey))
+      return
+    event.preventDefault()
+    open()
+  })
+}
+
+addCopyButtons()
+addSearch()
+watchScrolling()
+watchHeadings()
+document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest' })

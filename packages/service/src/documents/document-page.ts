@@ -1,14 +1,24 @@
 import type { RouteAnswer } from '../answer.ts'
 import { type Html, html } from '../pages/html.ts'
 import { DECISIONS_URL, type Document, type Documents } from './documents.ts'
+import { type ExampleNames, fillMarkup, fillText } from './examples.ts'
 import { renderDocsPage } from './frame.ts'
 import { findNeighbors } from './navigation.ts'
 
-/** The page, the picture or the list of decisions at an address below /docs, if there is one. */
-export function findDocument(documents: Documents, url: string): RouteAnswer | undefined {
-  const found = documents.page(url)
-  if (found !== undefined) return documentPage(found)
+/**
+ * The page, its Markdown, the picture or the list of decisions at an address below /docs, if there
+ * is one.
+ */
+export function findDocument(
+  documents: Documents,
+  url: string,
+  names: ExampleNames,
+): RouteAnswer | undefined {
+  const page = documents.page(url)
+  if (page !== undefined) return documentPage(page, names)
   if (url === DECISIONS_URL) return decisionsPage(documents)
+  const source = url.endsWith('.md') ? documents.page(url.slice(0, -'.md'.length)) : undefined
+  if (source !== undefined) return markdownAnswer(fillText(source.markdown, names))
   const picture = documents.picture(url)
   return picture && { status: 200, headers: PICTURE_HEADERS, ...picture }
 }
@@ -23,7 +33,23 @@ const PICTURE_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-function documentPage({ title, description, url, headings, content }: Document): RouteAnswer {
+const TEXT_HEADERS = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+}
+
+function markdownAnswer(body: string): RouteAnswer {
+  return { status: 200, contentType: 'text/markdown; charset=utf-8', headers: TEXT_HEADERS, body }
+}
+
+export function textAnswer(body: string): RouteAnswer {
+  return { status: 200, contentType: 'text/plain; charset=utf-8', headers: TEXT_HEADERS, body }
+}
+
+function documentPage(
+  { title, description, url, headings, content }: Document,
+  names: ExampleNames,
+): RouteAnswer {
   const crumbs = url.startsWith(`${DECISIONS_URL}/`)
     ? {
         crumbs: [
@@ -36,8 +62,9 @@ function documentPage({ title, description, url, headings, content }: Document):
     title,
     description,
     path: url,
-    body: content,
+    body: { markup: fillMarkup(content.markup, names) },
     contents: headings,
+    markdownUrl: `${url}.md`,
     ...crumbs,
     ...findNeighbors(url),
   })

@@ -2,7 +2,10 @@ import { readFileSync, statSync } from 'node:fs'
 import { extname, join, posix } from 'node:path'
 import type { Html } from '../pages/html.ts'
 import { listDocumentFiles } from './document-files.ts'
-import { type Heading, renderMarkdown } from './markdown.ts'
+import { markExamples, markInline } from './examples.ts'
+import { type Heading, type Picture, renderMarkdown } from './markdown.ts'
+import { measurePicture } from './picture-size.ts'
+import { createEntries, type SearchEntry } from './search-index.ts'
 
 /** One document. */
 export interface Document {
@@ -14,7 +17,12 @@ export interface Document {
   /** Its first sentence, as text. */
   readonly description: string
   readonly headings: readonly Heading[]
+  /** With marks where the examples name the service; see `fillExamples`. */
   readonly content: Html
+  /** As Markdown whose links lead to what is served, with the same marks. */
+  readonly markdown: string
+  /** What the search finds. */
+  readonly entries: readonly SearchEntry[]
 }
 
 /** What is served under /docs. */
@@ -24,10 +32,10 @@ export interface Documents {
   /** By address. Addresses are only looked up, never turned into a path of a file. */
   page(url: string): Document | undefined
   /** A picture, by address. */
-  picture(url: string): Picture | undefined
+  picture(url: string): PictureFile | undefined
 }
 
-interface Picture {
+interface PictureFile {
   readonly contentType: string
   readonly body: Buffer
 }
@@ -61,23 +69,6 @@ export function readDocuments(folder: string): Documents {
     ...files.map((path) => [path, toUrl(path)] as const),
     ['docs/decisions', DECISIONS_URL],
   ])
-  const text = (path: string) => readFileSync(join(folder, path), 'utf8')
-  const pages = files
-    .filter((path) => path.endsWith('.md'))
-    .map((path): Document => {
-      const { content, headings, description } = renderMarkdown(text(path), (target) =>
-        findLink(path, target, urls),
-      )
-      return {
-        path,
-        url: toUrl(path),
-        title: headings.find(({ level }) => level === 1)?.text ?? path,
-        description,
-        headings,
-        content,
-      }
-    })
-  const byUrl = new Map(pages.map((page) => [page.url, page]))
   const pictures = new Map(
     files.flatMap((path) => {
       const contentType = PICTURE_TYPES[extname(path)]
@@ -86,6 +77,34 @@ export function readDocuments(folder: string): Documents {
         : [[toUrl(path), { contentType, body: readFileSync(join(folder, path)) }] as const]
     }),
   )
+  const findPicture = (path: string, target: string): Picture | undefined => {
+    const url = findLink(path, target, urls)
+    const file = url === undefined ? undefined : pictures.get(url)
+    return url === undefined || file === undefined ? undefined : { url, ...measurePicture(file.body) }
+  }
+  const readPage = (path: string): Document => {
+    const text = readFileSync(join(folder, path), 'utf8')
+    const { content, headings, description, tokens } = renderMarkdown(text, {
+      link: (target) => findLink(path, target, urls),
+      picture: (target) => findPicture(path, target),
+      code: markExamples,
+      codespan: (code) => markInline(path, code),
+    })
+    const title = headings.find(({ level }) => level === 1)?.text ?? path
+    const url = toUrl(path)
+    return {
+      path,
+      url,
+      title,
+      description,
+      headings,
+      content,
+      markdown: toServedMarkdown(text, (target) => findLink(path, target, urls)),
+      entries: createEntries(url, title, tokens, headings),
+    }
+  }
+  const pages = files.filter((path) => path.endsWith('.md')).map(readPage)
+  const byUrl = new Map(pages.map((page) => [page.url, page]))
   return { pages, page: (url) => byUrl.get(url), picture: (url) => pictures.get(url) }
 }
 
@@ -108,4 +127,17 @@ function findLink(path: string, target: string, urls: ReadonlyMap<string, string
   if (file === '') return fragment === '' ? undefined : fragment
   const found = urls.get(posix.join(posix.dirname(path), file).replace(/\/$/, ''))
   return found === undefined ? undefined : found + fragment
+}
+
+/** Markdown for programs that read: comments left out, links as served, examples marked. */
+function toServedMarkdown(text: string, link: (target: string) => string | undefined): string {
+  return text
+    .replaceAll(/^<!--[\s\S]*?-->\n*/gm, '')
+    .replaceAll(/^```(\w+)[^\n]*\n[\s\S]*?^```$/gm, (block, language: string) =>
+      markExamples(block, language),
+    )
+    .replaceAll(/\]\(([^)\s]+)\)/g, (whole, target: string) => {
+      const url = link(target)
+      return url === undefined ? whole : `](${url})`
+    })
 }

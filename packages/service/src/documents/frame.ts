@@ -131,6 +131,7 @@ function sideNavigation(path: string): Html {
   }><summary>${name}</summary><ul>
 ${links.map(({ title, url }) => html`<li><a href="${url}"${url === path ? html` aria-current="page"` : ''}>${title}</a></li>\n`)}</ul></details>\n`
   return html`<nav class="side" id="navigation" aria-label="Documentation" popover>
+<p class="side-head">All pages<button class="tool" type="button" popovertarget="navigation" popovertargetaction="hide" aria-label="Close">${ICONS.close}</button></p>
 ${navigationGroups().map(group)}</nav>`
 }
 
@@ -141,7 +142,7 @@ function breadcrumbs({ path, title, crumbs }: DocsPage): Html | string {
     ...(group === undefined ? [] : [{ title: group.name }]),
   ]
   if (path === '/docs' || title === 'Docs') return ''
-  return html`<nav class="crumbs" aria-label="Breadcrumb"><ol>${links.map(({ title: text, url }) => (url === undefined ? html`<li>${text}</li>` : html`<li><a href="${url}">${text}</a></li>`))}</ol></nav>`
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><ol class="trail">${links.map(({ title: text, url }) => (url === undefined ? html`<li>${text}</li>` : html`<li><a href="${url}">${text}</a></li>`))}</ol></nav>`
 }
 
 /** A page with fewer headings needs no list of them. */
@@ -156,12 +157,14 @@ function listContents(headings: readonly Heading[]): Html | undefined {
 ${shown.map(({ level, id, text }) => html`<li${level === 3 ? html` class="deeper"` : ''}><a href="#${id}">${text}</a></li>\n`)}</ul>\n`
 }
 
-/** Where there is no room beside the text, the contents follow the title and can be unfolded. */
+/**
+ * Where there is no room beside the text, the contents follow the title and its introduction, and
+ * can be unfolded.
+ */
 function withContents(body: Html, contents: Html): Html {
-  const end = body.markup.indexOf('</h1>')
-  const after = end < 0 ? 0 : end + '</h1>'.length
+  const [title = ''] = /^[\s\S]*?<\/h1>\s*(?:<p class="lead">[\s\S]*?<\/p>)?/.exec(body.markup) ?? []
   const folded = html`\n<details class="toc-small"><summary>On this page</summary>\n${contents}</details>\n`
-  return { markup: body.markup.slice(0, after) + folded.markup + body.markup.slice(after) }
+  return { markup: title + folded.markup + body.markup.slice(title.length) }
 }
 
 function neighbors({ previous, next }: DocsPage): Html | string {

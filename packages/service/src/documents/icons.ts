@@ -21,6 +21,7 @@ export const ICONS = {
   seal: html`<svg class="seal" viewBox="0 0 24 24" aria-hidden="true"><path d="${sealOutline()}"/><path d="M5.3 12.5l2.8 2.9 5.6-6.8M11.2 14.7l.8.7 6.2-6.8"/></svg>`,
   search: icon('<circle cx="9" cy="9" r="5.5"/><path d="m13.2 13.2 3.8 3.8"/>'),
   menu: icon('<path d="M3 6h14M3 10h14M3 14h14"/>'),
+  close: icon('<path d="m5 5 10 10M15 5 5 15"/>'),
   note: icon('<circle cx="10" cy="10" r="7.5"/><path d="M10 9v5M10 6.2v.1"/>'),
   warning: icon('<path d="M10 3 18 16.5H2Z"/><path d="M10 8v4M10 14.2v.1"/>'),
   shield: icon(

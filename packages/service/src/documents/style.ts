@@ -73,6 +73,7 @@ main:focus { outline: none; }
 .search:focus-within { outline: 2px solid var(--green); outline-offset: 1px; }
 .search .icon { inline-size: 1rem; block-size: 1rem; }
 .search input { flex: 1; min-inline-size: 0; align-self: stretch; border: 0; padding: 0; background: none; color: var(--ink); font: inherit; outline: none; }
+input::-webkit-search-cancel-button { display: none; }
 .search ::placeholder { color: var(--ink-2); opacity: 1; }
 button.search { cursor: pointer; }
 button.search:hover { border-color: var(--green); }
@@ -93,6 +94,7 @@ main { padding-block: 2.25rem 4rem; min-inline-size: 0; }
 .side details[open] > summary::after { transform: rotate(45deg); }
 .side details + details { margin-block-start: .5rem; }
 .side ul { list-style: none; }
+.side-head { display: none; justify-content: space-between; align-items: center; font-weight: 600; }
 .side li a { display: block; padding: .375rem .75rem; color: var(--ink-2); text-decoration: none; border-inline-start: 2px solid var(--line); }
 .side li a:hover { color: var(--ink); border-color: var(--control-line); }
 .side a[aria-current] { color: var(--green); border-color: var(--green); background: var(--green-soft); font-weight: 600; border-start-end-radius: 6px; border-end-end-radius: 6px; }
@@ -112,8 +114,9 @@ summary::-webkit-details-marker { display: none; }
 .toc-small[open] summary::before { transform: rotate(45deg); }
 .toc-small ul { padding: 0 0 .75rem 1.5rem; }
 .toc-small a { display: block; padding-block: .5rem; font-size: .875rem; line-height: 1.25rem; color: var(--ink-2); text-decoration: none; }
-.crumbs ol { display: flex; flex-wrap: wrap; list-style: none; font-size: .8125rem; line-height: 1.25rem; color: var(--ink-2); margin-block-end: .5rem; }
-.crumbs li + li::before { content: "/" / ""; margin-inline: .5rem; }
+.trail { display: flex; flex-wrap: wrap; list-style: none; font-size: .8125rem; line-height: 1.25rem; color: var(--ink-2); margin-block-end: .5rem; }
+main .trail li + li { margin: 0; }
+.trail li + li::before { content: "/" / ""; margin-inline: .5rem; }
 .crumbs a { color: inherit; text-decoration: none; }
 .crumbs a:hover { color: var(--ink); text-decoration: underline; }
 .neighbors { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; margin-block-start: 4rem; }
@@ -184,7 +187,11 @@ pre:focus-visible, .scroll:focus-visible { outline-offset: -2px; border-radius: 
 .add { color: var(--green); } .del { color: var(--red); }
 
 /* Tables */
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; background:
+  linear-gradient(90deg, var(--ground) 40%, transparent) left / 2.5rem 100% no-repeat local,
+  linear-gradient(-90deg, var(--ground) 40%, transparent) right / 2.5rem 100% no-repeat local,
+  linear-gradient(90deg, var(--edge), transparent) left / .625rem 100% no-repeat scroll,
+  linear-gradient(-90deg, var(--edge), transparent) right / .625rem 100% no-repeat scroll; scrollbar-width: thin; scrollbar-color: var(--control-line) transparent; }
 table { inline-size: 100%; border-collapse: collapse; font-size: .875rem; line-height: 1.57; }
 th { text-align: start; vertical-align: bottom; font-size: .8125rem; line-height: 1.54; font-weight: 600; color: var(--ink-2); padding: .5rem 1rem .5rem 0; border-block-end: 1px solid var(--control-line); }
 td { padding: .75rem 1rem .75rem 0; border-block-end: 1px solid var(--line); vertical-align: top; }
@@ -193,6 +200,11 @@ td { padding: .75rem 1rem .75rem 0; border-block-end: 1px solid var(--line); ver
 wbr { display: none; }
 :is(td, th) wbr { display: inline; }
 .option { white-space: nowrap; }
+:is(td, th) code { overflow-wrap: break-word; }
+.many { font-size: .8125rem; }
+.many :is(td, th) { padding-inline-end: .75rem; }
+.many .option { white-space: normal; }
+@media (min-width: 35.01rem) { table:not(.many) td:first-child > code:only-child { white-space: nowrap; } }
 
 /* Cards, buttons, lists of facts */
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 15rem), 1fr)); gap: 1rem; list-style: none; padding: 0; margin-block-start: 1.5rem; }
@@ -252,6 +264,7 @@ mark { background: none; color: var(--green); font-weight: 600; }
   .side[popover]:not(:popover-open) { display: none; }
   .side::backdrop { background: rgb(8 14 11 / 55%); }
   .side summary { min-block-size: 2.75rem; }
+  .side-head { display: flex; }
   .side li a { padding-block: .75rem; }
   .top-links, .version, .top-end search { display: none; }
   .tool { display: inline-grid; }

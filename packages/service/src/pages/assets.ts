@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { extname, join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import type { RouteAnswer } from '../answer.ts'
 import { docsStyle } from '../documents/style.ts'
+import { storeAnswer } from '../http/stored-answer.ts'
 import { hostedStyle } from './hosted-style.ts'
 
 /** What pages load: scripts and style sheets. */
@@ -48,9 +48,9 @@ function readAssets(): Assets {
   const all = [...scripts, ...styles.map((style) => ({ ...style, type: 'text/css; charset=utf-8' }))]
   const folder = hash('sha256', JSON.stringify(all)).slice(0, 16)
   const found = new Map(
-    all.map((one) => [
-      `/assets/${folder}/${one.name}`,
-      { ...one, gzipped: gzipSync(one.text, { level: 9 }) },
+    all.map(({ name, type, text }) => [
+      `/assets/${folder}/${name}`,
+      storeAnswer({ status: 200, contentType: type, headers: HEADERS, body: text }),
     ]),
   )
   return {
@@ -59,24 +59,15 @@ function readAssets(): Assets {
       if (!found.has(path)) throw new Error(`there is no asset ${name}`)
       return path
     },
-    answer(path, acceptEncoding) {
-      const one = found.get(path)
-      if (one === undefined) return undefined
-      const isGzipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:\s*,|\s*$))/i.test(acceptEncoding)
-      return {
-        status: 200,
-        contentType: one.type,
-        headers: {
-          'cache-control': 'public, max-age=31536000, immutable',
-          'x-content-type-options': 'nosniff',
-          'cross-origin-resource-policy': 'same-origin',
-          vary: 'accept-encoding',
-          ...(isGzipped ? { 'content-encoding': 'gzip' } : {}),
-        },
-        body: isGzipped ? one.gzipped : one.text,
-      }
-    },
+    answer: (path, acceptEncoding) =>
+      found.get(path)?.answer((name) => (name === 'accept-encoding' ? [acceptEncoding] : undefined)),
   }
+}
+
+const HEADERS = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
 }
 
 /** Strips types without Node's warning that this is experimental, which operators need not see. */

@@ -1,5 +1,6 @@
 import type { EndpointId } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
+import type { Config } from '../config.ts'
 import type { PageRequest, Route } from '../route.ts'
 import { listServiceAudit } from './api/audit.ts'
 import { exchangeProof } from './api/auth/exchange-proof.ts'
@@ -83,6 +84,7 @@ import { didDocument, discovery, jwks } from './discovery.ts'
 import { docs, openapi } from './docs.ts'
 import { frontPage } from './front.ts'
 import { alive, ready } from './health.ts'
+import { llms, llmsFull, robots } from './llms.ts'
 import { accessContext } from './ns.ts'
 import { problemPage, problemsPage } from './problems.ts'
 import { claimOffer } from './wallet/claim.ts'
@@ -217,9 +219,12 @@ export const routes: Routes = {
 }
 
 /** Pages outside of the contract, by path. They need no caller and have no rate limits. */
-export const pages: Readonly<Record<string, (request: PageRequest) => RouteAnswer>> = {
+export const pages: Readonly<Record<string, (request: PageRequest, config: Config) => RouteAnswer>> = {
   '/': frontPage,
   '/problems': problemsPage,
+  '/llms.txt': llms,
+  '/llms-full.txt': llmsFull,
+  '/robots.txt': robots,
   '/assets/*': asset,
   '/console': consolePage,
   '/console/*': consolePage,

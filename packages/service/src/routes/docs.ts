@@ -1,13 +1,17 @@
 import { type Auth, endpointList, tags } from '@countersign/core/contract'
+import * as z from 'zod'
 import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { findDocument } from '../documents/document-page.ts'
 import { documents } from '../documents/documents.ts'
+import { exampleNames } from '../documents/examples.ts'
 import { renderDocsPage } from '../documents/frame.ts'
 import { docsHome } from '../documents/home.ts'
 import { API_URL } from '../documents/navigation.ts'
-import { SEARCH_URL, searchPage } from '../documents/search-page.ts'
+import { SEARCH_URL, searchPage, searchResults } from '../documents/search-page.ts'
+import { findStored } from '../http/stored-answer.ts'
 import { createOpenapi } from '../openapi.ts'
+import { acceptsPage } from '../pages/accepts-page.ts'
 import { type Html, html } from '../pages/html.ts'
 import { Problem } from '../problem.ts'
 import type { Route, RouteRequest } from '../route.ts'
@@ -30,21 +34,22 @@ const needs: Record<Auth, string> = {
   session: 'the session of a person in the console',
 }
 
-/** Built once: it is 394 KB and takes about 170 ms to build. */
-const written = new Map<string, RouteAnswer>()
-
-/** GET /openapi.json */
-export const openapi: Route<'openapi'> = async (_request, { config }) => {
-  const known = written.get(config.baseUrl)
-  if (known !== undefined) return known
-  const body = Buffer.from(JSON.stringify(createOpenapi(endpointList, config.baseUrl)))
-  const answer = { status: 200, body, contentType: 'application/json' }
-  written.set(config.baseUrl, answer)
-  return answer
+/**
+ * GET /openapi.json: with line breaks for browsers. Built once: it is 394 KB and takes about 170 ms
+ * to build.
+ */
+export const openapi: Route<'openapi'> = async ({ lines }, { config: { baseUrl } }) => {
+  const indent = acceptsPage(lines) ? 2 : 0
+  return findStored(`/openapi.json ${baseUrl} ${indent}`, () => ({
+    status: 200,
+    contentType: 'application/json',
+    headers: { vary: 'accept' },
+    body: JSON.stringify(createOpenapi(endpointList, baseUrl), undefined, indent),
+  })).answer(lines)
 }
 
 /** GET /docs: where to start, for each kind of reader. */
-export const docs: Route<'docs'> = async () => docsHome()
+export const docs: Route<'docs'> = async ({ lines }) => findStored('/docs', docsHome).answer(lines)
 
 /** GET /docs/api: every endpoint. */
 const apiPage = (baseUrl: string): RouteAnswer =>
@@ -59,25 +64,34 @@ ${tags.map((tag) => html`<h2 id="${tag}">${tag}</h2><ul class="endpoints">${endp
     contents: tags.map((tag) => ({ level: 2, id: tag, text: tag })),
   })
 
+/** Addresses below /docs may have any query, as links from elsewhere often do. */
+export const documentsRequest = { query: z.looseObject({}) }
+
 /**
- * GET /docs/…: the files of the repository that are written for people. An address with a slash at
- * its end leads to the one without. Throws `not_found` for everything else.
+ * GET /docs/…: the files of the repository that are written for people, and the search. An address
+ * with a slash at its end leads to the one without. Throws `not_found` for everything else.
  */
 export async function documentPage(
-  { holderRequest: { path } }: Pick<RouteRequest, 'holderRequest'>,
+  { holderRequest: { path, query }, lines }: Pick<RouteRequest, 'holderRequest' | 'lines'>,
   { config }: Pick<Deps, 'config'>,
 ): Promise<RouteAnswer> {
   const short = path.replace(/\/+$/, '')
-  const answer =
-    short === API_URL
-      ? apiPage(config.baseUrl)
-      : short === SEARCH_URL
-        ? searchPage()
-        : findDocument(documents(), short)
-  if (short !== path && (answer !== undefined || short === '/docs'))
+  if (path === SEARCH_URL) return search(new URLSearchParams(query).get('q') ?? '', lines)
+  const names = exampleNames(config)
+  const create = (): RouteAnswer | undefined =>
+    short === API_URL ? apiPage(config.baseUrl) : findDocument(documents(), short, names)
+  if (short !== path && (short === '/docs' || create() !== undefined))
     return { status: 308, headers: { location: short } }
-  if (answer === undefined) throw new Problem('not_found')
-  return answer
+  return findStored(`${short} ${names.baseUrl} ${names.siteId}`, () => {
+    const answer = create()
+    if (answer === undefined) throw new Problem('not_found')
+    return answer
+  }).answer(lines)
+}
+
+function search(query: string, lines: RouteRequest['lines']): RouteAnswer {
+  const isForScript = lines('accept')?.some((line) => line.includes('application/json')) ?? false
+  return isForScript ? searchResults(query) : searchPage(query)
 }
 
 function listed({ method, path, summary, description = '', auth, permissions = [] }: Listed): Html {

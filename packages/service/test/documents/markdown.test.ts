@@ -3,14 +3,19 @@ import { describe, expect, test } from 'vitest'
 import { renderMarkdown } from '../../src/documents/markdown.ts'
 
 const rendered = (text: string) =>
-  renderMarkdown(text, (target) =>
-    target.startsWith('javascript') ? undefined : target,
-  ).content.markup.trim()
+  renderMarkdown(text, {
+    link: (target) => (target.startsWith('javascript') ? undefined : target),
+    picture: (target) => (/-(?:dark|narrow)\b/.test(target) ? undefined : { url: target }),
+  }).content.markup.trim()
 
 describe('a document', () => {
   test.each([
     ['a paragraph of two lines', 'one\ntwo', '<p>one\ntwo</p>'],
-    ['a heading', '## A `b`, *c*: (d)', '<h2 id="a-b-c-d">A <code>b</code>, <em>c</em>: (d)</h2>'],
+    [
+      'a heading',
+      '## A `b`, *c*: (d)',
+      '<h2 id="a-b-c-d"><a class="anchor" href="#a-b-c-d">A <code>b</code>, <em>c</em>: (d)</a></h2>',
+    ],
     ['two headings of one name', '# A\n# A', '<h1 id="a">A</h1>\n<h1 id="a-1">A</h1>'],
     [
       'emphasis',
@@ -40,11 +45,15 @@ describe('a document', () => {
       '<https://a.example/b?c&d>',
       '<p><a href="https://a.example/b?c&#38;d">https://a.example/b?c&#38;d</a></p>',
     ],
-    ['a picture', '![a "b"](c.svg)', '<p><img src="c.svg" alt="a &#34;b&#34;"></p>'],
+    [
+      'a picture',
+      '![a "b"](c.svg)',
+      '<p class="picture"><img src="c.svg" alt="a &#34;b&#34;" loading="lazy"></p>',
+    ],
     [
       'a picture in two versions',
       '<picture>\n<source media="(prefers-color-scheme: dark)" srcset="d.png">\n<img src="l.png" alt="a, b">\n</picture>',
-      '<picture><source media="(prefers-color-scheme: dark)" srcset="d.png"><img src="l.png" alt="a, b"></picture>',
+      '<p class="picture"><picture><source media="(prefers-color-scheme: dark)" srcset="d.png"><img src="l.png" alt="a, b" loading="lazy"></picture></p>',
     ],
     [
       'A6: no other pictures',
@@ -79,15 +88,15 @@ describe('a document', () => {
 
   test('has tables, whose cells may hold escaped bars', () => {
     const markup = rendered('| a | b |\n|---|:-:|\n| `c\\|d` | **e** |\n| f |')
-    expect(markup).toContain('<th scope="col">a</th><th scope="col">b</th>')
+    expect(markup).toContain('<th scope="col">A</th><th scope="col">B</th>')
     expect(markup).toContain(
-      '<tr><td><code>c|d</code></td><td><strong>e</strong></td></tr>\n<tr><td>f</td><td></td></tr>',
+      '<tr><td><code>c|d</code></td><td data-label="B"><strong>e</strong></td></tr>\n<tr><td>f</td><td data-label="B"></td></tr>',
     )
   })
 
   test('has code blocks, in which nothing is looked at', () => {
     expect(rendered('```sh two\na <b>\n# no\n\n- c\n```\nd')).toBe(
-      '<pre tabindex="0" role="group" aria-label="sh"><code>a &#60;b&#62;\n# no\n\n- c</code></pre>\n<p>d</p>',
+      '<div class="code"><div class="code-head"><span class="name">Shell</span></div><pre class="wrap" tabindex="0" role="group" aria-label="Shell"><code>a &lt;b&gt;\n<span class="c"># no</span>\n\n- c</code></pre></div>\n<p>d</p>',
     )
     expect(rendered('```\nnever closed')).toContain('<code>never closed</code>')
   })
@@ -95,7 +104,7 @@ describe('a document', () => {
 
 /** The tags and attributes that the renderer itself writes. */
 const OURS =
-  /<\/?(?:p|h[1-6]|ul|ol|li|pre|code|blockquote|strong|em|del|br|hr|a|img|div|table|thead|tbody|tr|th|td|span|wbr)(?: (?:id|start|href|src|alt|class|tabindex|role|aria-label|scope)="[^"<>]*")*>/g
+  /<\/?(?:p|h[1-6]|ul|ol|li|pre|code|blockquote|strong|em|del|br|hr|a|img|div|table|thead|tbody|tr|th|td|span|wbr)(?: (?:id|start|href|src|alt|class|tabindex|role|aria-label|scope|loading|data-label)="[^"<>]*")*>/g
 
 describe('A document that wants to run something', () => {
   test.each([
