@@ -152,7 +152,7 @@ function limitPages<Ranked extends { readonly entry: SearchEntry }>(
 }
 
 /** The words of a query. */
-export function parseQuery(query: string): readonly string[] {
+function parseQuery(query: string): readonly string[] {
   const words = query.slice(0, QUERY_CHARS_MAX).toLowerCase().match(WORD) ?? []
   return [...new Set(words)].slice(0, TERMS_MAX)
 }
