@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { parseTime, type ReceiptFields, type SiteId, signReceipt } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
@@ -18,6 +18,7 @@ import type { Clock } from '../time/clock.ts'
 import { endDrills } from './drill-reports.ts'
 import { createReaderChanges, type SeqRange } from './reader-changes.ts'
 import type { Receipt } from './receipt.ts'
+import { ReceiptCosts } from './receipt-costs.ts'
 import { ReceiptQueue } from './receipt-queue.ts'
 import {
   createStoredReceipt,
@@ -34,7 +35,7 @@ export interface ReceiptJobParts {
   readonly views: Pick<LiveViews, 'position' | 'readiness' | 'view'>
   readonly clock: Pick<Clock, 'clocks' | 'nowMs'>
   readonly keys: Pick<ServiceKeys, 'feedKey'>
-  readonly verifiers: Pick<VerifierRegistry, 'receipt' | 'connected'>
+  readonly verifiers: Pick<VerifierRegistry, 'receipt' | 'connected' | 'readers'>
   readonly config: { readonly viewAgeMsMax: number }
   readonly log: Pick<Logger, 'warn'>
 }
@@ -50,9 +51,14 @@ const JITTER = 0.2
 const TURN_MS = 700
 /** Receipts of one transaction: revocations must not wait for it long. */
 const BATCH = 50
-/** After each batch the job rests for so many times as long as it took. */
+/** The same while sites do not take turns. */
+const BATCH_IN_ORDER = 10
+/** After each batch the job rests for so many times as long as it took, within these bounds. */
 const REST = 4
 const REST_MS_MIN = 5
+const REST_MS_MAX = 500
+/** Readers that are compared at a time to find receipts that differ. */
+const COMPARED_MAX = 20_000
 /** How often open receipts and drills are looked for when this node knows of none. */
 const LOOK_MS = 10_000
 /** A receipt that verifiers catch up with one by one is not written more often than this. */
@@ -101,8 +107,11 @@ class ReceiptWriter {
   #settledPosition = 0
   #donePosition = -1
   #queue: ReceiptQueue | undefined
+  readonly #costs = new ReceiptCosts()
   #hasOpen = true
   #lookedMs = -Infinity
+  /** Sites whose verifiers have yet to be looked at. */
+  #unseen: readonly SiteId[] = []
   /** Receipts that may differ because of verifiers, by site, in the order of their turns. */
   readonly #changed = new Map<SiteId, SeqRange>()
   #lastDueSite = ''
@@ -116,19 +125,41 @@ class ReceiptWriter {
   }
 
   /**
-   * Works until nothing is left to do. Each batch has a part of every kind of work and, within
-   * each, of every site, so that none of them has to wait for all of another.
+   * Works until nothing is left to do. First versions and updates take turns, and each batch has a
+   * bounded part of every site, so that none of them has to wait for all of another.
    */
   async run(): Promise<void> {
     for (;;) {
-      const beganMs = performance.now()
-      // A node that does not trust its log states nothing about it.
-      if (this.#isClosed() || !this.#parts.views.readiness().ready) return
-      const hasNew = await this.#writeNew(this.#findSettled())
-      const hasOpen = await this.#updateSome()
+      const hasNew = await this.#workAndRest(() => this.#writeNew(this.#findSettled()))
+      const hasOpen = await this.#workAndRest(() => this.#updateSome())
       if (!hasNew && !hasOpen) return
-      await sleep(Math.max(REST_MS_MIN, REST * (performance.now() - beganMs)))
     }
+  }
+
+  /** Does a batch of work. True: there may be more, and this node has rested. */
+  async #workAndRest(work: () => Promise<boolean>): Promise<boolean> {
+    // A node that does not trust its log states nothing about it.
+    if (this.#isClosed() || !this.#parts.views.readiness().ready) return false
+    const beganMs = performance.now()
+    if (!(await work())) return false
+    const restMs = REST * (performance.now() - beganMs)
+    await sleep(Math.min(REST_MS_MAX, Math.max(REST_MS_MIN, restMs)))
+    return true
+  }
+
+  /** What of these shares may be written in this batch. */
+  async #fit<Share extends { readonly siteId: SiteId; readonly limit: number }>(
+    shares: readonly Share[],
+  ): Promise<readonly Share[]> {
+    await this.#loadCosts(shares.map(({ siteId }) => siteId))
+    return this.#costs.fit(shares)
+  }
+
+  #loadCosts(sites: readonly SiteId[]): Promise<void> {
+    return this.#costs.load(sites, async (siteId) => {
+      const { leases, streams } = await this.#parts.verifiers.readers(siteId)
+      return leases.length + streams.length
+    })
   }
 
   /** The last position that this node has had for a while. */
@@ -164,7 +195,7 @@ class ReceiptWriter {
 
   async #writeInOrder(upTo: number): Promise<boolean> {
     const { store } = this.#parts
-    const work = await store.entriesWithoutReceipt(upTo, BATCH)
+    const work = await store.entriesWithoutReceipt(upTo, BATCH_IN_ORDER)
     if (work === undefined) return false
     if (work.entries.length > 0 && !(await this.#takeTurn())) return false
     const written = await this.#createReceipts(work.entries)
@@ -186,7 +217,7 @@ class ReceiptWriter {
     const scanTo = Math.min(upTo, queue.scannedTo + SCANNED_MAX)
     if (scanTo > queue.scannedTo)
       queue.add(await store.entriesBySite(queue.epoch, queue.scannedTo, scanTo), scanTo)
-    const shares = queue.next(BATCH)
+    const shares = await this.#fit(queue.next(BATCH))
     const work = await store.receiptWork(queue.epoch, shares)
     const entries = work.flatMap((each) => each.entries)
     if (entries.length > 0 && !(await this.#takeTurn())) return false
@@ -208,11 +239,12 @@ class ReceiptWriter {
     const { store, config } = this.#parts
     // Another node applies an entry within the maximum age of its view, or gives out no heads.
     const appliedMsMax = store.isShared ? config.viewAgeMsMax + CLOCK_ALLOWANCE_MS : 0
-    const written = await loadEach(entries, async (entry): Promise<ReceiptRow | undefined> => {
+    const load = async (entry: ReceiptEntry): Promise<ReceiptRow | undefined> => {
       const live = await this.#load(entry.siteId, entry.seq, entry.atMs)
       if (live === undefined) return undefined
       return this.#sign(createStoredReceipt(entry, live, { nowMs: this.#nowMs(), appliedMsMax }))
-    })
+    }
+    const written = await this.#loadEach(entries, ({ siteId }) => siteId, load)
     if (written.some(({ dueAtMs, receipt }) => dueAtMs !== undefined || receipt.drill_id !== null))
       this.#hasOpen = true
     return written
@@ -222,46 +254,60 @@ class ReceiptWriter {
   async #updateSome(): Promise<boolean> {
     const nowMs = performance.now()
     const isLook = nowMs - this.#lookedMs >= (this.#hasOpen ? this.#settleMs : LOOK_MS)
+    if (isLook || this.#unseen.length > 0) await this.#findChanged()
     if (isLook) {
       this.#lookedMs = nowMs
-      await this.#findChanged()
       if (await endDrills(this.#parts, () => this.#takeTurn())) this.#hasOpen = true
     }
     if (!this.#hasOpen) return false
     const hasDue = await this.#updateDue()
-    return (await this.#updateChanged()) || hasDue
+    return (await this.#updateChanged()) || hasDue || this.#unseen.length > 0
   }
 
   /** Writes receipts again at certain ages: verifiers may have become silent or gone. */
   async #updateDue(): Promise<boolean> {
     const { store } = this.#parts
-    const due = await store.dueReceipts(this.#nowMs(), this.#lastDueSite, BATCH)
+    const { receipts, hasMore } = await store.dueReceipts(this.#nowMs(), this.#lastDueSite, BATCH)
     const wasFirst = this.#lastDueSite === ''
-    this.#lastDueSite = due.hasMore ? (due.receipts.at(-1)?.receipt.site_id ?? '') : ''
-    if (due.receipts.length === 0) return !wasFirst
+    const bySite = [...Map.groupBy(receipts, ({ receipt }) => receipt.site_id)]
+    const shares = await this.#fit(bySite.map(([siteId, own]) => ({ siteId, own, limit: own.length })))
+    const due = shares.flatMap(({ own, limit }) => own.slice(0, limit))
+    const isLeft = hasMore || due.length < receipts.length
+    this.#lastDueSite = isLeft ? (shares.at(-1)?.siteId ?? '') : ''
+    if (due.length === 0) return !wasFirst
     if (!(await this.#takeTurn())) return false
-    const count = await this.#update(due.receipts, () => true)
-    return count > 0 && (due.hasMore || !wasFirst)
+    const count = await this.#update(due, () => true)
+    return count > 0 && (isLeft || !wasFirst)
   }
 
   /** Finds receipts that may differ because a verifier has caught up or left. */
   async #findChanged(): Promise<void> {
     const { verifiers, views, clock } = this.#parts
-    const sites = await this.#listOpenSites()
-    this.#hasOpen = sites.length > 0
-    this.#changes.keep(sites)
-    if (sites.length === 0 || !(await this.#takeTurn())) return
-    for (const siteId of sites) {
+    if (this.#unseen.length === 0) {
+      this.#unseen = await this.#listOpenSites()
+      this.#hasOpen = this.#unseen.length > 0
+      this.#changes.keep(this.#unseen)
+    }
+    if (this.#unseen.length === 0) return
+    const sites = (await this.#takeTurn()) ? this.#unseen : []
+    let compared = 0
+    for (const [i, siteId] of sites.entries()) {
       const found = await verifiers.connected(siteId)
       const headSeq = views.view(siteId)?.head.seq ?? 0
       const range = this.#changes.find(siteId, found, headSeq, clock.clocks().wallMs)
-      if (range === undefined) continue
       const left = this.#changed.get(siteId) ?? range
-      this.#changed.set(siteId, {
-        afterSeq: Math.min(left.afterSeq, range.afterSeq),
-        toSeq: Math.max(left.toSeq, range.toSeq),
-      })
+      if (range !== undefined && left !== undefined)
+        this.#changed.set(siteId, {
+          afterSeq: Math.min(left.afterSeq, range.afterSeq),
+          toSeq: Math.max(left.toSeq, range.toSeq),
+        })
+      compared += found.leases.length + found.streams.length
+      // The others follow with the next batch.
+      if (compared < COMPARED_MAX) continue
+      this.#unseen = sites.slice(i + 1)
+      return
     }
+    this.#unseen = []
   }
 
   /** Writes a batch of changed receipts, a part of each site. True: there are more. */
@@ -269,9 +315,10 @@ class ReceiptWriter {
     const { store } = this.#parts
     if (this.#changed.size === 0 || !(await this.#takeTurn())) return false
     const turns = [...this.#changed].slice(0, BATCH)
-    const share = Math.ceil(BATCH / Math.max(1, turns.length))
-    for (const [siteId, { afterSeq, toSeq }] of turns) {
-      const open = await store.openReceipts(siteId, { afterSeq, toSeq }, share)
+    const limit = Math.ceil(BATCH / turns.length)
+    for (const share of await this.#fit(turns.map(([siteId, range]) => ({ siteId, range, limit })))) {
+      const { siteId, range } = share
+      const open = await store.openReceipts(siteId, range, share.limit)
       await this.#update(
         open,
         (before, next, updates) =>
@@ -280,8 +327,8 @@ class ReceiptWriter {
       this.#changed.delete(siteId)
       const last = open.at(-1)
       // The next turn is after all others.
-      if (last !== undefined && open.length === share)
-        this.#changed.set(siteId, { afterSeq: last.receipt.seq, toSeq })
+      if (last !== undefined && open.length === share.limit)
+        this.#changed.set(siteId, { afterSeq: last.receipt.seq, toSeq: range.toSeq })
     }
     return this.#changed.size > 0
   }
@@ -301,14 +348,15 @@ class ReceiptWriter {
     open: readonly OpenReceipt[],
     isDue: (before: UnsignedReceipt, next: UnsignedReceipt, updates: number) => boolean,
   ): Promise<number> {
-    const changes = await loadEach(open, async (each): Promise<ReceiptUpdate | undefined> => {
+    const load = async (each: OpenReceipt): Promise<ReceiptUpdate | undefined> => {
       const { kid: _kid, signature: _signature, ...before } = each.receipt
       const live = await this.#load(before.site_id, before.seq, parseTime(before.at) ?? 0)
       if (live === undefined) return undefined
       const next = updateStoredReceipt(before, live, this.#nowMs())
       if (!isDue(before, next.receipt, each.updates)) return undefined
       return { ...(await this.#sign(next)), updates: each.updates }
-    })
+    }
+    const changes = await this.#loadEach(open, ({ receipt }) => receipt.site_id, load)
     if (changes.length > 0) await this.#parts.store.updateReceipts(changes)
     return changes.length
   }
@@ -320,11 +368,31 @@ class ReceiptWriter {
   async #load(siteId: SiteId, seq: number, atMs: number): Promise<Receipt | undefined> {
     const { verifiers, store } = this.#parts
     try {
-      return await verifiers.receipt(siteId, { epoch: store.epoch, seq, atMs })
+      const live = await verifiers.receipt(siteId, { epoch: store.epoch, seq, atMs })
+      this.#costs.record(siteId, live.readers)
+      return live
     } catch (fault) {
       if (fault instanceof Problem && fault.code === 'not_found') return undefined
       throw fault
     }
+  }
+
+  /**
+   * Loads receipts in groups, those of a group at the same time, without those that are undefined.
+   * One receipt of a site with many readers is a group.
+   */
+  async #loadEach<Item, Loaded>(
+    items: readonly Item[],
+    toSite: (item: Item) => SiteId,
+    load: (item: Item) => Promise<Loaded | undefined>,
+  ): Promise<readonly Loaded[]> {
+    await this.#loadCosts(items.map(toSite))
+    const loaded: (Loaded | undefined)[] = []
+    for (const group of this.#costs.toGroups(items, toSite)) {
+      loaded.push(...(await Promise.all(group.map(load))))
+      await nextTurn()
+    }
+    return loaded.filter((each) => each !== undefined)
   }
 
   async #sign({ receipt, times }: TimedReceipt): Promise<ReceiptRow> {
@@ -337,13 +405,4 @@ class ReceiptWriter {
   #nowMs(): number {
     return Math.ceil(this.#parts.clock.clocks().wallMs)
   }
-}
-
-/** Loads something for each item at the same time, without those that are undefined. */
-async function loadEach<Item, Loaded>(
-  items: readonly Item[],
-  load: (item: Item) => Promise<Loaded | undefined>,
-): Promise<readonly Loaded[]> {
-  const loaded = await Promise.all(items.map(load))
-  return loaded.filter((each) => each !== undefined)
 }

@@ -76,6 +76,8 @@ export interface VerifierReport {
 
 /** How far an entry has got, and from when on every guard denies what it revoked. */
 export interface Receipt {
+  /** How many readers were looked at for it. */
+  readonly readers: number
   readonly connected: number
   readonly acknowledged: number
   /** Connected verifiers that have not acknowledged and are not silent. A wait ends at 0. */
@@ -159,6 +161,7 @@ export function createReceipt(readers: SiteReaders, entry: CommittedEntry, nowMs
       : Math.max(entry.atMs, ...connected.map(({ acknowledgedAtMs }) => acknowledgedAtMs ?? entry.atMs))
   const open = listed.filter(({ lease }) => lease.failsOpen)
   return {
+    readers: readers.leases.length + readers.streams.length + readers.departed.length,
     connected: connected.length,
     acknowledged: connected.length - pending.length,
     awaited: pending.filter(({ state }) => state === 'waiting').length,
@@ -168,13 +171,17 @@ export function createReceipt(readers: SiteReaders, entry: CommittedEntry, nowMs
     deniedEverywhereAtMs: open.length > 0 ? undefined : deniedEverywhereAt(readers, holders, entry, nowMs),
     deniedAtLatestMs: everyGuardDeniesAt(entry),
     pending,
-    verifiers: reports.sort((one, other) => order(one) - order(other) || one.seq - other.seq),
+    verifiers: reports.sort((one, other) => ORDER[one.state] - ORDER[other.state] || one.seq - other.seq),
     exceptions: open.map(({ report }) => report),
   }
 }
 
-const order = ({ state }: VerifierReport) =>
-  ['waiting', 'silent', 'not_connected', 'acknowledged'].indexOf(state)
+const ORDER: Readonly<Record<VerifierState, number>> = {
+  waiting: 0,
+  silent: 1,
+  not_connected: 2,
+  acknowledged: 3,
+}
 
 /**
  * Every guard, known or unknown, denies after `everyGuardMs`: its last head without the entry was

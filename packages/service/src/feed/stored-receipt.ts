@@ -86,10 +86,11 @@ export function updateStoredReceipt(before: UnsignedReceipt, live: Receipt, nowM
   const isOver = drill_id === null && nowMs >= toMs(before.denied_at_latest)
   const exceptions = new Set(live.exceptions)
   const convert = (report: VerifierReport) => toVerifier(report, atMs, exceptions.has(report))
-  const takeReport = matchReports(before.verifiers, live.verifiers)
+  const reports = Map.groupBy(live.verifiers, toName)
+  const takeReport = matchReports(before.verifiers, reports)
   const changed: VerifierReport[] = []
   const listed = before.verifiers.map((verifier): ReceiptVerifier => {
-    if (!isPending(verifier)) return withFirstDenial(verifier, live.verifiers, atMs)
+    if (!isPending(verifier)) return withFirstDenial(verifier, reports, atMs)
     const report = takeReport(verifier)
     if (report === undefined) {
       const isGone = verifier.instance_id !== null || isOver
@@ -128,16 +129,15 @@ function toGone(verifier: ReceiptVerifier, isOver: boolean): ReceiptVerifier {
     : verifier
 }
 
+/** By `toName`. */
+type ReportsByName = ReadonlyMap<string, readonly VerifierReport[]>
+
 /** The first denial may come after the acknowledgement. What was stated before stays. */
-function withFirstDenial(
-  verifier: ReceiptVerifier,
-  reports: readonly VerifierReport[],
-  atMs: number,
-): ReceiptVerifier {
+function withFirstDenial(verifier: ReceiptVerifier, reports: ReportsByName, atMs: number): ReceiptVerifier {
   const { instance_id, first_denied_ms = null } = verifier
   if (instance_id === null || first_denied_ms !== null) return verifier
-  const report = reports.find(({ instanceId }) => instanceId === instance_id)
-  if (report?.deniedAtMs === undefined || toName(report) !== toVerifierName(verifier)) return verifier
+  const [report] = reports.get(toVerifierName(verifier)) ?? []
+  if (report?.deniedAtMs === undefined) return verifier
   const { applied_ms = null } = verifier
   return { ...verifier, applied_ms, first_denied_ms: toAfterMs(report.deniedAtMs, atMs) }
 }
@@ -148,9 +148,9 @@ function withFirstDenial(
  */
 function matchReports(
   before: readonly ReceiptVerifier[],
-  reports: readonly VerifierReport[],
+  reports: ReportsByName,
 ): (verifier: ReceiptVerifier) => VerifierReport | undefined {
-  const left = new Map([...Map.groupBy(reports, toName)].map(([name, own]) => [name, [...own]]))
+  const left = new Map([...reports].map(([name, own]) => [name, [...own]]))
   for (const verifier of before) {
     const own = left.get(toVerifierName(verifier))
     if (verifier.state === 'acknowledged' && own?.at(-1)?.state === 'acknowledged') own.pop()

@@ -1,5 +1,6 @@
 import { checkReceipt, parseReceipt, type SiteId } from '@countersign/core'
 import { expect, it, vi } from 'vitest'
+import { ReceiptCosts } from '../../src/feed/receipt-costs.ts'
 import { ReceiptQueue } from '../../src/feed/receipt-queue.ts'
 import { createPairwiseSecret } from '../../src/keys/ids.ts'
 import { pairwisePurpose } from '../../src/sealing/purposes.ts'
@@ -128,6 +129,77 @@ forEachStoreWriter('receipts', (newWriter) => {
       vi.restoreAllMocks()
     }
   }, 180_000)
+
+  it('A332: of a site with thousands of verifiers do not hold up those of others', async () => {
+    const writer = await newWriter()
+    const [LEASES, ENTRIES] = [2000, 60]
+    const lease = (sites: readonly SiteId[]) =>
+      writer.sql(
+        `INSERT INTO leases (site_id, key_id, instance_id, verifier_id, named, bound_ms, fails_open, opened_at, node_id, stream_id, connected_at, served_at, epoch,
+           seq, acks, heard_at, closed_at, declared_at, version, last_node_id, retired)
+         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${LEASES})
+         SELECT CASE i WHEN ${LEASES} THEN '${sites[1]}' ELSE '${sites[0]}' END, 'key_a', 'instance-' || i, 'web-' || i, 1, 30000, 0, $1, '', '', $1, $1, (SELECT epoch FROM log),
+           0, '[]', 0, NULL, $1, '', '', 0 FROM n`,
+        Date.now(),
+      )
+    /** The most receipts of the busy site in a batch, and how many were first. */
+    const measure = async () => {
+      const sites = await withStore(writer, async (store) => [await fill(store, 0), await fill(store, 0)])
+      const [busy, quiet] = sites as [SiteId, SiteId]
+      await writer.sql('DELETE FROM receipt_progress')
+      await writer.sql(
+        'INSERT INTO receipt_progress (one, epoch, position) SELECT 1, epoch, position FROM log WHERE one = 1',
+      )
+      await lease(sites)
+      await withStore(writer, async (store) => {
+        for (let i = 0; i < ENTRIES; i += 20)
+          await Promise.all(Array.from({ length: 20 }, () => revoke(store, busy)))
+        await revoke(store, quiet)
+      })
+      return withNode(writer, async (store) => {
+        const { writeReceipts, updateReceipts } = store
+        const most = { written: 0, updated: 0 }
+        let [first, total] = [Number.NaN, 0]
+        const count = (rows: readonly { readonly receipt: { readonly site_id: SiteId } }[]) =>
+          rows.filter(({ receipt }) => receipt.site_id === busy).length
+        store.writeReceipts = async (work, rows) => {
+          const isWritten = await writeReceipts(work, rows)
+          most.written = Math.max(most.written, count(rows))
+          total += count(rows)
+          if (Number.isNaN(first) && rows.some(({ receipt }) => receipt.site_id === quiet)) first = total
+          return isWritten
+        }
+        store.updateReceipts = async (rows) => {
+          await updateReceipts(rows)
+          most.updated = Math.max(most.updated, count(rows))
+        }
+        const seq = (await listEntries(store, quiet))[0] as number
+        await expect.poll(() => store.receipt(quiet, seq), { timeout: 60_000 }).toBeDefined()
+        await expect.poll(() => total, { timeout: 60_000 }).toBeGreaterThanOrEqual(20)
+        await writer.sql(
+          `UPDATE leases SET seq = 1000, acks = '[[1000,${Date.now()}]]', heard_at = ${Date.now()}`,
+        )
+        const states = async () => (await store.receipts(quiet, {}, { after: undefined, limit: 1 }))[0]?.state
+        await expect.poll(states, { timeout: 60_000 }).toBe('complete')
+        await expect.poll(() => most.updated, { timeout: 60_000 }).toBeGreaterThan(0)
+        return { first, ...most }
+      })
+    }
+    const bounded = await measure()
+    // Both sites have a part of the first batch, and no batch looks at more than 20,000 leases.
+    expect(bounded.first).toBeLessThanOrEqual(5)
+    expect(bounded.written).toBeLessThanOrEqual(10)
+    expect(bounded.updated).toBeLessThanOrEqual(10)
+    try {
+      // The control: batches without regard to what a receipt costs.
+      vi.spyOn(ReceiptCosts.prototype, 'fit').mockImplementation((shares) => shares)
+      const control = await measure()
+      expect(control.first).toBeGreaterThan(40)
+      expect(control.updated).toBeGreaterThan(10)
+    } finally {
+      vi.restoreAllMocks()
+    }
+  }, 240_000)
 
   it('stay when progress was moved past the end of the log', async () => {
     const writer = await newWriter()

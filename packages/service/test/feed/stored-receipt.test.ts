@@ -45,6 +45,7 @@ const acked = (instanceId: string, afterMs: number) =>
     rejectsFromMs: undefined,
   })
 const live = (verifiers: readonly VerifierReport[], fields: Partial<Receipt> = {}): Receipt => ({
+  readers: verifiers.length,
   connected: verifiers.length,
   acknowledged: 0,
   awaited: 0,

@@ -48,6 +48,22 @@ export function feedStreamSuite(store: TheStore): void {
       ...fields,
     })
 
+    it('A333: are listed after they ended, also when another key has ended thousands', async () => {
+      const depart = (fields: Partial<FeedStreamRow>, endedAtMs: number) => ({
+        ...stream(here, fields),
+        endedAtMs,
+      })
+      const quiet = depart({ keyId: 'key_quiet', verifierId: 'relay' }, NOW)
+      const loud = Array.from({ length: 1100 }, (_, i) => depart({ keyId: 'key_loud' }, NOW + 1 + i))
+      await store().recordDeparted([quiet, ...loud])
+      const found = await store().departedReaders(siteId, NOW)
+      expect(found).toHaveLength(1000)
+      expect(found.map(({ streamId }) => streamId)).toContain(quiet.streamId)
+      // Of the key itself, the last ones.
+      expect(found[0]?.streamId).toBe(loud.at(-1)?.streamId)
+      expect(await store().departedReaders(newSiteId(), NOW)).toEqual([])
+    })
+
     it('are told of all nodes, as they were reported', async () => {
       const [one, two] = [
         stream(here),

@@ -34,13 +34,17 @@ export function* recordDeparted(departed: readonly DepartedReader[]): Transactio
     )
 }
 
-/** The readers of a site that disconnected since then, at most 1,000, the last ones first. */
+/**
+ * The readers of a site that disconnected since then, at most 1,000: the last one of each key, then
+ * the one before it, and so on. A key with very many does not displace the readers of another.
+ */
 export const departedReaders = read(function* (
   siteId: SiteId,
   sinceMs: number,
 ): Transaction<readonly DepartedReader[]> {
   const found = yield* rows(
-    'SELECT * FROM departed_readers WHERE site_id = $1 AND ended_at >= $2 ORDER BY ended_at DESC LIMIT $3',
+    `SELECT * FROM (SELECT d.*, ROW_NUMBER() OVER (PARTITION BY key_id ORDER BY ended_at DESC, stream_id) AS turn
+       FROM departed_readers d WHERE site_id = $1 AND ended_at >= $2) AS ranked ORDER BY turn, ended_at DESC LIMIT $3`,
     siteId,
     sinceMs,
     LISTED_MAX,

@@ -17,29 +17,41 @@ export interface EntryApplyTimes {
 }
 
 const SLOT_MS = 3_600_000
+/** Rows of one statement: few sizes, so that each is prepared once. */
+const COUNTS_ADDED = [64, 8, 1]
 
 /** Counts times, by hour, verifier, measure and bucket. */
 export function* addApplyTimes(entries: readonly EntryApplyTimes[]): Transaction<void> {
   type Values = [site: string, slot: number, verifier: string, measure: string, bucket: number]
-  const counts = new Map<string, { values: Values; count: number; msMax: number }>()
+  const counts = new Map<string, { readonly values: Values; count: number; msMax: number }>()
   for (const { siteId, atMs, times } of entries)
     for (const { verifierId, measure, ms } of times) {
       const slot = Math.floor(atMs / SLOT_MS) * SLOT_MS
       const values: Values = [siteId, slot, verifierId, measure, toBucket(ms)]
-      const before = counts.get(JSON.stringify(values)) ?? { values, count: 0, msMax: 0 }
-      counts.set(JSON.stringify(values), {
-        values,
-        count: before.count + 1,
-        msMax: Math.max(before.msMax, ms),
-      })
+      const name = JSON.stringify(values)
+      const known = counts.get(name) ?? { values, count: 0, msMax: 0 }
+      known.count++
+      known.msMax = Math.max(known.msMax, ms)
+      counts.set(name, known)
     }
-  for (const { values, count, msMax } of counts.values())
-    yield* exec(
-      `INSERT INTO apply_times (site_id, slot, verifier_id, measure, bucket, count, ms_max) VALUES ($1, $2, $3, $4, $5, $6, $7)
-       ON CONFLICT (site_id, slot, verifier_id, measure, bucket) DO UPDATE SET count = apply_times.count + excluded.count,
-         ms_max = CASE WHEN excluded.ms_max > apply_times.ms_max THEN excluded.ms_max ELSE apply_times.ms_max END`,
-      ...values,
-      count,
-      msMax,
+  const found = [...counts.values()].map(({ values, count, msMax }) => [...values, count, msMax])
+  while (found.length > 0)
+    yield* addCounts(
+      found.splice(
+        0,
+        COUNTS_ADDED.find((size) => size <= found.length),
+      ),
     )
+}
+
+function* addCounts(counts: readonly (readonly (string | number)[])[]): Transaction<void> {
+  const list = counts.map(
+    (values, i) => `(${values.map((_, j) => `$${i * values.length + j + 1}`).join(', ')})`,
+  )
+  yield* exec(
+    `INSERT INTO apply_times (site_id, slot, verifier_id, measure, bucket, count, ms_max) VALUES ${list.join(', ')}
+     ON CONFLICT (site_id, slot, verifier_id, measure, bucket) DO UPDATE SET count = apply_times.count + excluded.count,
+       ms_max = CASE WHEN excluded.ms_max > apply_times.ms_max THEN excluded.ms_max ELSE apply_times.ms_max END`,
+    ...counts.flat(),
+  )
 }
