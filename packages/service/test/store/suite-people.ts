@@ -46,6 +46,14 @@ export function peopleSuite(store: TheStore): void {
     (await store().consoleSessions(personId, { after: undefined, limit: 50 })).map(
       ({ sessionId }) => sessionId,
     )
+  /** The sessions that ended because this person signed in, and why, in order. */
+  const endsOf = async (personId: string) => {
+    const found = await store().auditRows(null, { after: undefined, limit: 100 })
+    return found
+      .filter(({ action, context: { actor } }) => action === 'session.end' && actor === `person:${personId}`)
+      .map(({ target, detail }) => [target, detail.reason])
+      .reverse()
+  }
 
   describe('people', () => {
     it('are kept as they were added, and changed', async () => {
@@ -172,6 +180,7 @@ export function peopleSuite(store: TheStore): void {
       const all: string[] = []
       for (let i = 0; i < 5; i++) all.push((await open(personId, NOW + i)).sessionId)
       expect(await sessionsOf(personId)).toEqual(all.slice(2))
+      expect(await endsOf(personId)).toEqual(all.slice(0, 2).map((sessionId) => [sessionId, 'limit']))
     })
 
     it('replace the one that the browser had', async () => {
@@ -179,6 +188,12 @@ export function peopleSuite(store: TheStore): void {
       const before = await open(personId)
       const opened = await use(await link(personId), NOW, before.sha256)
       expect(await sessionsOf(personId)).toEqual([opened?.session.sessionId])
+      expect(await endsOf(personId)).toEqual([[before.sessionId, 'replaced']])
+      // In the browser of another person, whose session ends.
+      const other = await add()
+      await use(await link(other.personId), NOW, opened?.session.sha256)
+      expect(await sessionsOf(personId)).toEqual([])
+      expect(await endsOf(other.personId)).toEqual([[opened?.session.sessionId, 'replaced']])
     })
 
     it('remember when they were used, and never an earlier time', async () => {

@@ -61,12 +61,11 @@ export function* openConsoleSession(
   if ((yield* intact('console_links', used)) === undefined || used?.person_id !== personId) return undefined
   const owner = yield* person(personId)
   if (owner?.status !== 'active') return undefined
+  const context = { actor: `person:${personId}`, atMs, requestId }
   const created = yield* insertSession(
     { ...session, personId, door: 'link', createdAtMs: atMs, seenAtMs: atMs },
-    replaced,
-    sessionsMax,
+    { replaced, sessionsMax, context },
   )
-  const context = { actor: `person:${personId}`, atMs, requestId }
   const detail = { door: 'link' }
   yield* recordAudit({ siteId: null, action: 'session.open', target: session.sessionId, detail, context })
   return { session: created, person: owner }

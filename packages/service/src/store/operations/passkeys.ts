@@ -185,12 +185,11 @@ export function* openPasskeySession(
   const identity = yield* row('SELECT 1 AS one FROM person_identities WHERE person_id = $1 LIMIT 1', personId)
   if (identity !== undefined) return 'provider'
   const door = toPasskeyDoor(use.passkeyId)
+  const context = { actor: `person:${personId}`, atMs, requestId }
   const created = yield* insertSession(
     { ...session, personId, door, createdAtMs: atMs, seenAtMs: atMs },
-    replaced,
-    sessionsMax,
+    { replaced, sessionsMax, context },
   )
-  const context = { actor: `person:${personId}`, atMs, requestId }
   const detail = { door: 'passkey', passkey: use.passkeyId }
   yield* recordAudit({ siteId: null, action: 'session.open', target: session.sessionId, detail, context })
   return { session: created, person: owner }

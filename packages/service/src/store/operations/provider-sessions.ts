@@ -97,18 +97,17 @@ export function* openProviderSession(
   }
   const { personId } = current
   const { session, replaced, sessionsMax } = order
+  const asPerson = { actor: `person:${personId}`, atMs, requestId }
   const created = yield* insertSession(
     { ...session, personId, door: 'oidc', createdAtMs: atMs, seenAtMs: atMs },
-    replaced,
-    sessionsMax,
-    signIn.sid,
+    { replaced, sessionsMax, providerSid: signIn.sid, context: asPerson },
   )
   yield* recordAudit({
     siteId: null,
     action: 'session.open',
     target: session.sessionId,
     detail: { door: 'oidc' },
-    context: { actor: `person:${personId}`, atMs, requestId },
+    context: asPerson,
   })
   return { state: 'opened', session: created, person: current }
 }
