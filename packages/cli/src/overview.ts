@@ -33,6 +33,7 @@ const NOTES = [
   'Exit codes: 0 success, 1 failure, 2 usage error, 3 check failed,',
   '4 access denied, 5 service unreachable.',
   'Address of the service: --url or COUNTERSIGN_URL, with COUNTERSIGN_API_KEY or',
-  'COUNTERSIGN_API_KEY_FILE. Default: the development service of data/dev.json.',
+  'COUNTERSIGN_API_KEY_FILE. Default: the development service of data/dev.json,',
+  'or of dev.json in COUNTERSIGN_DATA_DIR.',
   'Secrets come from variables, files or standard input, never from flags.',
 ]

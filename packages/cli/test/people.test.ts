@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expectAnswer, type Home, openHome } from './home.ts'
 
@@ -22,8 +23,12 @@ describe('people', () => {
     const again = await home.run(['console'])
     expect(again).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^http:\/\/\S+\/console#link=[A-Za-z0-9_-]{43}$/m),
+      out: expect.stringMatching(/^http:\/\/localhost:\d+\/console#link=[A-Za-z0-9_-]{43}$/m),
     })
+    // The command that a start with another data directory prints.
+    const env = { COUNTERSIGN_DATA_DIR: home.file('data') }
+    expect((await home.run(['console'], { cwd: tmpdir() })).code).toBe(2)
+    expect((await home.run(['console'], { cwd: tmpdir(), env })).code).toBe(0)
     expect((await home.run(['console', '--name', 'Eve'])).code).not.toBe(0)
   })
 

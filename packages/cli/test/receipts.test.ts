@@ -80,6 +80,10 @@ test('a receipt with one character changed is invalid', async () => {
     const { code, out } = await home.run(['verify-receipt', 'changed.json', '--feed-key', kid])
     expect([from, code, out.slice(0, 8)]).toEqual([from, 3, 'INVALID:'])
   }
+  // A release that knows more members may have written it, and this one cannot say.
+  writeFileSync(home.file('changed.json'), text.replace('"gone": 0', '"later": 1, "gone": 0'))
+  const later = await home.run(['verify-receipt', 'changed.json', '--feed-key', kid])
+  expect([later.code, later.out]).toEqual([3, expect.stringContaining('newer release')])
   writeFileSync(home.file('changed.json'), 'no JSON')
   expect((await home.run(['verify-receipt', 'changed.json', '--feed-key', kid])).code).toBe(3)
 }, 90_000)

@@ -131,11 +131,20 @@ describe('the development start', () => {
     expect(await second.stop()).toBe(0)
   })
   test('finds the same data the second time, and gives the demo user access again', async () => {
+    type Answer = { readonly entries: readonly unknown[] }
+    const post = async ({ base_url, site_key, site_id, user_ref }: Record<string, string>, path: string) => {
+      const headers = { 'x-api-key': site_key, 'content-type': 'application/json' }
+      const body = JSON.stringify({ user_ref, site_id })
+      return (await (await fetch(base_url + path, { method: 'POST', headers, body })).json()) as Answer
+    }
+    // Under both ids: that of credentials and that of access tokens.
+    expect((await post(dev, '/api/wallet/revoke-user')).entries).toHaveLength(2)
     expect(await first.stop()).toBe(0)
     const second = await start()
     const again = devFile()
     expect(second.text).toContain('Found the data of an earlier start')
     expect(second.text).toContain('has been reinstated')
+    expect(await post(again, '/api/wallet/reinstate-user')).toMatchObject({ already_active: true })
     for (const name of ['operator_key', 'site_key', 'issuer', 'ppid'] as const)
       expect(again[name], name).toBe(dev[name])
     expect(again.bound.holder_private_jwk).toEqual(dev.bound.holder_private_jwk)

@@ -42,7 +42,10 @@ export const verifyReceipt: Verb = {
     const receipt = parseReceipt(value)
     const report = receipt === undefined ? parseDrillReport(value) : undefined
     if (receipt === undefined && report === undefined)
-      return printInvalid(at, 'This is neither a receipt nor the report of a drill, or it was changed.')
+      return printInvalid(
+        at,
+        'This is neither a receipt nor the report of a drill, or it was changed. If a newer release of the service wrote it, use that release of countersign.',
+      )
     const findKey = await chooseKeys(given, at)
     const fault =
       receipt === undefined

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Client } from '@countersign/sdk/client'
 import { type Given, UsageError } from '../command.ts'
 import { omitUndefined } from '../input/option-values.ts'
@@ -33,11 +34,13 @@ export interface Target {
  */
 export type Caller = 'site' | 'operator' | 'anyone'
 
-const DEV_FILE = 'data/dev.json'
+/** Where `countersign dev` has written it. */
+const findDevFile = ({ COUNTERSIGN_DATA_DIR: dataDir }: Terminal['env']) =>
+  join(dataDir ?? 'data', 'dev.json')
 
 /**
- * Finds the service: from flags, then variables, then `data/dev.json` in this directory. Throws a
- * `UsageError` when there is none. `named` is the site if it is an argument of the command.
+ * Finds the service: from flags, then variables, then the `dev.json` of a development start. Throws
+ * a `UsageError` when there is none. `named` is the site if it is an argument of the command.
  */
 export async function resolveTarget(
   given: Given,
@@ -59,7 +62,7 @@ export async function resolveTarget(
   const devKey = isDev ? chooseDevKey(dev, caller, siteId) : undefined
   if (isDev && (url === undefined || own === undefined))
     at.note(
-      `Using ${DEV_FILE}: ${dev.base_url}, site ${siteId}${own === undefined ? `, ${devKey?.name} key` : ''}`,
+      `Using ${findDevFile(env)}: ${dev.base_url}, site ${siteId}${own === undefined ? `, ${devKey?.name} key` : ''}`,
     )
   return { baseUrl, siteId, apiKey: own ?? devKey?.secret, dev: isDev ? dev : undefined }
 }
@@ -135,18 +138,20 @@ function chooseDevKey(
 }
 
 /**
- * Reads `data/dev.json` in this directory, if it exists. It is used only for a service on this
- * machine: a downloaded directory must not be able to send credentials to another server.
+ * Reads the `dev.json` of `COUNTERSIGN_DATA_DIR`, or of `data` in this directory, if it exists. It
+ * is used only for a service on this machine: a downloaded directory must not be able to send
+ * credentials to another server.
  */
 export function readDevFile(at: Terminal): DevFile | undefined {
+  const file = findDevFile(at.env)
   let dev: Partial<DevFile>
   try {
-    dev = JSON.parse(readFileSync(DEV_FILE, 'utf8'))
+    dev = JSON.parse(readFileSync(file, 'utf8'))
   } catch {
     return undefined
   }
   if (/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5}$/.test(String(dev.base_url)))
     return dev as DevFile
-  at.note(`${DEV_FILE} is not used: its service is not on this machine.`)
+  at.note(`${file} is not used: its service is not on this machine.`)
   return undefined
 }

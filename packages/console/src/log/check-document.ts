@@ -35,7 +35,10 @@ export async function checkDocument(value: unknown): Promise<DocumentCheck> {
   const receipt = parseReceipt(value)
   const report = receipt === undefined ? parseDrillReport(value) : undefined
   if (receipt === undefined && report === undefined)
-    return { ok: false, why: 'This is neither a receipt nor the report of a drill, or it was changed.' }
+    return {
+      ok: false,
+      why: 'This is neither a receipt nor the report of a drill, it was changed, or a newer release wrote it.',
+    }
   const chain = await loadFeedChain()
   if (report !== undefined) {
     const key = await findFeedKey(chain, report.kid)

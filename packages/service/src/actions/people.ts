@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { limits } from '@countersign/core/contract'
+import { isLoopback, limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { createId } from '../keys/ids.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
@@ -57,7 +57,15 @@ export async function createConsoleLink(
   const expiresAtMs = context.atMs + limits.console_link_seconds * 1000
   const link = { sha256: secretSha256(secret), personId, expiresAtMs }
   if (!(await store.createConsoleLink(link, context))) throw new Problem('not_found')
-  return { url: `${config.consoleUrl ?? config.baseUrl}/console#link=${secret}`, expiresAtMs }
+  return { url: `${toConsoleAddress(config)}/console#link=${secret}`, expiresAtMs }
+}
+
+/** On loopback the name of the host: browsers bind no passkeys to IP addresses. */
+function toConsoleAddress({ consoleUrl, baseUrl }: Pick<Deps['config'], 'consoleUrl' | 'baseUrl'>): string {
+  if (consoleUrl !== undefined || !isLoopback(new URL(baseUrl))) return consoleUrl ?? baseUrl
+  const named = new URL(baseUrl)
+  named.hostname = 'localhost'
+  return named.href.replace(/\/$/, '')
 }
 
 /** A site that is created later under the same name must not be open to the person. */

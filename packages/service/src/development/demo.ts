@@ -24,6 +24,8 @@ import {
 import { limits, permissions } from '@countersign/core/contract'
 import { createApiKey } from '../actions/api-keys.ts'
 import { createSite } from '../actions/create-site.ts'
+import { reinstateUser } from '../actions/reinstate-user.ts'
+import { resolveUser } from '../actions/resolve-user.ts'
 import type { Deps } from '../deps.ts'
 import { createCredentialId, derivePpid } from '../keys/ids.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
@@ -92,9 +94,10 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   const ppid = derivePpid(deps.keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed), USER_REF)
   const issuerKey = await loadIssuerKey(join(config.dataDir, 'dev-issuer.json'))
   await trustIssuer(deps, siteId, issuerKey, context)
-  if (views.view(siteId)?.userRevocation(ppid, context.atMs) !== undefined) {
-    const { position } = await store.reinstateUser({ siteId, ppid, reason: 'development start' }, context)
-    await views.waitFor(position)
+  const ppids = await resolveUser(deps, siteId, { user_ref: USER_REF })
+  const isRevoked = (id: Ppid) => views.view(siteId)?.userRevocation(id, context.atMs) !== undefined
+  if (ppids.some(isRevoked)) {
+    await reinstateUser(deps, { siteId, ppids, reason: 'development start' }, context)
     renewed.push('the demo user was revoked and has been reinstated')
   }
 

@@ -15,7 +15,5 @@ export async function createDeveloperLink(deps: Deps): Promise<string | undefine
   if (known === undefined && people.length > 0) return undefined
   const order = { name: NAME, roles: [{ siteId: null, role: 'operator' }], reason: undefined } as const
   const { personId } = known ?? (await createPerson(deps, order, context))
-  const { url } = await createConsoleLink(deps, personId, context)
-  // Passkeys need the name of a host.
-  return url.replace('//127.0.0.1:', '//localhost:')
+  return (await createConsoleLink(deps, personId, context)).url
 }

@@ -9,9 +9,7 @@ export function formatSummary(
   demoVerifiers: readonly DemoVerifier[],
 ): string {
   const { base_url: url, site_id, ppid } = dev
-  // Quoted where a shell would split it.
-  const file = (name: string) =>
-    /^[\w./-]+$/.test(dataDir) ? `@${dataDir}/${name}` : `'@${dataDir.replaceAll("'", "'\\''")}/${name}'`
+  const file = (name: string) => quote(`@${dataDir}/${name}`)
   const json = `-H 'Content-Type: application/json'`
   const user = JSON.stringify({ ppid, site_id })
   const commands: [string, string][] = [
@@ -44,7 +42,8 @@ export function formatSummary(
       ? []
       : [
           `  console   ${consoleLink}`,
-          '            signs you in: valid for one minute, once. Another one: npm run countersign -- console',
+          '            signs you in: valid for one minute, once. Another one:',
+          `            ${dataDir === 'data' ? '' : `COUNTERSIGN_DATA_DIR=${quote(dataDir)} `}npm run countersign -- console`,
         ]),
     ...demoVerifiers.map(({ verifierId, url: route }) => `  verifier  ${verifierId} ${route}`),
     ...(demoVerifiers.length > 0
@@ -59,4 +58,9 @@ export function formatSummary(
     '',
     'Stop with Ctrl-C. The next start gives the demo user access again.',
   ].join('\n')
+}
+
+/** Quoted where a shell would split it. */
+function quote(text: string): string {
+  return /^[\w@./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
