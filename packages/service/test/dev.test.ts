@@ -56,7 +56,7 @@ describe('the development start', () => {
   beforeAll(async () => {
     first = await start()
     dev = devFile()
-  }, 30_000)
+  }, 120_000)
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
   test('writes down what tools need', () => {
@@ -155,7 +155,7 @@ describe('the development start', () => {
     expect(devFile()).toEqual({ ...again, base_url: expect.any(String), admin_url: expect.any(String) })
     expect(third.text).not.toContain('Note:')
     expect(await third.stop()).toBe(0)
-  }, 30_000)
+  }, 120_000)
   test('rejects invalid settings, all at once', async () => {
     await expect(start(dataDir, '--host', '0.0.0.0', '--colour', 'red')).rejects.toThrow(
       /ended with 2: These settings are invalid:\n.*\n.*\n/,

@@ -130,7 +130,7 @@ forEachStoreWriter('receipts', (newWriter) => {
     }
   }, 180_000)
 
-  it('A332: of a site with thousands of verifiers do not hold up those of others', async () => {
+  it('A332: of a site with thousands of verifiers do not delay those of others', async () => {
     const writer = await newWriter()
     const [LEASES, ENTRIES] = [2000, 60]
     const lease = (sites: readonly SiteId[]) =>

@@ -57,10 +57,9 @@ export function feedStreamSuite(store: TheStore): void {
       const loud = Array.from({ length: 1100 }, (_, i) => depart({ keyId: 'key_loud' }, NOW + 1 + i))
       await store().recordDeparted([quiet, ...loud])
       const found = await store().departedReaders(siteId, NOW)
-      expect(found).toHaveLength(1000)
-      expect(found.map(({ streamId }) => streamId)).toContain(quiet.streamId)
-      // Of the key itself, the last ones.
-      expect(found[0]?.streamId).toBe(loud.at(-1)?.streamId)
+      // Of the loud key, the last ones.
+      const kept = [...loud.slice(-500).reverse(), quiet]
+      expect(found.map(({ streamId }) => streamId)).toEqual(kept.map(({ streamId }) => streamId))
       expect(await store().departedReaders(newSiteId(), NOW)).toEqual([])
     })
 

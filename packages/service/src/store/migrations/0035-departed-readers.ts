@@ -16,7 +16,7 @@ export const departedReaders: Migration = {
       seq BIGINT NOT NULL,
       acks TEXT NOT NULL
     )`,
-    'CREATE INDEX departed_readers_by_site ON departed_readers (site_id, ended_at)',
+    'CREATE INDEX departed_readers_by_key ON departed_readers (site_id, key_id, ended_at)',
     'CREATE INDEX departed_readers_by_time ON departed_readers (ended_at)',
     'DROP INDEX receipts_due',
     'CREATE INDEX receipts_due_by_site ON receipts (site_id, due_at) WHERE due_at IS NOT NULL',
