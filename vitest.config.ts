@@ -18,6 +18,16 @@ const WEB_RUNTIME = [
   'log/{chain,signed-head,signed-introspection,feed-key-statement,epoch-statement}',
 ]
 
+/** Builds the console once, before many processes would do it at the same time. */
+const BUILT = 'test/build-console.setup.ts'
+
+/**
+ * These use real browsers and processes, which a build server with little to spare can starve for
+ * minutes. A second try keeps that from failing a change; the summary names each test that needed
+ * one as flaky, so that its cause is found.
+ */
+const retry = process.env.CI === undefined ? 0 : 1
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
@@ -88,6 +98,7 @@ export default defineConfig({
           name: 'repository',
           include: ['test/**/*.test.ts'],
           exclude: ['test/system/**', 'test/browser/**', 'test/console/**'],
+          globalSetup: BUILT,
         },
       },
       {
@@ -96,6 +107,8 @@ export default defineConfig({
           name: 'browser',
           include: ['test/browser/*.test.ts', 'test/console/*.test.ts'],
           pool: 'forks',
+          retry,
+          globalSetup: BUILT,
         },
       },
       {
@@ -104,6 +117,7 @@ export default defineConfig({
           name: 'system',
           include: ['test/system/*.test.ts'],
           pool: 'forks',
+          retry,
         },
       },
     ],

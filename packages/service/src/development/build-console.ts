@@ -13,7 +13,8 @@ export async function buildConsole(): Promise<boolean> {
   const built = join(folder, 'dist', 'index.html')
   // A published package has no sources.
   if (!existsSync(join(folder, 'src'))) return existsSync(built)
-  if (existsSync(built) && statSync(built).mtimeMs >= findNewestMs(folder)) return true
+  const isBuilt = () => existsSync(built) && statSync(built).mtimeMs >= findNewestMs(folder)
+  if (isBuilt()) return true
   let vite: string
   try {
     vite = join(dirname(require.resolve('vite/package.json', { paths: [folder] })), 'bin', 'vite.js')
@@ -27,19 +28,22 @@ export async function buildConsole(): Promise<boolean> {
   const env = { ...process.env, NODE_ENV: 'production' }
   const child = spawn(process.execPath, [vite, ...options], { stdio: 'ignore', env })
   const code = await new Promise((resolve) => child.once('error', () => resolve(1)).once('close', resolve))
-  if (code === 0) replaceFolder(fresh, join(folder, 'dist'))
+  // Another process that builds the same may have been faster: then its files stay.
+  if (code === 0 && !isBuilt()) replaceFolder(fresh, join(folder, 'dist'))
   rmSync(fresh, { recursive: true, force: true })
   return code === 0 && existsSync(built)
 }
 
-/** Another process that builds the same may be faster: then its files stay. */
+/** A service that serves the folder meanwhile misses its files for a moment only. */
 function replaceFolder(fresh: string, folder: string): void {
+  const old = `${fresh}-old`
   try {
-    rmSync(folder, { recursive: true, force: true })
+    if (existsSync(folder)) renameSync(folder, old)
     renameSync(fresh, folder)
   } catch {
     // What is there now was built from the same sources.
   }
+  rmSync(old, { recursive: true, force: true })
 }
 
 /** Of its own sources, and of the core in the same repository, which is built into it. */
