@@ -8,7 +8,8 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
  * that depend on colours. The context of the page must have `bypassCSP`, because axe is a script.
  */
 export async function findAxeFaults(page: Page, colorScheme: 'light' | 'dark'): Promise<readonly string[]> {
-  const axe = new AxeBuilder({ page })
+  // These pages have no frames. Without this mode each analysis opens a second page for its result.
+  const axe = new AxeBuilder({ page }).setLegacyMode()
   const { violations } = await (colorScheme === 'light'
     ? axe.withTags(RULES)
     : axe.withRules(['color-contrast', 'link-in-text-block'])

@@ -3,6 +3,12 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 
+/** A wait only ends what hangs: a page can be slow on a machine that has much else to do. */
+export const WAIT_MS_MAX = 90_000
+
+/** Pictures prove nothing and take time, so they are only taken when a person asks for them. */
+export const wantsPictures = process.env.PICTURES === '1'
+
 /**
  * A real Chromium: the one that CHROMIUM_PATH names, the one of this machine, or, where we are root
  * on Debian, one that is installed now. Undefined when there is none, said so loudly that skipped
@@ -21,8 +27,35 @@ export function findChromium(): string | undefined {
 export async function openChromium(executablePath: string): Promise<Browser> {
   // As root, which is how containers run, Chromium has no sandbox of its own.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  return chromium.launch({ executablePath, args: [...args, '--disable-dev-shm-usage'] })
+  const features = [...WITHOUT_FEATURES, ...WITHOUT_ADDRESS_BAR].join(',')
+  return chromium.launch({
+    executablePath,
+    args: [...args, '--disable-dev-shm-usage', `--disable-features=${features}`],
+  })
 }
+
+/**
+ * The list of an address bar, which no test looks at. Chromium draws it as a page of its own in
+ * every window, which takes more processor time than the pages of most tests: 1.1 s for each.
+ */
+const WITHOUT_ADDRESS_BAR = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup']
+
+/** What playwright-core switches off. The last switch of this name counts, so it is repeated. */
+const WITHOUT_FEATURES = [
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'HttpsFirstBalancedModeAutoEnable',
+  'LensOverlay',
+  'MediaRouter',
+  'PaintHolding',
+  'ThirdPartyStoragePartitioning',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'OptimizationHints',
+  'NetworkTimeServiceQuerying',
+  'AimEnabled',
+  'PreconnectToSearch',
+]
 
 function named(): string | undefined {
   const { CHROMIUM_PATH: path } = process.env
@@ -56,7 +89,7 @@ const INSTALL_MS_MAX = 300_000
 function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
-    return spawnSync(path, ['--version'], { timeout: 20_000 }).status === 0
+    return spawnSync(path, ['--version'], { timeout: WAIT_MS_MAX }).status === 0
   } catch {
     return false
   }
