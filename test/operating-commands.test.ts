@@ -68,9 +68,7 @@ async function serving(work: () => Promise<void>): Promise<number | null> {
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   try {
     await expect
-      .poll(() => fetch(`http://127.0.0.1:${port}/readyz`).then(({ status }) => status, String), {
-        timeout: 30_000,
-      })
+      .poll(() => fetch(`http://127.0.0.1:${port}/readyz`).then(({ status }) => status, String))
       .toBe(200)
     await work()
   } finally {

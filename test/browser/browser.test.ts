@@ -12,7 +12,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
   beforeAll(async () => {
     town = await openTown(chromium as string)
   })
-  afterAll(() => town?.close(), 30_000)
+  afterAll(() => town?.close())
 
   describe('signing in', () => signIn(() => town))
   describe('the wallet', () => wallet(() => town))

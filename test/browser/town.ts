@@ -8,7 +8,8 @@ import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { expireSignIns } from '../../packages/service/test/store/expire-sign-ins.ts'
 import { freePort } from '../../packages/service/test/store/postgres-server.ts'
 import { createHome, furnish, type ServiceProcess, startService } from '../process/service-process.ts'
-import { openChromium } from './chromium.ts'
+import { openChromium, WAIT_MS_MAX, wantsPictures } from './chromium.ts'
+import { newName } from './new-name.ts'
 
 /** A service, a site that people sign in to, and a browser: each a thing of its own, as in life. */
 export interface Town {
@@ -72,7 +73,7 @@ export async function openTown(executablePath: string): Promise<Town> {
     browser,
     async visitor(options = {}) {
       const context = await browser.newContext({ locale: 'en', timezoneId: 'UTC', ...options })
-      context.setDefaultTimeout(20_000)
+      context.setDefaultTimeout(WAIT_MS_MAX)
       const page = await context.newPage()
       const complaints: string[] = []
       context.on('weberror', (error) => complaints.push(error.error().message))
@@ -84,12 +85,13 @@ export async function openTown(executablePath: string): Promise<Town> {
       return { context, page, complaints }
     },
     async offer(userRef, scope = ['orders:read', 'orders:write']) {
-      return (await client.createOffer({ site_id: siteId, user_ref: userRef, scope: [...scope] })).offer_url
+      const user_ref = newName(userRef)
+      return (await client.createOffer({ site_id: siteId, user_ref, scope: [...scope] })).offer_url
     },
     async credential(userRef, more = {}) {
       const issued = await client.issueCredential({
         site_id: siteId,
-        user_ref: userRef,
+        user_ref: newName(userRef),
         scope: ['orders:read'],
         ...more,
       })
@@ -107,7 +109,8 @@ export async function openTown(executablePath: string): Promise<Town> {
   }
 }
 
-/** For people to look at; the folder is not kept. */
+/** With `PICTURES=1`, for people to look at. The folder is not kept. */
 export async function screenshot(page: Page, name: string): Promise<void> {
+  if (!wantsPictures) return
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true })
 }

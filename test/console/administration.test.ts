@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { didKey, generatePrivateKey } from '@countersign/sdk'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeReceivers, openReceiver } from '../../packages/service/test/webhooks/receiver.ts'
-import { type ConsolePage, type Harness, hasChromium, openHarness } from './harness.ts'
+import { newName } from '../browser/new-name.ts'
+import { type Harness, hasChromium, openHarness } from './harness.ts'
 
 const run = promisify(execFile)
 
@@ -95,18 +97,24 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
 
   test('a key is created, shown once and hidden after a minute, renamed, and deleted with its name', async () => {
     const { page, open } = await harness.openConsole({ page: 'keys' })
+    const [nightWatch, dayWatch] = [newName('night watch'), newName('day watch')]
+    const reason = newName('no longer needed')
     await page.clock.install()
     await page.getByRole('button', { name: 'Create a key' }).click()
     const dialog = page.getByRole('dialog')
     const create = dialog.getByRole('button', { name: 'Create the key' })
     expect(await create.isDisabled()).toBe(true)
-    await dialog.getByLabel('Label').fill('night watch')
+    await dialog.getByLabel('Label').fill(nightWatch)
     await dialog.getByLabel('Follow the log').check()
     await create.click()
     const secret = dialog.locator('.secret code')
     await secret.waitFor()
     const key = await secret.innerText()
     expect(key).toMatch(/^svc_sk_/)
+    // The jump of the clock would end a request that is under way, and must come after the minute
+    // has begun: the list has the new row, and the seconds have begun to fall.
+    await page.locator('tbody tr', { hasText: nightWatch }).waitFor()
+    await page.getByText(/^Hidden in 5\d s/).waitFor()
     await page.clock.fastForward(61_000)
     await page.getByText('Hidden.').waitFor()
     expect(await page.content()).not.toContain(key)
@@ -114,12 +122,12 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     expect(new URL(page.url()).search).toBe('')
     await page.clock.resume()
 
-    const row = page.getByRole('row', { name: /night watch/ })
+    const row = page.getByRole('row', { name: nightWatch })
     await row.getByRole('button', { name: /Actions for/ }).click()
     await page.getByRole('menuitem', { name: 'Change label' }).click()
-    await dialog.getByLabel('Label', { exact: true }).fill('day watch')
+    await dialog.getByLabel('Label', { exact: true }).fill(dayWatch)
     await dialog.getByRole('button', { name: 'Change the label' }).click()
-    await page.getByRole('row', { name: /day watch/ }).waitFor()
+    await page.getByRole('row', { name: dayWatch }).waitFor()
 
     const answer = async () =>
       (
@@ -128,17 +136,17 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
         })
       ).status
     expect(await answer()).toBe(200)
-    await page.getByRole('button', { name: /Actions for day watch/ }).click()
+    await page.getByRole('button', { name: `Actions for ${dayWatch}` }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     const sheet = page.getByRole('dialog')
-    await sheet.getByLabel('Reason', { exact: true }).fill('no longer needed')
+    await sheet.getByLabel('Reason', { exact: true }).fill(reason)
     const remove = sheet.getByRole('button', { name: /^Delete API key/ })
     expect(await remove.isDisabled()).toBe(true)
-    await sheet.getByLabel(/^Type/).pressSequentially('day watch')
+    await sheet.getByLabel(/^Type/).pressSequentially(dayWatch)
     await remove.click()
     await expect.poll(answer).toBe(401)
     await open('audit?action=api_key.delete')
-    await page.getByText('no longer needed').waitFor()
+    await page.getByText(reason).waitFor()
   })
 
   test('T20: reload, back, forward and a copied address show the same view; typing adds one entry', async () => {
@@ -210,11 +218,11 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     const { key_id } = await harness.client.createKey({
       site_id,
       permissions: ['site:read'],
-      label: 'exported',
+      label: newName('exported'),
     })
-    await harness.client.changeKey({ site_id, key_id, label: 'exported twice', reason: '=1+1' })
+    await harness.client.changeKey({ site_id, key_id, label: newName('exported twice'), reason: '=1+1' })
     const { page, open } = await harness.openConsole({ page: 'keys' })
-    await page.getByRole('button', { name: 'Actions for exported twice' }).click()
+    await page.getByRole('button', { name: `Actions for ${newName('exported twice')}`, exact: true }).click()
     await page.getByRole('menuitem', { name: 'Show its audit rows' }).click()
     await expect.poll(() => page.locator('tbody tr').count()).toBe(2)
     for (const [item, part] of [
@@ -300,6 +308,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
   })
 
   test('T26: what is copied as curl does the same as the act', async () => {
+    await harness.client.changeSite({ site_id, delegation: 'on' })
     const { page, open } = await harness.openConsole({ page: 'keys', ...CLIPBOARD })
     const listed = JSON.parse(await runCopied(await copyCommand(page, 'Copy as curl')))
     expect(listed.items.length).toBe(await page.locator('tbody tr').count())
@@ -324,9 +333,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     expect(renamed.find(({ key_id }) => key_id === created.key_id)?.label).toBe('plain')
 
     await open('site?act=change')
-    await dialog.getByLabel('Name', { exact: true }).fill('Copied')
+    await dialog.getByLabel('Name', { exact: true }).fill(newName('Copied'))
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
-    expect((await harness.client.readSite({ site_id })).name).toBe('Copied')
+    expect((await harness.client.readSite({ site_id })).name).toBe(newName('Copied'))
     await open('site?act=switch&on=delegation')
     await dialog.getByLabel('Reason').fill('copied')
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
@@ -355,7 +364,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     }
 
     await open('issuers?act=trust')
-    await dialog.getByLabel('DID').fill('did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK')
+    await dialog.getByLabel('DID').fill(didKey((await generatePrivateKey('Ed25519')).publicKey))
     await dialog.getByLabel('May grant at most').fill('orders:read')
     const issuer = JSON.parse(await runCopied(await copyCommand(page, 'Copy as curl', inSheet)))
     expect(issuer.scope).toEqual(['orders:read'])
@@ -376,6 +385,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
   })
 
   test('typed names stay shut for what is pasted or almost right', async () => {
+    await harness.client.changeSite({ site_id, delegation: 'on' })
     const { page } = await harness.openConsole({ page: 'site?act=switch&on=delegation', ...CLIPBOARD })
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Reason').fill('a test')
@@ -400,7 +410,8 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
   test('an issuer is trusted, limited, cut off, and its key marked as compromised', async () => {
     const { page } = await harness.openConsole({ page: 'issuers?act=trust' })
     const dialog = page.getByRole('dialog')
-    const did = 'did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp'
+    const did = didKey((await generatePrivateKey('Ed25519')).publicKey)
+    const last8 = did.slice(-8)
     await dialog.getByLabel('DID').fill(did)
     await dialog.getByLabel('Label').fill('Partner')
     await dialog.getByRole('button', { name: 'Trust the issuer' }).click()
@@ -410,10 +421,12 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await dialog.getByLabel('Reason', { exact: true }).fill('leaked')
     const mark = dialog.getByRole('button', { name: /^Mark as compromised/ })
     expect(await mark.isDisabled()).toBe(true)
-    await dialog.getByLabel(/^Type/).pressSequentially('z3mDooWp')
+    await dialog
+      .getByLabel(/^Type/)
+      .pressSequentially(last8.replace(/^./, (first) => (first === 'z' ? 'y' : 'z')))
     expect(await mark.isDisabled()).toBe(true)
     await dialog.getByLabel(/^Type/).fill('')
-    await dialog.getByLabel(/^Type/).pressSequentially(did.slice(-8))
+    await dialog.getByLabel(/^Type/).pressSequentially(last8)
     await mark.click()
     const keys = async () => (await harness.client.getIssuer({ site_id, issuer: did })).keys[0]?.status
     await expect.poll(keys).toBe('compromised')
@@ -422,13 +435,13 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
   test('T21: the first page of a list is shown as soon as the API has answered', async () => {
     // The page loads 50 rows, so what it adds does not depend on how many there are.
     for (let n = 0; n < 60; n++) await harness.credential(`user-${n}`)
-    const { page }: ConsolePage = await harness.openConsole({ page: 'overview' })
+    const { page, context } = await harness.openConsole({ page: 'overview' })
     const answered = page.waitForResponse((answer) => answer.url().includes('/credentials?'))
     await page.getByRole('link', { name: 'Credentials' }).click()
     const answer = await answered
     await answer.finished()
-    const at = performance.now()
+    // Nothing else that could arrive is needed.
+    await context.setOffline(true)
     await page.locator('tbody tr:nth-child(50)').waitFor()
-    expect(performance.now() - at).toBeLessThan(5000)
   })
 })

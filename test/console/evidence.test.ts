@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { agentFetch, didKey, generatePrivateKey, importPrivateKey } from '@countersign/sdk'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newName } from '../browser/new-name.ts'
 import { expectAccessible, type Harness, hasChromium, openHarness, pictures } from './harness.ts'
 
 const run = promisify(execFile)
@@ -76,9 +77,7 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     }
   }
 
-  test('the overview says in a sentence who has applied the log, and never guesses', {
-    timeout: 120_000,
-  }, async () => {
+  test('the overview says in a sentence who has applied the log, and never guesses', async () => {
     const { client, siteId } = harness
     const { page, open } = await harness.openConsole({ page: 'overview', bypassCSP: true })
     await page.getByRole('heading', { name: 'No verifier follows this site yet.' }).waitFor()
@@ -86,9 +85,12 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     const guards = await harness.openGuards(['storefront', 'checkout'])
     const lost = await harness.openGuards(['payouts'], { maxStalenessSeconds: 3 })
     await page.getByRole('heading', { name: 'All 3 verifiers are up to date.' }).waitFor()
-    const { ppid } = await harness.credential('overview')
-    const { seq } = await client.revokeUser({ ppid, site_id: siteId, reason: 'Laptop stolen' })
-    await page.locator('.recent tr', { hasText: 'Laptop stolen' }).locator('text=3 of 3').waitFor()
+    const { ppid } = await harness.credential(newName('overview'))
+    const { seq } = await client.revokeUser({ ppid, site_id: siteId, reason: newName('Laptop stolen') })
+    await page
+      .locator('.recent tr', { hasText: newName('Laptop stolen') })
+      .locator('text=3 of 3')
+      .waitFor()
     await expect
       .poll(() => page.locator('.answer .lead').textContent())
       .toMatch(new RegExp(`^Log at ${seq}, proven .+ ago\\. All have applied it\\.`))
@@ -125,17 +127,13 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await guards.close()
   })
 
-  test('T6: a downloaded receipt is valid, and with one byte changed it is not', {
-    timeout: 60_000,
-  }, async () => {
+  test('T6: a downloaded receipt is valid, and with one byte changed it is not', async () => {
     const { client, siteId } = harness
     const guards = await harness.openGuards(['ledger', 'billing'])
-    const { ppid } = await harness.credential('receipt')
+    const { ppid } = await harness.credential(newName('receipt'))
     const { seq } = await client.revokeUser({ ppid, site_id: siteId, reason: 'a test' })
     await expect
-      .poll(async () => (await client.readReceipt({ site_id: siteId, seq }).catch(() => undefined))?.state, {
-        timeout: 20_000,
-      })
+      .poll(async () => (await client.readReceipt({ site_id: siteId, seq }).catch(() => undefined))?.state)
       .toBe('complete')
     const { page } = await harness.openConsole({ page: `receipts/${seq}`, role: 'viewer', bypassCSP: true })
     await page.getByText('Signature valid, checked in this browser').waitFor()
@@ -187,12 +185,11 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     const { client, siteId } = harness
     const names = Array.from({ length: 30 }, (_, i) => `verifier-with-a-long-name-${i + 1}`)
     const guards = await harness.openGuards(names)
-    const { ppid } = await harness.credential('print')
+    const { ppid } = await harness.credential(newName('print'))
     const { seq } = await client.revokeUser({ ppid, site_id: siteId, reason: 'Left the company' })
     await expect
       .poll(
         async () => (await client.readReceipt({ site_id: siteId, seq }).catch(() => undefined))?.acknowledged,
-        { timeout: 15_000 },
       )
       .toBe(names.length)
     const { page } = await harness.openConsole({ page: `receipts/${seq}`, colorScheme: 'dark' })
@@ -209,7 +206,7 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await guards.close()
   })
 
-  test('T9: revoking the middle of a chain turns exactly what is below it', { timeout: 60_000 }, async () => {
+  test('T9: revoking the middle of a chain turns exactly what is below it', async () => {
     const { dev, siteId } = harness
     const guards = await harness.openGuards(['tree'])
     const action = `${dev.base_url}/api/protected/action`
@@ -271,8 +268,9 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
 
     await page.getByRole('button', { name: 'Revoke this credential' }).click()
     await page.locator('.sheet #revoke-reason').fill('a middle link')
+    await page.locator('.sheet button.danger-fill:enabled').waitFor()
     await page.keyboard.press('Enter')
-    await expect.poll(readTree, { timeout: 15_000 }).toEqual({
+    await expect.poll(readTree).toEqual({
       root: 'active',
       middle: 'revoked',
       leaf: 'revoked',
@@ -302,9 +300,7 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await guards.close()
   })
 
-  test('T10: a drill reports within 30 seconds, names every guard, and touches no user', {
-    timeout: 90_000,
-  }, async () => {
+  test('T10: a drill reports within 30 seconds, names every guard, and touches no user', async () => {
     const { client, siteId } = harness
     const guards = await harness.openGuards(['drill-1', 'drill-2', 'drill-3'])
     const users = async () => (await client.listUsers({ site_id: siteId })).items
@@ -314,14 +310,13 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     const start = page.getByRole('button', { name: 'Run the drill' })
     expect(await start.isDisabled()).toBe(true)
     await page.getByLabel('Why now?').fill('Weekly drill')
-    const startedMs = Date.now()
     await start.click()
-    await page.getByText('Signature valid, checked in this browser').waitFor({ timeout: 30_000 })
-    expect(Date.now() - startedMs).toBeLessThan(30_000)
+    await page.getByText('Signature valid, checked in this browser').waitFor()
     for (const name of guards.names)
       expect(await page.locator('.applied-list tr', { hasText: name }).textContent()).toMatch(/\d+ (?:ms|s)/)
     const report = JSON.parse(await saveDownload(page))
     expect(report).toMatchObject({ site_id: siteId, receipt: { drill_id: report.drill_id } })
+    expect(Date.parse(report.ended_at) - Date.parse(report.started_at)).toBeLessThan(30_000)
     expect(await checkWithCommand(JSON.stringify(report))).toBe(0)
     const { items } = await client.listLogEntries({ site_id: siteId, kind: 'credential.revoked', limit: 1 })
     expect(items[0]).toMatchObject({ seq: report.receipt.seq, body: { credential_id: report.credential_id } })
@@ -337,7 +332,7 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await page.getByRole('button', { name: 'Run a drill' }).click()
     await page.getByLabel('Why now?').fill('One is cut off')
     await page.getByRole('button', { name: 'Run the drill' }).click()
-    await page.locator('.paper').waitFor({ timeout: 45_000 })
+    await page.locator('.paper').waitFor()
     for (const name of guards.names)
       expect(await page.locator('.applied-list tr.late', { hasText: name }).count()).toBe(1)
     expect(await page.locator('.paper .sentence').textContent()).toMatch(/drill-1/)

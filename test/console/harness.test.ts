@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newName } from '../browser/new-name.ts'
 import { type Harness, hasChromium, openHarness } from './harness.ts'
 
 describe.skipIf(!hasChromium)('the harness of the console tests', () => {
@@ -20,7 +21,7 @@ describe.skipIf(!hasChromium)('the harness of the console tests', () => {
   })
 
   test('has guards that decide, and that can be cut off', async () => {
-    const { credential, ppid } = await harness.credential('ada')
+    const { credential, ppid } = await harness.credential(newName('ada'))
     const guards = await harness.openGuards(['ledger'], { maxStalenessSeconds: 2 })
     expect(await guards.decide(credential)).toEqual({ ledger: 'allowed' })
     guards.cutOff()

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import type { ConsoleRole } from '@countersign/core/contract'
 import { type Client, createClient } from '@countersign/sdk'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { expect, onTestFinished } from 'vitest'
+import { expect, onTestFailed, onTestFinished, TestRunner } from 'vitest'
 import { buildConsole } from '../../packages/service/src/development/build-console.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { findAxeFaults } from '../browser/axe.ts'
-import { findChromium, openChromium } from '../browser/chromium.ts'
+import { findChromium, openChromium, WAIT_MS_MAX, wantsPictures } from '../browser/chromium.ts'
 import {
   cleanUp,
   createHome,
@@ -42,7 +42,10 @@ export interface Harness {
     userRef: string,
     more?: object,
   ): Promise<{ readonly credential: object; readonly ppid: string; readonly id: string }>
-  /** One process with a guard for each name. It ends with the test file at the latest. */
+  /**
+   * One process with a guard for each name. It ends with the test file at the latest, and with a
+   * test that fails, which then leaves no verifier behind for its second try.
+   */
   openGuards(names: readonly string[], options?: GuardOptions): Promise<GuardProcess>
   /** The person with this role at the site, who is added when the role is first used. */
   person(role: ConsoleRole): Promise<string>
@@ -109,6 +112,13 @@ export async function openHarness({
     const roles = [role === 'operator' ? { site_id: null, role } : { site_id: siteId, role }]
     return (await operator.createPerson({ name: NAMES[role], roles })).person_id
   }
+  /** Receipts expect verifiers that were killed, unless they are retired. */
+  const retireGone = async (): Promise<void> => {
+    const { items } = await client.listVerifiers({ site_id: siteId, limit: 200 })
+    for (const { instance_id, state } of items)
+      if (instance_id !== null && state !== 'connected')
+        await client.dismissVerifier({ site_id: siteId, instance_id }).catch(() => {})
+  }
   const harness: Harness = {
     url,
     secondUrl,
@@ -132,6 +142,11 @@ export async function openHarness({
       const connection = { baseUrl: service.url, siteId, apiKey: dev.site_key, names }
       const opened = await startGuards(connection, options)
       guards.add(opened)
+      if (TestRunner.getCurrentTest() !== undefined)
+        onTestFailed(async () => {
+          await opened.close().catch(() => opened.kill())
+          await retireGone()
+        })
       return opened
     },
     person(role) {
@@ -211,7 +226,7 @@ export async function openPage(
     viewport: { width: 1280, height: 800 },
     ...options,
   })
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(WAIT_MS_MAX)
   const complaints: string[] = []
   context.on('weberror', (error) => complaints.push(`error: ${error.error().message}`))
   context.on('console', (message) => {
@@ -229,7 +244,7 @@ export async function openPage(
   })`)
   const page = await context.newPage()
   onTestFinished(async ({ task }) => {
-    if (task.result?.state === 'fail') await picture(page, `failed ${task.name}`).catch(() => {})
+    if (task.result?.state === 'fail') await savePicture(page, `failed ${task.name}`).catch(() => {})
     const stored = await findStored(context).catch(() => [])
     await context.close()
     expect(complaints).toEqual([])
@@ -260,15 +275,20 @@ interface StoredAtOrigin {
 
 const PICTURES = join(import.meta.dirname, 'screenshots')
 
-/** A picture of the whole page, for people to look at. The folder is not kept. */
+/** A picture of the whole page with `PICTURES=1`, for people to look at. The folder is not kept. */
 export async function picture(page: Page, name: string): Promise<void> {
+  if (wantsPictures) await savePicture(page, name)
+}
+
+async function savePicture(page: Page, name: string): Promise<void> {
   mkdirSync(PICTURES, { recursive: true })
   const file = `${name.replaceAll(/[^\w.-]+/g, '-').slice(0, 100)}.png`
   await page.screenshot({ path: join(PICTURES, file), fullPage: true })
 }
 
-/** Pictures of the page in three widths, light and dark. */
+/** The same in three widths, light and dark. */
 export async function pictures(page: Page, name: string): Promise<void> {
+  if (!wantsPictures) return
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     for (const width of [1280, 768, 375]) {

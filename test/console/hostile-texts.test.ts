@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findOverflow } from '../browser/axe.ts'
+import { newName } from '../browser/new-name.ts'
 import { type Harness, hasChromium, openHarness } from './harness.ts'
 import { servicePages, sitePages } from './pages.ts'
 
@@ -75,10 +76,11 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
   test('T14, A214: are text where a person types them: search, name, reason and receipt', async () => {
     const { page } = await harness.openConsole()
     await page.keyboard.press('Control+k')
-    await page.getByLabel('User name, id, page or action').fill(MARKUP)
+    await page.getByLabel('User name, id, page or action').fill(newName(MARKUP))
     await expectText(page, 'palette')
     await page.keyboard.press('Enter')
     await page.getByLabel('Reason').fill(LINK)
+    await page.getByText('Never seen here').waitFor()
     await expectText(page, 'preview')
     await page.getByLabel('Reason').press('Enter')
     await page.getByRole('button', { name: 'Revoke an unknown user' }).click()

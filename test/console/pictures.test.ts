@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newName } from '../browser/new-name.ts'
 import { type Harness, hasChromium, openHarness } from './harness.ts'
 
 /** The pictures of the guides. `UPDATE_PICTURES=1` writes them; otherwise they are only taken. */
@@ -35,14 +36,14 @@ describe.skipIf(!hasChromium)('the pictures of the guides', () => {
     await harness.openGuards(['search', 'support', 'support', 'support', 'payouts'])
     const last = await harness.openGuards(['payouts'])
     for (const name of ['ada', 'grace', 'linus']) {
-      const { ppid } = await harness.credential(name)
-      await client.revokeUser({ site_id, ppid, reason: 'Contract ended' }, { waitSeconds: 5 })
+      const { ppid } = await harness.credential(newName(name))
+      await client.revokeUser({ site_id, ppid, reason: 'Contract ended' }, { waitSeconds: 30 })
     }
-    for (let i = 0; i < 3; i++) await harness.credential('m.osei')
+    for (let i = 0; i < 3; i++) await harness.credential(newName('m.osei'))
     const { page } = await harness.openConsole({ viewport: { width: 1280, height: 720 } })
     await page.getByText('All 12 verifiers are up to date.').waitFor()
     await page.keyboard.press('Control+k')
-    await page.keyboard.type('m.osei')
+    await page.keyboard.type(newName('m.osei'))
     await page.keyboard.press('Enter')
     await page.getByText('12 verifiers will be notified').waitFor()
     await page.getByLabel('Reason').fill('Laptop stolen, INC-4471')

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newName } from '../browser/new-name.ts'
 import { type ConsolePage, type Harness, hasChromium, openHarness, openPage } from './harness.ts'
 
 /** A page of another origin. `localhost` with another port is the same site for cookies. */
@@ -125,7 +126,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
   test('T13, A213: a request with Origin null, without the header or with another Sec-Fetch-Site is rejected', async () => {
     const { context } = await harness.openConsole()
     const [{ name, value } = { name: '', value: '' }] = await context.cookies()
-    const { ppid } = await harness.credential('headers')
+    const { ppid } = await harness.credential(newName('headers'))
     const send = async (headers: Readonly<Record<string, string>>) => {
       const answer = await fetch(`${harness.service.url}/console/api/wallet/revoke-user`, {
         method: 'POST',

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type DevProcess, startDevProcess } from '../../scripts/dev-process.ts'
 import { findChromium, openChromium } from '../browser/chromium.ts'
 import { openPage } from './harness.ts'
@@ -18,10 +18,19 @@ describe.skipIf(chromium === undefined)('the console of npm start', () => {
   let started: DevProcess
   let browser: Browser
   let url: string
-  beforeAll(async () => {
-    browser = await openChromium(chromium ?? '')
+  const start = async () => {
     started = await startDevProcess({ command: START })
     url = started.dev.base_url.replace('//127.0.0.1:', '//localhost:')
+  }
+  beforeAll(async () => {
+    browser = await openChromium(chromium ?? '')
+    await start()
+  })
+  // The first try has used the link that was printed, or revoked the demo user.
+  beforeEach(async ({ task }) => {
+    if (!task.result?.retryCount) return
+    await started.stop()
+    await start()
   })
   afterAll(async () => {
     await browser?.close()
@@ -107,6 +116,7 @@ describe.skipIf(chromium === undefined)('the console of npm start', () => {
     await page.keyboard.press('Control+k')
     await page.keyboard.type('demo-user')
     await page.keyboard.press('Enter')
+    await page.getByText('2 verifiers will be notified').waitFor()
     await page.getByLabel('Reason').fill('Trying it out')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').getByText('2 of 2').first().waitFor()

@@ -11,7 +11,7 @@ export interface NginxProcess {
 
 /** The places where Debian and others put it are not on every path. */
 const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
-const READY_MS_MAX = 10_000
+const READY_MS_MAX = 60_000
 
 /** Why nginx cannot be used here; undefined when it can. */
 export function whyNoNginx(): string | undefined {

@@ -3,8 +3,8 @@ import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { feedCuts } from '../process/feed-cuts.ts'
 import { cleanUp, createHome, furnish, type ServiceHome, startService } from '../process/service-process.ts'
 
-const SETUP_MS_MAX = 120_000
-const TEST_MS_MAX = 180_000
+const SETUP_MS_MAX = 300_000
+const TEST_MS_MAX = 300_000
 
 let home: ServiceHome
 let dev: DevFile

@@ -5,7 +5,7 @@ import { addIssuer, createClient } from '../process/client.ts'
 import { readOutside } from '../process/outside-log.ts'
 import { cleanUp, createHome, furnish, runCommand, startService } from '../process/service-process.ts'
 
-const TEST_MS_MAX = 180_000
+const TEST_MS_MAX = 300_000
 
 afterEach(cleanUp, 30_000)
 

@@ -18,7 +18,7 @@ import {
 } from '../process/service-process.ts'
 
 const TEST_MS_MAX = 300_000
-const SOON = { interval: 50, timeout: 30_000 }
+const SOON = { interval: 50, timeout: 60_000 }
 
 const ends: (() => Promise<void>)[] = []
 afterEach(async () => {

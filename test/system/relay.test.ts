@@ -5,7 +5,7 @@ import { playScenario } from '../process/fault-scenario.ts'
 import { relayScenarios } from '../process/relay-scenarios.ts'
 import { cleanUp, createHome, furnish, startService } from '../process/service-process.ts'
 
-const SETUP_MS_MAX = 120_000
+const SETUP_MS_MAX = 300_000
 const TEST_MS_MAX = 300_000
 const ATTACK_MS = 16_000
 

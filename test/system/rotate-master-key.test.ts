@@ -12,7 +12,7 @@ import {
   startService,
 } from '../process/service-process.ts'
 
-const TEST_MS_MAX = 90_000
+const TEST_MS_MAX = 300_000
 
 let server: PostgresServer
 beforeAll(async () => {

@@ -20,8 +20,8 @@ import {
   startService,
 } from '../process/service-process.ts'
 
-const SETUP_MS_MAX = 120_000
-const TEST_MS_MAX = 240_000
+const SETUP_MS_MAX = 300_000
+const TEST_MS_MAX = 300_000
 /**
  * How long the lease of a node that died keeps others waiting, and some time for the work itself.
  */

@@ -15,7 +15,7 @@ import {
   startService,
 } from '../process/service-process.ts'
 
-const TEST_MS_MAX = 90_000
+const TEST_MS_MAX = 300_000
 /** B_node of the contract: how long a revocation may take to every worker. */
 const NODE_BOUND_MS = 2000
 

@@ -26,9 +26,7 @@ let saved = 0
 async function saveReceipt(name: string): Promise<{ seq: number; kid: string }> {
   const done = await home.run(['revoke', `cred_receipt-${++saved}-0`, '--yes', '--wait', '--json'])
   const { seq } = done.json()
-  await expect
-    .poll(async () => (await home.run(['receipts', String(seq), '--json'])).code, { timeout: 20_000 })
-    .toBe(0)
+  await expect.poll(async () => (await home.run(['receipts', String(seq), '--json'])).code).toBe(0)
   const { out, json } = await home.run(['receipts', String(seq), '--json'])
   expectAnswer('read_receipt', json())
   writeFileSync(home.file(name), out)

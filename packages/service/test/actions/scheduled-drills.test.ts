@@ -40,7 +40,7 @@ onEachStore('scheduled drills', (home) => {
     let aheadMs = 0
     const jobs = [node, other].map((each) => start(each, HOUR, () => aheadMs))
     try {
-      await expect.poll(() => drillsOf(node, followed), { timeout: 10_000 }).toHaveLength(1)
+      await expect.poll(() => drillsOf(node, followed)).toHaveLength(1)
       // Time for many more turns.
       await sleep(20 * ASK_MS)
       const [drill] = await drillsOf(node, followed)
@@ -57,9 +57,9 @@ onEachStore('scheduled drills', (home) => {
       })
       const ends = async () =>
         (await drillsOf(node, followed)).map(({ ended_at }: { ended_at: unknown }) => ended_at)
-      await expect.poll(async () => (await ends())[0], { timeout: 20_000 }).not.toBeNull()
+      await expect.poll(async () => (await ends())[0]).not.toBeNull()
       aheadMs = HOUR
-      await expect.poll(() => drillsOf(node, followed), { timeout: 10_000 }).toHaveLength(2)
+      await expect.poll(() => drillsOf(node, followed)).toHaveLength(2)
     } finally {
       for (const job of jobs) await job.close()
       stream.close()

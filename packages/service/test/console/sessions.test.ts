@@ -379,16 +379,23 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
         const personId = await viewer()
         const { cookie } = await signIn(node, personId)
         const headers = { ...SAME_ORIGIN, cookie, 'countersign-console': SHOP }
-        const ask = async () => outcome(await second.send('/console/api/sites', { headers }))
+        // When the last request that was accepted was sent: the machine may have much else to do.
+        let acceptedMs = 0
+        const ask = async () => {
+          const askedMs = performance.now()
+          const answer = outcome(await second.send('/console/api/sites', { headers }))
+          if (answer[0] === 200) acceptedMs = askedMs
+          return answer
+        }
         expect(await ask()).toEqual([200, ''])
-        const startedMs = performance.now()
         await node.send(`/api/people/${personId}`, {
           method: 'PATCH',
           body: { status: 'ended' },
           headers: key(),
         })
-        await expect.poll(ask, { interval: 20, timeout: 2000 }).toEqual([401, 'session_required'])
-        expect(performance.now() - startedMs).toBeLessThan(2000)
+        const endedMs = performance.now()
+        await expect.poll(ask, { interval: 20 }).toEqual([401, 'session_required'])
+        expect(acceptedMs - endedMs).toBeLessThan(2000)
       } finally {
         await second.close()
       }

@@ -36,7 +36,7 @@ async function until(
   site: FeedSite,
   seq: number,
   fits: (receipt: Told['json']) => boolean,
-  timeoutMs = 15_000,
+  timeoutMs = 60_000,
 ) {
   let last: Told | undefined
   await expect
@@ -331,7 +331,7 @@ onEachStore('stored receipts', (home) => {
 onEachStore('drills', (home) => {
   const start = (node: FeedNode, { siteId, key }: FeedSite, body: object = {}) =>
     node.call('POST', path(siteId, 'drills'), { key, body })
-  const ended = async (node: FeedNode, site: FeedSite, id: string, timeout = 15_000) => {
+  const ended = async (node: FeedNode, site: FeedSite, id: string, timeout = 60_000) => {
     let last: Told | undefined
     const isRunning = async () => {
       last = await get(node, site, `drills/${id}`)

@@ -31,7 +31,7 @@ const listEntries = async (store: Store, siteId: SiteId) =>
 async function untilWritten(store: Store, siteId: SiteId, count: number): Promise<void> {
   const entries = await listEntries(store, siteId)
   expect(entries.length).toBeGreaterThanOrEqual(count)
-  await expect.poll(() => listSeqs(store, siteId), { timeout: 20_000 }).toEqual(entries)
+  await expect.poll(() => listSeqs(store, siteId)).toEqual(entries)
 }
 const countRows = async ({ sql }: StoreWriter, from: string) =>
   Number((await sql(`SELECT COUNT(*) AS count FROM ${from}`))[0]?.count)
@@ -67,7 +67,7 @@ forEachStoreWriter('receipts', (newWriter) => {
       await withStore(writer, (store) => revoke(store, siteId))
     }
     await withNode(writer, async (store, service) => {
-      await expect.poll(async () => (await listSeqs(store, siteId)).length, { timeout: 20_000 }).toBe(64)
+      await expect.poll(async () => (await listSeqs(store, siteId)).length).toBe(64)
       for (const [seq, epoch] of [
         [61, epochs[0]],
         [62, epochs[1]],
@@ -85,7 +85,7 @@ forEachStoreWriter('receipts', (newWriter) => {
     )
     await withNode(writer, async (store) => {
       const { seq } = await revoke(store, siteId)
-      await expect.poll(async () => (await listSeqs(store, siteId))[0], { timeout: 20_000 }).toBe(seq)
+      await expect.poll(async () => (await listSeqs(store, siteId))[0]).toBe(seq)
       expect((await listSeqs(store, siteId)).at(-1)).toBe(5)
     })
   })
@@ -216,7 +216,7 @@ forEachStoreWriter('receipts', (newWriter) => {
             await revoke(store, siteId)
             return (await listSeqs(store, siteId)).length
           },
-          { timeout: 20_000, interval: 700 },
+          { interval: 700 },
         )
         .toBeGreaterThan(before)
     })

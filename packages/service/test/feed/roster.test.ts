@@ -65,7 +65,7 @@ onEachStore('the roster', (home) => {
     await expect.poll(async () => (await states(node, site)).length).toBe(2)
     for (const stream of [named, unnamed]) stream.close()
     // The unnamed one is listed until its lease has ended.
-    await expect.poll(() => states(node, site), { timeout: 20_000 }).toEqual([['web', 'one', 'gone']])
+    await expect.poll(() => states(node, site)).toEqual([['web', 'one', 'gone']])
     const [one] = await list(node, site)
     expect(one).toMatchObject({ expected: true, state: 'gone', node_id: expect.any(String) })
     const since = Date.parse(one.rejects_everything_since)

@@ -24,7 +24,7 @@ export interface SseClient {
   close(): void
 }
 
-const WAIT_MS = 8000
+const WAIT_MS = 60_000
 
 export function follow(
   port: number,

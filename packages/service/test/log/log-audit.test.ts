@@ -12,7 +12,7 @@ import { forEachStoreWriter, openPlace } from '../store/store-writer.ts'
 import { beginHistory, moveBase } from './history.ts'
 import { ClockDouble, quiet } from './log-double.ts'
 
-const WAIT = { timeout: 20_000 }
+const WAIT = { timeout: 60_000 }
 
 const opened: { close(): Promise<void> }[] = []
 afterEach(async () => {
