@@ -57,12 +57,13 @@ function writeReply({ status, headers, body = '' }: Reply, response: ServerRespo
 
 /** The page that a rejection is sent as: to browsers, except at endpoints for programs. */
 function findPageWanted(
-  { path, lines, message }: RawRequest,
+  { lines, message }: RawRequest,
   endpoint: MountedEndpoint | undefined,
 ): { readonly isRepeatable: boolean } | undefined {
   const isWithPages =
-    endpoint === undefined
-      ? !/^\/(?:api|\.well-known)(?:\/|$)/.test(path)
-      : endpoint.errorFormat === 'page' || endpoint.id === 'docs' || endpoint.id === 'problem_page'
+    endpoint === undefined ||
+    endpoint.errorFormat === 'page' ||
+    endpoint.id === 'docs' ||
+    endpoint.id === 'problem_page'
   return isWithPages && acceptsPage(lines) ? { isRepeatable: message.method === 'GET' } : undefined
 }

@@ -74,7 +74,10 @@ const advice: Readonly<Partial<Record<ProblemCode, Advice>>> = {
   },
   csrf_invalid: { text: 'The page was open for too long. Reload it, then try again.', button: help },
   origin_forbidden: { text: 'Open the page of the site directly, then try again.', button: help },
-  not_found: { text: 'The address is wrong, or the page was removed. Check the link that you followed.', button: help },
+  not_found: {
+    text: 'The address is wrong, or the page was removed. Check the link that you followed.',
+    button: help,
+  },
   redirect_not_allowed: {
     text: 'The site has a mistake in its sign-in link. Please report it to the site.',
     button: help,

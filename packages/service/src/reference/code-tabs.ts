@@ -3,6 +3,8 @@ import { type Html, html } from '../pages/html.ts'
 /** One form of an example. */
 export interface CodeTab {
   readonly name: string
+  /** Whether it is a success or a rejection. */
+  readonly mark?: 'ok' | 'no'
   readonly language: 'sh' | 'ts' | 'json' | 'text'
   readonly text: string
 }
@@ -11,6 +13,6 @@ export interface CodeTab {
 export function codeTabs(label: string, tabs: readonly CodeTab[]): Html {
   const group = label.toLowerCase().replaceAll(/\W+/g, '-')
   return html`<fieldset class="tabs"><legend>${label}</legend>
-${tabs.map(({ name }, i) => html`<input type="radio" name="${group}" id="${group}-${i}"${i === 0 ? html` checked` : ''}><label for="${group}-${i}">${name}</label>\n`)}
+${tabs.map(({ name, mark = '' }, i) => html`<input type="radio" name="${group}" id="${group}-${i}"${i === 0 ? html` checked` : ''}><label for="${group}-${i}"${mark === '' ? '' : html` class="${mark}"`}>${name}</label>\n`)}
 ${tabs.map(({ name, text }) => html`<div class="tab"><pre tabindex="0" role="group" aria-label="${label}: ${name}"><code>${text}</code></pre></div>\n`)}</fieldset>`
 }

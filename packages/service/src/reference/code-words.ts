@@ -3,7 +3,7 @@ import { type Html, html } from '../pages/html.ts'
 
 /** Names of members, headers, permissions and codes, as they occur in sentences. */
 const NAME =
-  /(\bX-[A-Z][\w-]*\w|\b[a-z]+(?:_[a-z0-9]+)+\b|\b(?:svc|cred|ppid|whsec)_\w*…?|\b(?:Retry-After|Idempotency-Key|Content-Type|Content-Digest|Last-Event-ID|WWW-Authenticate|Preference-Applied|Prefer: wait(?:=N)?)\b|\b[a-z]+:[a-z]+\b)/
+  /(\bX-[A-Z][\w-]*\w|\b[a-z]+(?:_[a-z0-9]+)+\b|\bppid\b|\b(?:svc|cred|ppid|whsec)_\w*…?|\b(?:Retry-After|Idempotency-Key|Content-Type|Content-Digest|Last-Event-ID|WWW-Authenticate|Preference-Applied|Prefer: wait(?:=N)?)\b|\b[a-z]+:[a-z]+\b)/
 
 /** A sentence, with names of the interface marked as code, and codes of problems linked. */
 export function withCode(text: string): Html {

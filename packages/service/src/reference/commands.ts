@@ -9,10 +9,12 @@ export const commands: Readonly<Partial<Record<EndpointId, string>>> = {
   revoke_token_by_id: 'countersign tokens revoke tok_01k9x3v0 --reason "lost laptop" --yes',
   revoke_targets: 'countersign revoke-all targets.txt --reason breach --yes --wait 5',
   preview: 'countersign preview user did:service:ppid_4xk2p7q9d3m6w8zn',
-  revoke_user: 'countersign revoke-user did:service:ppid_4xk2p7q9d3m6w8zn \\\n  --reason "left the company" --wait 10',
+  revoke_user:
+    'countersign revoke-user did:service:ppid_4xk2p7q9d3m6w8zn \\\n  --reason "left the company" --wait 10',
   revoke_credential: 'countersign revoke cred_01k9x3v0h2e8y6q4b7d5m1n8ra \\\n  --reason rotated --yes',
   reinstate_user: 'countersign reinstate did:service:ppid_4xk2p7q9d3m6w8zn --reason "came back"',
-  sign_out_user: 'countersign sign-out-user did:service:ppid_4xk2p7q9d3m6w8zn \\\n  --reason "lost phone" --yes',
+  sign_out_user:
+    'countersign sign-out-user did:service:ppid_4xk2p7q9d3m6w8zn \\\n  --reason "lost phone" --yes',
   revoke_holder: 'countersign revoke-holder bot.jwk --reason stolen',
   cut_off_issuer: 'countersign cut-off issuer did:web:issuer.example --reason breach --wait',
   cut_off_site: 'countersign cut-off site shop.example --reason breach --wait',
@@ -21,7 +23,8 @@ export const commands: Readonly<Partial<Record<EndpointId, string>>> = {
   list_users: 'countersign users list --status revoked',
   get_user: 'countersign users show did:service:ppid_4xk2p7q9d3m6w8zn',
   revocation_status: 'countersign status cred_01k9x3v0h2e8y6q4b7d5m1n8ra',
-  issue_credential: 'countersign issue --user-ref user-7 --scope orders:read \\\n  --holder-key bot.jwk --out bot.json',
+  issue_credential:
+    'countersign issue --user-ref user-7 --scope orders:read \\\n  --holder-key bot.jwk --out bot.json',
   create_offer: 'countersign offer --user-ref alice --scope orders:read',
   feed: 'countersign watch',
   list_log_entries: 'countersign log --limit 20',
@@ -36,16 +39,19 @@ export const commands: Readonly<Partial<Record<EndpointId, string>>> = {
   add_issuer: 'countersign issuers add did:web:issuer.example --scope orders:read',
   list_issuers: 'countersign issuers list',
   get_issuer: 'countersign issuers show did:web:issuer.example',
-  change_issuer: 'countersign issuers change did:web:issuer.example \\\n  --status distrusted --reason breach',
+  change_issuer:
+    'countersign issuers change did:web:issuer.example \\\n  --status distrusted --reason breach',
   change_issuer_key: 'countersign issuers change-key did:web:issuer.example key-1 --status retired',
-  create_key: 'countersign keys create --permissions tokens:introspect,feed:read \\\n  --label ci --out guard.key',
+  create_key:
+    'countersign keys create --permissions tokens:introspect,feed:read \\\n  --label ci --out guard.key',
   list_keys: 'countersign keys list',
   change_key: 'countersign keys rename key_01k9x3v0 "guard of the shop"',
   delete_key: 'countersign keys delete key_01k9x3v0 --yes --reason leaked',
   create_operator_key: 'countersign keys create --operator --label deployment --out operator.key',
   list_operator_keys: 'countersign keys list --operator',
   list_nodes: 'countersign nodes',
-  create_webhook: 'countersign webhooks create https://hooks.example/in \\\n  --kinds user.revoked --out webhook.secret',
+  create_webhook:
+    'countersign webhooks create https://hooks.example/in \\\n  --kinds user.revoked --out webhook.secret',
   list_webhooks: 'countersign webhooks list',
   delete_webhook: 'countersign webhooks delete wh_01k9x3v0 --yes',
   change_webhook: 'countersign webhooks pause wh_01k9x3v0 --reason maintenance',

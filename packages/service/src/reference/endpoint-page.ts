@@ -6,7 +6,6 @@ import {
   generalProblems,
   isConsoleEndpoint,
   type ProblemCode,
-
   problemBody,
   problems,
   rateLimits,
@@ -16,11 +15,18 @@ import {
 } from '@countersign/core/contract'
 import { type Html, html } from '../pages/html.ts'
 import type { ListedEndpoint } from './areas.ts'
-import { withCode } from './code-words.ts'
 import { type CodeTab, codeTabs } from './code-tabs.ts'
+import { withCode } from './code-words.ts'
 import { createExampleRequest } from './example-requests.ts'
 import { prettyJson } from './pretty-json.ts'
-import { listAlternatives, listMembers, type Member, type Resolve, type Schema, toMember } from './schema-members.ts'
+import {
+  listAlternatives,
+  listMembers,
+  type Member,
+  type Resolve,
+  type Schema,
+  toMember,
+} from './schema-members.ts'
 
 /** The OpenAPI document, as far as pages are made from it. */
 export interface OpenapiDocument {
@@ -73,17 +79,19 @@ export function createEndpointPage(
     description: `${method} ${path}: ${summary}. ${lead}`.trim(),
     headings: sections.map(({ id, title }) => ({ level: 2, id, text: title })),
     body: html`<div class="endpoint">
-<div class="endpoint-text">
+<div class="endpoint-head">
 <h1>${summary}</h1>
 <p class="endpoint-path"><span class="verb verb-${method.toLowerCase()}">${method}</span> <code>${withBreaks(path)}</code></p>
 ${lead === '' ? '' : html`<p class="lead">${withCode(lead)}</p>`}
 ${rest.length === 0 ? '' : html`<p>${withCode(rest.join(' '))}</p>`}
 ${facts(endpoint)}
-${sections.map(({ id, title, content }) => html`<section aria-labelledby="${id}"><h2 id="${id}"><a class="anchor" href="#${id}">${title}</a></h2>\n${content}</section>\n`)}</div>
+</div>
 <aside class="aside" aria-label="Examples">
 ${requestTabs(endpoint, baseUrl)}
 ${answerTabs(endpoint, baseUrl)}
 </aside>
+<div class="endpoint-text">
+${sections.map(({ id, title, content }) => html`<section aria-labelledby="${id}"><h2 id="${id}"><a class="anchor" href="#${id}">${title}</a></h2>\n${content}</section>\n`)}</div>
 </div>`,
   }
 }
@@ -102,7 +110,8 @@ const callers: Readonly<Record<Auth, string>> = {
   api_key: 'An API key of the site, in X-API-Key.',
   oauth_client: 'An API key in X-API-Key, or as the client_secret of an OAuth client.',
   api_key_optional: 'Anyone. With an API key in X-API-Key the response has more details.',
-  api_key_or_credential: 'An API key of the site in X-API-Key, or the credential itself in X-Service-Credential.',
+  api_key_or_credential:
+    'An API key of the site in X-API-Key, or the credential itself in X-Service-Credential.',
   api_key_and_credential: 'An API key of the proxy in X-API-Key, and the credential or token of its caller.',
   operator_key: 'An operator key, in X-API-Key.',
   sender_token: 'A registered sender, with a JWT in Authorization.',
@@ -111,7 +120,8 @@ const callers: Readonly<Record<Auth, string>> = {
 }
 
 function facts(endpoint: ListedEndpoint): Html {
-  const { id, auth, path, rateLimit, idempotency, bodyTypes, bodyBytesMax } = endpoint as Endpoint & ListedEndpoint
+  const { id, auth, path, rateLimit, idempotency, bodyTypes, bodyBytesMax } = endpoint as Endpoint &
+    ListedEndpoint
   const { permissions = [] } = endpoint as Endpoint
   const roles = Object.entries(rolePermissions)
     .filter(([, granted]) => permissions.some((permission) => granted.includes(permission)))
@@ -129,7 +139,10 @@ function facts(endpoint: ListedEndpoint): Html {
     rows.push(['Step-up', html`The person must have signed in within 5 minutes.`])
   }
   if (idempotency === 'replayed')
-    rows.push(['Retries', withCode('A request with the same Idempotency-Key gets the first response, for a day.')])
+    rows.push([
+      'Retries',
+      withCode('A request with the same Idempotency-Key gets the first response, for a day.'),
+    ])
   if (idempotency === 'secret')
     rows.push([
       'Retries',
@@ -137,12 +150,23 @@ function facts(endpoint: ListedEndpoint): Html {
     ])
   if (rateLimit !== 'none') rows.push(['Rate limit', html`${describeLimit(endpoint)}`])
   if ((bodyTypes as readonly string[]).length > 0)
-    rows.push(['Body', html`${bodyTypes.map((type, i) => html`${i === 0 ? '' : ' or '}<code>${type}</code>`)}, at most ${bodyBytesMax / 1024} KiB`])
+    rows.push([
+      'Body',
+      html`${bodyTypes.map((type, i) => html`${i === 0 ? '' : ' or '}<code>${type}</code>`)}, at most ${bodyBytesMax / 1024} KiB`,
+    ])
   return html`<dl class="facts">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>\n`)}</dl>`
 }
 
 function describeLimit({ rateLimit, auth }: ListedEndpoint): string {
-  const describe = ({ requests, window_seconds: seconds, per }: { requests: number; window_seconds: number; per: string }) =>
+  const describe = ({
+    requests,
+    window_seconds: seconds,
+    per,
+  }: {
+    requests: number
+    window_seconds: number
+    per: string
+  }) =>
     `${requests.toLocaleString('en-US')} requests in ${seconds} seconds for each ${per.replaceAll('_', ' ').replace('api', 'API')}`
   if (rateLimit === 'sign_in_start') return `${describe(rateLimits.sign_in_start)}, by default.`
   if (rateLimit === 'failed_presentation') {
@@ -169,11 +193,14 @@ function parameterSections({ parameters = [] }: Operation, resolve: Resolve): re
           resolve,
         ),
       )
-    return members.length === 0 ? [] : [{ id: `${place}-parameters`, title, content: memberList(members) }]
+    return members.length === 0
+      ? []
+      : [{ id: `${place}-parameters`, title, content: memberList(members, 'request') }]
   })
 }
 
-const toHeaderName = (name: string): string => name.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase())
+const toHeaderName = (name: string): string =>
+  name.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase())
 
 function bodySections({ requestBody }: Operation, resolve: Resolve): readonly Section[] {
   const [first] = Object.entries(requestBody?.content ?? {})
@@ -188,11 +215,15 @@ function bodySections({ requestBody }: Operation, resolve: Resolve): readonly Se
   const content =
     members.length === 0
       ? html`<p>${type === 'application/secevent+jwt' ? 'The security event token (RFC 8417), as text.' : 'Text.'}</p>`
-      : html`${choice}${memberList(members)}`
+      : html`${choice}${memberList(members, 'request')}`
   return [{ id: 'body', title: 'Body', content }]
 }
 
-function answerSections(endpoint: ListedEndpoint, operation: Operation, resolve: Resolve): readonly Section[] {
+function answerSections(
+  endpoint: ListedEndpoint,
+  operation: Operation,
+  resolve: Resolve,
+): readonly Section[] {
   return Object.entries(endpoint.answers as Readonly<Record<string, Answer>>).map(([status, answer], i) => {
     const { description, headers = {}, mediaType, body, otherMediaTypes = [] } = answer
     const schema = Object.values(operation.responses[status]?.content ?? {})[0]?.schema
@@ -206,38 +237,52 @@ function answerSections(endpoint: ListedEndpoint, operation: Operation, resolve:
       title: i === 0 ? 'Response' : `Response ${status}`,
       content: html`<p><span class="status ok">${status}</span> ${withCode(description)}${types.length === 0 ? html` The response has no body.` : html` <span class="quiet">${types.join(', ')}</span>`}</p>
 ${Object.keys(headers).length === 0 ? '' : html`<h3>Response headers</h3><dl class="params">${Object.entries(headers).map(([name, text]) => html`<div><dt><code>${name}</code></dt><dd>${withCode(text)}</dd></div>`)}</dl>`}
-${members.length === 0 ? '' : html`${lines ? html`<h3>Members of ${mediaType === 'text/event-stream' ? 'the data of an event' : 'a line'}</h3>` : ''}${memberList(members)}`}`,
+${members.length === 0 ? '' : html`${lines ? html`<h3>Members of ${mediaType === 'text/event-stream' ? 'the data of an event' : 'a line'}</h3>` : ''}${memberList(members, 'response')}`}`,
     }
   })
 }
 
 function errorSection({ problems: own }: ListedEndpoint): Section {
-  const general = (generalProblems as readonly ProblemCode[]).filter((code) => !(own as readonly string[]).includes(code))
+  const general = (generalProblems as readonly ProblemCode[]).filter(
+    (code) => !(own as readonly string[]).includes(code),
+  )
   return {
     id: 'errors',
     title: 'Errors',
-    content: html`${own.length === 0 ? '' : problemTable(own as readonly ProblemCode[])}
+    content: html`${own.length === 0 ? '' : problemList(own as readonly ProblemCode[])}
 <details class="fold"><summary>Errors of every endpoint (${general.length})</summary>
-${problemTable(general)}</details>`,
+${problemList(general)}</details>`,
   }
 }
 
-const problemTable = (codes: readonly ProblemCode[]): Html =>
-  html`<div class="scroll"><table class="stack codes"><thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">What to do</th></tr></thead><tbody>
-${codes.map((code) => html`<tr><td class="num">${problems[code].status}</td><td><a href="/problems/${code}"><code>${withBreaks(code)}</code></a></td><td>${withCode(problems[code].remedy)}</td></tr>\n`)}</tbody></table></div>`
+const problemList = (codes: readonly ProblemCode[]): Html =>
+  html`<dl class="params errors">
+${codes.map((code) => html`<div><dt><span class="status">${problems[code].status}</span> <a href="/problems/${code}"><code>${withBreaks(code)}</code></a></dt><dd>${withCode(problems[code].remedy)}</dd></div>\n`)}</dl>`
 
-function memberList(members: readonly Member[]): Html {
+/** In requests, members are marked that must be sent; in responses, those that may be missing. */
+type Side = 'request' | 'response'
+
+function memberList(members: readonly Member[], side: Side): Html {
   return html`<dl class="params">
-${members.map(memberItem)}</dl>`
+${members.map((member) => memberItem(member, side))}</dl>`
 }
 
 const VALUES_MAX = 12
 
-function memberItem({ name, type, isRequired, limits, values, description, example, members }: Member): Html {
+function memberItem(member: Member, side: Side): Html {
+  const { name, type, isRequired, limits, values, description, example, members } = member
+  const mark =
+    side === 'request'
+      ? isRequired
+        ? html` <span class="required">Required</span>`
+        : ''
+      : isRequired
+        ? ''
+        : html` <span class="type">optional</span>`
   const shown = values.slice(0, VALUES_MAX)
-  return html`<div><dt><code>${withBreaks(name)}</code> <span class="type">${[type, ...limits].join(', ')}</span>${isRequired ? html` <span class="required">Required</span>` : ''}</dt>
+  return html`<div><dt><code>${withBreaks(name)}</code> <span class="type">${[type, ...limits].join(', ')}</span>${mark}</dt>
 <dd>${description === '' ? '' : withCode(description)}${shown.length === 0 ? '' : html` ${shown.length === 1 ? 'Always' : 'One of'} ${shown.map((value, i) => html`${i === 0 ? '' : ', '}<code>${value}</code>`)}${values.length > VALUES_MAX ? ` and ${values.length - VALUES_MAX} more` : ''}.`}${example === undefined || shown.length > 0 ? '' : html` <span class="example">Example: <code>${withBreaks(example)}</code></span>`}
-${members.length === 0 ? '' : html`<details class="members"><summary>Members of <code>${name}</code></summary>${memberList(members)}</details>`}</dd></div>
+${members.length === 0 ? '' : html`<details class="members"><summary>Members of <code>${name}</code></summary>${memberList(members, side)}</details>`}</dd></div>
 `
 }
 
@@ -259,34 +304,53 @@ function answerTabs(endpoint: ListedEndpoint, baseUrl: string): Html {
 }
 
 function exampleAnswers({ id, answers }: ListedEndpoint, baseUrl: string): readonly CodeTab[] {
-  const [[status = '200', answer] = ['200', undefined]] = Object.entries(answers as Readonly<Record<string, Answer>>)
+  const [[status = '200', answer] = ['200', undefined]] = Object.entries(
+    answers as Readonly<Record<string, Answer>>,
+  )
   const { body, mediaType } = answer ?? {}
   const name = `✓ ${status}`
+  const mark = 'ok'
   if (body === undefined)
-    return [{ name, language: 'text', text: mediaType === undefined ? `${status} without a body` : describeText(mediaType) }]
+    return [
+      {
+        name,
+        mark,
+        language: 'text',
+        text: mediaType === undefined ? `${status} without a body` : describeText(mediaType),
+      },
+    ]
   const value = examples.answers[id]?.[0]
   const text = prettyJson(value).replaceAll('https://auth.example', baseUrl)
   if (mediaType === 'text/event-stream')
-    return [{ name, language: 'text', text: `event: heartbeat\ndata: ${JSON.stringify(value)}` }]
-  if (mediaType === 'application/x-ndjson') return [{ name, language: 'json', text: JSON.stringify(value) }]
-  return [{ name, language: 'json', text }]
+    return [{ name, mark, language: 'text', text: `event: heartbeat\ndata: ${JSON.stringify(value)}` }]
+  if (mediaType === 'application/x-ndjson')
+    return [{ name, mark, language: 'json', text: JSON.stringify(value) }]
+  return [{ name, mark, language: 'json', text }]
 }
 
 const describeText = (mediaType: string): string =>
   mediaType === 'text/html' ? 'A page for browsers' : `A text of the type ${mediaType}`
 
 /** Common to all endpoints with a key, so not the most useful ones. */
-const COMMON: readonly ProblemCode[] = ['auth_ambiguous', 'api_key_missing', 'api_key_invalid', 'idempotency_conflict']
+const COMMON: readonly ProblemCode[] = [
+  'auth_ambiguous',
+  'api_key_missing',
+  'api_key_invalid',
+  'idempotency_conflict',
+]
 
 function exampleProblems({ problems: own }: ListedEndpoint, baseUrl: string): readonly CodeTab[] {
   const codes = own as readonly ProblemCode[]
   const telling = codes.filter((code) => !COMMON.includes(code))
   const byStatus = new Map<number, ProblemCode>()
   for (const code of [...telling].reverse()) byStatus.set(problems[code].status, code)
-  const chosen = [403, 401, 409, 404, 400, 422, 503].flatMap((status) => byStatus.get(status) ?? []).slice(0, ERRORS_SHOWN)
+  const chosen = [403, 401, 409, 404, 400, 422, 503]
+    .flatMap((status) => byStatus.get(status) ?? [])
+    .slice(0, ERRORS_SHOWN)
   const listed = chosen.length === 0 ? (['rate_limited'] as const) : chosen
   return listed.map((code) => ({
     name: `✕ ${problems[code].status}`,
+    mark: 'no',
     language: 'json',
     text: prettyJson(exampleProblem(code, baseUrl)),
   }))
@@ -321,4 +385,3 @@ function splitSentences(text: string): readonly string[] {
 export function withBreaks(text: string): readonly Html[] {
   return text.split(/(?<=[/_:.])/).map((part, i) => (i === 0 ? html`${part}` : html`<wbr>${part}`))
 }
-

@@ -21,7 +21,9 @@ export function createExampleRequest(endpoint: ListedEndpoint, baseUrl: string):
 }
 
 /** The parameters in the path, with their values. */
-export function examplePathParameters({ path }: Pick<ListedEndpoint, 'path'>): Readonly<Record<string, string>> {
+export function examplePathParameters({
+  path,
+}: Pick<ListedEndpoint, 'path'>): Readonly<Record<string, string>> {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => String(name))
   return Object.fromEntries(names.map((name) => [name, examples.parameters[name] ?? name]))
 }
@@ -30,7 +32,10 @@ export function examplePathParameters({ path }: Pick<ListedEndpoint, 'path'>): R
 const USEFUL = ['status', 'state', 'window', 'kind']
 
 /** The query parameters of the example: the required ones, or one that is useful. */
-export function exampleQuery({ id, request }: ListedEndpoint): Readonly<Record<string, string | readonly string[]>> {
+export function exampleQuery({
+  id,
+  request,
+}: ListedEndpoint): Readonly<Record<string, string | readonly string[]>> {
   const all: Readonly<Record<string, string | readonly string[]>> = examples.queries[id] ?? {}
   const required = requiredNames(request)
   if (required.length > 0) return pick(all, required)
@@ -82,7 +87,8 @@ function toCurl(endpoint: ListedEndpoint, baseUrl: string): string {
   const url = `${baseUrl}${fillPath(endpoint)}${query.length > 0 ? `?${query.join('&')}` : ''}`
   const lines = [
     // Quoted where a shell would read its signs.
-    `curl ${method === 'GET' ? '' : `-X ${method} `}${/[?&=]/.test(url) ? `'${url}'` : url}`,
+    ...(method === 'GET' ? [] : [`curl -X ${method}`]),
+    `${method === 'GET' ? 'curl ' : ''}${/[?&=]/.test(url) ? `'${url}'` : url}`,
     ...authentication[auth],
     ...preferences(request),
     ...toBody(endpoint),
@@ -160,7 +166,9 @@ function toClientCall(endpoint: ListedEndpoint, baseUrl: string): string {
   }
   const options = preferences(request).length > 0 ? ', { waitSeconds: 10 }' : ''
   const given = Object.keys(input).length === 0 && options === '' ? '' : toSource(input)
-  const key = ['none', 'credential_in_body'].includes(auth) ? '' : `\n  apiKey: process.env.COUNTERSIGN_API_KEY,`
+  const key = ['none', 'credential_in_body'].includes(auth)
+    ? ''
+    : `\n  apiKey: process.env.COUNTERSIGN_API_KEY,`
   return `import { createClient } from '@countersign/sdk'
 
 const client = createClient({

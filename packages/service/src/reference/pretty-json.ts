@@ -1,4 +1,4 @@
-const COLUMNS_MAX = 64
+const COLUMNS_MAX = 52
 
 /** JSON for readers: what fits on a line stays on one. */
 export function prettyJson(value: unknown, indent = '', columnsUsed = 0): string {

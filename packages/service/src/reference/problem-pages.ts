@@ -41,7 +41,7 @@ export function createProblemPage(code: ProblemCode, baseUrl: string): ProblemPa
 <dt>What to do</dt><dd>${withCode(remedy)}</dd>
 <dt>Retry</dt><dd>${describeRetry(status, retryable)}</dd>
 </dl>
-${codeTabs('Example', [{ name: `✕ ${status}`, language: 'json', text: prettyJson(exampleProblem(code, baseUrl)) }])}
+${codeTabs('Example', [{ name: `✕ ${status}`, mark: 'no', language: 'json', text: prettyJson(exampleProblem(code, baseUrl)) }])}
 ${related.length === 0 ? '' : html`<h2 id="related"><a class="anchor" href="#related">Related codes</a></h2>\n${codeList(related)}`}
 <h2 id="endpoints"><a class="anchor" href="#endpoints">Where it occurs</a></h2>
 ${isGeneral ? html`<p>Every endpoint can return it.</p>` : returning.length === 0 ? html`<p>Guards in your application return it. No endpoint of this service does.</p>` : endpointLists(returning.map(({ id }) => id))}
@@ -63,12 +63,13 @@ function findRelated(code: ProblemCode): readonly ProblemCode[] {
   const [word = ''] = code.split('_')
   const others = problemCodes.filter((one) => one !== code)
   const alike = others.filter((one) => one.startsWith(`${word}_`))
-  const found = alike.length > 0 ? alike : others.filter((one) => problems[one].status === problems[code].status)
+  const found =
+    alike.length > 0 ? alike : others.filter((one) => problems[one].status === problems[code].status)
   return found.slice(0, RELATED_MAX)
 }
 
 const codeList = (codes: readonly ProblemCode[]): Html =>
-  html`<ul class="endpoints">${codes.map((code) => html`<li><span class="status">${problems[code].status}</span> <a href="/problems/${code}"><code>${withBreaks(code)}</code></a> <span class="quiet">${problems[code].title}</span></li>\n`)}</ul>`
+  html`<ul class="endpoints codes">${codes.map((code) => html`<li><span class="status">${problems[code].status}</span> <a href="/problems/${code}"><code>${withBreaks(code)}</code></a> <span class="quiet">${problems[code].title}</span></li>\n`)}</ul>`
 
 function endpointLists(ids: readonly string[]): Html {
   const found = areas.flatMap(({ title, endpoints }) => {

@@ -19,9 +19,11 @@ export function createReferenceIndex(baseUrl: string): {
 <p>Bodies are JSON, times are RFC 3339 in UTC, and durations are whole seconds. Errors are <a href="/problems">problem details</a>.
 Most requests need an API key in <code>X-API-Key</code>: create one with <a href="${toEndpointUrl('create_key')}">Create an API key</a>.</p>
 <p class="actions"><a class="button" href="/openapi.json" download>Download openapi.json</a> <a class="button" href="/openapi.yaml" download>openapi.yaml</a> <a class="button" href="/openapi.json">View OpenAPI</a></p>
-${areas.map(({ id, title, text, endpoints }) => html`<h2 id="${id}"><a class="anchor" href="#${id}">${title}</a></h2>
+${areas.map(
+  ({ id, title, text, endpoints }) => html`<h2 id="${id}"><a class="anchor" href="#${id}">${title}</a></h2>
 <p class="quiet">${text}</p>
 <ul class="endpoints">
-${endpoints.map((endpoint) => html`<li><a class="endpoint-link" href="${toEndpointUrl(endpoint.id)}">${endpoint.summary}</a> <span class="endpoint-path"><span class="verb verb-${endpoint.method.toLowerCase()}">${endpoint.method}</span> <code>${withBreaks(endpoint.path)}</code></span></li>\n`)}</ul>\n`)}`,
+${endpoints.map((endpoint) => html`<li><a class="endpoint-link" href="${toEndpointUrl(endpoint.id)}">${endpoint.summary}</a> <span class="endpoint-path"><span class="verb verb-${endpoint.method.toLowerCase()}">${endpoint.method}</span> <code>${withBreaks(endpoint.path)}</code></span></li>\n`)}</ul>\n`,
+)}`,
   }
 }

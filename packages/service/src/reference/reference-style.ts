@@ -1,17 +1,17 @@
 /** What the front page, the API reference and the problem pages add to the style of the docs. */
 export const referenceStyle = `
 /* API reference */
-.endpoint { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 27rem); gap: 3rem; align-items: start; }
-.endpoint-text { min-inline-size: 0; max-inline-size: 44rem; }
-.endpoint-text > p { margin-block-start: 1rem; }
-.endpoint-text > .lead { margin-block-start: 1.25rem; }
+.endpoint { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 27rem); grid-template-rows: auto 1fr; column-gap: 3rem; align-items: start; }
+.endpoint-head, .endpoint-text { grid-column: 1; min-inline-size: 0; max-inline-size: 44rem; }
+.endpoint-head > p { margin-block-start: 1rem; }
+.endpoint-head > .lead { margin-block-start: 1.25rem; }
 .endpoint-text section > h2, .endpoint-text section > h3 { margin-block-start: 3rem; margin-block-end: 1rem; }
 .endpoint-text section > h3 { font-size: 1rem; margin-block: 1.5rem .75rem; }
-.endpoint-text .facts { margin-block-start: 1.5rem; }
+.endpoint-head .facts { margin-block-start: 1.5rem; }
 .endpoint-path { display: flex; flex-wrap: wrap; align-items: baseline; gap: .25rem .625rem; font-size: .9375rem; }
 .endpoint-path code { padding: 0; border: 0; background: none; font-size: .9375rem; overflow-wrap: anywhere; }
 .endpoint-path wbr, .params wbr, .endpoints wbr { display: inline; }
-.endpoint-text > .endpoint-path, h1 + .endpoint-path { margin-block-start: .75rem; padding: .625rem .875rem; background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
+h1 + .endpoint-path { margin-block-start: .75rem; padding: .625rem .875rem; background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
 .verb, .status { display: inline-block; padding: 0 .5rem; border-radius: 5px; font: 600 .8125rem/1.5rem var(--mono); background: var(--green-soft); color: var(--green); }
 .verb-get { background: var(--blue-soft); color: var(--blue); }
 .verb-delete { background: var(--red-soft); color: var(--red); }
@@ -26,6 +26,9 @@ export const referenceStyle = `
 .type { font-size: .8125rem; line-height: 1.25rem; color: var(--ink-2); }
 .required { font-size: .75rem; line-height: 1rem; font-weight: 600; color: var(--amber); }
 .params dd { margin-block-start: .25rem; font-size: .9375rem; line-height: 1.6; color: var(--ink-2); }
+.errors a { text-decoration: none; }
+.errors a:hover { text-decoration: underline; }
+.errors > div { padding-block: .75rem; }
 .params dd:empty { display: none; }
 .params dd code { color: var(--ink); }
 .members > summary, .fold > summary { display: inline-flex; align-items: center; gap: .5rem; min-block-size: 2rem; font-size: .8125rem; font-weight: 500; color: var(--ink-2); cursor: pointer; list-style: none; }
@@ -38,13 +41,14 @@ export const referenceStyle = `
 .fold > summary { min-block-size: 2.75rem; font-size: .875rem; }
 .choice { margin-block-end: 1rem; }
 .endpoint-text section > p + .params, .endpoint-text section > .params { margin-block-start: 1rem; }
-.aside { position: sticky; inset-block-start: calc(var(--top) + 1.5rem); display: grid; gap: 1rem; min-inline-size: 0; max-block-size: calc(100vh - var(--top) - 3rem); }
+.aside { grid-column: 2; grid-row: 1 / 3; position: sticky; inset-block-start: calc(var(--top) + 1.5rem); display: grid; gap: 1rem; min-inline-size: 0; max-block-size: calc(100vh - var(--top) - 3rem); }
 .tabs { min-inline-size: 0; margin: 0; padding: 0; border: 1px solid var(--line); border-radius: 12px; background: var(--card); overflow: hidden; display: flex; flex-wrap: wrap; align-items: stretch; position: relative; }
 .tabs legend { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
 .tabs::before { content: ""; position: absolute; inset: 0 0 auto; block-size: 2.5rem; background: var(--sunken); border-block-end: 1px solid var(--line); }
 .tabs > input { position: absolute; opacity: 0; pointer-events: none; }
 .tabs > label { position: relative; display: flex; align-items: center; block-size: 2.5rem; padding-inline: .875rem; font-size: .8125rem; font-weight: 500; color: var(--ink-2); cursor: pointer; border-block: 2px solid transparent; }
 .tabs > label:hover { color: var(--ink); }
+.tabs > label.ok { color: var(--green); } .tabs > label.no { color: var(--red); }
 .tabs > input:checked + label { color: var(--ink); border-block-end-color: var(--green); }
 .tabs > input:focus-visible + label { outline: 2px solid var(--green); outline-offset: -4px; border-radius: 8px; }
 .tab { display: none; order: 1; inline-size: 100%; min-inline-size: 0; }
@@ -56,6 +60,8 @@ main > .tabs { margin-block-start: 1.5rem; }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-block-start: 1.5rem; }
 .endpoints > li { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: .125rem 1.5rem; }
 .endpoints .endpoint-path, .endpoints .endpoint-path code { font-size: .8125rem; color: var(--ink-2); }
+.endpoints.codes > li { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .125rem .75rem; }
+.endpoints.codes .quiet { grid-column: 2; font-size: .875rem; }
 .endpoint-link { font-weight: 500; text-decoration: none; }
 .endpoint-link:hover { text-decoration: underline; }
 
@@ -70,6 +76,9 @@ main > .tabs { margin-block-start: 1.5rem; }
 .chip:hover { background: var(--sunken); }
 .chip[aria-current] { background: var(--green); border-color: var(--green); color: var(--on-green); font-weight: 600; }
 .codes td:first-child { font-variant-numeric: tabular-nums; }
+.codes td code { white-space: nowrap; overflow-wrap: normal; }
+.lost { max-inline-size: 44rem; padding-block: 3rem; }
+.lost h1 { margin-block-start: 1rem; }
 
 /* Front page */
 .hero { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 27rem); gap: 4rem; align-items: center; padding-block: 2.25rem 2.5rem; }
@@ -120,8 +129,8 @@ main > .tabs { margin-block-start: 1.5rem; }
 .strip strong { display: block; margin-block-start: .25rem; font-size: .9375rem; font-weight: 600; }
 .strip span { display: block; margin-block-start: .25rem; font-size: .8125rem; line-height: 1.54; color: var(--ink-2); }
 @media (max-width: 75rem) {
-  .endpoint { grid-template-columns: minmax(0, 1fr); gap: 2rem; }
-  .aside { position: static; max-block-size: none; max-inline-size: 44rem; }
+  .endpoint { grid-template-columns: minmax(0, 1fr); }
+  .aside { grid-column: 1; grid-row: auto; margin-block-start: 2rem; position: static; max-block-size: none; max-inline-size: 44rem; }
   .aside .tab pre { max-block-size: 24rem; }
 }
 @media (max-width: 60rem) {

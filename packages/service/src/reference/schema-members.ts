@@ -21,7 +21,11 @@ export type Resolve = (reference: string) => Schema
 const DEPTH_MAX = 5
 
 /** The members of an object, with those of the objects in it. Empty for all other schemas. */
-export function listMembers(schema: Schema, resolve: Resolve, seen: readonly string[] = []): readonly Member[] {
+export function listMembers(
+  schema: Schema,
+  resolve: Resolve,
+  seen: readonly string[] = [],
+): readonly Member[] {
   const { inner, path } = open(schema, resolve, seen)
   if (path.length > DEPTH_MAX) return []
   const forms = listForms(inner)
@@ -109,11 +113,15 @@ function listForms(schema: Schema): readonly Schema[] {
   return forms.filter(({ type, $ref }) => type === 'object' || $ref !== undefined)
 }
 
+const WHOLE_NUMBER = '^(?:0|[1-9][0-9]{0,15})$'
+
 function toType(schema: Schema, isList: boolean): string {
   const forms = listForms(schema)
   const single = (() => {
     if (schema.format === 'date-time') return 'time'
     if (schema.format === 'uri') return 'URL'
+    // In a path or a query, numbers are written as text.
+    if (schema.pattern === WHOLE_NUMBER) return 'integer'
     if (forms.length > 0) return 'object'
     if (schema.type === undefined) return schema.const === undefined ? 'any' : typeof schema.const
     if (schema.type === 'object' && schema.properties === undefined) return 'map'
@@ -129,7 +137,8 @@ function listLimits(schema: Schema, list: Schema | undefined): readonly string[]
     const hasMin = typeof from === 'number' && from > Number.MIN_SAFE_INTEGER
     const hasMax = typeof to === 'number' && to < Number.MAX_SAFE_INTEGER
     const number = (value: unknown) => Number(value).toLocaleString('en-US')
-    if (hasMin && hasMax) found.push(from === to ? `${number(to)}${unit}` : `${number(from)} to ${number(to)}${unit}`)
+    if (hasMin && hasMax)
+      found.push(from === to ? `${number(to)}${unit}` : `${number(from)} to ${number(to)}${unit}`)
     else if (hasMax) found.push(`at most ${number(to)}${unit}`)
     else if (hasMin && from !== 0) found.push(`at least ${number(from)}${unit}`)
   }
