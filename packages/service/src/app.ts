@@ -22,7 +22,6 @@ import { createServe } from './http/serve.ts'
 import { closeServer, createServer, listen } from './http/server.ts'
 import { createOnClientError } from './http/server-limits.ts'
 import { Problem } from './problem.ts'
-import type { PageSite } from './route.ts'
 import { routes as allRoutes, pages, type Routes } from './routes/all.ts'
 import { documentPage, documentsRequest } from './routes/docs.ts'
 import { SERVICE_VERSION } from './version.ts'
@@ -122,19 +121,11 @@ export function createApp(
     place,
     origin: { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' },
   })
-<<<<<<< HEAD
-=======
-  const site = { baseUrl: config.baseUrl, hasConsole: config.console && !place.isExclusive }
->>>>>>> aac7ef92 (wip)
   const router = createRoutes(
     withoutDemo(routes, deps),
     config.console ? consoleRoutes : undefined,
     pipeline,
-<<<<<<< HEAD
     config,
-=======
-    site,
->>>>>>> aac7ef92 (wip)
   )
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
   const clientAddress = createClientAddress(config.trustedProxies)
@@ -205,11 +196,7 @@ function createRoutes(
   routes: Routes,
   consoleRoutes: Routes | undefined,
   pipeline: Pipeline,
-<<<<<<< HEAD
   config: Config,
-=======
-  site: PageSite,
->>>>>>> aac7ef92 (wip)
 ): Router<Target> {
   const router = createRouter<Target>()
   const add = (mounted: Mounted, path: string = mounted.endpoint.path) =>
@@ -233,11 +220,7 @@ function createRoutes(
   }
   for (const [path, answer] of Object.entries(pages))
     if (consoleRoutes !== undefined || !isOfConsole(path))
-<<<<<<< HEAD
       router.add('GET', path, { endpoint: undefined, path, answer: (raw) => answer(raw, config) })
-=======
-      router.add('GET', path, { endpoint: undefined, path, answer: (raw) => answer(raw, site) })
->>>>>>> aac7ef92 (wip)
   return router
 }
 

@@ -61,15 +61,4 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
 export type Route<Id extends EndpointId> = (request: RouteRequest<Id>, deps: Deps) => Promise<RouteAnswer>
 
 /** A request for a page outside of the contract. */
-export type PageRequest = Pick<RouteRequest, 'lines'> & {
-  readonly path: string
-  /** With its question mark. */
-  readonly query: string
-}
-
-/** What pages outside of the contract know about their service. */
-export interface PageSite {
-  readonly baseUrl: string
-  /** Whether the console is at the same origin. */
-  readonly hasConsole: boolean
-}
+export type PageRequest = Pick<RouteRequest, 'lines'> & { readonly path: string }

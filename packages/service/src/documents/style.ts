@@ -114,15 +114,9 @@ summary::-webkit-details-marker { display: none; }
 .toc-small[open] summary::before { transform: rotate(45deg); }
 .toc-small ul { padding: 0 0 .75rem 1.5rem; }
 .toc-small a { display: block; padding-block: .5rem; font-size: .875rem; line-height: 1.25rem; color: var(--ink-2); text-decoration: none; }
-<<<<<<< HEAD
 .trail { display: flex; flex-wrap: wrap; list-style: none; font-size: .8125rem; line-height: 1.25rem; color: var(--ink-2); margin-block-end: .5rem; }
 main .trail li + li { margin: 0; }
 .trail li + li::before { content: "/" / ""; margin-inline: .5rem; }
-=======
-main .crumbs ol:not([class]) { padding: 0; display: flex; flex-wrap: wrap; list-style: none; font-size: .8125rem; line-height: 1.25rem; color: var(--ink-2); margin-block-end: .5rem; }
-main .crumbs li { margin: 0; }
-.crumbs li + li::before { content: "/" / ""; margin-inline: .5rem; }
->>>>>>> aac7ef92 (wip)
 .crumbs a { color: inherit; text-decoration: none; }
 .crumbs a:hover { color: var(--ink); text-decoration: underline; }
 .neighbors { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; margin-block-start: 4rem; }

@@ -12,7 +12,6 @@ import { pageHeaders } from '../pages/hosted-page.ts'
 import { messages } from '../pages/messages.ts'
 import { problemPage } from '../pages/problem-page.ts'
 import { Problem } from '../problem.ts'
-import { readersProblemPage } from '../reference/reference.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
 import { StoreUnavailable } from '../store/errors.ts'
 
@@ -100,10 +99,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       const err = isEvent ? (facts.err ?? 'invalid_request') : undefined
       const challenge = challengeFor(code, status)
       const again = wanted?.isRepeatable && problems[code].retryable ? { again: '' } : {}
-      const page =
-        wanted &&
-        (facts.page ??
-          (isForReaders(endpoint) ? readersProblemPage(code) : problemPage(code, requestId, messages, again)))
+      const page = wanted && (facts.page ?? problemPage(code, requestId, messages, again))
       return {
         status,
         code,
@@ -126,11 +122,6 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       }
     },
   }
-}
-
-/** Pages for readers, and addresses where nothing is. The others belong to a sign-in or a wallet. */
-function isForReaders(endpoint: MountedEndpoint | undefined): boolean {
-  return endpoint === undefined || endpoint.id === 'docs' || endpoint.id === 'problem_page'
 }
 
 /** Everything else is a fault of the service or the store, and is not described to the caller. */

@@ -57,13 +57,12 @@ function writeReply({ status, headers, body = '' }: Reply, response: ServerRespo
 
 /** The page that a rejection is sent as: to browsers, except at endpoints for programs. */
 function findPageWanted(
-  { lines, message }: RawRequest,
+  { path, lines, message }: RawRequest,
   endpoint: MountedEndpoint | undefined,
 ): { readonly isRepeatable: boolean } | undefined {
   const isWithPages =
-    endpoint === undefined ||
-    endpoint.errorFormat === 'page' ||
-    endpoint.id === 'docs' ||
-    endpoint.id === 'problem_page'
+    endpoint === undefined
+      ? !/^\/(?:api|\.well-known)(?:\/|$)/.test(path)
+      : endpoint.errorFormat === 'page' || endpoint.id === 'docs' || endpoint.id === 'problem_page'
   return isWithPages && acceptsPage(lines) ? { isRepeatable: message.method === 'GET' } : undefined
 }

@@ -4,11 +4,7 @@ import * as nodeModule from 'node:module'
 import { extname, join } from 'node:path'
 import type { RouteAnswer } from '../answer.ts'
 import { docsStyle } from '../documents/style.ts'
-<<<<<<< HEAD
 import { storeAnswer } from '../http/stored-answer.ts'
-=======
-import { referenceStyle } from '../reference/reference-style.ts'
->>>>>>> aac7ef92 (wip)
 import { hostedStyle } from './hosted-style.ts'
 
 /** What pages load: scripts and style sheets. */
@@ -45,7 +41,7 @@ function readAssets(): Assets {
     }))
   const styles = [
     { name: 'hosted.css', text: hostedStyle },
-    { name: 'docs.css', text: docsStyle + referenceStyle },
+    { name: 'docs.css', text: docsStyle },
     // Hides the parts that need a script where none runs.
     { name: 'no-script.css', text: '.scripted { display: none; }\n' },
   ]

@@ -1,11 +1,7 @@
 import type { EndpointId } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
-<<<<<<< HEAD
 import type { Config } from '../config.ts'
 import type { PageRequest, Route } from '../route.ts'
-=======
-import type { PageRequest, PageSite, Route } from '../route.ts'
->>>>>>> aac7ef92 (wip)
 import { listServiceAudit } from './api/audit.ts'
 import { exchangeProof } from './api/auth/exchange-proof.ts'
 import { introspect } from './api/auth/introspect.ts'
@@ -85,14 +81,10 @@ import {
 import { endListedSession, endSession, listSessions, openSession, readSession } from './console/sessions.ts'
 import { consoleAsset, consolePage } from './console.ts'
 import { didDocument, discovery, jwks } from './discovery.ts'
-import { docs, openapi, openapiYaml } from './docs.ts'
+import { docs, openapi } from './docs.ts'
 import { frontPage } from './front.ts'
 import { alive, ready } from './health.ts'
-<<<<<<< HEAD
 import { llms, llmsFull, robots } from './llms.ts'
-=======
-import { iconPng, iconSvg } from './icons.ts'
->>>>>>> aac7ef92 (wip)
 import { accessContext } from './ns.ts'
 import { problemPage, problemsPage } from './problems.ts'
 import { claimOffer } from './wallet/claim.ts'
@@ -227,22 +219,12 @@ export const routes: Routes = {
 }
 
 /** Pages outside of the contract, by path. They need no caller and have no rate limits. */
-<<<<<<< HEAD
 export const pages: Readonly<Record<string, (request: PageRequest, config: Config) => RouteAnswer>> = {
   '/': frontPage,
   '/problems': problemsPage,
   '/llms.txt': llms,
   '/llms-full.txt': llmsFull,
   '/robots.txt': robots,
-=======
-export const pages: Readonly<Record<string, (request: PageRequest, site: PageSite) => RouteAnswer>> = {
-  '/': frontPage,
-  '/problems': problemsPage,
-  '/openapi.yaml': openapiYaml,
-  '/favicon.svg': iconSvg,
-  '/favicon.ico': iconPng(32),
-  '/apple-touch-icon.png': iconPng(180),
->>>>>>> aac7ef92 (wip)
   '/assets/*': asset,
   '/console': consolePage,
   '/console/*': consolePage,

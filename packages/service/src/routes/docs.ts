@@ -1,14 +1,9 @@
-<<<<<<< HEAD
 import { type Auth, endpointList, tags } from '@countersign/core/contract'
 import * as z from 'zod'
-=======
-import { endpointList } from '@countersign/core/contract'
->>>>>>> aac7ef92 (wip)
 import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { findDocument } from '../documents/document-page.ts'
 import { documents } from '../documents/documents.ts'
-<<<<<<< HEAD
 import { exampleNames } from '../documents/examples.ts'
 import { renderDocsPage } from '../documents/frame.ts'
 import { docsHome } from '../documents/home.ts'
@@ -18,20 +13,11 @@ import { findStored } from '../http/stored-answer.ts'
 import { createOpenapi } from '../openapi.ts'
 import { acceptsPage } from '../pages/accepts-page.ts'
 import { type Html, html } from '../pages/html.ts'
-=======
-import { docsHome } from '../documents/home.ts'
-import { SEARCH_URL, searchPage } from '../documents/search-page.ts'
-import { createOpenapi } from '../openapi.ts'
-import { acceptsPage } from '../pages/accepts-page.ts'
->>>>>>> aac7ef92 (wip)
 import { Problem } from '../problem.ts'
-import { reference } from '../reference/reference.ts'
-import { toYaml } from '../reference/to-yaml.ts'
-import type { PageRequest, PageSite, Route, RouteRequest } from '../route.ts'
+import type { Route, RouteRequest } from '../route.ts'
 
-type Format = 'compact' | 'pretty' | 'yaml'
+type Listed = (typeof endpointList)[number]
 
-<<<<<<< HEAD
 const needs: Record<Auth, string> = {
   none: 'no authentication',
   page: 'a request from the page of this service',
@@ -60,40 +46,11 @@ export const openapi: Route<'openapi'> = async ({ lines }, { config: { baseUrl }
     headers: { vary: 'accept' },
     body: JSON.stringify(createOpenapi(endpointList, baseUrl), undefined, indent),
   })).answer(lines)
-=======
-/** Written once for each format: it is 394 KB and takes about 170 ms to create. */
-const written = new Map<string, RouteAnswer>()
-
-/** GET /openapi.json: with line breaks for browsers. */
-export const openapi: Route<'openapi'> = async ({ lines }, { config }) =>
-  writeOpenapi(config.baseUrl, acceptsPage(lines) ? 'pretty' : 'compact')
-
-/** GET /openapi.yaml */
-export const openapiYaml = (_request: PageRequest, { baseUrl }: PageSite): RouteAnswer =>
-  writeOpenapi(baseUrl, 'yaml')
-
-function writeOpenapi(baseUrl: string, format: Format): RouteAnswer {
-  const key = `${format} ${baseUrl}`
-  const known = written.get(key)
-  if (known !== undefined) return known
-  const document = createOpenapi(endpointList, baseUrl)
-  const text =
-    format === 'yaml' ? toYaml(document) : JSON.stringify(document, null, format === 'pretty' ? 2 : 0)
-  const answer = {
-    status: 200,
-    body: Buffer.from(text),
-    contentType: format === 'yaml' ? 'application/yaml' : 'application/json',
-    headers: format === 'yaml' ? { 'cache-control': 'no-cache' } : { vary: 'accept' },
-  }
-  written.set(key, answer)
-  return answer
->>>>>>> aac7ef92 (wip)
 }
 
 /** GET /docs: where to start, for each kind of reader. */
 export const docs: Route<'docs'> = async ({ lines }) => findStored('/docs', docsHome).answer(lines)
 
-<<<<<<< HEAD
 /** GET /docs/api: every endpoint. */
 const apiPage = (baseUrl: string): RouteAnswer =>
   renderDocsPage({
@@ -110,8 +67,6 @@ ${tags.map((tag) => html`<h2 id="${tag}">${tag}</h2><ul class="endpoints">${endp
 /** Addresses below /docs may have any query, as links from elsewhere often do. */
 export const documentsRequest = { query: z.looseObject({}) }
 
-=======
->>>>>>> aac7ef92 (wip)
 /**
  * GET /docs/…: the files of the repository that are written for people, and the search. An address
  * with a slash at its end leads to the one without. Throws `not_found` for everything else.
@@ -121,19 +76,11 @@ export async function documentPage(
   { config }: Pick<Deps, 'config'>,
 ): Promise<RouteAnswer> {
   const short = path.replace(/\/+$/, '')
-<<<<<<< HEAD
   if (path === SEARCH_URL) return search(new URLSearchParams(query).get('q') ?? '', lines)
   const names = exampleNames(config)
   const create = (): RouteAnswer | undefined =>
     short === API_URL ? apiPage(config.baseUrl) : findDocument(documents(), short, names)
   if (short !== path && (short === '/docs' || create() !== undefined))
-=======
-  const answer =
-    short === SEARCH_URL
-      ? searchPage()
-      : (reference(config.baseUrl).find(short) ?? findDocument(documents(), short))
-  if (short !== path && (answer !== undefined || short === '/docs'))
->>>>>>> aac7ef92 (wip)
     return { status: 308, headers: { location: short } }
   return findStored(`${short} ${names.baseUrl} ${names.siteId}`, () => {
     const answer = create()
@@ -145,4 +92,10 @@ export async function documentPage(
 function search(query: string, lines: RouteRequest['lines']): RouteAnswer {
   const isForScript = lines('accept')?.some((line) => line.includes('application/json')) ?? false
   return isForScript ? searchResults(query) : searchPage(query)
+}
+
+function listed({ method, path, summary, description = '', auth, permissions = [] }: Listed): Html {
+  const permission = permissions.length > 0 ? ` with ${permissions.join(' or ')}` : ''
+  return html`<li><span class="method">${method}</span> <code>${path}</code><br>${summary}. ${description}
+<span class="quiet">Needs ${needs[auth]}${permission}.</span></li>`
 }

@@ -1,40 +1,31 @@
-import { isLoopback } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
 import { renderDocsPage } from '../documents/frame.ts'
-import { createFrontContent } from '../front/front-content.ts'
 import { acceptsPage } from '../pages/accepts-page.ts'
+import { html } from '../pages/html.ts'
 import { Problem } from '../problem.ts'
-import type { PageRequest, PageSite } from '../route.ts'
+import type { PageRequest } from '../route.ts'
 
-const VARY = { vary: 'accept' }
-const DEFAULT_URL = 'http://127.0.0.1:8787'
-
-const kept = new Map<string, RouteAnswer>()
-
-/** GET /: the front page. There is nothing for programs, which read discovery. */
-export function frontPage({ lines }: PageRequest, site: PageSite): RouteAnswer {
-  if (!acceptsPage(lines)) throw new Problem('not_found', undefined, { headers: VARY })
-  const key = `${site.hasConsole} ${site.baseUrl}`
-  const known = kept.get(key)
-  if (known !== undefined) return known
-  const page = createFrontPage(site)
-  kept.set(key, page)
-  return page
-}
-
-function createFrontPage({ baseUrl, hasConsole }: PageSite): RouteAnswer {
-  const page = renderDocsPage({
+/** GET /: where a browser goes from here. There is nothing for programs, which read discovery. */
+export function frontPage({ lines }: PageRequest): RouteAnswer {
+  if (!acceptsPage(lines)) throw new Problem('not_found')
+  return renderDocsPage({
     title: 'Countersign',
-    description:
-      'Countersign checks signed credentials inside your own services and revokes them everywhere in milliseconds, with a receipt.',
+    description: 'Issues and checks credentials, and revokes them everywhere they are accepted.',
     path: '/',
     layout: 'front',
-    baseUrl,
-    body: createFrontContent({
-      // Commands are for the machine of the reader.
-      baseUrl: isLoopback(new URL(baseUrl)) ? baseUrl : DEFAULT_URL,
-      hasConsole,
-    }),
+    body: html`<h1>This is a Countersign service</h1>
+<p>It issues and checks credentials for sites, and revokes them everywhere they are accepted.</p>
+<h2>For people who sign in</h2>
+<ul>
+<li><a href="/wallet">Your wallet</a>: the credentials in this browser</li>
+<li><a href="/docs/guides/for-users">Help with signing in</a></li>
+</ul>
+<h2>For developers and operators</h2>
+<ul>
+<li><a href="/docs/readme">What Countersign is, and how to start</a></li>
+<li><a href="/docs">Documentation</a></li>
+<li><a href="/problems">Problem codes</a></li>
+<li><a href="/openapi.json">OpenAPI document</a> and <a href="/.well-known/countersign">discovery document</a></li>
+</ul>`,
   })
-  return { ...page, headers: { ...page.headers, ...VARY } }
 }
