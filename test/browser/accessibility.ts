@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { languages } from '../../packages/service/src/pages/choose-language.ts'
 import { findAxeFaults, findOverflow } from './axe.ts'
 import { screenshot, type Town, type Visitor } from './town.ts'
-import { askToSignIn, claim, paste, ready, submit } from './walks.ts'
+import { askToSignIn, claim, endAccess, openList, openPass, paste, ready, submit } from './walks.ts'
 
 const PHONE = { width: 320, height: 640 }
 const DESKTOP = { width: 1280, height: 800 }
@@ -36,7 +37,7 @@ const states: Readonly<Record<string, (town: Town, visitor: Visitor) => Promise<
     town.expireSignIns()
     await paste(page, (await town.credential('axe')).credential)
     await submit(page)
-    await page.getByText('This sign-in is no longer valid').waitFor()
+    await page.getByRole('heading', { name: 'This sign-in is no longer valid' }).waitFor()
   },
   'sign-in-refused': async (town, { page }) => {
     await askToSignIn(town, page)
@@ -57,13 +58,33 @@ const states: Readonly<Record<string, (town: Town, visitor: Visitor) => Promise<
     await page.goto(`${town.dev.base_url}/wallet#offer=${'A'.repeat(43)}`)
     await page.getByText('This invitation is no longer valid').waitFor()
   },
+  'wallet-claimed': async (town, visitor) => {
+    await claim(town, visitor, 'axe')
+  },
   'wallet-full': async (town, visitor) => {
     await claim(town, visitor, 'axe', ['orders:read', LONG_SCOPE])
-    await visitor.page.locator('.status.active').waitFor()
+    await openList(visitor.page)
+    await visitor.page.locator('.pill.active').waitFor()
+  },
+  'wallet-pass': async (town, visitor) => {
+    await claim(town, visitor, 'axe', ['orders:read', LONG_SCOPE])
+    await openPass(visitor.page)
   },
   'wallet-dialog': async (town, visitor) => {
     await claim(town, visitor, 'axe')
-    await visitor.page.getByRole('button', { name: 'Revoke my access' }).click()
+    await openPass(visitor.page)
+    await visitor.page.getByRole('button', { name: 'End my access everywhere' }).click()
+  },
+  'wallet-ended': async (town, visitor) => {
+    await claim(town, visitor, 'axe-ended')
+    await openPass(visitor.page)
+    await endAccess(visitor.page)
+    await visitor.page.getByText('has ended').waitFor()
+  },
+  'language-menu': async (town, { page }) => {
+    await page.goto(`${town.dev.base_url}/wallet`)
+    await ready(page)
+    await page.locator('.languages summary').click()
   },
   'docs-endpoints': async (town, { page }) => {
     await page.goto(`${town.dev.base_url}/docs`)
@@ -121,4 +142,79 @@ export function accessibility(town: () => Town): void {
       await screenshot(page, `${name}-rtl-phone`)
     },
   )
+  test('fits 320 px in every language, and works without a script to choose one', async () => {
+    const visitor = await town().visitor({ viewport: PHONE })
+    const { page } = visitor
+    await claim(town(), visitor, 'polyglot', ['orders:read', 'orders:write'])
+    await claim(town(), visitor, 'polyglot-revoked', ['orders:read'])
+    const { ppid } = await town().credential('polyglot-revoked')
+    await town().client.revokeUser({ ppid, site_id: town().siteId })
+    await askToSignIn(town(), page)
+    const { href } = new URL(page.url())
+    const offer = await town().offer('polyglot-2', ['orders:read'])
+    const overflowing: string[] = []
+    const check = async (name: string) => {
+      await ready(page)
+      await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+      if ((await findOverflow(page)) > 0) overflowing.push(name)
+      // Buttons and pills are the first to be too narrow for their words.
+      const cut = await page
+        .locator('.btn:visible, .pill:visible, h1:visible, summary:visible')
+        .evaluateAll((all) =>
+          (all as unknown as { scrollWidth: number; clientWidth: number; textContent: string }[])
+            .filter(({ scrollWidth, clientWidth }) => clientWidth > 0 && scrollWidth > clientWidth + 1)
+            .map(({ textContent }) => textContent),
+        )
+      overflowing.push(...cut.map((text) => `${name}: ${text}`))
+    }
+    for (const { lang, dir, signIn } of languages) {
+      await page.goto(`${href}&ui_locales=${lang}`)
+      expect(await page.locator('html').evaluate('(html) => [html.lang, html.dir]')).toEqual([lang, dir])
+      await check(`sign-in ${lang}`)
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(
+        signIn.title.replace('{site}', 'Blue Door Orders'),
+      )
+      await page.goto(`${town().dev.base_url}/wallet?ui_locales=${lang}`)
+      await check(`wallet ${lang}`)
+      await page.goto(offer.replace('/wallet', `/wallet?ui_locales=${lang}`))
+      await page.locator('#offer-until:not(:empty)').waitFor()
+      await check(`claim ${lang}`)
+      await page.goto(`${town().dev.base_url}/auth/sign-in?state=${'A'.repeat(43)}&ui_locales=${lang}`)
+      if ((await findOverflow(page)) > 0) overflowing.push(`error ${lang}`)
+    }
+    expect(overflowing).toEqual([])
+    // The browser's own choice, and the menu without a script.
+    const plain = await town().visitor({ locale: 'fr-CA', javaScriptEnabled: false })
+    await askToSignIn(town(), plain.page)
+    await plain.page.getByRole('heading', { name: 'Se connecter à Blue Door Orders' }).waitFor()
+    await plain.page.getByText('Français').first().click()
+    await plain.page.getByRole('link', { name: 'Nederlands' }).click()
+    await plain.page.getByRole('heading', { name: 'Inloggen bij Blue Door Orders' }).waitFor()
+    await plain.page.getByLabel('Plak het toegangsbewijs').fill('onzin')
+    await plain.page.getByRole('button', { name: 'Doorgaan' }).click()
+    await plain.page.getByText('We kunnen dit toegangsbewijs niet lezen').waitFor()
+  })
+
+  test('stays usable at 200 % zoom, in forced colours and without motion', async () => {
+    const visitor = await town().visitor({
+      viewport: { width: 640, height: 400 },
+      deviceScaleFactor: 2,
+      forcedColors: 'active',
+      reducedMotion: 'reduce',
+    })
+    const { page } = visitor
+    await claim(town(), visitor, 'zoomer')
+    const animations = "document.getAnimations().filter((one) => one.animationName !== 'appear').length"
+    expect([await page.evaluate(animations), await findOverflow(page)]).toEqual([0, 0])
+    await askToSignIn(town(), page)
+    await ready(page)
+    expect([await page.evaluate(animations), await findOverflow(page)]).toEqual([0, 0])
+    const [primary, quiet] = await Promise.all(
+      ['#submit', '#cancel'].map((one) =>
+        page.locator(one).evaluate('(element) => getComputedStyle(element).backgroundColor'),
+      ),
+    )
+    expect(primary).not.toBe(quiet)
+    await screenshot(page, 'sign-in-forced-colours')
+  })
 }

@@ -3,7 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { screenshot, type Town } from './town.ts'
-import { askToSignIn, claim, focused, isIn, isRefused, paste, ready, submit } from './walks.ts'
+import {
+  askToSignIn,
+  claim,
+  endAccess,
+  focused,
+  isIn,
+  isRefused,
+  openPass,
+  paste,
+  ready,
+  submit,
+} from './walks.ts'
 
 export function signIn(town: () => Town): void {
   test('goes from an offer over the wallet to the site, which learns the ppid, and ends when access is revoked in another window', async () => {
@@ -21,25 +32,23 @@ export function signIn(town: () => Town): void {
     const other = await context.newPage()
     await other.goto(`${town().dev.base_url}/wallet`)
     await ready(other)
-    await other.getByRole('button', { name: 'Revoke my access' }).click()
-    expect(await other.getByRole('dialog').textContent()).toContain('You cannot undo it')
-    await screenshot(other, 'wallet-revoke-light')
-    await other.getByRole('dialog').getByRole('button', { name: 'Revoke my access' }).click()
-    await other.locator('.status.revoked').waitFor()
+    await openPass(other)
+    await endAccess(other)
+    await other.locator('.pill.revoked').waitFor()
 
     // The page of the site is not touched.
     await page.getByText('Your access has ended').waitFor()
     expect(await page.locator('#ended').textContent()).toContain('credential_revoked')
     await askToSignIn(town(), page)
     await ready(page)
-    await page.getByText('This credential was revoked.').waitFor()
+    await page.getByText('This access was revoked.').waitFor()
     expect(complaints).toEqual([])
   })
 
   test('goes back to the site when the user cancels', async () => {
     const { page } = await town().visitor()
     await askToSignIn(town(), page)
-    await page.getByRole('link', { name: 'Cancel and go back' }).click()
+    await page.getByRole('link', { name: 'Back to Blue Door Orders' }).click()
     await page.waitForURL(/\/callback\?/)
     expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied')
     expect(await page.locator('#problem').textContent()).toContain('cancelled')
@@ -61,17 +70,17 @@ export function signIn(town: () => Town): void {
     await askToSignIn(town(), page)
     await ready(page)
     const tries: [object | string, RegExp][] = [
-      ['not a credential', /not a credential that can be read/],
+      ['not a credential', /isn’t a credential that we can read/],
       [changed({ site_id: 'other.example' }), /is for other\.example, not for Blue Door Orders/],
-      [changed({}, { validUntil: '2020-01-01T00:00:00Z' }), /This credential expired January 1, 2020/],
+      [changed({}, { validUntil: '2020-01-01T00:00:00Z' }), /This access expired on January 1, 2020/],
       [
         changed({}, { validFrom: '2100-01-01T00:00:00Z', validUntil: '2101-01-01T00:00:00Z' }),
-        /not valid before January 1, 2100/,
+        /isn’t valid before January 1, 2100/,
       ],
-      [changed({ scope: ['orders:write'] }), /does not allow you to: View orders/],
+      [changed({ scope: ['orders:write'] }), /doesn’t let you: View orders/],
       [
         changed({ holder_key: 'did:key:z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH' }),
-        /bound to a key that this browser does not have/,
+        /bound to a key that isn’t in this browser/,
       ],
     ]
     for (const [wrong, words] of tries) {
@@ -101,6 +110,7 @@ export function signIn(town: () => Town): void {
     writeFileSync(file, JSON.stringify(credential, undefined, 2))
     await askToSignIn(town(), page)
     await ready(page)
+    await page.getByText('I have a credential file').click()
     await page.getByLabel('Credential file').setInputFiles(file)
     await page.getByText('You can use this credential.').waitFor()
     await submit(page)
@@ -122,7 +132,7 @@ export function signIn(town: () => Town): void {
     await askToSignIn(town(), page)
     await paste(page, { ...credential, issuer: 'did:web:elsewhere.example' })
     await submit(page)
-    await page.getByText('does not trust the issuer of this credential').waitFor()
+    await page.getByText('doesn’t trust the issuer of this credential').waitFor()
     await screenshot(page, 'sign-in-no-script-light')
     await paste(page, credential)
     await submit(page)
@@ -234,18 +244,17 @@ export function signIn(town: () => Town): void {
     await askToSignIn(town(), page)
     await ready(page)
     const reached: string[] = []
-    for (let i = 0; i < 5; i++) {
+    // With one credential that fits, the button has the focus, above the fold of a small phone.
+    expect(await focused(page)).toBe('submit')
+    await page.setViewportSize({ width: 375, height: 600 })
+    const box = await page.getByRole('button', { name: 'Continue' }).boundingBox()
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(600)
+    for (let i = 0; i < 4; i++) {
       await page.keyboard.press('Tab')
       reached.push(await page.evaluate('document.activeElement.innerText || document.activeElement.name'))
     }
-    expect(reached).toEqual([
-      'Skip to content',
-      'kept',
-      'Use another credential',
-      'Continue',
-      'Cancel and go back',
-    ])
-    await page.keyboard.press('Shift+Tab')
+    expect(reached).toEqual(['Cancel', 'I have a credential file', 'What Blue Door Orders will see', 'Help'])
+    for (let i = 0; i < 4; i++) await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Enter')
     await isIn(town(), page)
   })
@@ -259,20 +268,23 @@ export function signIn(town: () => Town): void {
     await town().client.revokeUser({ ppid, site_id: town().siteId }, { waitSeconds: 5 })
     await askToSignIn(town(), page)
     await ready(page)
-    const [good, revoked] = [page.getByRole('radio').nth(0), page.getByRole('radio').nth(1)]
-    expect([await good.isChecked(), await good.isEnabled(), await revoked.isEnabled()]).toEqual([
-      true,
-      true,
-      false,
-    ])
-    await page.getByText('This credential was revoked.').waitFor()
+    const isOneLeft = async () => [
+      await page.getByRole('radio').count(),
+      await page.getByRole('radio').isChecked(),
+    ]
+    expect(await isOneLeft()).toEqual([1, true])
+    await page.locator('.pill.active').waitFor()
+    // The whole card is the target.
+    await page.getByText('Valid until').click()
+    await page.getByText('1 more that you can’t use now').click()
+    await page.getByText('This access was revoked.').waitFor()
     await screenshot(page, 'sign-in-one-revoked-light')
 
     // What is revoked stays known when the service cannot be asked.
     await page.route('**/revocation-status?*', (route) => route.abort())
     await page.reload()
     await ready(page)
-    expect(await page.getByRole('radio').nth(1).isEnabled()).toBe(false)
+    expect(await isOneLeft()).toEqual([1, true])
     await submit(page)
     await isIn(town(), page)
   })
@@ -287,10 +299,10 @@ export function signIn(town: () => Town): void {
     await askToSignIn(town(), page)
     await ready(page)
     await submit(page)
-    await page.getByText('This access has been revoked').waitFor()
+    await page.getByText('Your access was revoked').waitFor()
     expect(await focused(page)).toBe('problem')
-    expect(await page.getByRole('radio').isEnabled()).toBe(false)
-    expect(await page.getByRole('radio').isChecked()).toBe(false)
+    expect(await page.getByRole('radio').count()).toBe(0)
+    await page.getByRole('link', { name: 'Back to Blue Door Orders' }).waitFor()
   })
 
   test('A8: nothing can be sent before the script is ready, however often the button is pressed', async () => {
@@ -306,7 +318,7 @@ export function signIn(town: () => Town): void {
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
-    await page.route(/\/assets\/\w+\/sign-in\.[jt]s$/, async (route) => {
+    await page.route(/\/assets\/\w+\/sign-in\.en\.js$/, async (route) => {
       await held
       await route.continue()
     })
@@ -328,10 +340,10 @@ export function signIn(town: () => Town): void {
 
   test('A8: says how to go on when the script does not come', async () => {
     const { page } = await town().visitor()
-    await page.route(/\/assets\/\w+\/sign-in\.[jt]s$/, (route) => route.abort())
+    await page.route(/\/assets\/\w+\/sign-in\.en\.js$/, (route) => route.abort())
     await askToSignIn(town(), page)
     await page.getByRole('link', { name: 'Reload this page' }).waitFor()
-    await page.unroute(/\/assets\/\w+\/sign-in\.[jt]s$/)
+    await page.unroute(/\/assets\/\w+\/sign-in\.en\.js$/)
     await page.getByRole('link', { name: 'Reload this page' }).click()
     await ready(page)
     expect(await page.getByRole('link', { name: 'Reload this page' }).isVisible()).toBe(false)
@@ -346,11 +358,11 @@ export function signIn(town: () => Town): void {
     await paste(page, credential)
     await page.route('**/auth/present', () => {})
     await submit(page)
-    await page.getByText('Signing you in …').waitFor()
+    await page.getByText('Signing you in…').waitFor()
     await page.clock.fastForward(8_100)
     await page.getByText('Still working.').waitFor()
     await page.clock.fastForward(12_000)
-    await page.getByText('The service did not answer in time.').waitFor()
+    await page.getByText('The service didn’t answer in time.').waitFor()
     expect(await focused(page)).toBe('problem')
     await page.unroute('**/auth/present')
     await page.getByRole('button', { name: 'Try again' }).click()
@@ -367,7 +379,7 @@ export function signIn(town: () => Town): void {
     const back = page.getByRole('link', { name: 'Back to Blue Door Orders' })
     await back.waitFor()
     expect([await focused(page), await page.getByRole('button', { name: 'Continue' }).isVisible()]).toEqual([
-      'problem',
+      'title',
       false,
     ])
     await page.reload()
@@ -385,25 +397,52 @@ export function signIn(town: () => Town): void {
     await ready(page)
     await paste(page, { ...credential, validUntil: '2030-01-01T00:00:00Z' })
     const words = [
-      '9 tries are left',
+      '9 tries left',
       '8 tries',
       '7 tries',
       '6 tries',
       '5 tries',
       '4 tries',
-      'Only 3 tries',
-      'Only 2 tries',
-      'your last try',
+      '3 tries left. After that',
+      '2 tries left. After that',
+      'your last try. After that',
     ]
     for (const one of words) {
       await submit(page)
       await page.getByRole('alert').getByText(one).waitFor()
     }
     await submit(page)
-    await page.getByRole('alert').getByText('All tries of this sign-in have been used').waitFor()
+    await page.getByRole('heading', { name: 'You’ve used all tries of this sign-in' }).waitFor()
+    expect(await focused(page)).toBe('title')
     await page.getByRole('link', { name: 'Back to Blue Door Orders' }).waitFor()
     await screenshot(page, 'sign-in-tries-used-light')
     await page.reload()
-    await page.getByRole('heading', { name: 'All tries of this sign-in have been used' }).waitFor()
+    await page.getByRole('heading', { name: 'You’ve used all tries of this sign-in' }).waitFor()
+  })
+  test('warns two minutes before its end, and says by itself that it has expired', async () => {
+    const visitor = await town().visitor()
+    const { page } = visitor
+    await claim(town(), visitor, 'dreamer')
+    await page.clock.install()
+    await askToSignIn(town(), page)
+    await ready(page)
+    await page.getByText(/Expires in \d:\d\d/).waitFor()
+    await page.clock.fastForward(481_000)
+    await page.getByText('This sign-in expires in two minutes.').waitFor()
+    await page.clock.fastForward(120_000)
+    await page.getByRole('heading', { name: 'This sign-in has expired' }).waitFor()
+    expect(await focused(page)).toBe('title')
+    await page.getByRole('link', { name: 'Back to Blue Door Orders' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Continue' }).isVisible()).toBe(false)
+  })
+
+  test('a wrong link names to its author what is wrong, and its details can be copied', async () => {
+    const { page } = await town().visitor({ permissions: ['clipboard-read', 'clipboard-write'] })
+    await page.goto(`${town().dev.base_url}/auth/sdk-request?site_id=x`)
+    await page.getByText('Details for support').click()
+    expect(await page.locator('#support').textContent()).toContain('return_url')
+    await page.getByRole('button', { name: 'Copy details' }).click()
+    await page.getByText('Copied').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/Code: \w+\nRequest ID: /)
   })
 }

@@ -21,8 +21,8 @@ export async function claim(
 ): Promise<void> {
   await page.goto(await town.offer(userRef, scope))
   await ready(page)
-  await page.getByRole('button', { name: 'Accept' }).click()
-  await page.getByText('is in your wallet').waitFor()
+  await page.getByRole('button', { name: 'Add to this browser' }).click()
+  await page.getByRole('heading', { name: 'You’re in' }).waitFor()
 }
 
 /** From the site to the sign-in page. */
@@ -35,7 +35,7 @@ export async function askToSignIn(town: Town, page: Page): Promise<void> {
 export async function paste(page: Page, credential: object | string): Promise<void> {
   const field = page.getByLabel('paste the credential').locator('visible=true')
   // The field is behind a summary when the browser keeps something that fits.
-  const summary = page.getByText('Use another credential').locator('visible=true')
+  const summary = page.getByText('I have a credential file').locator('visible=true')
   await field.or(summary).first().waitFor()
   if ((await field.count()) === 0) await summary.click()
   await field.fill(typeof credential === 'string' ? credential : JSON.stringify(credential))
@@ -51,6 +51,28 @@ export async function isIn(town: Town, page: Page): Promise<string> {
 
 /** That the service shows the page of a refusal, with what a person needs to ask for help. */
 export async function isRefused(page: Page, code: string): Promise<void> {
-  await page.getByRole('link', { name: code }).waitFor()
-  expect(await page.locator('dl').textContent()).toMatch(/Request id\s*[A-Za-z0-9._-]{8,}/)
+  await page.getByText('Details for support').waitFor()
+  const details = await page.locator('#support').textContent()
+  expect(details).toContain(code)
+  expect(details).toMatch(/Request ID\s*[A-Za-z0-9._-]{8,}/)
+  expect(await page.locator('.btn.primary:visible').count()).toBe(1)
+}
+
+/** From the confirmation of a claim, or from anywhere in the wallet, to its list. */
+export async function openList(page: Page): Promise<void> {
+  await page.evaluate("location.hash = '#list'")
+  await page.getByRole('heading', { name: 'Your access' }).waitFor()
+}
+
+/** The details of the first entry of the list. */
+export async function openPass(page: Page): Promise<void> {
+  await openList(page)
+  await page.locator('a.pass').first().click()
+  await page.locator('#pass-title').waitFor()
+}
+
+/** Ends the access of the entry whose details are shown. */
+export async function endAccess(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'End my access everywhere' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'End access' }).click()
 }

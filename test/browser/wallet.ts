@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { screenshot, type Town } from './town.ts'
-import { claim, focused, ready } from './walks.ts'
+import { claim, endAccess, focused, openList, openPass, ready } from './walks.ts'
 
 export function wallet(town: () => Town): void {
   test('claims an offer once, and forgets its link', async () => {
@@ -10,19 +10,24 @@ export function wallet(town: () => Town): void {
     await page.goto(link)
     await ready(page)
     await screenshot(page, 'wallet-offer-light')
-    await page.getByRole('button', { name: 'Accept' }).dblclick()
-    await page.getByText('is in your wallet').waitFor()
-    await page.getByText('Active').waitFor()
+    await page.getByRole('button', { name: 'Add to this browser' }).dblclick()
+    await page.getByRole('heading', { name: 'You’re in' }).waitFor()
+    expect([page.url(), await focused(page)]).toEqual([`${town().dev.base_url}/wallet`, 'claimed-title'])
+    const next = page.getByRole('link', { name: 'Continue to Blue Door Orders' })
+    expect(await next.getAttribute('href')).toBe(town().site)
+    await page.getByRole('link', { name: 'See all my access' }).click()
+    await page.locator('.pill.active').waitFor()
     await screenshot(page, 'wallet-light')
-    expect(page.url()).toBe(`${town().dev.base_url}/wallet`)
     expect(await page.locator('[data-credential]').count()).toBe(1)
+    await page.setViewportSize({ width: 1280, height: 800 })
+    expect((await page.locator('a.pass').boundingBox())?.height).toBeLessThan(110)
 
     const other = await town().visitor()
     await other.page.goto(link)
     await other.page.getByText('This invitation is no longer valid').waitFor()
     expect(await focused(other.page)).toBe('problem')
-    expect(await other.page.getByText('No credentials yet').isVisible()).toBe(true)
-    expect(await other.page.getByRole('button', { name: 'Accept' }).isVisible()).toBe(false)
+    expect(await other.page.getByRole('heading', { name: 'No access yet' }).isVisible()).toBe(true)
+    expect(await other.page.getByRole('button', { name: 'Add to this browser' }).isVisible()).toBe(false)
     expect(complaints).toEqual([])
   })
 
@@ -39,7 +44,7 @@ export function wallet(town: () => Town): void {
       await page.goto('about:blank')
       await page.goto(link)
       await page.getByRole('heading', { name: 'Blue Door Orders is inviting you' }).waitFor()
-      const text = await page.locator('#offer').innerText()
+      const text = await page.locator('#view-claim').innerText()
       for (const words of [
         town().siteId,
         'View orders',
@@ -51,20 +56,20 @@ export function wallet(town: () => Town): void {
     }
     expect(asked).toEqual(['/wallet/offer', '/wallet/offer'])
     await page.getByRole('button', { name: 'Not now' }).click()
-    await page.getByText('You can open the link again until').waitFor()
+    await page.locator('#notice').getByText('You can open this link again until').waitFor()
     expect([await focused(page), new URL(page.url()).hash]).toEqual(['notice', ''])
     await page.goto(link)
-    await page.getByRole('button', { name: 'Accept' }).click()
-    await page.getByText('is in your wallet').waitFor()
-    expect(await focused(page)).toBe('notice')
+    await page.getByRole('button', { name: 'Add to this browser' }).click()
+    await page.getByRole('heading', { name: 'You’re in' }).waitFor()
+    expect(await focused(page)).toBe('claimed-title')
   })
 
   test('A4: can be tried again when the offer cannot be looked up', async () => {
     const { page } = await town().visitor()
     await page.route('**/wallet/offer', (route) => route.abort())
     await page.goto(await town().offer('unlucky'))
-    await page.getByText('The service did not answer.').waitFor()
-    expect(await page.getByRole('button', { name: 'Accept' }).isEnabled()).toBe(false)
+    await page.getByText('The service didn’t answer.').waitFor()
+    expect(await page.getByRole('button', { name: 'Add to this browser' }).isEnabled()).toBe(false)
     await page.unroute('**/wallet/offer')
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('heading', { name: 'Blue Door Orders is inviting you' }).waitFor()
@@ -82,14 +87,15 @@ export function wallet(town: () => Town): void {
     const count = async () =>
       (await town().client.listCredentials({ site_id: town().siteId, ppid })).items.length
     const before = await count()
-    await page.getByRole('button', { name: 'Accept' }).click()
-    await page.getByText('The service did not answer.').waitFor()
+    await page.getByRole('button', { name: 'Add to this browser' }).click()
+    await page.getByText('The service didn’t answer.').waitFor()
     expect(await focused(page)).toBe('accept')
     await page.unroute('**/wallet/claim')
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('is in your wallet').waitFor()
+    await page.getByRole('heading', { name: 'You’re in' }).waitFor()
     expect((await count()) - before).toBe(1)
-    await page.locator('.status.active').waitFor()
+    await openList(page)
+    await page.locator('.pill.active').waitFor()
   })
 
   test('A3: a claim that was interrupted by a reload goes on by itself, with or without its link', async () => {
@@ -103,7 +109,7 @@ export function wallet(town: () => Town): void {
           resolve()
         })
       })
-      await page.getByRole('button', { name: 'Accept' }).click()
+      await page.getByRole('button', { name: 'Add to this browser' }).click()
       await page.getByText('Adding it to this browser').waitFor()
       await reached
       await page.unroute('**/wallet/claim')
@@ -112,7 +118,7 @@ export function wallet(town: () => Town): void {
         await page.goto('about:blank')
         await page.goto(town().dev.base_url + path)
       }
-      await page.getByText('is in your wallet').waitFor()
+      await page.getByRole('heading', { name: 'You’re in' }).waitFor()
       expect([await page.locator('[data-credential]').count(), new URL(page.url()).hash]).toEqual([1, ''])
     }
   })
@@ -127,8 +133,8 @@ export function wallet(town: () => Town): void {
       (request) => void (request.url().endsWith('/wallet/claim') && claims.push(request.url())),
     )
     await page.evaluate(FULL_DISK)
-    await page.getByRole('button', { name: 'Accept' }).click()
-    await page.getByText('This browser could not save the new key.').waitFor()
+    await page.getByRole('button', { name: 'Add to this browser' }).click()
+    await page.getByText('This browser couldn’t save the new key.').waitFor()
     expect([claims, await focused(page)]).toEqual([[], 'accept'])
     await page.evaluate(ROOM_AGAIN)
     // The key can be saved, and then the credential cannot.
@@ -137,12 +143,12 @@ export function wallet(town: () => Town): void {
       await route.continue()
     })
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('This browser could not save the credential.').waitFor()
+    await page.getByText('This browser couldn’t save your access.').waitFor()
     await screenshot(page, 'wallet-not-saved-light')
     await page.unroute('**/wallet/claim')
     await page.evaluate(ROOM_AGAIN)
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('is in your wallet').waitFor()
+    await page.getByRole('heading', { name: 'You’re in' }).waitFor()
     expect(await page.locator('[data-credential]').count()).toBe(1)
     expect(complaints).toEqual([])
   })
@@ -153,17 +159,17 @@ export function wallet(town: () => Town): void {
     await page.goto(await town().offer('tunnel'))
     await ready(page)
     await page.route('**/wallet/claim', () => {})
-    await page.getByRole('button', { name: 'Accept' }).click()
+    await page.getByRole('button', { name: 'Add to this browser' }).click()
     await page.getByText('Adding it to this browser').waitFor()
     await page.clock.fastForward(8_100)
     await page.getByText('Still working.').waitFor()
     await page.clock.fastForward(12_000)
-    await page.getByText('The service did not answer in time.').waitFor()
+    await page.getByText('The service didn’t answer in time.').waitFor()
     // Proofs of a clock that is ahead are refused.
     await page.clock.setSystemTime(new Date())
     await page.unroute('**/wallet/claim')
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('is in your wallet').waitFor()
+    await page.getByRole('heading', { name: 'You’re in' }).waitFor()
   })
 
   test('A9: revoking can be repeated when its answer was lost', async () => {
@@ -174,13 +180,13 @@ export function wallet(town: () => Town): void {
       await route.fetch()
       await route.abort()
     })
-    await page.getByRole('button', { name: 'Revoke my access' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke my access' }).click()
-    await page.getByText('The service did not answer.').waitFor()
+    await openPass(page)
+    await endAccess(page)
+    await page.getByText('The service didn’t answer.').waitFor()
     expect(await focused(page)).toBe('problem')
     await page.unroute('**/revoke-user')
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.locator('.notice.good').getByText('has been revoked').waitFor()
+    await page.locator('.notice.good').getByText('has ended').waitFor()
     expect(await focused(page)).toBe('notice')
   })
 
@@ -188,67 +194,91 @@ export function wallet(town: () => Town): void {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'offline')
-    await page.locator('.status.active').waitFor()
+    await openList(page)
+    await page.locator('.pill.active').waitFor()
     await claim(town(), visitor, 'offline-active')
+    await openList(page)
     const { ppid } = await town().credential('offline')
     await town().client.revokeUser({ ppid, site_id: town().siteId })
-    await page.locator('.status.revoked').waitFor()
+    await page.getByText('Past access (1)').click()
+    await page.locator('.pill.revoked').waitFor()
     await page.route('**/revocation-status?*', (route) => route.abort())
     await page.getByText('Can’t check right now').waitFor()
-    expect(await page.locator('.status.revoked').count()).toBe(1)
+    expect(await page.locator('.pill.revoked').count()).toBe(1)
     await page.reload()
     await page.getByText('Can’t check right now').waitFor()
-    expect(await page.locator('.status.revoked').count()).toBe(1)
-    const card = page.locator('[data-credential]', { has: page.locator('.status.revoked') })
-    expect(await card.getByRole('button', { name: 'Revoke my access' }).isVisible()).toBe(false)
+    expect(await page.locator('.pill.revoked').count()).toBe(1)
+    await page.getByText('Past access (1)').click()
+    await page.locator('a.pass', { has: page.locator('.pill.revoked') }).click()
+    await page.locator('#pass-title').waitFor()
+    expect(await page.getByRole('button', { name: 'End my access everywhere' }).isVisible()).toBe(false)
     await screenshot(page, 'wallet-offline-light')
   })
 
-  test('C27: the focus is never lost, and C29: buttons have names of their own', async () => {
+  test('C27: the focus is never lost, and C29: entries have names of their own', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     for (let i = 0; i < 3; i++) await claim(town(), visitor, `focus-${Math.min(i, 1)}`, ['orders:read'])
-    const names = await page
-      .locator('#credentials button')
-      .evaluateAll((buttons) =>
-        buttons.map((button) => (button as unknown as { ariaLabel: string }).ariaLabel),
-      )
-    expect([names.length, new Set(names).size]).toEqual([6, 6])
-    expect(names.every((name) => name.includes(town().siteId))).toBe(true)
+    await openList(page)
+    const names = await page.locator('a.pass').allTextContents()
+    expect([names.length, new Set(names).size]).toEqual([3, 3])
+    // Grouped by site.
+    expect(await page.getByRole('heading', { name: 'Blue Door Orders' }).count()).toBe(1)
 
-    const remove = page.getByRole('button', { name: 'Delete from this browser' }).last()
+    // Into the details and back, with the keyboard.
+    await page.locator('a.pass').last().focus()
+    const opened = await page.locator('a.pass').last().getAttribute('data-credential')
+    await page.keyboard.press('Enter')
+    await page.locator('#pass-title').waitFor()
+    expect(await focused(page)).toBe('pass-title')
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Your access' }).waitFor()
+    expect(await page.evaluate('document.activeElement.dataset.credential')).toBe(opened)
+    await page.keyboard.press('Enter')
+    const remove = page.getByRole('button', { name: 'Remove from this browser' })
     await remove.focus()
     await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    expect(await page.evaluate('document.activeElement.innerText')).toBe('Cancel')
     await page.keyboard.press('Escape')
-    expect(await page.evaluate('document.activeElement.innerText')).toBe('Delete from this browser')
+    expect(await page.evaluate('document.activeElement.innerText')).toBe('Remove from this browser')
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-    await page.getByText('has been deleted from this browser').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('has been removed from this browser').waitFor()
     expect(await focused(page)).toBe('notice')
 
-    // Revoked by this person: one calm notice, also when it takes a second credential of the user
+    // Ended by this person: one calm notice, also when it takes a second credential of the user
     // along.
-    await page.locator('.status.active').nth(1).waitFor()
-    await page.getByRole('button', { name: 'Revoke my access' }).first().click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke my access' }).click()
-    await page.locator('.notice.good').getByText('has been revoked').waitFor()
+    await page.locator('.pill.active').nth(1).waitFor()
+    await openPass(page)
+    await page.getByRole('button', { name: 'End my access everywhere' }).click()
+    expect(await page.getByRole('dialog').textContent()).toContain('2 access entries in this browser end.')
+    await page.getByRole('dialog').getByRole('button', { name: 'End access' }).click()
+    await page.locator('.notice.good').getByText('has ended').waitFor()
     expect(await focused(page)).toBe('notice')
+    await page.getByText('Past access (2)').waitFor()
     expect([
-      await page.locator('.status.revoked').count(),
+      await page.locator('.pill.revoked').count(),
       await page.locator('.notice.bad').count(),
-    ]).toEqual([2, 0])
+      await page.getByText('Ended by you').count(),
+    ]).toEqual([2, 0, 2])
+    await page.getByRole('button', { name: 'Clear past access' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Clear' }).click()
+    await page.getByText('Past access has been cleared.').waitFor()
+    expect([await focused(page), await page.locator('a.pass').count()]).toEqual(['notice', 0])
   })
 
-  test('C27: a button that goes away while it has the focus passes it on to its card', async () => {
+  test('C27: a button that goes away while it has the focus passes it on', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'pulled-away')
-    await page.locator('.status.active').waitFor()
-    await page.getByRole('button', { name: 'Revoke my access' }).focus()
+    await openPass(page)
+    await page.locator('#view-pass .pill.active').waitFor()
+    await page.getByRole('button', { name: 'End my access everywhere' }).focus()
     const { ppid } = await town().credential('pulled-away')
     await town().client.revokeUser({ ppid, site_id: town().siteId })
-    await page.locator('.status.revoked').waitFor()
-    expect(await focused(page)).toBe('h3')
+    await page.locator('#view-pass .pill.revoked').waitFor()
+    expect(await focused(page)).toBe('pass-title')
   })
 
   test('keeps keys that cannot be read, each credential its own, and says that nothing can be exported', async () => {
@@ -262,19 +292,20 @@ export function wallet(town: () => Town): void {
       [false, 'no'],
     ])
     expect(new Set(keys.map(({ did }) => did)).size).toBe(2)
-    expect(await page.getByText('nothing can be exported').isVisible()).toBe(true)
+    await openPass(page)
+    expect(await page.getByText('Your keys never leave this browser').isVisible()).toBe(true)
   })
 
   test('shows a revocation from elsewhere while it is open', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'watcher')
-    await page.locator('.status.active').waitFor()
+    await openList(page)
+    await page.locator('.pill.active').waitFor()
     const { ppid } = await town().credential('watcher')
     await town().client.revokeUser({ ppid, site_id: town().siteId })
-    await page.locator('.status.revoked').waitFor()
+    await page.getByText('Past access (1)').waitFor()
     await page.getByText('has been revoked').waitFor()
-    expect(await page.getByRole('button', { name: 'Revoke my access' }).isVisible()).toBe(false)
     await screenshot(page, 'wallet-revoked-light')
   })
 
@@ -282,16 +313,16 @@ export function wallet(town: () => Town): void {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'deleter')
-    const remove = page.getByRole('button', { name: 'Delete from this browser' })
+    await openPass(page)
+    const remove = page.getByRole('button', { name: 'Remove from this browser' })
     await remove.click()
     await page.keyboard.press('Escape')
-    expect(await page.locator('[data-credential]').count()).toBe(1)
     await remove.click()
-    expect(await page.getByRole('dialog').textContent()).toContain('There is no copy')
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-    await page.getByText('No credentials yet').waitFor()
+    expect(await page.getByRole('dialog').textContent()).toContain('there is no copy')
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('heading', { name: 'No access yet' }).waitFor()
     await page.reload()
-    await page.getByText('No credentials yet').waitFor()
+    await page.getByRole('heading', { name: 'No access yet' }).waitFor()
   })
 
   test('goes to the name under which its keys sign', async () => {

@@ -267,3 +267,14 @@ export function integerParameter(min: number, max: number) {
     .transform(Number)
     .pipe(z.int().min(min).max(max))
 }
+
+/** OpenID Connect Core §3.1.2.1. Unknown languages are ignored. */
+export const uiLocales = z
+  .string()
+  .max(limits.ui_locales_chars_max)
+  .regex(/^[A-Za-z0-9-]+(?: [A-Za-z0-9-]+)*$/, 'must be language tags separated by one space')
+  .optional()
+  .meta({
+    description:
+      'The languages for the page, the preferred one first, for example "de en". Default: what the browser prefers.',
+  })

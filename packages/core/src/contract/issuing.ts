@@ -13,6 +13,7 @@ import {
   someScopes,
   time,
   ttlSeconds,
+  uiLocales,
   userRef,
 } from './fields.ts'
 import { idempotencyHeaders } from './headers.ts'
@@ -100,6 +101,10 @@ export const offerDetailsSchema = z
     ttl_seconds: z.int().positive().meta({ description: 'The lifetime of the credential after the claim.' }),
     issuer: z.string().meta({ description: 'The DID of the issuer that will sign the credential.' }),
     expires_at: time.meta({ description: 'When the offer expires.' }),
+    site_url: z.string().nullable().meta({
+      format: 'uri',
+      description: 'The origin of the first registered return URL: where the user can continue.',
+    }),
   })
   .meta({ id: 'OfferDetails' })
 export type OfferDetails = z.input<typeof offerDetailsSchema>
@@ -148,7 +153,7 @@ export const issuingEndpoints = {
     tag: 'wallet',
     auth: 'none',
     rateLimit: 'caller',
-    request: {},
+    request: { query: z.strictObject({ ui_locales: uiLocales }) },
     answers: { 200: { description: 'A page.', mediaType: 'text/html' } },
     problems: [],
     noStore: true,

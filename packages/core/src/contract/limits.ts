@@ -81,6 +81,7 @@ export const limits = Object.freeze({
   return_url_chars_max: 2048,
 
   client_state_chars_max: 512,
+  ui_locales_chars_max: 100,
   user_ref_chars_max: 256,
   reason_chars_max: 256,
   action_chars_max: 256,

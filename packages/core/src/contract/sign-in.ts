@@ -13,6 +13,7 @@ import {
   siteId,
   someScopes,
   time,
+  uiLocales,
 } from './fields.ts'
 import { limits } from './limits.ts'
 import { parseReturnUrl } from './urls.ts'
@@ -35,6 +36,7 @@ const signInMembers = {
   client_state: line(limits.client_state_chars_max, 'Returned as state.').optional(),
   code_challenge: z.string().regex(new RegExp(RANDOM_256), 'must be a SHA-256 in base64url (RFC 7636)'),
   code_challenge_method: z.literal('S256'),
+  ui_locales: uiLocales,
 }
 
 export const signInRequestSchema = z.strictObject({
@@ -70,6 +72,7 @@ export const presentFormSchema = z.strictObject({
   state,
   credential: z.string().meta({ description: 'The signed credential as JSON or as in the header.' }),
   csrf_token: z.string().optional(),
+  ui_locales: uiLocales,
 })
 
 export const presentedSchema = z
@@ -128,7 +131,7 @@ export const signInResultSchema = z
   .meta({ id: 'SignInResult' })
 export type SignInResult = z.input<typeof signInResultSchema>
 
-export const signInPageQuerySchema = z.strictObject({ state })
+export const signInPageQuerySchema = z.strictObject({ state, ui_locales: uiLocales })
 
 const callback = {
   path: '/auth/sdk-callback',

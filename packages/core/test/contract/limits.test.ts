@@ -38,6 +38,7 @@ describe('limits', () => {
       page_items_default: 50,
       page_items_max: 200,
       client_state_chars_max: 512,
+      ui_locales_chars_max: 100,
       user_ref_chars_max: 256,
       reason_chars_max: 256,
       name_chars_max: 128,

@@ -665,6 +665,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       ttl_seconds: 600,
       issuer: 'did:web:auth.example',
       expires_at: '2026-01-01T00:15:00Z',
+      site_url: 'https://shop.example',
     },
   ],
   claim_offer: [{ credential }],

@@ -17,6 +17,8 @@ export interface StartSignInOptions extends Omit<ClientOptions, 'apiKey'> {
    * address than browsers.
    */
   readonly issuer?: string
+  /** Languages for the page, the preferred one first. Default: what the browser prefers. */
+  readonly uiLocales?: readonly string[]
 }
 
 /**
@@ -79,8 +81,9 @@ export async function startSignIn(options: StartSignInOptions): Promise<StartedS
     returnUrl: 'string',
     scope: 'list',
     issuer: 'string',
+    uiLocales: 'list',
   })
-  const { siteId, returnUrl, scope } = options
+  const { siteId, returnUrl, scope, uiLocales } = options
   const connection = readConnection(options)
   const issuer = options.issuer ?? connection.baseUrl
   const state = randomText()
@@ -93,6 +96,7 @@ export async function startSignIn(options: StartSignInOptions): Promise<StartedS
     client_state: state,
     code_challenge: encodeBase64url(new Uint8Array(digest)),
     code_challenge_method: 'S256',
+    ui_locales: uiLocales?.join(' '),
   })) as { readonly auth_url: string; readonly expires_in: number }
   // The state must outlive the sign-in by the minute in which its code can be redeemed.
   const expiresAtMs = connection.nowMs() + started.expires_in * 1000 + CODE_MS

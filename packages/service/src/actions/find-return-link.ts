@@ -3,8 +3,9 @@ import { secretSha256 } from '../keys/secret-text.ts'
 
 /** The site that a sign-in is for, and its registered address. */
 export interface ReturnLink {
-  /** The name that the site has chosen, or its id. */
-  readonly site: string
+  readonly siteId: string
+  /** The name that the site has chosen. */
+  readonly name: string | undefined
   readonly returnUrl: string
 }
 
@@ -20,5 +21,5 @@ export async function findReturnLink(
   const site = signIn && (await store.site(signIn.siteId))
   if (signIn === undefined || site === undefined || !site.returnUrls.includes(signIn.returnUrl))
     return undefined
-  return { site: site.name || site.siteId, returnUrl: signIn.returnUrl }
+  return { siteId: site.siteId, name: site.name, returnUrl: signIn.returnUrl }
 }

@@ -21,6 +21,7 @@ export type Answered = { readonly answer: Record<string, unknown> } | Rejected
 export interface Rejected {
   readonly rejection: Message
   readonly code: string | undefined
+  readonly requestId?: string | undefined
   /** Of a sign-in. */
   readonly triesLeft?: number | undefined
 }
@@ -65,7 +66,10 @@ export async function call(
     return {
       code,
       triesLeft,
-      rejection: problems[code] ?? { title: String(answer.title), next: String(answer.detail) },
+      requestId: response.headers.get('x-request-id') ?? undefined,
+      rejection: Object.hasOwn(problems, code)
+        ? problems[code as keyof typeof problems]
+        : { title: String(answer.title), next: String(answer.detail) },
     }
   } catch {
     const rejection = abort.signal.aborted

@@ -9,6 +9,12 @@ export interface Kept {
   readonly keptAtMs: number
   /** Known to be revoked, which is final. */
   readonly isRevoked?: boolean
+  /** When this person ended the access here. */
+  readonly endedAtMs?: number
+  readonly lastUsedAtMs?: number
+  /** From the invitation: the name of the site, and where it is. */
+  readonly siteName?: string
+  readonly siteUrl?: string
 }
 
 /**
@@ -21,6 +27,8 @@ export interface PendingClaim {
   readonly key: HolderKey
   /** When the offer expires. */
   readonly untilMs: number
+  readonly siteName?: string
+  readonly siteUrl?: string
 }
 
 /**
@@ -29,8 +37,10 @@ export interface PendingClaim {
  */
 export interface CredentialStore {
   all(): Promise<readonly Kept[]>
-  remove(id: string): Promise<void>
-  markRevoked(ids: readonly string[]): Promise<void>
+  remove(ids: readonly string[]): Promise<void>
+  /** `endedAtMs`: by this person, just now. */
+  markRevoked(ids: readonly string[], endedAtMs?: number): Promise<void>
+  markUsed(id: string, atMs: number): Promise<void>
   pendingClaims(): Promise<readonly PendingClaim[]>
   /**
    * Saves a claim before it is sent. Returns the claim to use: that of another tab, if it was
@@ -71,11 +81,16 @@ export async function openCredentialStore(): Promise<CredentialStore> {
   const all = async () => (await read<Kept>(CREDENTIALS)).sort((a, b) => b.keptAtMs - a.keptAtMs)
   return {
     all,
-    remove: (id) => write((table) => table(CREDENTIALS).delete(id)),
-    async markRevoked(ids) {
+    remove: (ids) => write((table) => ids.map((id) => table(CREDENTIALS).delete(id))),
+    async markRevoked(ids, endedAtMs) {
+      const change = { isRevoked: true, ...(endedAtMs === undefined ? {} : { endedAtMs }) }
       const revoked = (await all()).filter(({ id, isRevoked }) => ids.includes(id) && !isRevoked)
       if (revoked.length > 0)
-        await write((table) => revoked.map((kept) => table(CREDENTIALS).put({ ...kept, isRevoked: true })))
+        await write((table) => revoked.map((kept) => table(CREDENTIALS).put({ ...kept, ...change })))
+    },
+    async markUsed(id, lastUsedAtMs) {
+      const used = (await all()).filter((kept) => kept.id === id)
+      await write((table) => used.map((kept) => table(CREDENTIALS).put({ ...kept, lastUsedAtMs })))
     },
     pendingClaims: () => read<PendingClaim>(PENDING),
     async keepPending(claim) {

@@ -1,8 +1,9 @@
 import type { Messages } from '../pages/messages.ts'
+import { toMonogram, toTone } from './describe.ts'
 
 /** The texts of one page. */
 export interface PageMessages<Name extends 'signIn' | 'wallet'>
-  extends Pick<Messages, 'lang' | 'common' | 'verbs' | 'problems'> {
+  extends Pick<Messages, 'lang' | 'common' | 'verbs' | 'nouns' | 'problems'> {
   readonly page: Messages[Name]
 }
 
@@ -10,6 +11,13 @@ export interface PageMessages<Name extends 'signIn' | 'wallet'>
 export interface Message {
   readonly title: string
   readonly next: string
+}
+
+/** The service puts the texts in the language of the page before the script. */
+declare const PAGE_MESSAGES: unknown
+
+export function readPageMessages<Name extends 'signIn' | 'wallet'>(): PageMessages<Name> {
+  return PAGE_MESSAGES as PageMessages<Name>
 }
 
 /** The data that the service put into this page. */
@@ -36,12 +44,47 @@ export function createElement<Name extends keyof HTMLElementTagNameMap>(
   return element
 }
 
+/** A text with the name of a site, which is isolated: it may be written right to left. */
+export function fillSite(text: string, site: string): readonly (Node | string)[] {
+  return text.split(/(\{site\})/).map((part) => (part === '{site}' ? createElement('bdi', '', site) : part))
+}
+
+/** The name that a site has chosen beside the id that the service vouches for. */
+export function createIdentity(
+  siteId: string,
+  name: string,
+  { common }: Pick<Messages, 'common'>,
+  heading: 'b' | 'h2' = 'b',
+): HTMLDivElement {
+  const monogram = createElement('span', `monogram tone-${toTone(siteId)}`, toMonogram(name))
+  monogram.ariaHidden = 'true'
+  return createElement(
+    'div',
+    'who',
+    monogram,
+    createElement(
+      'div',
+      '',
+      createElement(heading, '', createElement('bdi', '', name)),
+      createElement(
+        'span',
+        'verified',
+        createElement('bdi', '', siteId),
+        ' ',
+        createElement('span', 'tick', common.verified),
+      ),
+    ),
+  )
+}
+
 export interface MessageOptions {
   readonly kind?: 'good' | 'bad'
   /** Moves the focus to the message, since the button that the user pressed may be gone. */
   readonly focus?: boolean
-  /** A button below the message. */
-  readonly action?: { readonly label: string; readonly run: () => void }
+  /** A button below the message, or a link. */
+  readonly action?:
+    | { readonly label: string; readonly run: () => void }
+    | { readonly label: string; readonly href: string }
 }
 
 /** Shows a message where screen readers announce it, or removes the current one. */
@@ -59,18 +102,40 @@ export function showMessage(
       createElement('p', '', message.next),
     )
   if (action !== undefined && notice !== undefined) {
-    const button = createElement('button', '', action.label)
-    button.type = 'button'
-    button.addEventListener('click', action.run)
-    notice.append(button)
+    const control = createElement('href' in action ? 'a' : 'button', 'btn small', action.label)
+    if ('href' in action) Object.assign(control, { href: action.href, rel: 'noreferrer' })
+    else {
+      Object.assign(control, { type: 'button' })
+      control.addEventListener('click', action.run)
+    }
+    notice.append(control)
   }
   place.replaceChildren(...(notice === undefined ? [] : [notice]))
   if (focus) place.focus()
 }
 
+/** The reader's own variant of the language of the page, for example en-GB. */
+function toLocale(lang: string): string {
+  const [primary] = lang.split('-')
+  return navigator.languages.find((one) => one.split('-')[0] === primary) ?? lang
+}
+
 /** A time in the language of the page and the time zone of the browser. */
 export function formatTime(ms: number, lang: string): string {
-  return new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeStyle: 'short' }).format(ms)
+  return new Intl.DateTimeFormat(toLocale(lang), { dateStyle: 'long', timeStyle: 'short' }).format(ms)
+}
+
+const DAY_MS = 86_400_000
+
+/** The day alone, unless the time of day matters because it is within a day. */
+export function formatDay(ms: number, lang: string): string {
+  if (Math.abs(ms - Date.now()) < DAY_MS) return formatTime(ms, lang)
+  return new Intl.DateTimeFormat(toLocale(lang), { dateStyle: 'long' }).format(ms)
+}
+
+/** The time of day alone. */
+export function formatClock(ms: number, lang: string): string {
+  return new Intl.DateTimeFormat(toLocale(lang), { timeStyle: 'short' }).format(ms)
 }
 
 /** A duration in the language of the page, in whole days, hours or minutes. */
@@ -82,5 +147,5 @@ export function formatDuration(seconds: number, lang: string): string {
         ? (['hour', 3600] as const)
         : (['minute', 60] as const)
   const count = Math.max(1, Math.round(seconds / size))
-  return new Intl.NumberFormat(lang, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
+  return new Intl.NumberFormat(toLocale(lang), { style: 'unit', unit, unitDisplay: 'long' }).format(count)
 }

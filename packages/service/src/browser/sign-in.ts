@@ -1,50 +1,67 @@
 import { call, type Rejected } from './call.ts'
 import { type CredentialFacts, findMisfit, type Misfit, parseCredential, parseFacts } from './credential.ts'
 import { type CredentialStore, type Kept, openCredentialStore } from './credential-store.ts'
-import { describeScope, describeTriesLeft, fill } from './describe.ts'
+import { describeScopes, describeTriesLeft, fill, fillPlural } from './describe.ts'
 import {
   createElement,
+  fillSite,
+  formatDay,
   formatTime,
   type Message,
-  type PageMessages,
   readPageData,
+  readPageMessages,
   requireElement,
   showMessage,
 } from './page.ts'
-import { loadStatuses } from './statuses.ts'
+import { type CredentialStatus, loadStatuses } from './statuses.ts'
+import { handleCopy, showSupport } from './support.ts'
 
 interface Data {
   readonly state: string
   readonly site_id: string
   readonly site: string
   readonly requested_scope: readonly string[] | null
-  readonly messages: PageMessages<'signIn'>
+  readonly expires_in: number
 }
 
 const data = readPageData<Data>()
-const { site, messages } = data
-const { page } = messages
+const messages = readPageMessages<'signIn'>()
+const { site } = data
+const { page, common, lang } = messages
 const wanted = { siteId: data.site_id, scope: data.requested_scope }
 
 const form = requireElement('present', HTMLFormElement)
+const title = requireElement('title', HTMLHeadingElement)
+const lead = requireElement('lead', HTMLParagraphElement)
+const glyph = requireElement('glyph', HTMLDivElement)
 const problem = requireElement('problem', HTMLDivElement)
 const keptPlace = requireElement('kept', HTMLDivElement)
+const unusable = requireElement('unusable', HTMLDetailsElement)
 const another = requireElement('another', HTMLDetailsElement)
 const file = requireElement('file', HTMLInputElement)
 const pasted = requireElement('credential', HTMLTextAreaElement)
 const said = requireElement('said', HTMLParagraphElement)
+const actions = requireElement('actions', HTMLDivElement)
 const submit = requireElement('submit', HTMLButtonElement)
+const cancel = requireElement('cancel', HTMLAnchorElement)
 const progress = requireElement('progress', HTMLParagraphElement)
+const timeLeft = requireElement('time-left', HTMLSpanElement)
 
 /**
  * How long the list waits for the service to say what is revoked. Without an answer, the service
  * says so when a credential is presented.
  */
 const STATUS_WAIT_MS = 3000
+const SOON_MS = 86_400_000
+const WARNING_MS = 120_000
+const endsAtMs = Date.now() + data.expires_in * 1000
 
 let store: CredentialStore | undefined
 let kept: readonly Kept[] = []
+let statuses: ReadonlyMap<string, CredentialStatus> | undefined
 let isBusy = false
+let isOver = false
+let isWarned = false
 
 const findKey = (did: string | undefined) => kept.find(({ key }) => key.did === did)?.key
 const isRevoked = (id: string) => kept.some((one) => one.id === id && one.isRevoked)
@@ -54,59 +71,94 @@ const misfit = (facts: CredentialFacts): Misfit | undefined =>
     : findMisfit(facts, wanted, Date.now(), (did) => findKey(did) !== undefined)
 
 function describeMisfit(fault: Misfit): Message {
-  const time = 'atMs' in fault ? formatTime(fault.atMs, messages.lang) : ''
-  const missing =
-    'missing' in fault ? fault.missing.map((scope) => describeScope(scope, messages.verbs)).join(', ') : ''
+  const time = 'atMs' in fault ? formatTime(fault.atMs, lang) : ''
+  const missing = 'missing' in fault ? describeScopes(fault.missing, messages).join(', ') : ''
   const other = 'other' in fault ? fault.other : ''
   const values = { site, time, missing, other }
   return { title: fill(page[fault.kind], values), next: fill(page[`${fault.kind}Next`], values) }
 }
 
-/** What this browser keeps for the site, each to be chosen, or with the reason why it cannot be. */
-function showKept(): void {
-  const here = kept
-    .flatMap(({ document: held, keptAtMs }) => {
-      const facts = parseFacts(held)
-      return facts?.siteId === data.site_id ? [{ facts, keptAtMs, fault: misfit(facts) }] : []
-    })
-    // Usable credentials first.
-    .sort((a, b) => Number(a.fault !== undefined) - Number(b.fault !== undefined))
-  const choices = here.map(({ facts, keptAtMs, fault }, i) => {
-    const input = createElement('input', '')
-    Object.assign(input, {
-      type: 'radio',
-      name: 'kept',
-      value: facts.id,
-      id: `kept-${i}`,
-      disabled: fault !== undefined,
-    })
-    input.setAttribute('aria-describedby', `kept-${i}-more`)
-    const label = createElement(
-      'label',
-      '',
-      facts.scope.map((scope) => describeScope(scope, messages.verbs)).join(', '),
-    )
-    label.htmlFor = input.id
-    const ends = `${fill(messages.common.until, { time: formatTime(facts.validUntilMs, messages.lang) })}. ${fill(messages.common.since, { time: formatTime(keptAtMs, messages.lang) })}.`
-    const more = createElement(
-      'p',
-      fault === undefined ? '' : 'bad',
-      fault === undefined ? ends : `${describeMisfit(fault).title} ${describeMisfit(fault).next}`,
-    )
-    more.id = `kept-${i}-more`
-    return createElement('div', 'choice', input, label, more)
-  })
-  const nothing = createElement(
-    'div',
-    'notice plain',
-    createElement('strong', '', fill(page.nothingHere, { site })),
-    createElement('p', '', fill(page.nothingHereNext, { site })),
+function createPill(status: 'active' | 'soon' | 'revoked' | 'expired' | 'checking' | 'unreachable') {
+  return createElement('span', `pill ${status}`, common[status])
+}
+
+function createChoice(facts: CredentialFacts, i: number): HTMLLabelElement {
+  const input = createElement('input', '')
+  Object.assign(input, { type: 'radio', name: 'kept', value: facts.id })
+  const loaded = statuses?.get(facts.id)
+  const isSoon = facts.validUntilMs - Date.now() < SOON_MS
+  const status =
+    statuses === undefined ? 'checking' : loaded === undefined ? 'unreachable' : isSoon ? 'soon' : 'active'
+  const name = createElement('span', '', describeScopes(facts.scope, messages).join(', '))
+  const until = createElement('small', '', fill(common.until, { time: formatDay(facts.validUntilMs, lang) }))
+  name.id = `kept-${i}`
+  until.id = `kept-${i}-more`
+  input.setAttribute('aria-labelledby', name.id)
+  input.setAttribute('aria-describedby', until.id)
+  return createElement(
+    'label',
+    'choice',
+    input,
+    createElement('span', '', createElement('span', 'choice-top', name, createPill(status)), until),
   )
-  keptPlace.replaceChildren(...(choices.length > 0 ? choices : [nothing]))
-  const first = keptPlace.querySelector<HTMLInputElement>('input:not(:disabled)')
-  another.open = first === null || pasted.value !== ''
+}
+
+/** What cannot be used, with the reason. */
+function createReason(facts: CredentialFacts, fault: Misfit): HTMLLIElement {
+  const { title: what, next } = describeMisfit(fault)
+  const name = createElement('span', '', describeScopes(facts.scope, messages).join(', '))
+  const pill = fault.kind === 'revoked' || fault.kind === 'expired' ? [createPill(fault.kind)] : []
+  return createElement('li', '', createElement('span', 'choice-top', name, ...pill), `${what} ${next}`)
+}
+
+/** What this browser keeps for the site: to be chosen, or with the reason why it cannot be. */
+function showKept(): void {
+  const here = kept.flatMap(({ document: held }) => {
+    const facts = parseFacts(held)
+    return facts?.siteId === data.site_id ? [{ facts, fault: misfit(facts) }] : []
+  })
+  const usable = here.filter(({ fault }) => fault === undefined)
+  const others = here.flatMap(({ facts, fault }) => (fault === undefined ? [] : [{ facts, fault }]))
+  const before = keptPlace.querySelector<HTMLInputElement>('input:checked')?.value
+  const hadFocus = keptPlace.contains(document.activeElement)
+  keptPlace.replaceChildren(...usable.map(({ facts }, i) => createChoice(facts, i)))
+  const inputs = [...keptPlace.querySelectorAll('input')]
+  const same = inputs.find(({ value }) => value === before)
   // Not while the person is pasting one, or reads why the last one was rejected.
-  if (first !== null && pasted.value === '' && problem.childElementCount === 0) first.checked = true
+  const isFree = pasted.value === '' && problem.childElementCount === 0
+  const chosen = same ?? (isFree ? inputs[0] : undefined)
+  if (chosen !== undefined) chosen.checked = true
+  if (hadFocus) (chosen ?? title).focus()
+
+  unusable.hidden = others.length === 0
+  unusable.querySelector('summary')?.replaceChildren(fillPlural(page.others, others.length, lang))
+  unusable
+    .querySelector('ul')
+    ?.replaceChildren(...others.map(({ facts, fault }) => createReason(facts, fault)))
+  if (usable.length === 0) unusable.open = true
+  const [heading, text] =
+    usable.length > 0
+      ? [page.title, '']
+      : others.length > 0
+        ? [page.unusable, page.unusableNext]
+        : [page.none, page.noneNext]
+  title.replaceChildren(...fillSite(heading, site))
+  lead.replaceChildren(...fillSite(text, site))
+  lead.hidden = text === ''
+  glyph.hidden = usable.length > 0
+  glyph.className = others.length > 0 ? 'glyph bad' : 'glyph'
+  arrange()
+  const isNew = document.activeElement === null || document.activeElement === document.body
+  if (usable.length === 1 && isNew && !submit.disabled) submit.focus()
+}
+
+/** With nothing to send, the main button leads back to the site. */
+function arrange(): void {
+  const canSend = another.open || keptPlace.querySelector('input') !== null
+  submit.hidden = !canSend
+  cancel.className = canSend ? 'btn block quiet' : 'btn block primary'
+  cancel.replaceChildren(...(canSend ? [page.cancel] : fillSite(common.backTo, site)))
+  if (another.open) another.after(actions, progress)
 }
 
 /** Marks what is known to be revoked, here and in the store, where it stays. */
@@ -118,12 +170,15 @@ async function markRevoked(ids: readonly string[]): Promise<void> {
 /**
  * Asks the service which of the site's credentials are revoked, so that none of them is offered.
  */
-async function refreshRevoked(): Promise<void> {
+async function refreshStatuses(): Promise<void> {
   const ids = kept
     .filter((one) => parseFacts(one.document)?.siteId === data.site_id && !one.isRevoked)
     .map(({ id }) => id)
-  const statuses = await loadStatuses(ids, STATUS_WAIT_MS)
-  await markRevoked(ids.filter((id) => statuses.get(id) === 'revoked'))
+  if (ids.length === 0) return
+  const loaded = await loadStatuses(ids, STATUS_WAIT_MS)
+  statuses = loaded
+  await markRevoked(ids.filter((id) => loaded.get(id) === 'revoked'))
+  if (!isBusy && !isOver) showKept()
 }
 
 function findChosenKept(): CredentialFacts | undefined {
@@ -154,6 +209,7 @@ function checkPasted(): void {
 function setBusy(busy: boolean, label = page.submit): void {
   isBusy = busy
   submit.setAttribute('aria-disabled', String(busy))
+  submit.setAttribute('aria-busy', String(busy))
   submit.textContent = busy ? page.busy : label
   progress.textContent = ''
 }
@@ -163,41 +219,71 @@ function showRejection(rejection: Message, more = '', label = page.submit): void
   showMessage(problem, { title: rejection.title, next: `${rejection.next} ${more}` }, { focus: true })
 }
 
-/** Nothing can be presented any more: the only way is back to the site. */
-function endSignIn(rejection: Message): void {
+/** Nothing can be presented any more: the card says so, and the only way is back to the site. */
+function endSignIn(message: Message, rejected?: Pick<Rejected, 'code' | 'requestId'>): void {
+  isOver = true
+  showMessage(problem)
   form.hidden = true
+  requireElement('sees', HTMLDetailsElement).hidden = true
   requireElement('over', HTMLDivElement).hidden = false
-  showMessage(problem, rejection, { focus: true })
+  glyph.hidden = false
+  glyph.className = 'glyph wait'
+  title.textContent = message.title
+  lead.textContent = message.next
+  lead.hidden = false
+  timeLeft.textContent = ''
+  showSupport([
+    [common.code, rejected?.code ?? 'state_invalid'],
+    ...(rejected?.requestId === undefined ? [] : [[common.requestId, rejected.requestId] as const]),
+    [common.time, new Date().toISOString()],
+  ])
+  title.focus()
 }
 
-async function handleRejection(
-  { rejection, code, triesLeft }: Rejected,
-  { id }: CredentialFacts,
-): Promise<void> {
+async function handleRejection(rejected: Rejected, { id }: CredentialFacts): Promise<void> {
+  const { rejection, code, triesLeft } = rejected
   if (triesLeft === 0) {
-    const title = code === 'state_invalid' ? page.triesUsed : `${rejection.title}. ${page.triesUsed}`
-    return endSignIn({ title, next: page.triesUsedNext })
+    const heading = code === 'state_invalid' ? page.triesUsed : `${rejection.title}. ${page.triesUsed}`
+    return endSignIn({ title: heading, next: page.triesUsedNext }, rejected)
   }
-  if (code === 'state_invalid') return endSignIn(rejection)
+  if (code === 'state_invalid') return endSignIn(rejection, rejected)
   // Without an answer the same can be tried again.
-  if (code === undefined) return showRejection(rejection, '', messages.common.again)
-  showRejection(rejection, describeTriesLeft(triesLeft, page, site))
+  if (code === undefined) return showRejection(rejection, '', common.again)
+  showRejection(rejection, describeTriesLeft(triesLeft, page, site, lang))
   if (code === 'credential_revoked' && kept.some((one) => one.id === id)) {
     await markRevoked([id])
     showKept()
   }
 }
 
+/** Counts down, warns two minutes before the end, and ends the page with the sign-in. */
+function showTimeLeft(): void {
+  if (isOver) return
+  const leftMs = endsAtMs - Date.now()
+  if (leftMs <= 0) {
+    // The answer decides while one is awaited.
+    if (!isBusy) endSignIn({ title: page.over, next: fill(page.overNext, { site }) })
+    return
+  }
+  const seconds = Math.ceil(leftMs / 1000)
+  const two = new Intl.NumberFormat(lang, { minimumIntegerDigits: 2 })
+  const time = `${new Intl.NumberFormat(lang).format(Math.floor(seconds / 60))}:${two.format(seconds % 60)}`
+  timeLeft.textContent = fill(page.timeLeft, { time })
+  if (leftMs > WARNING_MS || isWarned || isBusy) return
+  isWarned = true
+  progress.textContent = page.nearlyOver
+}
+
 form.addEventListener('submit', async (event) => {
   event.preventDefault()
-  if (isBusy) return
+  if (isBusy || isOver) return
   showMessage(problem)
   const found = findChosen()
   if ('title' in found) return showRejection(found)
   setBusy(true)
   const body = { state: data.state, credential: found.document }
   const onSlow = () => {
-    progress.textContent = messages.common.stillWorking
+    progress.textContent = common.stillWorking
   }
   const answered = await call(
     { path: '/auth/present', body, key: findKey(found.holderKey), onSlow },
@@ -205,10 +291,11 @@ form.addEventListener('submit', async (event) => {
   )
   if ('rejection' in answered) return handleRejection(answered, found)
   const next = new URL(String(answered.answer.callback_url))
+  if (next.origin !== location.origin)
+    return showRejection({ title: common.noAnswer, next: common.noAnswerNext })
+  await store?.markUsed(found.id, Date.now()).catch(() => {})
   // In place of this page: the back button then leads to the site, and not to a sign-in that is
   // over.
-  if (next.origin !== location.origin)
-    return showRejection({ title: messages.common.noAnswer, next: messages.common.noAnswerNext })
   location.replace(next)
 })
 
@@ -228,6 +315,7 @@ keptPlace.addEventListener('change', () => {
   file.value = ''
   checkPasted()
 })
+another.addEventListener('toggle', arrange)
 // A page from the back/forward cache may show outdated data.
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) location.reload()
@@ -236,13 +324,16 @@ addEventListener('pageshow', ({ persisted }) => {
 try {
   store = await openCredentialStore()
   kept = await store.all()
-  await refreshRevoked()
 } catch {
   // A browser that keeps nothing can still sign in with a file or a text.
 }
-showKept()
-checkPasted()
+submit.disabled = false
 another.hidden = false
 requireElement('slow', HTMLParagraphElement).hidden = true
-submit.disabled = false
+showKept()
+checkPasted()
+handleCopy()
+showTimeLeft()
+setInterval(showTimeLeft, 1000)
+await refreshStatuses()
 document.documentElement.dataset.ready = 'yes'

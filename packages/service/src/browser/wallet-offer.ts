@@ -5,8 +5,10 @@ import { describeScope, fill } from './describe.ts'
 import { createHolderKey } from './holder-key.ts'
 import {
   createElement,
+  createIdentity,
+  fillSite,
+  formatClock,
   formatDuration,
-  formatTime,
   type Message,
   type PageMessages,
   requireElement,
@@ -21,6 +23,15 @@ interface OfferDetails {
   readonly ttl_seconds: number
   readonly issuer: string
   readonly expires_at: string
+  readonly site_url: string | null
+}
+
+/** How the wallet goes on. */
+export interface OfferEvents {
+  readonly showClaim: () => void
+  readonly showList: () => void
+  /** The credential with this id has been added. */
+  readonly onKept: (id: string) => Promise<void>
 }
 
 /**
@@ -34,34 +45,38 @@ const OFFER_MS = 900_000
 /**
  * Shows the offer in the address, and claims it when the person accepts. The key is saved before
  * the claim is sent, so that nothing is lost when the answer does not arrive or the page is closed:
- * the claim is repeated with the same key. `onKept` shows the new credential.
+ * the claim is repeated with the same key. Returns what to do when the address changes.
  */
-export async function handleOffers(
+export function handleOffers(
   store: CredentialStore,
   messages: PageMessages<'wallet'>,
-  onKept: () => Promise<void>,
-): Promise<void> {
-  const { page, common } = messages
+  { showClaim, showList, onKept }: OfferEvents,
+): () => Promise<void> {
+  const { page, common, lang } = messages
   const notice = requireElement('notice', HTMLDivElement)
   const problem = requireElement('problem', HTMLDivElement)
-  const place = requireElement('offer', HTMLElement)
+  const place = requireElement('view-claim', HTMLElement)
   const title = requireElement('offer-title', HTMLHeadingElement)
+  const who = requireElement('offer-site', HTMLDivElement)
   const details = requireElement('offer-details', HTMLDivElement)
+  const until = requireElement('offer-until', HTMLParagraphElement)
   const accept = requireElement('accept', HTMLButtonElement)
   let untilMs = Date.now() + OFFER_MS
+  let found: OfferDetails | undefined
   let isBusy = false
 
   const setBusy = (busy: boolean, label: string = page.accept) => {
     isBusy = busy
     accept.setAttribute('aria-disabled', String(busy))
+    accept.setAttribute('aria-busy', String(busy))
     accept.textContent = busy ? page.accepting : label
   }
   /**
    * Takes the code out of the address: it is used up or unwanted, and must not stay in the history.
    */
   const endOffer = (offer: string) => {
-    if (findOfferCode() === offer) history.replaceState(null, '', location.pathname)
-    place.hidden = findOfferCode() === undefined
+    if (findOfferCode() === offer) history.replaceState(null, '', location.pathname + location.search)
+    if (findOfferCode() === undefined) showList()
   }
   const failed = (message: Message, again: () => void) => {
     setBusy(false, common.again)
@@ -72,18 +87,22 @@ export async function handleOffers(
 
   async function show(): Promise<void> {
     const offer = findOfferCode()
-    place.hidden = offer === undefined
     if (offer === undefined) return
+    showClaim()
     showMessage(problem)
     title.textContent = page.offerLoading
-    details.replaceChildren(createElement('p', 'quiet', page.offerLooking))
+    who.replaceChildren()
+    until.textContent = ''
+    details.replaceChildren(
+      createElement('div', 'skeleton tall', createElement('span', 'unseen', page.offerLooking)),
+    )
     accept.disabled = true
     setBusy(false)
     const answered = await call({ path: '/wallet/offer', body: { offer } }, messages)
     if (findOfferCode() !== offer) return
     if ('rejection' in answered) {
+      details.replaceChildren()
       if (!FINAL.has(answered.code ?? '')) {
-        details.replaceChildren()
         return showMessage(problem, answered.rejection, {
           focus: true,
           action: { label: common.again, run: show },
@@ -92,10 +111,13 @@ export async function handleOffers(
       endOffer(offer)
       return showMessage(problem, answered.rejection, { focus: true })
     }
-    const found = answered.answer as unknown as OfferDetails
+    found = answered.answer as unknown as OfferDetails
     untilMs = Date.parse(found.expires_at)
-    title.replaceChildren(...toTitle(page.offerTitle, found.name || found.site_id))
+    const site = found.name || found.site_id
+    who.replaceChildren(createIdentity(found.site_id, site, messages))
+    title.replaceChildren(...fillSite(page.offerTitle, site))
     details.replaceChildren(...toDetails(found, messages))
+    until.textContent = fill(page.laterHint, { time: formatClock(untilMs, lang) })
     accept.disabled = false
   }
 
@@ -107,7 +129,15 @@ export async function handleOffers(
     const key = await createHolderKey().catch(() => undefined)
     if (key === undefined)
       return failed({ title: common.tooOld, next: common.tooOldNext }, () => claim(offer))
-    const pending = await store.keepPending({ offer, key, untilMs }).catch(() => undefined)
+    const pending = await store
+      .keepPending({
+        offer,
+        key,
+        untilMs,
+        ...(found?.name ? { siteName: found.name } : {}),
+        ...(found?.site_url ? { siteUrl: found.site_url } : {}),
+      })
+      .catch(() => undefined)
     if (pending === undefined)
       return failed({ title: page.notKeptYet, next: page.notKeptYetNext }, () => claim(offer))
     await send(pending)
@@ -115,7 +145,7 @@ export async function handleOffers(
 
   /** Also for a claim that was accepted before the page was loaded. */
   async function send(pending: PendingClaim): Promise<void> {
-    const { offer, key } = pending
+    const { offer, key, siteName, siteUrl } = pending
     setBusy(true)
     const onSlow = () => showMessage(notice, { title: common.stillWorking, next: '' }, { kind: 'good' })
     const answered = await call(
@@ -134,23 +164,24 @@ export async function handleOffers(
     if (facts === undefined)
       return failed({ title: common.noAnswer, next: common.noAnswerNext }, () => send(pending))
     try {
-      await store.keepClaimed(offer, { id: facts.id, document: facts.document, key, keptAtMs: Date.now() })
+      await store.keepClaimed(offer, {
+        id: facts.id,
+        document: facts.document,
+        key,
+        keptAtMs: Date.now(),
+        ...(siteName === undefined ? {} : { siteName }),
+        ...(siteUrl === undefined ? {} : { siteUrl }),
+      })
     } catch {
-      const time = formatTime(pending.untilMs, messages.lang)
+      const time = formatClock(pending.untilMs, lang)
       return failed({ title: page.notKept, next: fill(page.notKeptNext, { time }) }, () => send(pending))
     }
     setBusy(false)
     // Asked for, not relied on: the browser may delete data that it has not promised to keep.
     await navigator.storage?.persist?.().catch(() => false)
-    endOffer(offer)
+    if (findOfferCode() === offer) history.replaceState(null, '', location.pathname + location.search)
     showMessage(problem)
-    await onKept()
-    const values = { site: facts.siteId }
-    showMessage(
-      notice,
-      { title: fill(page.accepted, values), next: fill(page.use, values) },
-      { kind: 'good', focus: true },
-    )
+    await onKept(facts.id)
   }
 
   accept.addEventListener('click', () => {
@@ -161,61 +192,51 @@ export async function handleOffers(
     const offer = findOfferCode()
     if (offer === undefined || isBusy) return
     endOffer(offer)
-    const time = formatTime(untilMs, messages.lang)
     showMessage(
       notice,
-      { title: page.laterDone, next: fill(page.laterDoneNext, { time }) },
+      { title: page.laterDone, next: fill(page.laterHint, { time: formatClock(untilMs, lang) }) },
       { kind: 'good', focus: true },
     )
   })
-  addEventListener('hashchange', () => void begin())
 
-  async function begin(): Promise<void> {
+  return async () => {
     const pendings = await store.pendingClaims().catch(() => [])
     const accepted = pendings.find(({ offer }) => offer === findOfferCode())
     for (const pending of accepted === undefined ? pendings : [accepted]) {
-      place.hidden = true
       showMessage(notice, { title: page.resuming, next: '' }, { kind: 'good' })
       await send(pending)
     }
     if (accepted === undefined) await show()
   }
-  await begin()
 }
 
 /** The code of the offer in the address. */
-function findOfferCode(): string | undefined {
+export function findOfferCode(): string | undefined {
   return /^#offer=([A-Za-z0-9_-]{43})$/.exec(location.hash)?.[1]
 }
 
-/** Site names are isolated (`<bdi>`), because they may be written right to left. */
-function toTitle(text: string, site: string): readonly (Node | string)[] {
-  const [before = '', after = ''] = text.split('{site}')
-  return [before, createElement('bdi', '', site), after]
-}
-
 function toDetails(
-  { site_id, scope, ttl_seconds, issuer, expires_at }: OfferDetails,
+  { site_id, scope, ttl_seconds, issuer }: OfferDetails,
   messages: PageMessages<'wallet'>,
 ): readonly Node[] {
-  const { page, lang, verbs } = messages
-  const scopes = createElement(
-    'ul',
-    'scopes',
-    ...scope.map((one) =>
-      createElement('li', '', describeScope(one, verbs), ' ', createElement('code', '', one)),
-    ),
-  )
+  const { page, lang } = messages
+  const scopes = scope.map((one) => {
+    const words = describeScope(one, messages)
+    const code = words === one ? [] : [' ', createElement('code', '', one)]
+    return createElement('li', '', createElement('span', '', words, ...code))
+  })
   const facts: readonly (readonly [string, Node | string])[] = [
-    [page.offerSite, createElement('bdi', '', site_id)],
     [page.offerFor, formatDuration(ttl_seconds, lang)],
+    [page.worksIn, page.thisBrowser],
     [page.offerIssuer, createElement('bdi', '', issuer.replace(/^did:web:/, '').replace('%3A', ':'))],
-    [page.offerUntil, formatTime(Date.parse(expires_at), lang)],
   ]
-  const list = createElement(
-    'dl',
-    'offer-facts',
-    ...facts.flatMap(([name, value]) => [createElement('dt', '', name), createElement('dd', '', value)]),
-  )
-  return [list, createElement('h3', 'may', page.offerMay), scopes]
+  return [
+    createElement('p', 'meta', ...fillSite(page.offerLead, site_id)),
+    createElement('ul', 'can', ...scopes),
+    createElement(
+      'dl',
+      'kv',
+      ...facts.flatMap(([name, value]) => [createElement('dt', '', name), createElement('dd', '', value)]),
+    ),
+  ]
 }

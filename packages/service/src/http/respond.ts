@@ -9,7 +9,7 @@ import {
 } from '@countersign/core/contract'
 import type { AnswerStream, RouteAnswer } from '../answer.ts'
 import { pageHeaders } from '../pages/hosted-page.ts'
-import { messages } from '../pages/messages.ts'
+import type { Messages } from '../pages/messages.ts'
 import { problemPage } from '../pages/problem-page.ts'
 import { Problem } from '../problem.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
@@ -37,7 +37,7 @@ export interface Responder {
     thrown: unknown,
     endpoint: MountedEndpoint | undefined,
     requestId: string,
-    page?: { readonly isRepeatable: boolean },
+    page?: { readonly isRepeatable: boolean; readonly messages: Messages },
   ): Reply
   answer(answer: RouteAnswer, endpoint: MountedEndpoint | undefined, requestId: string): Reply
 }
@@ -99,7 +99,9 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       const err = isEvent ? (facts.err ?? 'invalid_request') : undefined
       const challenge = challengeFor(code, status)
       const again = wanted?.isRepeatable && problems[code].retryable ? { again: '' } : {}
-      const page = wanted && (facts.page ?? problemPage(code, requestId, messages, again))
+      const page =
+        wanted &&
+        (facts.page ?? problemPage(code, requestId, wanted.messages, { ...again, errors: facts.errors }))
       return {
         status,
         code,

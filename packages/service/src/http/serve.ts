@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { RouteAnswer } from '../answer.ts'
 import { acceptsPage } from '../pages/accepts-page.ts'
+import type { Messages } from '../pages/messages.ts'
+import { requestLanguage } from '../pages/request-language.ts'
 import type { AccessLog } from './access-log.ts'
 import { hasLongBody } from './body.ts'
 import type { RawRequest } from './raw-request.ts'
@@ -57,12 +59,14 @@ function writeReply({ status, headers, body = '' }: Reply, response: ServerRespo
 
 /** The page that a rejection is sent as: to browsers, except at endpoints for programs. */
 function findPageWanted(
-  { path, lines, message }: RawRequest,
+  { path, query, lines, message }: RawRequest,
   endpoint: MountedEndpoint | undefined,
-): { readonly isRepeatable: boolean } | undefined {
+): { readonly isRepeatable: boolean; readonly messages: Messages } | undefined {
   const isWithPages =
     endpoint === undefined
       ? !/^\/(?:api|\.well-known)(?:\/|$)/.test(path)
       : endpoint.errorFormat === 'page' || endpoint.id === 'docs' || endpoint.id === 'problem_page'
-  return isWithPages && acceptsPage(lines) ? { isRepeatable: message.method === 'GET' } : undefined
+  if (!isWithPages || !acceptsPage(lines)) return undefined
+  const uiLocales = new URLSearchParams(query).get('ui_locales') ?? undefined
+  return { isRepeatable: message.method === 'GET', messages: requestLanguage(lines, uiLocales) }
 }

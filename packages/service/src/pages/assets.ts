@@ -1,19 +1,37 @@
 import { hash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { extname, join } from 'node:path'
 import type { RouteAnswer } from '../answer.ts'
 import { docsStyle } from '../documents/style.ts'
 import { storeAnswer } from '../http/stored-answer.ts'
+import { languages } from './choose-language.ts'
 import { hostedStyle } from './hosted-style.ts'
+import { joinModules } from './join-modules.ts'
+import type { Messages } from './messages.ts'
+import { icon } from './seal.ts'
 
-/** What pages load: scripts and style sheets. */
+/** The scripts of `browser/` that pages start. */
+export type PageScript = 'sign-in' | 'wallet' | 'problem'
+
+/** What pages load: scripts, style sheets, the icon and the manifest of the wallet. */
 export interface Assets {
-  /** The path of a script of `browser/`, or of the style sheet. Throws for anything else. */
+  /** The path of `hosted.css`, for example, or of a script without texts. Throws for other names. */
   path(name: string): string
+  /** The path of a script with its texts in one language. */
+  script(name: PageScript, lang: string): string
   /** The answer to a request for that path. Undefined when there is no such asset. */
   answer(path: string, acceptEncoding: string): RouteAnswer | undefined
 }
+
+interface Asset {
+  readonly type: string
+  readonly text: string
+}
+
+const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
+/** Scripts without texts. */
+const PLAIN_SCRIPTS = ['docs'] as const
 
 /** Scripts are JavaScript when this package is built, and TypeScript when it runs from source. */
 const EXTENSION = extname(import.meta.filename)
@@ -23,7 +41,7 @@ let read: Assets | undefined
 
 /**
  * All assets, read once. The name of their folder is a hash of their contents, so they can be
- * cached permanently. Scripts import each other by relative paths.
+ * cached permanently.
  */
 export function assets(): Assets {
   read ??= readAssets()
@@ -31,34 +49,43 @@ export function assets(): Assets {
 }
 
 function readAssets(): Assets {
-  const scripts = readdirSync(FOLDER)
-    .filter((name) => name.endsWith(EXTENSION) && !name.endsWith('.d.ts'))
-    .sort()
-    .map((name) => ({
-      name,
-      type: 'text/javascript; charset=utf-8',
-      text: scriptText(readFileSync(join(FOLDER, name), 'utf8')),
-    }))
-  const styles = [
-    { name: 'hosted.css', text: hostedStyle },
-    { name: 'docs.css', text: docsStyle },
+  const files: readonly (readonly [name: string, Asset])[] = [
+    ...(['sign-in', 'wallet', 'problem'] as const).flatMap((name) => {
+      const code = joinScript(name)
+      return languages.map(
+        (messages) =>
+          [
+            `${name}.${messages.lang}.js`,
+            {
+              type: SCRIPT_TYPE,
+              text: `const PAGE_MESSAGES = ${JSON.stringify(selectMessages(messages, name))}\n${code}`,
+            },
+          ] as const,
+      )
+    }),
+    ...PLAIN_SCRIPTS.map((name) => [`${name}.js`, { type: SCRIPT_TYPE, text: joinScript(name) }] as const),
+    ['hosted.css', { type: 'text/css; charset=utf-8', text: hostedStyle }],
+    ['docs.css', { type: 'text/css; charset=utf-8', text: docsStyle }],
     // Hides the parts that need a script where none runs.
-    { name: 'no-script.css', text: '.scripted { display: none; }\n' },
+    ['no-script.css', { type: 'text/css; charset=utf-8', text: '.scripted { display: none !important; }\n' }],
+    ['icon.svg', { type: 'image/svg+xml', text: icon }],
+    ['wallet.webmanifest', { type: 'application/manifest+json', text: JSON.stringify(MANIFEST) }],
   ]
-  const all = [...scripts, ...styles.map((style) => ({ ...style, type: 'text/css; charset=utf-8' }))]
-  const folder = hash('sha256', JSON.stringify(all)).slice(0, 16)
+  const folder = hash('sha256', JSON.stringify(files)).slice(0, 16)
   const found = new Map(
-    all.map(({ name, type, text }) => [
+    files.map(([name, { type, text }]) => [
       `/assets/${folder}/${name}`,
       storeAnswer({ status: 200, contentType: type, headers: HEADERS, body: text }),
     ]),
   )
+  const toPath = (name: string) => {
+    const path = `/assets/${folder}/${name}`
+    if (!found.has(path)) throw new Error(`there is no asset ${name}`)
+    return path
+  }
   return {
-    path(name) {
-      const path = `/assets/${folder}/${extname(name) === '' ? name + EXTENSION : name}`
-      if (!found.has(path)) throw new Error(`there is no asset ${name}`)
-      return path
-    },
+    path: (name) => toPath(extname(name) === '' ? `${name}.js` : name),
+    script: (name, lang) => toPath(`${name}.${lang}.js`),
     answer: (path, acceptEncoding) =>
       found.get(path)?.answer((name) => (name === 'accept-encoding' ? [acceptEncoding] : undefined)),
   }
@@ -68,6 +95,38 @@ const HEADERS = {
   'cache-control': 'public, max-age=31536000, immutable',
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
+}
+
+/** Makes the wallet installable, so that people find it again. */
+const MANIFEST = {
+  id: '/wallet',
+  name: 'Countersign wallet',
+  short_name: 'Wallet',
+  start_url: '/wallet',
+  scope: '/wallet',
+  display: 'standalone',
+  background_color: '#f6f8f6',
+  theme_color: '#0a6448',
+  icons: [{ src: 'icon.svg', sizes: 'any', type: 'image/svg+xml' }],
+}
+
+/** The texts that a script uses. */
+function selectMessages(messages: Messages, name: PageScript): object {
+  const { lang, common, verbs, nouns, problems } = messages
+  if (name === 'problem') return { lang, common: { copied: common.copied } }
+  return {
+    lang,
+    common,
+    verbs,
+    nouns,
+    problems,
+    page: name === 'wallet' ? messages.wallet : messages.signIn,
+  }
+}
+
+/** A script of `browser/` with all that it imports. */
+function joinScript(name: string): string {
+  return joinModules(name + EXTENSION, (file) => scriptText(readFileSync(join(FOLDER, file), 'utf8')))
 }
 
 /** Strips types without Node's warning that this is experimental, which operators need not see. */

@@ -1,8 +1,9 @@
 import { problems } from '@countersign/core/contract'
 import type { Problem } from '../problem.ts'
+import { english } from './choose-language.ts'
 import { hostedPage } from './hosted-page.ts'
 import { html } from './html.ts'
-import { messages } from './messages.ts'
+import { supportDetails } from './parts.ts'
 
 /** A rejected sign-in to the console: what happened, and how to go on. */
 export function consoleProblemPage(
@@ -10,22 +11,24 @@ export function consoleProblemPage(
   requestId: string,
 ): ReturnType<typeof hostedPage> {
   const { title, remedy } = problems[code]
-  const { common, error } = messages
+  const { common } = english
   return hostedPage({
-    messages,
+    messages: english,
     title,
-    content: html`<section class="card">
-<p class="eyebrow">${error.console}</p>
+    script: { name: 'problem' },
+    content: html`<section class="sheet">
+<div class="glyph bad" aria-hidden="true"></div>
+<p class="eyebrow">Sign-in to the console</p>
 <h1>${title}</h1>
 <p>${detail ?? remedy}</p>
-<div class="actions onward"><a class="button primary" href="/console">${error.toConsole}</a></div>
-<div class="facts">
-<p class="quiet">${error.help}</p>
-<dl>
-<dt>${common.code}</dt><dd><code>${code}</code></dd>
-<dt>${common.requestId}</dt><dd><code>${requestId}</code></dd>
-</dl>
-</div>
+<div class="stack"><a class="btn block primary" href="/console">Back to the sign-in page</a></div>
+${supportDetails(
+  [
+    [common.code, code],
+    [common.requestId, requestId],
+  ],
+  english,
+)}
 </section>`,
   })
 }

@@ -1,61 +1,89 @@
 import type { RouteAnswer } from '../answer.ts'
-import { assets } from './assets.ts'
+import { assets, type PageScript } from './assets.ts'
+import { languages } from './choose-language.ts'
 import { type Html, html } from './html.ts'
-import { MARK } from './mark.ts'
 import type { Messages } from './messages.ts'
+import { SEAL } from './seal.ts'
 
 export interface HostedPage {
   readonly messages: Messages
   readonly title: string
   readonly content: Html
   /** The script of `browser/` that makes the page work, and its data. */
-  readonly script?: { readonly name: 'sign-in' | 'wallet'; readonly data: object }
+  readonly script?: { readonly name: PageScript; readonly data?: object }
   /** Where a form of the page may lead besides this origin: browsers look at redirects too. */
   readonly formTarget?: URL
+  /** The address of this page in another language. Without it there is no menu of languages. */
+  readonly toLanguage?: (lang: string) => string
+  /** More links and facts at the foot of the page. */
+  readonly footer?: Html
+  /** The wallet has a header of its own. */
+  readonly isWallet?: boolean
 }
+
+export const HELP_PATH = '/docs/guides/for-users'
 
 /**
  * The layout of all pages for users, including error pages. Only our own scripts may run.
  */
-export function hostedPage({
-  messages,
-  title,
-  content,
-  script,
-  formTarget,
-}: HostedPage): Omit<RouteAnswer, 'status'> & { body: string } {
-  const { lang, dir, common } = messages
+export function hostedPage(page: HostedPage): Omit<RouteAnswer, 'status'> & { body: string } {
+  const { messages, title, content, script, isWallet = false } = page
+  const { lang, dir, common, wallet } = messages
+  const menu = languageMenu(page)
   const { markup } = html`<!doctype html>
 <html lang="${lang}" dir="${dir}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="theme-color" content="#f6f8f6" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#0f1412" media="(prefers-color-scheme: dark)">
 <meta name="robots" content="noindex">
-<title>${title} · ${common.product}</title>
+<title>${title} · Countersign</title>
 <link rel="stylesheet" href="${assets().path('hosted.css')}">
 ${
   script === undefined
     ? ''
     : html`<noscript><link rel="stylesheet" href="${assets().path('no-script.css')}"></noscript>
-<script type="module" src="${assets().path(script.name)}"></script>`
+<script type="module" src="${assets().script(script.name, lang)}"></script>`
 }
+<link rel="icon" type="image/svg+xml" href="${assets().path('icon.svg')}">
+${isWallet ? html`<link rel="manifest" href="${assets().path('wallet.webmanifest')}">` : ''}
 </head>
-<body>
+<body class="${isWallet ? 'hosted wallet' : 'hosted'}">
 <a class="skip" href="#content">${common.skip}</a>
-<header><span class="mark">${MARK}${common.product}</span></header>
+${
+  isWallet
+    ? html`<header class="top"><div class="top-in"><a class="brand" href="/wallet">${SEAL}${wallet.wallet}</a><nav aria-label="${common.help}"><a href="${HELP_PATH}">${common.help}</a>${menu}</nav></div></header>`
+    : ''
+}
 <main id="content" tabindex="-1">
 ${content}
 </main>
-${script === undefined ? '' : html`<template id="data">${JSON.stringify({ ...script.data, messages: selectMessages(messages, script.name) })}</template>`}
+<footer class="foot"><div class="foot-links">${page.footer ?? ''}<a href="${HELP_PATH}">${common.help}</a>${isWallet ? '' : menu}</div><span class="by">${SEAL}${common.securedBy}</span></footer>
+${script?.data === undefined ? '' : html`<template id="data">${JSON.stringify(script.data)}</template>`}
 </body>
 </html>
 `
   return {
     contentType: 'text/html; charset=utf-8',
-    headers: { ...pageHeaders, 'content-security-policy': policy(script, formTarget) },
+    headers: {
+      ...pageHeaders,
+      'content-security-policy': policy(page),
+      'content-language': lang,
+      vary: 'accept-language',
+    },
     body: markup,
   }
+}
+
+/** Plain links, so that it works without a script. */
+function languageMenu({ messages, toLanguage }: HostedPage): Html {
+  if (toLanguage === undefined) return html``
+  return html`<details class="languages"><summary aria-label="${messages.common.language}: ${messages.name}">${messages.name}</summary><ul>${languages.map(
+    ({ lang, name }) =>
+      html`<li><a href="${toLanguage(lang)}" lang="${lang}" hreflang="${lang}"${lang === messages.lang ? html` aria-current="true"` : ''}>${name}</a></li>`,
+  )}</ul></details>`
 }
 
 /**
@@ -71,10 +99,12 @@ export const pageHeaders = {
   'cross-origin-resource-policy': 'same-origin',
 } as const
 
-function policy(script: HostedPage['script'], formTarget: URL | undefined): string {
+function policy({ script, formTarget, isWallet = false }: HostedPage): string {
   return [
     "default-src 'none'",
     "style-src 'self'",
+    "img-src 'self'",
+    ...(isWallet ? ["manifest-src 'self'"] : []),
     ...(script === undefined
       ? []
       : [
@@ -92,9 +122,4 @@ function policy(script: HostedPage['script'], formTarget: URL | undefined): stri
 /** CSP §2.3.1 cannot express IPv6 addresses, so their scheme is used instead. */
 function toSource({ origin, protocol, hostname }: URL): string {
   return hostname.startsWith('[') ? protocol : origin
-}
-
-function selectMessages(messages: Messages, name: 'sign-in' | 'wallet'): object {
-  const { lang, common, verbs, problems } = messages
-  return { lang, common, verbs, problems, page: name === 'wallet' ? messages.wallet : messages.signIn }
 }

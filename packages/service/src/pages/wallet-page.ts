@@ -1,10 +1,11 @@
-import { hostedPage } from './hosted-page.ts'
+import { HELP_PATH, hostedPage } from './hosted-page.ts'
 import { html } from './html.ts'
 import type { Messages } from './messages.ts'
+import { STAMP } from './seal.ts'
 
 /**
- * The wallet before its script has looked into it. `origin` is the one under which the service
- * knows itself, and under which keys sign.
+ * The wallet before its script has looked into it: four views, of which the address selects one.
+ * `origin` is the one under which the service knows itself, and under which keys sign.
  */
 export function walletPage(origin: string, messages: Messages): ReturnType<typeof hostedPage> {
   const { wallet, common } = messages
@@ -12,37 +13,50 @@ export function walletPage(origin: string, messages: Messages): ReturnType<typeo
     messages,
     title: wallet.title,
     script: { name: 'wallet', data: { origin } },
-    content: html`<h1>${wallet.title}</h1>
-<p class="lead">${wallet.lead}</p>
-<noscript><p class="notice bad">${wallet.noScript}</p></noscript>
-<p id="slow" class="quiet late scripted">${common.slowPage} <a href="">${common.reload}</a></p>
+    toLanguage: (lang) => `/wallet?${new URLSearchParams({ ui_locales: lang })}`,
+    isWallet: true,
+    content: html`<noscript><p class="notice bad">${wallet.noScript}</p></noscript>
+<p id="slow" class="meta late scripted">${common.slowPage} <a href="">${common.reload}</a></p>
 <div id="notice" role="status" tabindex="-1"></div>
 <div id="problem" role="alert" tabindex="-1"></div>
-<section id="offer" class="card" aria-labelledby="offer-title" hidden>
-<h2 id="offer-title">${wallet.offerLoading}</h2>
+<section id="view-list" class="scripted" aria-labelledby="list-title">
+<h1 id="list-title" tabindex="-1">${wallet.title}</h1>
+<p class="meta">${wallet.lead}</p>
+<div id="loading" class="skeleton tall"><span class="unseen" role="status">${wallet.loading}</span></div>
+<div id="empty" class="sheet empty" hidden><h2>${wallet.empty}</h2><p>${wallet.emptyNext}</p><a class="btn" href="${HELP_PATH}">${common.help}</a></div>
+<div id="passes"></div>
+<details id="past" class="past" hidden><summary></summary><div id="past-passes" class="passes"></div><button type="button" class="btn small" id="clear">${wallet.clear}</button></details>
+<p id="not-persistent" class="meta" hidden>${wallet.notPersistent} ${wallet.notPersistentNext}</p>
+</section>
+<section id="view-claim" class="narrow" aria-labelledby="offer-title" hidden>
+<div id="offer-site"></div>
+<div class="sheet">
+<h1 id="offer-title" tabindex="-1">${wallet.offerLoading}</h1>
 <div id="offer-details" aria-live="polite"></div>
-<p>${wallet.offerLead}</p>
-<div class="actions">
-<button type="button" class="primary" id="accept">${wallet.accept}</button>
-<button type="button" id="later">${wallet.later}</button>
+<div class="stack">
+<button type="button" class="btn block primary" id="accept">${wallet.accept}</button>
+<button type="button" class="btn block quiet" id="later">${wallet.later}</button>
+</div>
+<p id="offer-until" class="meta center"></p>
+</div>
+<p class="meta center">${wallet.unexpected} <a href="${HELP_PATH}">${wallet.whatIsThis}</a></p>
+</section>
+<section id="view-claimed" class="narrow" aria-labelledby="claimed-title" hidden>
+<div id="claimed-site"></div>
+<div class="sheet center">${STAMP}
+<h1 id="claimed-title" tabindex="-1">${wallet.accepted}</h1>
+<p id="claimed-text"></p>
+<div class="stack"><a class="btn block primary" id="continue" rel="noreferrer"></a><a class="btn block quiet" href="#list">${wallet.seeAll}</a></div>
 </div>
 </section>
-<section class="scripted" aria-labelledby="list-title">
-<h2 id="list-title" class="over" tabindex="-1">${wallet.list}</h2>
-<div id="empty" class="card empty" hidden><p>${wallet.empty}</p><p class="quiet">${wallet.emptyNext}</p></div>
-<ul id="credentials" class="credentials"></ul>
-</section>
-<section class="about" aria-labelledby="keys-title">
-<h2 id="keys-title" class="over">${wallet.keysTitle}</h2>
-<p class="quiet">${wallet.keys}</p>
-</section>
-<dialog id="confirm" aria-labelledby="confirm-title" aria-describedby="confirm-warning">
+<section id="view-pass" class="narrow" aria-labelledby="pass-title" hidden></section>
+<dialog id="confirm" aria-labelledby="confirm-title" aria-describedby="confirm-text">
 <form method="dialog">
 <h2 id="confirm-title"></h2>
-<p id="confirm-warning"></p>
-<div class="actions">
-<button value="yes" class="danger" id="confirm-yes"></button>
-<button value="no" autofocus>${wallet.keep}</button>
+<div id="confirm-text"></div>
+<div class="row">
+<button value="no" class="btn" autofocus>${wallet.cancel}</button>
+<button value="yes" class="btn danger" id="confirm-yes"></button>
 </div>
 </form>
 </dialog>`,

@@ -5,7 +5,7 @@ import {
   parseCredential,
   parseFacts,
 } from '../../src/browser/credential.ts'
-import { describeScope, fill } from '../../src/browser/describe.ts'
+import { describeScope, describeScopes, fill } from '../../src/browser/describe.ts'
 import { issued, NOW, newParty } from '../party.ts'
 
 const issuer = await newParty()
@@ -93,11 +93,19 @@ describe('whether a credential will do', () => {
 })
 
 describe('words', () => {
-  const verbs = { read: 'See {what}', admin: 'Manage {what}' }
+  const words = {
+    verbs: {
+      read: 'See {what}',
+      write: 'Change {what}',
+      both: 'See and change {what}',
+      admin: 'Manage {what}',
+    },
+    nouns: { orders: 'your orders' },
+  }
 
   it('stand for a scope where there are some, and are the scope itself where there are none', () => {
-    expect(describeScope('orders:read', verbs)).toBe('See orders')
-    expect(describeScope('shop/house-keys:old_ones:admin', verbs)).toBe('Manage shop house keys old ones')
+    expect(describeScope('orders:read', words)).toBe('See your orders')
+    expect(describeScope('shop/house-keys:old_ones:admin', words)).toBe('Manage shop house keys old ones')
     for (const scope of [
       'orders:juggle',
       'read',
@@ -107,7 +115,15 @@ describe('words', () => {
       'x:__proto__',
       'a:toString',
     ])
-      expect(describeScope(scope, verbs)).toBe(scope)
+      expect(describeScope(scope, words)).toBe(scope)
+  })
+
+  it('put reading and writing the same thing into one entry', () => {
+    expect(describeScopes(['orders:read', 'x:read', 'orders:write', 'orders:juggle'], words)).toEqual([
+      'See and change your orders',
+      'See x',
+      'orders:juggle',
+    ])
   })
 
   it('are filled in once, and what is filled in is not looked at again', () => {

@@ -11,8 +11,9 @@ import { limits, type Presented, problems } from '@countersign/core/contract'
 import { openSignIn } from '../../actions/open-sign-in.ts'
 import { presentForSignIn } from '../../actions/present-for-sign-in.ts'
 import type { Deps } from '../../deps.ts'
-import { type Messages, messages } from '../../pages/messages.ts'
+import type { Messages } from '../../pages/messages.ts'
 import { describeProblem } from '../../pages/problem-page.ts'
+import { requestLanguage } from '../../pages/request-language.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import { findBrowserSecret, isCsrfToken } from '../shared/browser-cookie.ts'
@@ -23,9 +24,10 @@ import { toSignInPage } from './sign-in.ts'
 export const present: Route<'present'> = (request, deps) => {
   const { body, credentialBody } = request
   const { state } = body
-  const again = `/auth/sign-in?${new URLSearchParams({ state })}`
+  const messages = requestLanguage(request.lines, 'ui_locales' in body ? body.ui_locales : undefined)
+  const again = `/auth/sign-in?${new URLSearchParams({ state, ui_locales: messages.lang })}`
   return withReturnLink(
-    request,
+    { ...request, messages },
     state,
     deps,
     async () => {
@@ -51,7 +53,7 @@ export const present: Route<'present'> = (request, deps) => {
         const answer: Presented = { callback_url: callbackUrl }
         return isForm ? { status: 303, headers: { location: callbackUrl } } : { status: 200, body: answer }
       } catch (thrown) {
-        throw isForm ? await withPage(thrown, state, browser, deps) : thrown
+        throw isForm ? await withPage(thrown, { state, browser, messages }, deps) : thrown
       }
     },
     again,
@@ -98,7 +100,11 @@ function readText(text: string): SignedCredential | Denial {
 /**
  * A rejection that the user can do something about comes with the page again, and the reason on it.
  */
-async function withPage(thrown: unknown, state: string, browser: string, deps: Deps): Promise<unknown> {
+async function withPage(
+  thrown: unknown,
+  { state, browser, messages }: { state: string; browser: string; messages: Messages },
+  deps: Deps,
+): Promise<unknown> {
   if (!(thrown instanceof Problem) || thrown.code === 'state_invalid' || problems[thrown.code].status >= 500)
     return thrown
   const { code, detail, facts } = thrown
@@ -107,7 +113,7 @@ async function withPage(thrown: unknown, state: string, browser: string, deps: D
   const { title, next } =
     detail === NOTHING_CHOSEN ? nothingChosen(messages) : describeProblem(code, messages)
   const rejection = { title, next, triesLeft: facts.triesLeft }
-  return new Problem(code, detail, { ...facts, page: toSignInPage(opened, state, deps, rejection) })
+  return new Problem(code, detail, { ...facts, page: toSignInPage(opened, state, deps, messages, rejection) })
 }
 
 const nothingChosen = ({ signIn }: Messages) => ({

@@ -1,6 +1,7 @@
 import { finishSignIn } from '../../actions/finish-sign-in.ts'
 import type { RouteAnswer } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
+import { requestLanguage } from '../../pages/request-language.ts'
 import { Problem } from '../../problem.ts'
 import type { Route, RouteRequest } from '../../route.ts'
 import { findBrowserSecret, toExpiredCookie } from '../shared/browser-cookie.ts'
@@ -21,7 +22,8 @@ async function answerCallback(
   deps: Deps,
 ): Promise<RouteAnswer> {
   const { baseUrl } = deps.config
-  return withReturnLink(request, state, deps, async () => {
+  const messages = requestLanguage(request.lines)
+  return withReturnLink({ ...request, messages }, state, deps, async () => {
     const browser = findBrowserSecret(request, state, baseUrl)
     if (browser === undefined) throw new Problem('state_invalid')
     const finished = await finishSignIn(deps, { state, browser, payload })

@@ -8,7 +8,7 @@ export const startSignIn: Route<'start_sign_in'> = async ({ body }, deps) => {
   const state = await begin(body, deps)
   const answer: SignInStarted = {
     state,
-    auth_url: toAuthUrl(state, deps),
+    auth_url: toAuthUrl(state, body.ui_locales, deps),
     expires_in: limits.sign_in_state_seconds,
   }
   return { status: 201, body: answer }
@@ -17,7 +17,7 @@ export const startSignIn: Route<'start_sign_in'> = async ({ body }, deps) => {
 /** GET: for a plain link. */
 export const startSignInByLink: Route<'start_sign_in_by_link'> = async ({ query }, deps) => ({
   status: 303,
-  headers: { location: toAuthUrl(await begin(query, deps), deps) },
+  headers: { location: toAuthUrl(await begin(query, deps), query.ui_locales, deps) },
 })
 
 type Wanted = RouteRequest<'start_sign_in'>['body'] | RouteRequest<'start_sign_in_by_link'>['query']
@@ -35,6 +35,7 @@ function begin(
   })
 }
 
-function toAuthUrl(state: string, { config }: Pick<Deps, 'config'>): string {
-  return `${config.baseUrl}/auth/sign-in?state=${state}`
+function toAuthUrl(state: string, uiLocales: string | undefined, { config }: Pick<Deps, 'config'>): string {
+  const query = new URLSearchParams({ state, ...(uiLocales === undefined ? {} : { ui_locales: uiLocales }) })
+  return `${config.baseUrl}/auth/sign-in?${query}`
 }

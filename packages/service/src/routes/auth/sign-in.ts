@@ -2,7 +2,8 @@ import { type OpenedSignIn, openSignIn } from '../../actions/open-sign-in.ts'
 import { requireTriesLeft } from '../../actions/present-for-sign-in.ts'
 import type { RouteAnswer } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
-import { messages } from '../../pages/messages.ts'
+import type { Messages } from '../../pages/messages.ts'
+import { requestLanguage } from '../../pages/request-language.ts'
 import { signInPage as page, type SignInPage } from '../../pages/sign-in-page.ts'
 import type { Route } from '../../route.ts'
 import { deriveCsrfToken, findBrowserSecret, toBindingCookie } from '../shared/browser-cookie.ts'
@@ -11,12 +12,13 @@ import { withReturnLink } from '../shared/with-return-link.ts'
 
 /** GET: where auth_url leads. */
 export const signInPage: Route<'sign_in_page'> = async (request, deps) => {
-  const { state } = request.query
+  const { state, ui_locales } = request.query
+  const messages = requestLanguage(request.lines, ui_locales)
   const { baseUrl } = deps.config
-  return withReturnLink(request, state, deps, async () => {
+  return withReturnLink({ ...request, messages }, state, deps, async () => {
     const opened = await openSignIn(deps, state, findBrowserSecret(request, state, baseUrl))
     requireTriesLeft(opened.signIn)
-    const shown = toSignInPage(opened, state, deps)
+    const shown = toSignInPage(opened, state, deps, messages)
     const cookie = opened.isNew ? { 'set-cookie': toBindingCookie(opened.browser, state, baseUrl) } : {}
     return { ...shown, status: 200, headers: { ...shown.headers, ...cookie } }
   })
@@ -26,7 +28,8 @@ export const signInPage: Route<'sign_in_page'> = async (request, deps) => {
 export function toSignInPage(
   { signIn, site, browser }: OpenedSignIn,
   state: string,
-  { config }: Pick<Deps, 'config'>,
+  { config, clock }: Pick<Deps, 'config' | 'clock'>,
+  messages: Messages,
   rejection?: SignInPage['rejection'],
 ): Omit<RouteAnswer, 'status'> {
   const cancel = new URLSearchParams({ state, error: 'access_denied' })
@@ -38,6 +41,7 @@ export function toSignInPage(
     siteName: site.name,
     returnUrl: new URL(signIn.returnUrl),
     requestedScope: signIn.requestedScope,
+    expiresInSeconds: Math.max(0, Math.floor((signIn.expiresAtMs - clock.nowMs()) / 1000)),
     cancelUrl: `${config.baseUrl}/auth/sdk-callback?${cancel}`,
     overUrl: toReturnUrl(
       { returnUrl: signIn.returnUrl, clientState: undefined, outcome: { error: 'state_invalid' } },

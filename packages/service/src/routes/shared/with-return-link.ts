@@ -2,7 +2,7 @@ import { problems } from '@countersign/core/contract'
 import { findReturnLink } from '../../actions/find-return-link.ts'
 import type { Deps } from '../../deps.ts'
 import { acceptsPage } from '../../pages/accepts-page.ts'
-import { messages } from '../../pages/messages.ts'
+import type { Messages } from '../../pages/messages.ts'
 import { problemPage } from '../../pages/problem-page.ts'
 import { Problem } from '../../problem.ts'
 import type { RouteRequest } from '../../route.ts'
@@ -14,7 +14,7 @@ import { toReturnUrl } from './return-url.ts'
  * integration: this may be another browser than the one that started.
  */
 export async function withReturnLink<T>(
-  { lines, requestId }: Pick<RouteRequest, 'lines' | 'requestId'>,
+  { lines, requestId, messages }: Pick<RouteRequest, 'lines' | 'requestId'> & { readonly messages: Messages },
   state: string,
   deps: Deps,
   step: () => Promise<T>,
@@ -32,7 +32,7 @@ export async function withReturnLink<T>(
       { returnUrl: found.returnUrl, clientState: undefined, outcome: { error: code } },
       deps.config.baseUrl,
     )
-    const back = { site: found.site, href }
+    const back = { siteId: found.siteId, name: found.name, href }
     const repeat = problems[code].retryable ? { again } : {}
     const page = problemPage(code, requestId, messages, { back, triesLeft: facts.triesLeft, ...repeat })
     throw new Problem(code, detail, { ...facts, page })

@@ -13,6 +13,7 @@ export const readOffer: Route<'read_offer'> = async ({ body }, deps) => {
     ttl_seconds: ttlSeconds,
     issuer,
     expires_at: formatTime(expiresAtMs),
+    site_url: site.returnUrls[0] === undefined ? null : new URL(site.returnUrls[0]).origin,
   }
   return { status: 200, body: answer }
 }

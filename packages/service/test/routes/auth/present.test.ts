@@ -182,12 +182,12 @@ forEachSharedStore('POST /auth/present', (open) => {
     const said = []
     for (let i = 0; i < 5; i++) said.push(await browser.presentForm(state, JSON.stringify(bad), csrf))
     expect(said.map(({ status }) => status)).toEqual([401, 401, 401, 401, 400])
-    expect(said[0]?.text).toContain('Only 3 tries are left.')
-    expect(said[1]?.text).toContain('Only 2 tries are left.')
+    expect(said[0]?.text).toContain('3 tries left. After that')
+    expect(said[1]?.text).toContain('2 tries left. After that')
     expect(said[2]?.text).toContain('This is your last try.')
     // The right reason at the end, here and wherever the person looks again, and a way back.
     for (const { text } of [...said.slice(3), await browser.get(authUrl)]) {
-      expect(text).toContain('All tries of this sign-in have been used')
+      expect(text).toContain('You’ve used all tries of this sign-in')
       expect(text).toContain(`href="${RETURN_URL}?`)
     }
     const { json } = await browser.present(state, bad)
@@ -204,7 +204,7 @@ forEachSharedStore('POST /auth/present', (open) => {
     for (let i = 0; i < 12; i++) {
       const { status, text } = await browser.presentForm(state, ' \n ', csrf)
       expect([status, text]).toEqual([400, expect.stringContaining('You have not chosen a credential.')])
-      expect(text).not.toMatch(/notice bad.*tries are left/)
+      expect(text).not.toMatch(/notice bad.*tries left/)
     }
     const { document: bad } = await issued({}, await newParty())
     expect((await browser.present(state, bad)).json.tries_left).toBe(9)
@@ -294,12 +294,12 @@ forEachSharedStore('POST /auth/present', (open) => {
     const csrf = hiddenField(page, 'csrf_token')
     const holder = await newParty()
     const tries: [string, number, string][] = [
-      ['nonsense', 400, 'not a credential that can be read'],
-      ['{"a":1,"a":2}', 400, 'not a credential that can be read'],
-      [`{"a":"${'x'.repeat(7000)}"}`, 400, 'not a credential that can be read'],
+      ['nonsense', 400, 'isn’t a credential that we can read'],
+      ['{"a":1,"a":2}', 400, 'isn’t a credential that we can read'],
+      [`{"a":"${'x'.repeat(7000)}"}`, 400, 'isn’t a credential that we can read'],
       [(await issued({ siteId: B })).header, 403, 'is for another site'],
       [(await issued({ holderKey: holder.did })).header, 401, 'bound to a key'],
-      [JSON.stringify((await issued({}, await newParty())).document), 401, 'does not trust'],
+      [JSON.stringify((await issued({}, await newParty())).document), 401, 'doesn’t trust'],
     ]
     for (const [text, status, words] of tries) {
       const shown = await browser.presentForm(state, text, csrf)

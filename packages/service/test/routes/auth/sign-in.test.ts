@@ -10,12 +10,19 @@ const links = (text: string) =>
 
 forEachSharedStore('GET /auth/sign-in', (open) => {
   describe('200', () => {
-    it('says who asks, for what, and where the way back leads', async () => {
+    it('says who asks, for what, and until when', async () => {
       const { opened, A } = await openHosted(open(), { name: 'Blue Door' })
       const { page } = await opened({ requested_scope: ['orders:read', 'house-keys:admin', 'plain'] })
-      for (const word of ['Blue Door', A, 'shop.example', 'View orders', 'Manage house keys', 'plain'])
+      for (const word of [
+        'Blue Door',
+        A,
+        'View orders',
+        'Manage house keys',
+        'plain',
+        '&#34;expires_in&#34;:600',
+      ])
         expect(page.text).toContain(word)
-      expect((await opened({ requested_scope: undefined })).page.text).toContain('whatever your credential')
+      expect((await opened({ requested_scope: undefined })).page.text).toContain('What you’re allowed to do')
     })
 
     it('lets nothing run in it but our own scripts, is not framed, not cached, and sends no referrer', async () => {
@@ -23,7 +30,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       const { page, state } = await opened()
       const policy = page.headers['content-security-policy'] ?? ''
       expect(policy).toBe(
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; " +
+        "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; " +
           "base-uri 'none'; form-action 'self' https://shop.example; frame-ancestors 'none'",
       )
       expect(page.headers).toMatchObject({
@@ -37,8 +44,9 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       expect(page.text).not.toMatch(
         /<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\ssrc="\/assets\/[^"]+"><\/script>)/i,
       )
-      // The field of the form, two ways to cancel, one to reload, and what the script is told.
-      expect(page.text.split(state)).toHaveLength(6)
+      // The field of the form, two ways to cancel, one to reload, ten languages, and the data of the
+      // script.
+      expect(page.text.split(state)).toHaveLength(16)
     })
 
     it('A216: binds the browser by a cookie that no other host, script or plain connection can reach', async () => {
@@ -129,7 +137,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       const words = (seen: readonly Seen[]) =>
         seen.map(({ status, text, headers }) => [
           status,
-          text.replaceAll(headers['x-request-id'] ?? '', ''),
+          text.replaceAll(headers['x-request-id'] ?? '', '').replaceAll(/<dd>\d{4}-[^<]*Z<\/dd>/g, ''),
           headers['set-cookie'],
         ])
       const unknown = `/auth/sign-in?state=${'A'.repeat(43)}`
@@ -149,7 +157,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       const late = await opened()
       await node.later(600_000)
       const { text, status } = await late.browser.get(late.authUrl)
-      expect([status, text]).toEqual([400, expect.stringContaining('Back to Blue Door')])
+      expect([status, text]).toEqual([400, expect.stringContaining('Back to <bdi>Blue Door</bdi>')])
       const back = new URL(links(text).find((href) => href.startsWith(RETURN_URL)) ?? '')
       expect(Object.fromEntries(back.searchParams)).toMatchObject({ error: 'state_invalid', iss: baseUrl })
       // Its own state is not for whichever browser has the link.

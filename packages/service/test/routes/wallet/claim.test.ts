@@ -308,6 +308,7 @@ forEachSharedStore('offers', (open) => {
           ttl_seconds: 86_400,
           issuer: keys.issuerDid,
           expires_at: new Date(NOW + 900_000).toISOString().replace('.000', ''),
+          site_url: 'https://shop.example',
         },
       ])
       expect((await look(hosted, code)).json).toEqual(seen.json)
@@ -352,6 +353,6 @@ forEachSharedStore('offers', (open) => {
     ])
     expect(page.headers['content-security-policy']).toContain("script-src 'self'; connect-src 'self'")
     expect(page.headers['content-security-policy']).toContain("form-action 'none'; frame-ancestors 'none'")
-    expect(page.text).toContain('nothing can be exported')
+    expect(page.text).toContain('Stored in this browser only.')
   })
 })

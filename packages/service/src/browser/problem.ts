@@ -1,0 +1,3 @@
+import { handleCopy } from './support.ts'
+
+handleCopy()
