@@ -8,7 +8,7 @@ import {
   SignInError,
   startSignIn,
 } from '@countersign/sdk'
-import { homePage, problemPage, type Visitor } from './pages.ts'
+import { homePage, problemPage, STYLE, type Visitor } from './pages.ts'
 
 export interface ExampleOptions {
   /** Where the service is. */
@@ -60,7 +60,8 @@ export async function openExample({
   const routes: Readonly<
     Record<string, (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void>
   > = {
-    'GET /': (request, response) => send(response, 200, homePage(siteId, visitorOf(request))),
+    'GET /': (request, response, url) =>
+      send(response, 200, homePage(siteId, visitorOf(request), url.searchParams.has('cancelled'))),
 
     // What the open page asks again and again, and what every protected route would ask.
     'GET /session': (request, response) => {
@@ -104,6 +105,8 @@ export async function openExample({
 
     'GET /page.js': (_request, response) =>
       send(response, 200, PAGE_SCRIPT, 'text/javascript; charset=utf-8'),
+
+    'GET /shop.css': (_request, response) => send(response, 200, STYLE, 'text/css; charset=utf-8'),
   }
 
   const server = createServer(async (request, response) => {
@@ -113,13 +116,16 @@ export async function openExample({
     try {
       await route(request, response, url)
     } catch (error) {
-      // Cancelled, too late, not from this browser: all of it means to start again.
+      // Too late, or not from this browser: the person has to start again.
       const isOver = error instanceof SignInError
+      // People may change their mind: that is no failure. The new address is clean.
+      if (isOver && error.reason === 'access_denied')
+        return redirect(response, '/?cancelled', [response.getHeader('set-cookie') ?? []].flat().map(String))
       if (!isOver) console.error(error)
       send(
         response,
         isOver ? 400 : 502,
-        problemPage(isOver ? error.message : 'Signing in does not work just now.'),
+        problemPage(isOver ? error.message : 'Signing in does not work right now. Try again in a moment.'),
       )
     }
   })
@@ -173,7 +179,7 @@ function cookieOf({ headers }: IncomingMessage, name: string): string | undefine
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'x-content-type-options': 'nosniff',
 }
 

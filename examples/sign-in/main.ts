@@ -15,7 +15,7 @@ const origin = `http://localhost:${port}`
 
 const { return_urls: known } = await client.readSite(site)
 const returnUrls = new Set([...known, `${origin}/callback`])
-await client.changeSite({ ...site, name: 'The example', return_urls: [...returnUrls] })
+await client.changeSite({ ...site, name: 'Blue Door Chandlery', return_urls: [...returnUrls] })
 const { offer_url } = await client.createOffer({
   ...site,
   user_ref: dev.user_ref,

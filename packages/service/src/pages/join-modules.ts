@@ -1,7 +1,8 @@
 /** The text of a module of `browser/`, by its file name. */
 export type ReadModule = (name: string) => string
 
-const IMPORT = /^import\s*\{([^}]*)\}\s*from\s*'\.\/([\w.-]+)';?$/gm
+const IMPORT = /^import\s*(?:\{([^}]*)\}\s*from\s*)?'\.\/([\w.-]+)';?$/gm
+const EMPTY_EXPORT = /^export \{\s*\};?$/gm
 const EXPORT = /^export (?=(?:async function\*?|function\*?|const|class) (\w+))/gm
 
 /**
@@ -23,7 +24,7 @@ export function joinModules(entry: string, read: ReadModule): string {
       .filter(({ names }) => /\w/.test(names))
       .map(({ names, from }) => `const {${names}} = ${toVariable(from)}\n`)
     const exported = [...source.matchAll(EXPORT)].map(([, found]) => found)
-    const body = bound.join('') + shorten(source.replaceAll(IMPORT, '').replaceAll(EXPORT, ''))
+    const body = bound.join('') + shorten(strip(source, name))
     joined.delete(name)
     joined.set(
       name,
@@ -34,6 +35,13 @@ export function joinModules(entry: string, read: ReadModule): string {
   }
   add(entry)
   return [...joined.values()].join('')
+}
+
+function strip(source: string, name: string): string {
+  const stripped = source.replaceAll(IMPORT, '').replaceAll(EMPTY_EXPORT, '').replaceAll(EXPORT, '')
+  const [left] = /^(?:import|export)\b.*/m.exec(stripped) ?? []
+  if (left !== undefined) throw new Error(`${name} cannot be joined because of: ${left}`)
+  return stripped
 }
 
 function toVariable(name: string): string {
