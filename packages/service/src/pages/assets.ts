@@ -16,7 +16,7 @@ export type PageScript = 'sign-in' | 'wallet' | 'problem'
 
 /** What pages load: scripts, style sheets, the icon and the manifest of the wallet. */
 export interface Assets {
-  /** The path of `hosted.css`, for example, or of a script without texts. Throws for other names. */
+  /** The path of `hosted.css`, for example, or of a script without texts. Throws otherwise. */
   path(name: string): string
   /** The path of a script with its texts in one language. */
   script(name: PageScript, lang: string): string

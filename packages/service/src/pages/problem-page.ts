@@ -16,8 +16,8 @@ export interface Onward {
 }
 
 /**
- * A rejection as a page: what happened, what to do next, one main button, and the facts that support
- * asks for.
+ * A rejection as a page: what happened, what to do next, one main button, and the facts that
+ * support asks for.
  */
 export function problemPage(
   code: ProblemCode,

@@ -203,7 +203,7 @@ forEachSharedStore('POST /auth/present', (open) => {
     const csrf = hiddenField(page, 'csrf_token')
     for (let i = 0; i < 12; i++) {
       const { status, text } = await browser.presentForm(state, ' \n ', csrf)
-      expect([status, text]).toEqual([400, expect.stringContaining('You have not chosen a credential.')])
+      expect([status, text]).toEqual([400, expect.stringContaining('You haven’t chosen anything yet.')])
       expect(text).not.toMatch(/notice bad.*tries left/)
     }
     const { document: bad } = await issued({}, await newParty())

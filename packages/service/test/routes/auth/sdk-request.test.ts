@@ -15,13 +15,23 @@ forEachSharedStore('/auth/sdk-request', (open) => {
     expect(json.auth_url).toBe(`${baseUrl}/auth/sign-in?state=${json.state}`)
   })
 
+  it('passes the languages on to the page, and rejects what is none', async () => {
+    const { send, request, browser } = await openHosted(open())
+    const { json } = await send('POST', '/auth/sdk-request', { json: { ...request, ui_locales: 'xx de' } })
+    const { text, headers } = await browser().get(String(json.auth_url))
+    expect([headers['content-language'], headers.vary]).toEqual(['de', 'accept-language'])
+    expect(text).toContain('<html lang="de" dir="ltr">')
+    for (const ui_locales of ['', 'de  en', '<b>', 'a'.repeat(101), 'de\n'])
+      expect((await send('POST', '/auth/sdk-request', { json: { ...request, ui_locales } })).status).toBe(400)
+  })
+
   it('303 to the page for a plain link, whose scopes are separated by spaces', async () => {
     const { send, request, baseUrl, browser } = await openHosted(open())
     const query = new URLSearchParams({ ...request, requested_scope: 'orders:read orders:write' })
     const { status, to } = await send('GET', `/auth/sdk-request?${query}`)
     expect([status, to.origin, to.pathname]).toEqual([303, baseUrl, '/auth/sign-in'])
     const page = await browser().get(to.href)
-    for (const word of ['View orders', 'orders:read', 'Change orders', 'orders:write'])
+    for (const word of ['View and change orders', 'orders:read', 'orders:write'])
       expect(page.text).toContain(word)
   })
 
