@@ -438,9 +438,10 @@ export function signIn(town: () => Town): void {
 
   test('a wrong link names to its author what is wrong, and its details can be copied', async () => {
     const { page } = await town().visitor({ permissions: ['clipboard-read', 'clipboard-write'] })
-    await page.goto(`${town().dev.base_url}/auth/sdk-request?site_id=x`)
+    const query = new URLSearchParams({ site_id: town().siteId, return_url: `${town().site}/callback` })
+    await page.goto(`${town().dev.base_url}/auth/sdk-request?${query}`)
     await page.getByText('Details for support').click()
-    expect(await page.locator('#support').textContent()).toContain('return_url')
+    expect(await page.locator('#support').textContent()).toContain('code_challenge')
     await page.getByRole('button', { name: 'Copy details' }).click()
     await page.getByText('Copied').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/Code: \w+\nRequest ID: /)

@@ -44,8 +44,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       expect(page.text).not.toMatch(
         /<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\ssrc="\/assets\/[^"]+"><\/script>)/i,
       )
-      // The field of the form, two ways to cancel, one to reload, ten languages, and the data of the
-      // script.
+      // The field of the form, two ways to cancel, one to reload, ten languages, and the data.
       expect(page.text.split(state)).toHaveLength(16)
     })
 
