@@ -104,6 +104,9 @@ export type Readiness = z.input<typeof readinessSchema>
 
 const anyObject = z.record(z.string(), z.unknown())
 const open = { method: 'GET', auth: 'none', request: {}, problems: [], noStore: false } as const
+/** For clients that send the `ETag` of an earlier answer in `If-None-Match`. */
+const notModified = { description: 'It has not changed since.' } as const
+
 const published = { ...open, tag: 'discovery', rateLimit: 'caller' } as const
 const watched = { ...open, tag: 'health', rateLimit: 'none', noStore: true } as const
 
@@ -138,13 +141,13 @@ export const discoveryEndpoints = {
     ...published,
     path: '/openapi.json',
     summary: 'Get this interface as OpenAPI 3.1',
-    answers: { 200: { description: 'The description.', body: anyObject } },
+    answers: { 200: { description: 'The description.', body: anyObject }, 304: notModified },
   }),
   docs: endpoint({
     ...published,
     path: '/docs',
     summary: 'Show the documentation of this interface',
-    answers: { 200: { description: 'A page.', mediaType: 'text/html' } },
+    answers: { 200: { description: 'A page.', mediaType: 'text/html' }, 304: notModified },
   }),
   problem_page: endpoint({
     ...published,

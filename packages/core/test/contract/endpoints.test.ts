@@ -123,8 +123,8 @@ GET /.well-known/did.json 200
 GET /.well-known/jwks.json 200
 GET /.well-known/countersign 200
 GET /ns/access/v1 200
-GET /openapi.json 200
-GET /docs 200
+GET /openapi.json 200,304
+GET /docs 200,304
 GET /problems/{code} 200
 GET /healthz 200
 GET /readyz 200

@@ -99,7 +99,7 @@ export function readDocuments(folder: string): Documents {
       description,
       headings,
       content,
-      markdown: toServedMarkdown(text, (target) => findLink(path, target, urls)),
+      markdown: toServedMarkdown(path, text, (target) => findLink(path, target, urls)),
       entries: createEntries(url, title, tokens, headings),
     }
   }
@@ -130,12 +130,13 @@ function findLink(path: string, target: string, urls: ReadonlyMap<string, string
 }
 
 /** Markdown for programs that read: comments left out, links as served, examples marked. */
-function toServedMarkdown(text: string, link: (target: string) => string | undefined): string {
+function toServedMarkdown(path: string, text: string, link: (target: string) => string | undefined): string {
   return text
     .replaceAll(/^<!--[\s\S]*?-->\n*/gm, '')
     .replaceAll(/^```(\w+)[^\n]*\n[\s\S]*?^```$/gm, (block, language: string) =>
       markExamples(block, language),
     )
+    .replaceAll(/(?<!`)`[^`\n]+`(?!`)/g, (code) => markInline(path, code))
     .replaceAll(/\]\(([^)\s]+)\)/g, (whole, target: string) => {
       const url = link(target)
       return url === undefined ? whole : `](${url})`

@@ -204,7 +204,11 @@ wbr { display: none; }
 .many { font-size: .8125rem; }
 .many :is(td, th) { padding-inline-end: .75rem; }
 .many .option { white-space: normal; }
-@media (min-width: 35.01rem) { table:not(.many) td:first-child > code:only-child { white-space: nowrap; } }
+@media (min-width: 35.01rem) {
+  table:not(.many) td:first-child > code:last-child { white-space: nowrap; }
+  table:not(.many) td:first-child > code:last-child wbr { display: none; }
+  .many :is(td, th):first-child { position: sticky; inset-inline-start: 0; background: var(--ground); }
+}
 
 /* Cards, buttons, lists of facts */
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 15rem), 1fr)); gap: 1rem; list-style: none; padding: 0; margin-block-start: 1.5rem; }

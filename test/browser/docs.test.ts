@@ -1,0 +1,154 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DECISIONS_URL, documents } from '../../packages/service/src/documents/documents.ts'
+import { type AppDouble, createAppDouble } from '../../packages/service/test/http/app-double.ts'
+import { findAxeFaults, findOverflow } from './axe.ts'
+import { findChromium, openChromium } from './chromium.ts'
+
+const chromium = findChromium()
+const PAGES = documents().pages.map(({ url }) => url)
+/** Decisions are many and look alike. */
+const isAlike = (url: string) => url.startsWith(`${DECISIONS_URL}/`) && !/\/00[0-2]\d/.test(url)
+const LOOKED_AT = [
+  '/docs',
+  '/docs/api',
+  DECISIONS_URL,
+  '/docs/search?q=revoke',
+  ...PAGES.filter((url) => !isAlike(url)),
+]
+
+describe.skipIf(chromium === undefined)('the documentation in a browser', () => {
+  let double: AppDouble
+  let origin: string
+  let browser: Browser
+  const faults: string[] = []
+
+  beforeAll(async () => {
+    // A minute passes with each look at the clock, so that rate limits do not matter here.
+    let ms = 0
+    double = createAppDouble({ monotonicMs: () => (ms += 60_000) })
+    origin = `http://127.0.0.1:${(await double.app.listen()).port}`
+    browser = await openChromium(String(chromium))
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await double?.app.close()
+  })
+
+  const open = async (
+    path: string,
+    options: Parameters<Browser['newContext']>[0] = {},
+  ): Promise<{ page: Page; context: BrowserContext }> => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+    context.setDefaultTimeout(60_000)
+    const page = await context.newPage()
+    page.on('pageerror', ({ message }) => faults.push(`${page.url()}: ${message}`))
+    page.on('console', (message) => {
+      if (/Content Security Policy|Trusted/i.test(message.text())) faults.push(message.text())
+    })
+    await page.goto(origin + path)
+    return { page, context }
+  }
+
+  test('has no accessibility faults on any page, light or dark, and no page is too wide', async () => {
+    const { page, context } = await open('/docs', { bypassCSP: true })
+    for (const url of LOOKED_AT) {
+      await page.setViewportSize({ width: 1280, height: 900 })
+      await page.emulateMedia({ colorScheme: 'light' })
+      await page.goto(origin + url)
+      expect(await findAxeFaults(page, 'light'), `${url}, light`).toEqual([])
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await page.setViewportSize({ width: 375, height: 720 })
+      expect(await findAxeFaults(page, 'dark'), `${url}, dark`).toEqual([])
+      for (const width of [320, 640]) {
+        await page.setViewportSize({ width, height: 720 })
+        expect(await findOverflow(page), `${url} at ${width} px`).toBe(0)
+      }
+      const shown = await page.evaluate<string>(
+        `[...document.querySelectorAll('main :is(p, li, td, th, h1, h2, h3)')].map((one) => { const copy = one.cloneNode(true); for (const code of copy.querySelectorAll('code, pre')) code.remove(); return copy.textContent }).join(' ')`,
+      )
+      expect(shown, url).not.toMatch(/<a id=|<!--/)
+    }
+    await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' })
+    await page.goto(`${origin}/docs/guides/quickstart`)
+    expect(await findAxeFaults(page, 'light')).toEqual([])
+    expect(await page.evaluate("getComputedStyle(document.querySelector('.copy')).transitionDuration")).toBe(
+      '0s',
+    )
+    await context.close()
+  })
+
+  test('searches as the reader types, with keys alone', async () => {
+    const { page, context } = await open('/docs/guides/quickstart')
+    await page.getByRole('button', { name: 'Search the docs' }).waitFor()
+    for (const keys of ['/', 'Control+k']) {
+      await page.keyboard.press(keys)
+      await page.getByRole('combobox').waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('combobox').waitFor({ state: 'hidden' })
+    }
+    await page.keyboard.press('/')
+    await page.keyboard.type('credential_revoked')
+    const first = page.getByRole('option', { selected: true })
+    await first.getByText('Errors').waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowUp')
+    expect(await page.getByRole('combobox').getAttribute('aria-activedescendant')).toBe('result-0')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/docs/errors#credential_revoked')
+    await page.keyboard.press('/')
+    await page.keyboard.type('<img src=x onerror=alert(1)>zzzz')
+    await page
+      .getByText(/No results for|results/)
+      .first()
+      .waitFor()
+    expect(await page.locator('dialog img').count()).toBe(0)
+    await context.close()
+  })
+
+  test('searches without JavaScript', async () => {
+    const { page, context } = await open('/docs', { javaScriptEnabled: false })
+    await page.getByRole('searchbox', { name: 'Search the docs' }).fill('credential_revoked')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/docs/search?q=credential_revoked')
+    await page.locator('.results a').first().click()
+    await page.waitForURL('**/docs/errors#credential_revoked')
+    expect(await page.locator('.copy').count()).toBe(0)
+    await page.setViewportSize({ width: 375, height: 720 })
+    await page.getByRole('button', { name: 'All pages' }).click()
+    await page.getByRole('link', { name: 'Quick start' }).click()
+    await page.waitForURL('**/docs/guides/quickstart')
+    await context.close()
+  })
+
+  test('copies the request without its response, and links to headings', async () => {
+    const { page, context } = await open('/docs/guides/quickstart', {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const block = page.locator('.code', { has: page.locator('.answer') }).first()
+    await block.getByRole('button', { name: 'Copy' }).click()
+    await block.getByText('Copied').waitFor()
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+    expect(copied).toBe('curl -s -X POST https://id.example/api/protected/action -H @data/credential.header')
+    const heading = page.locator('h2 .anchor').first()
+    const mark = () =>
+      heading.evaluate("(one) => getComputedStyle(one, '::after').opacity") as Promise<string>
+    expect(await mark()).toBe('0')
+    await heading.focus()
+    await page.keyboard.press('Shift+Tab')
+    await page.keyboard.press('Tab')
+    expect(await mark()).toBe('1')
+    await page.keyboard.press('Enter')
+    expect(new URL(page.url()).hash).toBe(await heading.getAttribute('href'))
+    // The first stop of the keyboard leads past the navigation.
+    await page.goto(`${origin}/docs/guides/quickstart`)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate('document.activeElement.id')).toBe('main')
+    await context.close()
+  })
+
+  test('breaks no rule of its content security policy', () => {
+    expect(faults).toEqual([])
+  })
+})
