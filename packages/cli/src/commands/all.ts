@@ -79,6 +79,10 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
     ],
   ],
   [
+    'Protect your application',
+    [command('add', 'write a guard and a route into your application', () => import('./add.ts'))],
+  ],
+  [
     'Credentials and tokens',
     [
       command('keygen', 'create a key pair for a holder or an issuer', () => import('./keygen.ts')),

@@ -1,0 +1,64 @@
+import type { Plan } from './changes.ts'
+import type { BuildCheck } from './check-build.ts'
+import { chooseEnvFile } from './environment.ts'
+import { type Framework, findEntry, type Project } from './project.ts'
+import { importPath, type RouteChoice } from './source-text.ts'
+
+const WORDS = { create: '', overwrite: ' (overwritten)', change: ' (changed)', keep: ' (as it was)' }
+
+/** One line for each file. */
+export function describePlan(title: string, { changes }: Plan): string {
+  const width = Math.max(...changes.map(({ path }) => path.length))
+  return [
+    title,
+    ...changes.map(({ path, action, what }) => `  ${path.padEnd(width)}  ${what}${WORDS[action]}`),
+  ].join('\n')
+}
+
+export interface Outcome {
+  readonly route: RouteChoice
+  readonly hasKey: boolean
+  readonly isInstalled: boolean
+  readonly check: BuildCheck | undefined
+}
+
+const mountLines: Readonly<Record<Exclude<Framework, 'next'>, (app: string) => string>> = {
+  express: (app) => `${app}.use(protectedRoutes)`,
+  fastify: (app) => `${app}.register(protectedRoutes)`,
+  hono: (app) => `${app}.route('/', protectedRoutes)`,
+}
+
+/** What the person does next, in order. */
+export function describeNext(project: Project, plan: Plan, outcome: Outcome): readonly string[] {
+  const { packageManager, framework } = project
+  const { route, hasKey, isInstalled, check } = outcome
+  const isListed = plan.changes.some(({ kind }) => kind === 'package') && !isInstalled
+  const url = `http://localhost:3000${route.path}`
+  const steps = [
+    ...(isListed ? [`${packageManager} install`] : []),
+    ...(check?.result === 'skipped' && isListed ? [check.command] : []),
+    ...(hasKey
+      ? []
+      : [
+          `write the key of this command to ${chooseEnvFile(framework)}:\n       countersign keys create --permissions feed:read,tokens:introspect --label guard`,
+        ]),
+    ...(framework === 'next' ? [] : [mountStep(project, plan)]),
+    `start your application; if it listens elsewhere than on port 3000, change the address below\n       curl -i ${url}                    # 401\n       countersign present ${url}       # 200, with the demo credential`,
+  ]
+  return steps.map((step, i) => `  ${i + 1}. ${step}`)
+}
+
+function mountStep(project: Project, { changes }: Plan): string {
+  const entry = findEntry(project)
+  const routes = changes.find(({ path }) => /routes\.[jt]s$/.test(path))?.path ?? ''
+  const from = importPath(entry?.path ?? `${project.sourceFolder || '.'}/index`, routes, project)
+  const lines = [
+    project.isEsm
+      ? `import { protectedRoutes } from '${from}'`
+      : `const { protectedRoutes } = require('${from}')`,
+    mountLines[project.framework as Exclude<Framework, 'next'>](entry?.app ?? 'app'),
+  ]
+  return [`mount the route in ${entry?.path ?? 'the file that creates your application'}:`, ...lines].join(
+    '\n       ',
+  )
+}
