@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { endpointList } from '@countersign/core/contract'
 import { createOpenapi } from '../packages/service/src/openapi.ts'
 
@@ -15,7 +14,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'countersign-openapi-'))
 try {
   const file = join(scratch, 'openapi.json')
   writeFileSync(file, JSON.stringify(createOpenapi(endpointList, 'https://id.example'), null, 2))
-  const redocly = join(fileURLToPath(import.meta.resolve('@redocly/cli/package.json')), '../bin/cli.js')
+  const redocly = join(root, 'tools/node_modules/@redocly/cli/bin/cli.js')
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [redocly, 'lint', file, '--config', join(root, 'redocly.yaml')],

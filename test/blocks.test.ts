@@ -36,6 +36,12 @@ const runs: readonly {
 }[] = [
   { file: 'README.md', kinds: ['sh two-commands'], by: 'test/terminal.test.ts', picks: 'one' },
   { file: 'README.md', kinds: ['sh'], by: 'test/quickstart.test.ts', picks: 'all' },
+  {
+    file: 'README.md',
+    kinds: ['js first-route', 'sh server'],
+    by: 'test/quickstart.test.ts',
+    picks: 'one',
+  },
   { file: 'docs/guides/quickstart.md', kinds: ['sh'], by: 'test/quickstart.test.ts', picks: 'all' },
   { file: 'docs/guides/core.md', kinds: ['js'], by: 'test/readme.test.ts', picks: 'one' },
   { file: 'docs/guides/agents.md', kinds: ['js'], by: 'test/guides.test.ts', picks: 'all' },

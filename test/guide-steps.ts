@@ -8,6 +8,8 @@ const root = join(import.meta.dirname, '..')
 export interface GuideStep {
   readonly command: string
   readonly answer: string
+  /** Whether the answer is JSON; otherwise it is text. */
+  readonly isJson: boolean
 }
 
 /**
@@ -22,21 +24,24 @@ export function guideSteps(file: string): readonly GuideStep[] {
   return blocks.flatMap(({ language, note, body }, i) => {
     const next = blocks[i + 1]
     if (language !== 'sh' || note !== undefined) return []
-    return [{ command: body, answer: next?.language === 'json' ? next.body : '' }]
+    const hasAnswer = next?.language === 'json' || next?.language === 'text'
+    return [{ command: body, answer: hasAnswer ? next.body : '', isJson: next?.language === 'json' }]
   })
 }
 
+/** A text in which `…` stands for anything, as a regular expression. */
+export function textPattern(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('…', '[^]+?')
+}
+
 /**
- * What an answer must be like: `…` stands for anything, and so does the age of what a decision
- * rests on.
+ * What an answer must be like: `…` stands for anything. So do the age of what a decision rests on
+ * and positions in the log, which depend on what a reader did before.
  */
 export function answerPattern(value: unknown, key = ''): unknown {
-  if (key === 'age_ms') return expect.any(Number)
-  if (typeof value === 'string' && value.includes('…')) {
-    return expect.stringMatching(
-      new RegExp(`^${value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('…', '.+')}$`),
-    )
-  }
+  if (key === 'age_ms' || (key === 'seq' && value !== null)) return expect.any(Number)
+  if (typeof value === 'string' && value.includes('…'))
+    return expect.stringMatching(new RegExp(`^${textPattern(value)}$`))
   if (Array.isArray(value)) return value.map((item) => answerPattern(item))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(

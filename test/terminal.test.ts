@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { freePort } from '../packages/service/test/store/postgres-server.ts'
-import { answerPattern, guideSteps } from './guide-steps.ts'
+import { answerPattern, guideSteps, textPattern } from './guide-steps.ts'
 import { isClone, makeFreshClone } from './terminal/fresh-clone.ts'
 import { findTerminal, type Terminal } from './terminal/terminals.ts'
 
@@ -53,7 +53,7 @@ function npmWithoutNetwork(): string {
 }
 
 describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
-  test('a newcomer gets from a fresh clone to a refused request with what the README says', async () => {
+  test('a newcomer gets from a fresh clone through the README and the quickstart to the examples', async () => {
     const home = join(directory, 'home')
     const cwd = join(directory, 'countersign')
     mkdirSync(home)
@@ -89,28 +89,48 @@ describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
     first.type(start)
     await shows(first, READY)
 
+    const port3000 = await freePort()
+    const [, server = ''] = /^```sh server\n(.*?)\n```$/ms.exec(readme) ?? []
     const second = open()
     await isBack(second)
-    const here = (text: string) => text.replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
-    for (const { command, answer } of guideSteps('README.md')) {
+    second.type(`PORT=${port3000} ${server}`)
+    await shows(second, 'listening on http')
+
+    const third = open()
+    await isBack(third)
+    const here = (text: string) =>
+      text
+        .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
+        .replaceAll('127.0.0.1:3000', `127.0.0.1:${port3000}`)
+    // In this order and without a restart, as a newcomer reads.
+    const steps = ['README.md', 'docs/guides/quickstart.md'].flatMap((file) => guideSteps(file))
+    for (const { command, answer, isJson } of steps) {
       const lines = here(command).trimEnd().split('\n')
       let before = 0
       for (const line of lines) {
         // As a person does: not before the shell asks for it.
-        await expect.poll(() => second.text().trimEnd(), { interval: 50 }).toMatch(/(?:newcomer\$|\n>)$/)
-        before = second.text().trimEnd().length
-        second.type(line)
-        await expect.poll(() => second.text().slice(before), { interval: 50 }).toContain(line.trim())
+        await expect.poll(() => third.text().trimEnd(), { interval: 50 }).toMatch(/(?:newcomer\$|\n>)$/)
+        before = third.text().trimEnd().length
+        third.type(line)
+        await expect.poll(() => third.text().slice(before), { interval: 50 }).toContain(line.trim())
       }
-      await expect.poll(() => second.text().trimEnd(), { interval: 50 }).toMatch(/\}newcomer\$$/)
-      const [json = ''] = /^\{.*\}(?=newcomer)/ms.exec(second.text().slice(before)) ?? []
-      expect(JSON.parse(json), command).toEqual(answerPattern(JSON.parse(here(answer))))
+      await expect
+        .poll(() => third.text().slice(before).trimEnd(), { interval: 50 })
+        .toMatch(/\n.*newcomer\$$/s)
+      const printed = third.text().slice(before)
+      const [json = ''] = /^\{.*?\}(?=newcomer|\n)/ms.exec(printed) ?? []
+      if (isJson) expect(JSON.parse(json), command).toEqual(answerPattern(JSON.parse(here(answer))))
+      else expect(printed, command).toMatch(new RegExp(textPattern(here(answer).trimEnd())))
     }
+    // The examples still find what they need.
+    third.type('npm run -s example examples/delegating-agents/agents.ts')
+    await shows(third, 'planner after the reader was revoked: accepted')
 
+    second.type('^C')
     first.type('^C')
     await isBack(first)
     mkdirSync(TRANSCRIPTS, { recursive: true })
-    const kept = [first, second]
+    const kept = [first, second, third]
       .map((one, i) => `--- terminal ${i + 1} (${terminal?.name})\n${one.text().trimEnd()}\n`)
       .join('\n')
     writeFileSync(join(TRANSCRIPTS, 'readme.txt'), kept)

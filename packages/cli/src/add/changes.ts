@@ -14,7 +14,7 @@ import type { Project } from './project.ts'
 import { createSources, type RouteChoice } from './source-text.ts'
 
 /** One file of the project that changes, or stays although it is part of the result. */
-export interface Change {
+interface Change {
   readonly kind: 'source' | 'environment' | 'ignore' | 'package'
   readonly path: string
   readonly action: 'create' | 'overwrite' | 'change' | 'keep'

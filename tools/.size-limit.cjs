@@ -11,21 +11,23 @@ const fromSources = (config) => ({ ...config, conditions: ['countersign-source',
 
 /** The scripts and styles that the page of the console names. */
 function firstFiles() {
-  const page = readFileSync('packages/console/dist/index.html', 'utf8')
-  return [...page.matchAll(/\/console\/(assets\/[^"]+)/g)].map(([, name]) => `packages/console/dist/${name}`)
+  const page = readFileSync('../packages/console/dist/index.html', 'utf8')
+  return [...page.matchAll(/\/console\/(assets\/[^"]+)/g)].map(
+    ([, name]) => `../packages/console/dist/${name}`,
+  )
 }
 
 module.exports = [
   {
     name: 'verify alone',
-    path: 'packages/core/src/index.ts',
+    path: '../packages/core/src/index.ts',
     import: '{ verify }',
     gzip: true,
     limit: '21.5 kB',
   },
   {
     name: 'a whole verifier: verify, view, memory, nonces',
-    path: 'packages/core/src/index.ts',
+    path: '../packages/core/src/index.ts',
     import:
       '{ verify, explain, SiteView, parseEntry, checkEntry, parseSnapshotLine, checkSnapshot, parseHeartbeat, checkHeartbeat, SignatureCache, createMemoryNonces, createMonotonicClock, holderRequestFrom, parseScope, parseSiteId }',
     gzip: true,
@@ -34,8 +36,8 @@ module.exports = [
   {
     name: 'a guard with one adapter, the core included',
     import: {
-      'packages/sdk/src/index.ts': '{ createGuard }',
-      'packages/sdk/src/adapters/express.ts': '{ requireCredential }',
+      '../packages/sdk/src/index.ts': '{ createGuard }',
+      '../packages/sdk/src/adapters/express.ts': '{ requireCredential }',
     },
     gzip: true,
     limit: '57 kB',
@@ -44,8 +46,8 @@ module.exports = [
   {
     name: 'a guard with one adapter, without the core',
     import: {
-      'packages/sdk/src/index.ts': '{ createGuard }',
-      'packages/sdk/src/adapters/express.ts': '{ requireCredential }',
+      '../packages/sdk/src/index.ts': '{ createGuard }',
+      '../packages/sdk/src/adapters/express.ts': '{ requireCredential }',
     },
     gzip: true,
     limit: '20.8 kB',
@@ -54,7 +56,7 @@ module.exports = [
   },
   {
     name: 'a fetch for agents, the core included',
-    path: 'packages/sdk/src/index.ts',
+    path: '../packages/sdk/src/index.ts',
     import: '{ agentFetch }',
     gzip: true,
     limit: '17.8 kB',
@@ -62,7 +64,7 @@ module.exports = [
   },
   {
     name: 'the typed client, the core included',
-    path: 'packages/sdk/src/index.ts',
+    path: '../packages/sdk/src/index.ts',
     import: '{ createClient }',
     gzip: true,
     limit: '11.3 kB',
@@ -70,14 +72,14 @@ module.exports = [
   },
   {
     name: 'the console: what the first page loads',
-    path: [...firstFiles(), 'packages/console/dist/assets/overview-*.js'],
+    path: [...firstFiles(), '../packages/console/dist/assets/overview-*.js'],
     disablePlugins: ['@size-limit/esbuild'],
     gzip: true,
     limit: '45 kB',
   },
   {
     name: 'the console: everything',
-    path: 'packages/console/dist/assets/*',
+    path: '../packages/console/dist/assets/*',
     disablePlugins: ['@size-limit/esbuild'],
     gzip: true,
     limit: '170 kB',
