@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /**
  * Installs the tools of `npm run check` and `npm run mutation` in tools/, unless exactly these
- * versions are there. `npm ci` leaves them out, because neither the service nor the tests need them.
+ * versions are there. `npm ci` leaves them out: neither the service nor the tests need them.
  */
 const tools = join(import.meta.dirname, '../tools')
 const mark = join(tools, 'node_modules/.installed')

@@ -111,7 +111,6 @@ describe('npm start', () => {
         status: 200,
         body: { allowed: true, presented: 'credential', subject: { ppid, site_id } },
       },
-      'List the credentials of the user': { status: 200, body: { items: [{ ppid }, { ppid }] } },
       'Revoke the user’s access': {
         status: 200,
         body: { success: true, revocation_type: 'user', already_revoked: false },

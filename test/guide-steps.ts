@@ -29,13 +29,13 @@ export function guideSteps(file: string): readonly GuideStep[] {
   })
 }
 
-/** A text in which `…` stands for anything, as a regular expression. */
+/** A text in which `…` matches anything, as a regular expression. */
 export function textPattern(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('…', '[^]+?')
 }
 
 /**
- * What an answer must be like: `…` stands for anything. So do the age of what a decision rests on
+ * What an answer must be like: `…` matches anything. So do the age of what a decision rests on
  * and positions in the log, which depend on what a reader did before.
  */
 export function answerPattern(value: unknown, key = ''): unknown {

@@ -11,13 +11,18 @@ export const isClone =
   spawnSync('git', ['rev-parse', '--git-dir'], { cwd: root, stdio: 'ignore' }).status === 0
 
 /**
- * A clone of this repository with what has been changed in it and not been committed, and with its
- * packages, so that no network is needed. Nothing that git does not know comes along.
+ * A clone of this repository with what has been changed in it and not been committed. Nothing that
+ * git does not know comes along.
  */
-export function makeFreshClone(folder: string): void {
+export function cloneWorkingTree(folder: string): void {
   git('clone', '--quiet', '--depth', '1', `file://${root}`, folder)
   const changed = git('diff', '--name-only', '-z', '--diff-filter=d', 'HEAD').split('\0')
   for (const path of changed.filter((one) => one !== '')) cpSync(join(root, path), join(folder, path))
+}
+
+/** The same with the packages of this repository, so that no network is needed. */
+export function makeFreshClone(folder: string): void {
+  cloneWorkingTree(folder)
   const packages = join(folder, 'node_modules')
   // Linked file by file, which takes a second; where that cannot be, package by package.
   if (spawnSync('cp', ['-al', join(root, 'node_modules'), packages]).status === 0) return

@@ -1,10 +1,11 @@
-const MAJOR_MIN = 22
+const MINIMUM = { major: 22, minor: 12 }
 
 /** Exits with code 2 and says what to do when this version of Node is too old. */
 export function requireNode(version: string = process.versions.node): void {
-  if (Number.parseInt(version, 10) >= MAJOR_MIN) return
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > MINIMUM.major || (major === MINIMUM.major && minor >= MINIMUM.minor)) return
   console.error(
-    `countersign needs Node ${MAJOR_MIN} or later; this is Node ${version}. In a clone of the repository, npm ci installs a newer one: run it with npx node.`,
+    `countersign needs Node ${MINIMUM.major}.${MINIMUM.minor} or later; this is Node ${version}. In a clone of the repository, npm ci installs a newer one: run it with npx node.`,
   )
   process.exit(2)
 }

@@ -10,9 +10,9 @@ test('an older Node is rejected with its version and what to do', () => {
     spawnSync(process.execPath, ['-e', script, version], { encoding: 'utf8' })
   expect(start('20.20.2')).toMatchObject({
     status: 2,
-    stderr: expect.stringMatching(/needs Node 22 or later; this is Node 20\.20\.2.*npx/),
+    stderr: expect.stringMatching(/needs Node 22\.12 or later; this is Node 20\.20\.2.*npx/),
   })
-  expect([start('22.12.0').status, start('24.1.0').status]).toEqual([0, 0])
+  expect([start('22.11.0').status, start('22.12.0').status, start('24.1.0').status]).toEqual([2, 0, 0])
 })
 
 test('the program imports nothing else before it has looked at the version', () => {

@@ -93,13 +93,12 @@ describe('the development start', () => {
   })
   test('prints commands that do what they say', () => {
     const commands = commandsIn(first.text)
-    expect(commands).toHaveLength(4)
-    const [allowed, listed, revoked, refused] = commands.map(paste)
+    expect(commands).toHaveLength(3)
+    const [allowed, revoked, refused] = commands.map(paste)
     expect(allowed).toMatchObject({
       allowed: true,
       subject: { ppid: dev.ppid, scope: ['orders:read', 'orders:write'] },
     })
-    expect(listed.items).toHaveLength(2)
     expect(revoked).toMatchObject({ success: true, revocation_type: 'user' })
     expect(refused).toMatchObject({ status: 401, code: 'credential_revoked' })
   })
