@@ -6,7 +6,10 @@ const site = (i: number) => `s${i}.example` as SiteId
 const shares = (...limits: readonly number[]) => limits.map((limit, i) => ({ siteId: site(i), limit }))
 async function withReaders(...readers: readonly number[]): Promise<ReceiptCosts> {
   const costs = new ReceiptCosts()
-  await costs.load(readers.map((_, i) => site(i)), async (siteId) => readers[Number(siteId[1])] ?? 0)
+  await costs.load(
+    readers.map((_, i) => site(i)),
+    async (siteId) => readers[Number(siteId[1])] ?? 0,
+  )
   return costs
 }
 
