@@ -58,6 +58,17 @@ function firstStatement(operation: Transaction<unknown>): Statement {
   return value as Statement
 }
 
+/** The operation from its second statement on. The first one jumps from key to key in the index. */
+function readOneKey<Answer>(operation: Transaction<Answer>): Transaction<Answer> {
+  operation.next()
+  const second = operation.next([{ key_id: 'key_1' }])
+  if (second.done === true) throw new Error('the operation has one statement')
+  return (function* () {
+    yield second.value
+    return yield* operation
+  })()
+}
+
 /** Every selection of audit rows that a list makes. */
 function audits(siteId: SiteId): readonly AuditSelection[] {
   const columns = ['actor', 'action', 'target', 'request_id', 'outcome'] as const
@@ -477,7 +488,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             receipts(siteId, {}, page),
             receipts(siteId, { state: 'waiting' }, page),
             openReceipts(siteId, { afterSeq: 1, toSeq: 9 }, LIMIT),
-            departedReaders(siteId, 1),
+            readOneKey(departedReaders(siteId, 1)),
             drills(siteId, page),
             tokens(siteId, {}, page),
             tokens(siteId, { ppid: user }, page),
