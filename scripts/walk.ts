@@ -11,8 +11,8 @@ import { cloneWorkingTree } from '../test/terminal/fresh-clone.ts'
  * on that Node and on one that is too old, and at last `countersign add` in a real project of Next.
  * Ends with an error at the first difference. Takes several minutes.
  */
-const OLDEST_NODE = '22.13.0'
-const TOO_OLD_NODE = '20.16.0'
+const OLDEST_NODE = '22.13.1'
+const TOO_OLD_NODE = '20.18.0'
 const NEXT = { next: '16.4.6', react: '19.3.1', 'react-dom': '19.3.1' }
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-walk-'))
