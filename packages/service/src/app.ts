@@ -78,6 +78,9 @@ const CAN_REUSE_PORT = process.platform === 'linux'
  */
 const NO_ENDPOINT = 'This service has no endpoint at this path. Check the base URL and the path.'
 
+/** Browsers get a page there. */
+const VARY = { vary: 'accept' }
+
 /** Mounts every endpoint of the contract that has a route; the others answer 404 `not_found`. */
 export function createApp(
   deps: Deps,
@@ -146,9 +149,9 @@ export function createApp(
       rejectMalformed(raw)
       // What is at another host does not exist here.
       const allow = target === undefined ? router.methods(raw.path).join(', ') : ''
-      if (allow === '') throw new Problem('not_found', notFound)
+      if (allow === '') throw new Problem('not_found', notFound, { headers: VARY })
       throw new Problem('method_not_allowed', `This path does not support the method. Use ${allow}.`, {
-        headers: { allow },
+        headers: { allow, ...VARY },
       })
     })
   }

@@ -61,4 +61,8 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
 export type Route<Id extends EndpointId> = (request: RouteRequest<Id>, deps: Deps) => Promise<RouteAnswer>
 
 /** A request for a page outside of the contract. */
-export type PageRequest = Pick<RouteRequest, 'lines'> & { readonly path: string }
+export type PageRequest = Pick<RouteRequest, 'lines'> & {
+  readonly path: string
+  /** With its question mark. */
+  readonly query: string
+}

@@ -56,7 +56,9 @@ function checkProblemPage(
   where: string,
 ): void {
   expect(endpoint?.errorFormat ?? 'page', where).toBe('page')
-  expect(headers['content-security-policy'], where).toMatch(/^default-src 'none';.* frame-ancestors 'none'$/)
+  expect(headers['content-security-policy'], where).toMatch(
+    /^default-src 'none';.* frame-ancestors 'none'(?:; require-trusted-types-for 'script')?$/,
+  )
   expect(headers['content-security-policy'], where).not.toContain('unsafe')
   expect(headers['referrer-policy'], where).toBe('no-referrer')
   expect(headers['cache-control'], where).toBe('no-store')

@@ -28,6 +28,7 @@ export {
 } from './endpoint.ts'
 export * from './endpoints.ts'
 export * from './events.ts'
+export { examples } from './examples.ts'
 export * from './feed.ts'
 export { parseFeedCursor } from './fields.ts'
 export * from './headers.ts'

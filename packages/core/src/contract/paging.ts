@@ -7,7 +7,11 @@ const CURSOR = new RegExp(`^[A-Za-z0-9_-]{1,${limits.cursor_chars_max}}$`)
 
 /** Query parameters of every list. */
 export const pageParameters = {
-  limit: integerParameter(1, limits.page_items_max).default(limits.page_items_default),
+  limit: integerParameter(1, limits.page_items_max)
+    .default(limits.page_items_default)
+    .meta({
+      description: `Items on a page: 1 to ${limits.page_items_max}, by default ${limits.page_items_default}.`,
+    }),
   cursor: codedText('cursor_malformed', (value) => CURSOR.test(value), 'must be a next_cursor of this list', {
     pattern: CURSOR.source,
     description: 'next_cursor of the previous page.',

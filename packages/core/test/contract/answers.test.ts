@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import { accessCredentialSchema } from '../../src/contract/access-credential.ts'
 import { type EndpointId, endpointList } from '../../src/contract/endpoints.ts'
+import { answers, credential, openAnswers } from '../../src/contract/examples.ts'
 import { revocationStateSchema } from '../../src/contract/revocation.ts'
-import { answers, credential, openAnswers } from './samples.ts'
 
 function findAnswer(id: EndpointId): z.ZodType {
   const bodies = Object.values(endpointList.find((one) => one.id === id)?.answers ?? {}).flatMap(

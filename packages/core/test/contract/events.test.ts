@@ -9,10 +9,10 @@ import {
   webhookHeadersSchema,
   webhookTestBodySchema,
 } from '../../src/contract/events.ts'
+import { AT, CREDENTIAL_ID, EPOCH, HASH, LATER, MULTIKEY, PPID, SITE } from '../../src/contract/examples.ts'
 import { parseEntry } from '../../src/log/entry.ts'
 import { parseHeartbeat } from '../../src/log/signed-head.ts'
 import { parseSnapshotLine } from '../../src/log/snapshot.ts'
-import { AT, CREDENTIAL_ID, EPOCH, HASH, LATER, MULTIKEY, PPID, SITE } from './samples.ts'
 
 type Json = Record<string, unknown>
 

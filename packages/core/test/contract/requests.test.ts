@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import { type EndpointId, endpointList, endpoints } from '../../src/contract/endpoints.ts'
+import { bodies, CREDENTIAL_ID, EPOCH, MULTIKEY, PPID, queries, RANDOM } from '../../src/contract/examples.ts'
 import type { ProblemCode } from '../../src/contract/problems.ts'
 import { toValidationProblem } from '../../src/contract/validation.ts'
-import { bodies, CREDENTIAL_ID, EPOCH, MULTIKEY, PPID, queries, RANDOM } from './samples.ts'
 
 type Spoiled = [id: EndpointId, member: string, values: unknown[], code?: ProblemCode]
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { CREDENTIAL_ID, PPID, SITE } from '../../src/contract/examples.ts'
 import { revokeCredentialRequestSchema, revokeUserRequestSchema } from '../../src/contract/revocation.ts'
 import { resolveUserRequestSchema } from '../../src/contract/users.ts'
 import { toValidationProblem } from '../../src/contract/validation.ts'
-import { CREDENTIAL_ID, PPID, SITE } from './samples.ts'
 
 const issuer = 'https://idp.example/realms/acme'
 

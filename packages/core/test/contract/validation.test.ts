@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { credential } from '../../src/contract/examples.ts'
 import { exchangeProofRequestSchema } from '../../src/contract/tokens.ts'
 import { coded, toValidationProblem } from '../../src/contract/validation.ts'
-import { credential } from './samples.ts'
 
 function findProblem(value: unknown) {
   const { error } = exchangeProofRequestSchema.safeParse(value)

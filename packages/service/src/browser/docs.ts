@@ -40,7 +40,8 @@ function addCopyButtons(): void {
 function watchScrolling(): void {
   const watched = new ResizeObserver((entries) => {
     for (const { target } of entries)
-      if (target.scrollWidth > target.clientWidth) target.setAttribute('tabindex', '0')
+      if (target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight)
+        target.setAttribute('tabindex', '0')
       else target.removeAttribute('tabindex')
   })
   for (const one of document.querySelectorAll('main pre, .scroll')) watched.observe(one)

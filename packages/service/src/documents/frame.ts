@@ -44,6 +44,8 @@ export interface DocsPage {
    * contents too, and can have an `<aside class="aside">`. `front`: no navigation.
    */
   readonly layout?: 'text' | 'wide' | 'front'
+  /** The public address of the service, for the picture in previews. */
+  readonly baseUrl?: string
   /** Default 200. */
   readonly status?: number
 }
@@ -53,7 +55,7 @@ export const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 export function renderDocsPage(page: DocsPage): RouteAnswer {
-  const { title, description, path, body, layout = 'text', status = 200, markdownUrl } = page
+  const { title, description, path, body, layout = 'text', status = 200, markdownUrl, baseUrl } = page
   const contents = listContents(page.contents ?? [])
   const { markup } = html`<!doctype html>
 <html lang="en">
@@ -67,6 +69,11 @@ export function renderDocsPage(page: DocsPage): RouteAnswer {
 <meta property="og:title" content="${title}">
 <meta property="og:description" content="${description}">
 <title>${title === 'Countersign' ? title : `${title} · Countersign`}</title>
+<meta property="og:type" content="website">
+<meta property="og:site_name" content="Countersign">
+${baseUrl === undefined ? '' : html`<meta property="og:image" content="${baseUrl}/docs/pictures/social.png">\n<meta name="twitter:card" content="summary_large_image">\n`}<link rel="icon" href="/favicon.svg" type="image/svg+xml">
+<link rel="icon" href="/favicon.ico" sizes="32x32" type="image/png">
+<link rel="apple-touch-icon" href="/apple-touch-icon.png">
 <link rel="stylesheet" href="${assets().path('docs.css')}">
 ${markdownUrl === undefined ? '' : html`<link rel="alternate" type="text/markdown" href="${markdownUrl}">\n`}<script type="module" src="${assets().path('docs')}"></script>
 </head>
@@ -132,7 +139,7 @@ function sideNavigation(path: string): Html {
 ${links.map(({ title, url }) => html`<li><a href="${url}"${url === path ? html` aria-current="page"` : ''}>${title}</a></li>\n`)}</ul></details>\n`
   return html`<nav class="side" id="navigation" aria-label="Documentation" popover>
 <p class="side-head">All pages<button class="tool" type="button" popovertarget="navigation" popovertargetaction="hide" aria-label="Close">${ICONS.close}</button></p>
-${navigationGroups().map(group)}</nav>`
+${navigationGroups(path).map(group)}</nav>`
 }
 
 function breadcrumbs({ path, title, crumbs }: DocsPage): Html | string {

@@ -5,7 +5,7 @@ const icon = (markup: string): Html => ({
 })
 
 /** The outline of the seal: a circle with teeth. */
-function sealOutline(): string {
+export function sealOutline(): string {
   const TEETH = 18
   const points = Array.from({ length: TEETH * 2 }, (_, i) => {
     const angle = (Math.PI * i) / TEETH - Math.PI / 2

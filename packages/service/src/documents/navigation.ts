@@ -1,8 +1,6 @@
+import { areas, REFERENCE_URL, toEndpointUrl } from '../reference/areas.ts'
 import { DECISIONS_URL, documents } from './documents.ts'
 import { sections } from './reading-order.ts'
-
-/** The list of all endpoints. */
-export const API_URL = '/docs/api'
 
 export interface Link {
   readonly title: string
@@ -19,20 +17,39 @@ export interface LinkGroup {
 
 let kept: readonly LinkGroup[] | undefined
 
-/** All groups of the navigation, in reading order. */
-export function navigationGroups(): readonly LinkGroup[] {
+/** The groups of the navigation around a page, in reading order. */
+export function navigationGroups(path: string): readonly LinkGroup[] {
+  if (new RegExp(`^(?:${REFERENCE_URL}|/problems)(?:/|$)`).test(path)) return referenceGroups
   kept ??= createGroups()
   return kept
 }
 
+/** The navigation of the API reference: its own pages only, because there are so many. */
+const referenceGroups: readonly LinkGroup[] = [
+  {
+    name: 'API',
+    links: [
+      { title: 'Overview', url: REFERENCE_URL },
+      { title: 'Problem codes', url: '/problems' },
+      { title: 'Interface details', url: '/docs/interface' },
+      { title: 'All docs', url: '/docs' },
+    ],
+  },
+  ...areas.map(({ title, endpoints }) => ({
+    name: title,
+    isFolded: true,
+    links: endpoints.map(({ id, summary }) => ({ title: summary, url: toEndpointUrl(id) })),
+  })),
+]
+
 /** The group of a page. */
 export function findGroup(path: string): LinkGroup | undefined {
-  return navigationGroups().find(({ links }) => links.some(({ url }) => url === path))
+  return navigationGroups(path).find(({ links }) => links.some(({ url }) => url === path))
 }
 
 /** The pages before and after one, in the order of the navigation. */
 export function findNeighbors(path: string): { readonly previous?: Link; readonly next?: Link } {
-  const all = navigationGroups().flatMap(({ links }) => links)
+  const all = navigationGroups(path).flatMap(({ links }) => links)
   const at = all.findIndex(({ url }) => url === path)
   if (at < 0) return {}
   const [previous, next] = [all[at - 1], all[at + 1]]
@@ -46,7 +63,7 @@ function createGroups(): readonly LinkGroup[] {
       const page = byPath.get(path)
       return page === undefined ? [] : [{ title: title ?? page.title, url: page.url }]
     })
-    if (name === 'Reference') links.unshift({ title: 'API', url: API_URL })
+    if (name === 'Reference') links.unshift({ title: 'API', url: REFERENCE_URL })
     if (name === 'Contribute') links.push({ title: 'Decisions', url: DECISIONS_URL })
     return { name, links, isFolded }
   })

@@ -1,18 +1,11 @@
-import { endpointList } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
 import { type Html, html } from '../pages/html.ts'
+import { referenceEntries } from '../reference/search-entries.ts'
 import { documents } from './documents.ts'
 import { renderDocsPage } from './frame.ts'
 import { ICONS } from './icons.ts'
-import { API_URL } from './navigation.ts'
 import { createExcerpt, type ExcerptPart, markWords } from './search-excerpt.ts'
-import {
-  createSearchIndex,
-  QUERY_CHARS_MAX,
-  type SearchEntry,
-  type SearchIndex,
-  type SearchResult,
-} from './search-index.ts'
+import { createSearchIndex, QUERY_CHARS_MAX, type SearchIndex, type SearchResult } from './search-index.ts'
 
 export const SEARCH_URL = '/docs/search'
 
@@ -20,17 +13,8 @@ let kept: SearchIndex | undefined
 
 /** The index of everything under /docs, built at the first search. */
 function searchIndex(): SearchIndex {
-  kept ??= createSearchIndex([...documents().pages.flatMap(({ entries }) => entries), ...endpointEntries()])
+  kept ??= createSearchIndex([...documents().pages.flatMap(({ entries }) => entries), ...referenceEntries])
   return kept
-}
-
-function endpointEntries(): readonly SearchEntry[] {
-  return endpointList.map(({ method, path, tag, summary, description = '' }) => ({
-    url: `${API_URL}#${tag}`,
-    page: 'API',
-    title: `${method} ${path}`,
-    text: `${summary}. ${description}`,
-  }))
 }
 
 /** The results as JSON, for the script of the pages. */

@@ -12,6 +12,7 @@ import { pageHeaders } from '../pages/hosted-page.ts'
 import type { Messages } from '../pages/messages.ts'
 import { problemPage } from '../pages/problem-page.ts'
 import { Problem } from '../problem.ts'
+import { readersProblemPage } from '../reference/reference.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
 import { StoreUnavailable } from '../store/errors.ts'
 
@@ -101,7 +102,10 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       const again = wanted?.isRepeatable && problems[code].retryable ? { again: '' } : {}
       const page =
         wanted &&
-        (facts.page ?? problemPage(code, requestId, wanted.messages, { ...again, errors: facts.errors }))
+        (facts.page ??
+          (isForReaders(endpoint)
+            ? readersProblemPage(code)
+            : problemPage(code, requestId, wanted.messages, { ...again, errors: facts.errors })))
       return {
         status,
         code,
@@ -124,6 +128,11 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       }
     },
   }
+}
+
+/** Pages for readers, and addresses where nothing is. The others are of a sign-in or wallet. */
+function isForReaders(endpoint: MountedEndpoint | undefined): boolean {
+  return endpoint === undefined || endpoint.id === 'docs' || endpoint.id === 'problem_page'
 }
 
 /** Everything else is a fault of the service or the store, and is not described to the caller. */

@@ -59,13 +59,14 @@ function writeReply({ status, headers, body = '' }: Reply, response: ServerRespo
 
 /** The page that a rejection is sent as: to browsers, except at endpoints for programs. */
 function findPageWanted(
-  { path, query, lines, message }: RawRequest,
+  { query, lines, message }: RawRequest,
   endpoint: MountedEndpoint | undefined,
 ): { readonly isRepeatable: boolean; readonly messages: Messages } | undefined {
   const isWithPages =
-    endpoint === undefined
-      ? !/^\/(?:api|\.well-known)(?:\/|$)/.test(path)
-      : endpoint.errorFormat === 'page' || endpoint.id === 'docs' || endpoint.id === 'problem_page'
+    endpoint === undefined ||
+    endpoint.errorFormat === 'page' ||
+    endpoint.id === 'docs' ||
+    endpoint.id === 'problem_page'
   if (!isWithPages || !acceptsPage(lines)) return undefined
   const uiLocales = new URLSearchParams(query).get('ui_locales') ?? undefined
   return { isRepeatable: message.method === 'GET', messages: requestLanguage(lines, uiLocales) }

@@ -5,6 +5,7 @@ import { extname, join } from 'node:path'
 import type { RouteAnswer } from '../answer.ts'
 import { docsStyle } from '../documents/style.ts'
 import { storeAnswer } from '../http/stored-answer.ts'
+import { referenceStyle } from '../reference/reference-style.ts'
 import { languages } from './choose-language.ts'
 import { hostedStyle } from './hosted-style.ts'
 import { joinModules } from './join-modules.ts'
@@ -65,7 +66,7 @@ function readAssets(): Assets {
     }),
     ...PLAIN_SCRIPTS.map((name) => [`${name}.js`, { type: SCRIPT_TYPE, text: joinScript(name) }] as const),
     ['hosted.css', { type: 'text/css; charset=utf-8', text: hostedStyle }],
-    ['docs.css', { type: 'text/css; charset=utf-8', text: docsStyle }],
+    ['docs.css', { type: 'text/css; charset=utf-8', text: docsStyle + referenceStyle }],
     // Hides the parts that need a script where none runs.
     ['no-script.css', { type: 'text/css; charset=utf-8', text: '.scripted { display: none !important; }\n' }],
     ['icon.svg', { type: 'image/svg+xml', text: icon }],

@@ -81,9 +81,10 @@ import {
 import { endListedSession, endSession, listSessions, openSession, readSession } from './console/sessions.ts'
 import { consoleAsset, consolePage } from './console.ts'
 import { didDocument, discovery, jwks } from './discovery.ts'
-import { docs, openapi } from './docs.ts'
+import { docs, openapi, openapiYaml } from './docs.ts'
 import { frontPage } from './front.ts'
 import { alive, ready } from './health.ts'
+import { iconPng, iconSvg } from './icons.ts'
 import { llms, llmsFull, robots } from './llms.ts'
 import { accessContext } from './ns.ts'
 import { problemPage, problemsPage } from './problems.ts'
@@ -225,6 +226,10 @@ export const pages: Readonly<Record<string, (request: PageRequest, config: Confi
   '/llms.txt': llms,
   '/llms-full.txt': llmsFull,
   '/robots.txt': robots,
+  '/openapi.yaml': openapiYaml,
+  '/favicon.svg': iconSvg,
+  '/favicon.ico': iconPng(32),
+  '/apple-touch-icon.png': iconPng(180),
   '/assets/*': asset,
   '/console': consolePage,
   '/console/*': consolePage,

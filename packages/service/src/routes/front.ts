@@ -1,31 +1,38 @@
+import { isLoopback } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
+import type { Config } from '../config.ts'
 import { renderDocsPage } from '../documents/frame.ts'
+import { createFrontContent } from '../front/front-content.ts'
+import { findStored } from '../http/stored-answer.ts'
 import { acceptsPage } from '../pages/accepts-page.ts'
-import { html } from '../pages/html.ts'
 import { Problem } from '../problem.ts'
 import type { PageRequest } from '../route.ts'
 
-/** GET /: where a browser goes from here. There is nothing for programs, which read discovery. */
-export function frontPage({ lines }: PageRequest): RouteAnswer {
-  if (!acceptsPage(lines)) throw new Problem('not_found')
-  return renderDocsPage({
+const VARY = { vary: 'accept' }
+const DEFAULT_URL = 'http://127.0.0.1:8787'
+
+/** GET /: the front page. There is nothing for programs, which read discovery. */
+export function frontPage({ lines }: PageRequest, config: Config): RouteAnswer {
+  if (!acceptsPage(lines)) throw new Problem('not_found', undefined, { headers: VARY })
+  // A console with an address of its own is not announced here.
+  const hasConsole = config.console && config.consoleUrl === undefined
+  const { baseUrl } = config
+  return findStored(`/ ${baseUrl} ${hasConsole}`, () => createFrontPage(baseUrl, hasConsole)).answer(lines)
+}
+
+function createFrontPage(baseUrl: string, hasConsole: boolean): RouteAnswer {
+  const page = renderDocsPage({
     title: 'Countersign',
-    description: 'Issues and checks credentials, and revokes them everywhere they are accepted.',
+    description:
+      'Countersign checks signed credentials inside your own services and revokes them everywhere in milliseconds, with a receipt.',
     path: '/',
     layout: 'front',
-    body: html`<h1>This is a Countersign service</h1>
-<p>It issues and checks credentials for sites, and revokes them everywhere they are accepted.</p>
-<h2>For people who sign in</h2>
-<ul>
-<li><a href="/wallet">Your wallet</a>: the credentials in this browser</li>
-<li><a href="/docs/guides/for-users">Help with signing in</a></li>
-</ul>
-<h2>For developers and operators</h2>
-<ul>
-<li><a href="/docs/readme">What Countersign is, and how to start</a></li>
-<li><a href="/docs">Documentation</a></li>
-<li><a href="/problems">Problem codes</a></li>
-<li><a href="/openapi.json">OpenAPI document</a> and <a href="/.well-known/countersign">discovery document</a></li>
-</ul>`,
+    baseUrl,
+    body: createFrontContent({
+      // Commands are for the machine of the reader.
+      baseUrl: isLoopback(new URL(baseUrl)) ? baseUrl : DEFAULT_URL,
+      hasConsole,
+    }),
   })
+  return { ...page, headers: { 'cache-control': 'no-cache', ...page.headers, ...VARY } }
 }

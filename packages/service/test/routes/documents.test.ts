@@ -92,6 +92,9 @@ describe('pages', () => {
     ['/problems/nope', 404, 404],
     ['/anything', 404, 404],
     ['/some/where?x=1', 404, 404],
+    ['/api/nothing', 404, 404],
+    ['/.well-known/nothing', 404, 404],
+    ['/docs/nothing', 404, 404],
   ])(
     'A5: %s is a page with a way onward for a browser, and JSON for a program',
     async (path, forBrowser, forProgram) => {
@@ -108,9 +111,35 @@ describe('pages', () => {
       }
     },
   )
-  test('A5: unknown paths of the API are JSON for browsers as well', async () => {
-    for (const path of ['/api/nothing', '/.well-known/nothing'])
-      expect((await get(path, 'text/html')).headers['content-type']).toBe('application/problem+json')
+  test('A5: a method that the path does not support is a page for a browser too', async () => {
+    for (const path of ['/', '/problems', '/api/wallet/revoke-user']) {
+      const method = path.startsWith('/api') ? 'GET' : 'POST'
+      const { status, headers, text } = await double.call(method, path, { headers: { accept: 'text/html' } })
+      expect([status, headers['content-type']]).toEqual([405, 'text/html; charset=utf-8'])
+      expect(headers.allow).toBeDefined()
+      expect(text).toContain('href="/docs"')
+      const program = await double.call(method, path, { headers: { accept: 'application/json' } })
+      expect([program.status, program.headers['content-type']]).toEqual([405, 'application/problem+json'])
+    }
+  })
+  test('that differ for browsers and programs say so to caches', async () => {
+    for (const path of ['/', '/problems', '/problems/not_found', '/openapi.json', '/nothing'])
+      for (const accept of ['text/html', '*/*'])
+        expect((await get(path, accept)).headers.vary, `${path} ${accept}`).toMatch(/\baccept\b(?!-)/i)
+  })
+  test('of the front name no site, key or other part of the deployment', async () => {
+    const { text } = await get('/', 'text/html')
+    expect(text).not.toContain('shop.example')
+    expect(text.replaceAll(`${BASE_URL}/docs/pictures/social.png`, '')).not.toContain('id.example')
+  })
+  test('have icons', async () => {
+    for (const path of ['/favicon.svg', '/favicon.ico', '/apple-touch-icon.png'])
+      expect((await get(path)).headers['content-type']).toMatch(/^image\//)
+  })
+  test('show the interface as JSON with line breaks, and as YAML', async () => {
+    expect((await get('/openapi.json', 'text/html')).text).toContain('\n  "openapi": "3.1.1"')
+    expect((await get('/openapi.json')).text).toMatch(/^\{"openapi":"3\.1\.1"/)
+    expect((await get('/openapi.yaml')).text).toMatch(/^openapi: "3\.1\.1"\n/)
   })
   test('A5: /docs/ and other addresses with a slash at their end lead to the ones without', async () => {
     for (const path of ['/docs/', '/docs/errors/', '/docs/decisions/']) {
@@ -135,15 +164,17 @@ describe('pages', () => {
     }
   })
   test('of the interface names every endpoint', async () => {
-    const { text } = await get('/docs/api')
+    const text = (await get('/docs/api')).text.replaceAll('<wbr>', '')
     for (const { path } of endpointList) expect(text).toContain(`<code>${path}</code>`)
   })
   test('load nothing from elsewhere, and cannot be framed', async () => {
-    for (const path of ['/docs', '/problems/not_found']) {
+    for (const path of ['/', '/docs', '/docs/api/revoke-user', '/problems', '/problems/not_found']) {
       const { headers, text } = await get(path, 'text/html')
       expect(headers['content-security-policy']).toBe(DOCS_POLICY)
       expect(text.match(/<script/g)).toHaveLength(1)
-      expect(text).not.toMatch(/<style|style=|\son\w+=|javascript:|https?:\/\/(?!id\.example)/)
+      expect(text).not.toMatch(
+        /<style|style=|\son\w+=|javascript:|https?:\/\/(?!id\.example|127\.0\.0\.1:8787\/)/,
+      )
     }
     const style = await get(assets().path('docs.css'))
     expect(style.headers['content-type']).toBe('text/css; charset=utf-8')

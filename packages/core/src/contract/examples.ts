@@ -1,6 +1,6 @@
-import type { EndpointId } from '../../src/contract/endpoints.ts'
-import { endpointList } from '../../src/contract/endpoints.ts'
-import { limits, rateLimits } from '../../src/contract/limits.ts'
+import type { EndpointId } from './endpoints.ts'
+import { endpointList } from './endpoints.ts'
+import { limits, rateLimits } from './limits.ts'
 
 type Json = Record<string, unknown>
 
@@ -11,10 +11,15 @@ export const SITE = 'shop.example'
 export const CREDENTIAL_ID = 'cred_01k9x3v0h2e8y6q4b7d5m1n8ra'
 export const MULTIKEY = 'z6MkrJVnaZkeFzdQyMZu1cgjg7k1pZZ6pvBQ7XJPt4swbTQ2'
 export const EPOCH = 'm3x9q2k7v5t1'
-export const HASH = 'ab'.repeat(32)
-export const RANDOM = `${'A'.repeat(42)}E`
+export const HASH = '9f2c41d7a5e08b36c1f4d29e70ab8853e6d1740c2b9fa8345de10c67b2f3a914'
+const FIRST_HASH = '0'.repeat(64)
+const THUMBPRINT = 'Yq3mW8rKc1tUvB5nZx0dLJ7eHs4pGa2oQfRiTb6CkME'
+export const RANDOM = 'k7Qd2nXw0bT4yVfR9sLmE1uHcJ6pZaG3oKiN5rWxD8E'
+const TOKEN = 'svc_at_HP0TOxVaICI2oY5P3x0sCVyQvJ5tqyJRX3ZTi4QQ5yzxxxoJ9'
+const API_KEY = 'svc_sk_F9VSoYSZzdTyYCHUZrJln08otvqZ85nMzHRWhUhgYnTDKHXJM'
+const WEBHOOK_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazErd0vDp9Q='
 const NONCE = 'q83vEjRWeJCrze8SNFZ4kA'
-const SIGNATURE = 'A'.repeat(86)
+const SIGNATURE = 'hV2xJ0kQm7sRbN4cT9yLwE3fPzU1aDgK6oXiC8vWqH5nZrSeYtMBpG2jFdA0uIl7Q4kRx9TbVcN1mEwLs3OhgQ'
 
 /** The example of the design, completed. */
 export const credential = {
@@ -53,15 +58,15 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
   protected_action: { action: 'hello' },
   exchange_proof: { credential, site_id: SITE, requested_scope: ['orders:read'], ttl_seconds: 300 },
   introspect: {
-    token: `svc_at_${'A'.repeat(49)}`,
+    token: TOKEN,
     token_type_hint: 'access_token',
     site_id: SITE,
     nonce: NONCE,
   },
-  revoke_token: { token: 'x', token_type_hint: 'access_token', reason: 'lost laptop' },
+  revoke_token: { token: TOKEN, token_type_hint: 'access_token', reason: 'lost laptop' },
   preview: { act: { type: 'revoke_user', ppid: PPID } },
   revoke_token_by_id: { reason: 'lost laptop' },
-  revoke_targets: { targets: [{ ppid: PPID }, { token_id: 'tok_1' }], reason: 'breach' },
+  revoke_targets: { targets: [{ ppid: PPID }, { token_id: 'tok_01k9x3v0' }], reason: 'breach' },
   revoke_user: { ppid: PPID, site_id: SITE, reason: 'left the company' },
   revoke_credential: { credential_id: CREDENTIAL_ID, site_id: SITE, reason: 'rotated' },
   reinstate_user: { ppid: PPID, site_id: SITE, reason: 'came back' },
@@ -98,7 +103,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     code_challenge_method: 'S256',
   },
   present: { state: RANDOM, credential },
-  sign_in_result: { code: RANDOM, code_verifier: 'v'.repeat(43) },
+  sign_in_result: { code: RANDOM, code_verifier: RANDOM },
   report_verdicts: { tallies: [{ presented: 'bearer', outcome: 'allowed', count: 3 }] },
   acknowledge: { epoch: EPOCH, seq: 42, sent_at: AT, closed: true },
   create_site: {
@@ -141,9 +146,9 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
   },
   change_issuer_key: { status: 'retired', reason: 'rotated' },
   receive_token_revocation: { sub_id: { format: 'iss_sub', iss: 'https://idp.example', sub: 'alice' } },
-  create_key: { permissions: ['tokens:introspect', 'feed:read'], label: 'ci', expires_in_seconds: 2 },
+  create_key: { permissions: ['tokens:introspect', 'feed:read'], label: 'ci', expires_in_seconds: 7_776_000 },
   change_key: { label: null, reason: 'renamed' },
-  create_operator_key: { label: 'deployment', expires_in_seconds: 2, reason: 'second one' },
+  create_operator_key: { label: 'deployment', expires_in_seconds: 7_776_000, reason: 'second one' },
   change_operator_key: { label: 'old' },
   create_webhook: { url: 'https://hooks.example/in', kinds: ['user.revoked'] },
   create_person: {
@@ -161,7 +166,12 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     status: 'paused',
     reason: 'maintenance',
   },
-  recover_webhook: { since: AT, deliveries: 'all', cursor: 'abc', reason: 'the receiver was down' },
+  recover_webhook: {
+    since: AT,
+    deliveries: 'all',
+    cursor: 'bTN4OXEyazd2NXQxLjQy',
+    reason: 'the receiver was down',
+  },
   open_session: { link: RANDOM },
   open_session_with_passkey: assertion,
   step_up: assertion,
@@ -188,38 +198,38 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
     after: `${EPOCH}.1`,
     before: `${EPOCH}.9`,
     kind: 'user.revoked',
-    limit: '9',
-    cursor: 'abc',
+    limit: '20',
+    cursor: 'bTN4OXEyazd2NXQxLjQy',
   },
   read_head: { observe: '1' },
   read_summary: { window: '30d' },
-  list_sessions: { limit: '1', cursor: 'abc', person_id: 'person_1' },
-  list_passkeys: { limit: '1', cursor: 'abc', person_id: 'person_1' },
+  list_sessions: { limit: '20', cursor: 'bTN4OXEyazd2NXQxLjQy', person_id: 'person_01k9x3v0' },
+  list_passkeys: { limit: '20', cursor: 'bTN4OXEyazd2NXQxLjQy', person_id: 'person_01k9x3v0' },
   start_provider_sign_in: { return: '/console/users?status=revoked', step_up: '1' },
   finish_provider_sign_in: { state: RANDOM, code: 'a', iss: 'https://idp.example' },
-  list_credentials: { limit: '200', cursor: 'abc', ppid: PPID, status: 'revoked' },
-  list_users: { limit: '1', cursor: 'abc', status: 'revoked' },
-  list_verifiers: { limit: '1', state: 'gone' },
-  list_tokens: { limit: '1', cursor: 'abc', ppid: PPID, token_sha256: 'a'.repeat(64) },
+  list_credentials: { limit: '20', cursor: 'bTN4OXEyazd2NXQxLjQy', ppid: PPID, status: 'revoked' },
+  list_users: { limit: '20', cursor: 'bTN4OXEyazd2NXQxLjQy', status: 'revoked' },
+  list_verifiers: { limit: '20', state: 'gone' },
+  list_tokens: { limit: '20', cursor: 'bTN4OXEyazd2NXQxLjQy', ppid: PPID, token_sha256: HASH },
   list_audit: {
-    actor: 'api_key:key_1',
+    actor: 'api_key:key_01k9x3v0',
     action: 'user.revoke',
     target: PPID,
     outcome: 'unchanged',
-    request_id: 'req-1',
+    request_id: 'req_01k9x3v0h2e8y6q4',
     from: AT,
     to: LATER,
     order: 'oldest',
-    after: 'audit_1',
+    after: 'aud_01k9x3v0',
     format: 'ocsf',
     rows: '100000',
   },
   list_service_audit: { actor: 'operator', without_site: '1', format: 'csv' },
-  list_site_deliveries: { status: 'failed', kind: 'user.revoked', webhook_id: 'wh_1' },
+  list_site_deliveries: { status: 'failed', kind: 'user.revoked', webhook_id: 'wh_01k9x3v0' },
 }
 
 const person = {
-  person_id: 'person_1',
+  person_id: 'person_01k9x3v0',
   name: 'Ada',
   roles: [{ site_id: SITE, role: 'viewer' }],
   status: 'active',
@@ -229,12 +239,12 @@ const person = {
 const few = { count: 1, or_more: false }
 
 const verifier = {
-  verifier_id: 'web',
-  instance_id: 'c4a7',
-  key_id: 'key_1',
+  verifier_id: 'orders-api',
+  instance_id: 'orders-7f9c4',
+  key_id: 'key_01k9x3v0',
   state: 'gone',
   expected: true,
-  node_id: 'node_1',
+  node_id: 'node_01k9x3v0',
   version: 'sdk/0.1.0',
   max_staleness_seconds: 30,
   fails_open: false,
@@ -248,7 +258,7 @@ const verifier = {
   retired_by: null,
 }
 const passkey = {
-  passkey_id: 'passkey_1',
+  passkey_id: 'passkey_01k9x3v0',
   name: 'Laptop',
   rp_id: 'auth.example',
   created_at: AT,
@@ -256,7 +266,7 @@ const passkey = {
 }
 const challenge = { challenge: RANDOM, rp_id: 'auth.example', credential_ids: ['AQID'], expires_at: LATER }
 const session = {
-  session_id: 'session_1',
+  session_id: 'session_01k9x3v0',
   door: 'link',
   created_at: AT,
   seen_at: AT,
@@ -264,7 +274,7 @@ const session = {
   elevated_until: LATER,
 }
 const signedIn = {
-  person_id: 'person_1',
+  person_id: 'person_01k9x3v0',
   name: 'Ada',
   roles: person.roles,
   sites: [SITE],
@@ -287,7 +297,7 @@ const site = {
 const issuer = {
   type: 'credential',
   issuer: 'did:web:issuer.example',
-  issuer_id: `iss_${'0a'.repeat(13)}`,
+  issuer_id: 'iss_3f9a0c71e5d2b8460fa9c3d17e',
   keys: [
     { id: 'key-1', key: MULTIKEY, status: 'active' },
     { id: 'key-0', key: MULTIKEY, status: 'retired', retired_at: AT },
@@ -302,7 +312,7 @@ const issuer = {
 const oauthIssuer = {
   type: 'oauth',
   issuer: 'https://idp.example/realms/acme',
-  issuer_id: `iss_${'1b'.repeat(13)}`,
+  issuer_id: 'iss_a81c5e02d94f7b36c0e1d8725f',
   keys: [],
   audience: ['https://api.shop.example'],
   client_ids: null,
@@ -347,8 +357,8 @@ const revocation = {
   seq: 42,
 }
 const waiting = {
-  verifier_id: 'web',
-  instance_id: 'c4a7',
+  verifier_id: 'orders-api',
+  instance_id: 'orders-7f9c4',
   state: 'waiting',
   seq: 41,
   acknowledged_at: null,
@@ -364,7 +374,7 @@ const propagation = {
   committed_at: AT,
   denied_everywhere_at: AT,
   denied_at_latest: AT,
-  laggards: [{ verifier_id: 'web', instance_id: 'c4a7', seq: 41 }],
+  laggards: [{ verifier_id: 'orders-api', instance_id: 'orders-7f9c4', seq: 41 }],
   verifiers: [
     waiting,
     {
@@ -389,7 +399,7 @@ const receiptSummary = {
   as_of: AT,
   state: 'complete',
   final: true,
-  drill_id: 'drill_1',
+  drill_id: 'drill_01k9x3v0',
   expected: 1,
   acknowledged: 1,
   gone: 0,
@@ -403,9 +413,9 @@ const receipt = {
   denied_at_latest: AT,
   verifiers: [
     {
-      verifier_id: 'web',
-      instance_id: 'c4a7',
-      node_id: 'node_1',
+      verifier_id: 'orders-api',
+      instance_id: 'orders-7f9c4',
+      node_id: 'node_01k9x3v0',
       state: 'acknowledged',
       after_ms: 41,
       applied_ms: 7,
@@ -415,10 +425,10 @@ const receipt = {
     },
   ],
   kid: 'feed-1',
-  signature: 'A'.repeat(86),
+  signature: SIGNATURE,
 }
 const drill = {
-  drill_id: 'drill_1',
+  drill_id: 'drill_01k9x3v0',
   state: 'complete',
   started_at: AT,
   ended_at: AT,
@@ -428,14 +438,14 @@ const drill = {
 }
 const drillReport = {
   site_id: SITE,
-  drill_id: 'drill_1',
+  drill_id: 'drill_01k9x3v0',
   credential_id: CREDENTIAL_ID,
   started_at: AT,
   ended_at: AT,
   outcome: 'complete',
   receipt,
   kid: 'feed-1',
-  signature: 'A'.repeat(86),
+  signature: SIGNATURE,
 }
 
 const head = { site_id: SITE, epoch: EPOCH, seq: 42, hash: HASH, as_of: AT, max_age_seconds: 60 }
@@ -459,17 +469,17 @@ const feedKeyStatement = {
   signature: SIGNATURE,
 }
 const listedKey = {
-  key_id: 'key_1',
+  key_id: 'key_01k9x3v0',
   label: 'ci',
   last4: 'aB3x',
   created_at: AT,
-  created_by: { type: 'operator', id: 'key_0' },
+  created_by: { type: 'operator', id: 'key_01k8w2t7' },
   expires_at: null,
   last_used_at: AT,
 }
 const delivery = {
-  delivery_id: 'dlv_1',
-  webhook_id: 'wh_1',
+  delivery_id: 'dlv_01k9x3v0',
+  webhook_id: 'wh_01k9x3v0',
   kind: 'user.revoked',
   epoch: EPOCH,
   seq: 42,
@@ -502,7 +512,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   ],
   exchange_proof: [
     {
-      access_token: `svc_at_${'aB3'.repeat(16)}Z`,
+      access_token: TOKEN,
       token_type: 'Bearer',
       expires_in: 900,
       site_id: SITE,
@@ -523,12 +533,12 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       sub: PPID,
       aud: SITE,
       iss: 'https://auth.example',
-      jti: 'tok_1',
+      jti: 'tok_01k9x3v0',
       site_id: SITE,
       permission_id: 'perm_orders',
       credential_id: CREDENTIAL_ID,
       credential_chain: [CREDENTIAL_ID],
-      holder_thumbprints: ['A'.repeat(43)],
+      holder_thumbprints: [THUMBPRINT],
       issuer: 'did:web:issuer.example',
       issuer_key: 'key-1',
       root_created_at: '2026-11-15T09:00:00Z',
@@ -542,8 +552,8 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
     { success: true, revoked: false },
   ],
   revoke_token_by_id: [
-    { success: true, token_id: 'tok_1', revoked: true, epoch: EPOCH, seq: 42, propagation },
-    { success: true, token_id: 'tok_1', revoked: false, epoch: null, seq: null },
+    { success: true, token_id: 'tok_01k9x3v0', revoked: true, epoch: EPOCH, seq: 42, propagation },
+    { success: true, token_id: 'tok_01k9x3v0', revoked: false, epoch: null, seq: null },
   ],
   preview: [
     {
@@ -557,8 +567,8 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       sign_ins: 0,
       verifiers: 1,
       not_ended: ['credentials'],
-      samples: { users: [PPID], credentials: [CREDENTIAL_ID], tokens: ['tok_1'] },
-      webhooks: ['wh_1'],
+      samples: { users: [PPID], credentials: [CREDENTIAL_ID], tokens: ['tok_01k9x3v0'] },
+      webhooks: ['wh_01k9x3v0'],
       lagging_verifiers: ['edge-1'],
       irreversible: false,
       ends_own_access: false,
@@ -572,7 +582,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       site_id: SITE,
       results: [
         { type: 'user', ids: [PPID], outcome: 'revoked', seq: 42 },
-        { type: 'token', ids: ['tok_1'], outcome: 'not_found', seq: null },
+        { type: 'token', ids: ['tok_01k9x3v0'], outcome: 'not_found', seq: null },
       ],
       revoked: 1,
       already_revoked: 0,
@@ -633,7 +643,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       seq: 43,
     },
   ],
-  revoke_holder: [{ ...cutOff, kind: 'holder.revoked', target: 'A'.repeat(43), already_revoked: true }],
+  revoke_holder: [{ ...cutOff, kind: 'holder.revoked', target: THUMBPRINT, already_revoked: true }],
   cut_off_issuer: [{ ...cutOff, kind: 'issuer.cut_off', target: 'did:web:issuer.example' }],
   cut_off_site: [{ ...cutOff, kind: 'site.cut_off', target: SITE }],
   revocation_status: [
@@ -656,7 +666,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
     { success: true, as_of: { epoch: EPOCH, time: AT }, statuses: {} },
   ],
   issue_credential: [{ credential, credential_id: CREDENTIAL_ID, ppid: PPID, expires_at: LATER }],
-  create_offer: [{ offer_url: 'https://auth.example/wallet#offer', expires_in: 900 }],
+  create_offer: [{ offer_url: `https://auth.example/wallet#offer=${RANDOM}`, expires_in: 900 }],
   read_offer: [
     {
       site_id: SITE,
@@ -669,8 +679,10 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
     },
   ],
   claim_offer: [{ credential }],
-  start_sign_in: [{ state: RANDOM, auth_url: 'https://auth.example/auth/sign-in?state=x', expires_in: 600 }],
-  present: [{ callback_url: 'https://auth.example/auth/sdk-callback?state=x&payload=y' }],
+  start_sign_in: [
+    { state: RANDOM, auth_url: `https://auth.example/auth/sign-in?state=${RANDOM}`, expires_in: 600 },
+  ],
+  present: [{ callback_url: `https://auth.example/auth/sdk-callback?state=${RANDOM}&payload=opaque` }],
   sign_in_result: [
     {
       ppid: PPID,
@@ -686,13 +698,13 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       holder_thumbprints: [],
     },
   ],
-  snapshot: [{ type: 'head', ...head, base: { seq: 0, hash: '0'.repeat(64) } }],
-  feed: [{ ...head, kid: 'feed-1', signature: 'A'.repeat(86) }],
+  snapshot: [{ type: 'head', ...head, base: { seq: 0, hash: FIRST_HASH } }],
+  feed: [{ ...head, kid: 'feed-1', signature: SIGNATURE }],
   propagation_receipt: [{ epoch: EPOCH, seq: 42, ...propagation }],
   list_log_entries: [
     {
       epoch: EPOCH,
-      base: { seq: 0, hash: '0'.repeat(64) },
+      base: { seq: 0, hash: FIRST_HASH },
       ...paged({
         epoch: EPOCH,
         seq: 42,
@@ -700,8 +712,8 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
         kind: 'user.revoked',
         body: { ppid: PPID, revoked_at: AT },
         at: AT,
-        prev_hash: '0'.repeat(64),
-        hash: 'a'.repeat(64),
+        prev_hash: FIRST_HASH,
+        hash: HASH,
       }),
     },
   ],
@@ -717,12 +729,12 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
         by: [{ presented: 'bearer', outcome: 'allowed', count: 2 }],
       },
       series: [{ at: AT, credential: 0, bearer: 3, jwt: 0, none: 0, denied: 1 }],
-      verifiers: [{ source: 'guards', verifier_id: 'web', total: 3, bearer: 2, last_at: AT }],
+      verifiers: [{ source: 'guards', verifier_id: 'orders-api', total: 3, bearer: 2, last_at: AT }],
       bearer: {
         mode: 'on',
         share: 1,
         accepted: 2,
-        verifiers: ['web'],
+        verifiers: ['orders-api'],
         live_tokens: few,
         users_with_live_tokens: few,
         last_accepted_at: AT,
@@ -740,9 +752,9 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       },
     },
   ],
-  read_head: [{ ...head, kid: 'feed-1', signature: 'A'.repeat(86) }],
+  read_head: [{ ...head, kid: 'feed-1', signature: SIGNATURE }],
   create_site: [site],
-  list_sites: [paged(site), { items: [], next_cursor: 'abc' }],
+  list_sites: [paged(site), { items: [], next_cursor: 'bTN4OXEyazd2NXQxLjQy' }],
   read_site: [{ ...site, name: null, credential_ttl_seconds_max: null }],
   change_site: [site, { ...site, propagation }],
   add_issuer: [issuer, oauthIssuer],
@@ -750,7 +762,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   list_issuers: [paged(issuer)],
   change_issuer: [{ ...issuer, status: 'distrusted', scope: ['orders:read'] }],
   change_issuer_key: [issuer],
-  create_key: [{ key_id: 'key_1', api_key: `svc_sk_${'A'.repeat(49)}`, permissions: ['feed:read'] }],
+  create_key: [{ key_id: 'key_01k9x3v0', api_key: API_KEY, permissions: ['feed:read'] }],
   create_person: [person],
   list_people: [paged(person)],
   change_person: [{ ...person, status: 'ended', roles: [] }],
@@ -776,32 +788,36 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   create_console_link: [{ url: `https://auth.example/console#link=${RANDOM}`, expires_at: LATER }],
   list_keys: [paged({ ...listedKey, permissions: ['feed:read'] })],
   change_key: [{ ...listedKey, created_by: null, last_used_at: null, permissions: ['feed:read'] }],
-  create_operator_key: [{ key_id: 'key_1', api_key: `svc_sk_${'A'.repeat(49)}` }],
+  create_operator_key: [{ key_id: 'key_01k9x3v0', api_key: API_KEY }],
   list_operator_keys: [paged(listedKey)],
   change_operator_key: [{ ...listedKey, label: null }],
-  create_webhook: [{ webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=` }],
-  rotate_webhook_secret: [
-    { webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=`, previous_valid_until: AT },
-  ],
+  create_webhook: [{ webhook_id: 'wh_01k9x3v0', secret: WEBHOOK_SECRET }],
+  rotate_webhook_secret: [{ webhook_id: 'wh_01k9x3v0', secret: WEBHOOK_SECRET, previous_valid_until: AT }],
   list_webhooks: [
-    paged({ webhook_id: 'wh_1', url: 'https://hooks.example/in', kinds: null, status: 'on', created_at: AT }),
+    paged({
+      webhook_id: 'wh_01k9x3v0',
+      url: 'https://hooks.example/in',
+      kinds: null,
+      status: 'on',
+      created_at: AT,
+    }),
   ],
   list_deliveries: [paged(delivery)],
   replay_delivery: [{ ...delivery, status: 'pending', next_attempt_at: AT }],
   change_webhook: [
     {
-      webhook_id: 'wh_1',
+      webhook_id: 'wh_01k9x3v0',
       url: 'https://hooks.example/in',
       kinds: ['user.revoked'],
       status: 'paused',
       created_at: AT,
     },
   ],
-  recover_webhook: [{ webhook_id: 'wh_1', recovered: 500, next_cursor: 'abc' }],
+  recover_webhook: [{ webhook_id: 'wh_01k9x3v0', recovered: 500, next_cursor: 'bTN4OXEyazd2NXQxLjQy' }],
   test_webhook: [
-    { webhook_id: 'wh_1', sent_at: AT, status_class: '2xx', ms: 41, failure: null },
-    { webhook_id: 'wh_1', sent_at: AT, status_class: '5xx', ms: 7, failure: 'status' },
-    { webhook_id: 'wh_1', sent_at: AT, status_class: null, ms: null, failure: 'no_answer' },
+    { webhook_id: 'wh_01k9x3v0', sent_at: AT, status_class: '2xx', ms: 41, failure: null },
+    { webhook_id: 'wh_01k9x3v0', sent_at: AT, status_class: '5xx', ms: 7, failure: 'status' },
+    { webhook_id: 'wh_01k9x3v0', sent_at: AT, status_class: null, ms: null, failure: 'no_answer' },
   ],
   list_site_deliveries: [paged(delivery)],
   read_delivery: [
@@ -889,7 +905,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   ],
   list_tokens: [
     paged({
-      token_id: 'tok_1',
+      token_id: 'tok_01k9x3v0',
       ppid: PPID,
       credential_id: CREDENTIAL_ID,
       scope: ['orders:read'],
@@ -902,30 +918,30 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   ],
   list_audit: [
     paged({
-      audit_id: 'aud_1',
+      audit_id: 'aud_01k9x3v0',
       at: AT,
       site_id: SITE,
-      actor: { type: 'api_key', id: 'key_1' },
+      actor: { type: 'api_key', id: 'key_01k9x3v0' },
       action: 'user.revoke',
       target: PPID,
       outcome: 'done',
       reason: null,
       seq: 42,
-      request_id: 'req-1',
+      request_id: 'req_01k9x3v0h2e8y6q4',
     }),
   ],
   list_service_audit: [
     paged({
-      audit_id: 'aud_1',
+      audit_id: 'aud_01k9x3v0',
       at: AT,
       site_id: null,
-      actor: { type: 'api_key', id: 'key_1' },
+      actor: { type: 'api_key', id: 'key_01k9x3v0' },
       action: 'user.revoke',
       target: PPID,
       outcome: 'done',
       reason: null,
       seq: 42,
-      request_id: 'req-1',
+      request_id: 'req_01k9x3v0h2e8y6q4',
     }),
   ],
   list_receipts: [paged(receiptSummary)],
@@ -960,7 +976,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   read_drill: [{ ...drill, report: drillReport }],
   list_nodes: [
     paged({
-      node_id: 'node_1',
+      node_id: 'node_01k9x3v0',
       version: '0.1.0',
       state: 'ready',
       started_at: AT,
@@ -991,7 +1007,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       },
     },
   ],
-  jwks: [{ keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'abc' }] }],
+  jwks: [{ keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'lu4oJ0r2qT7cX1vNn9bKfWm3sYhDzE6gPaUiRkCtB8Q' }] }],
   alive: [{ status: 'alive' }],
   ready: [{ status: 'ready', audited: 0.25 }],
 }
@@ -1015,3 +1031,34 @@ export const openAnswers: Partial<Record<EndpointId, Json[]>> = {
   context: [{ '@context': { '@version': 1.1 } }],
   openapi: [{ openapi: '3.1.0' }],
 }
+
+/** Values of parameters in paths, by name. */
+const parameters: Readonly<Record<string, string>> = {
+  site_id: SITE,
+  credential_id: CREDENTIAL_ID,
+  ppid: PPID,
+  token_id: 'tok_01k9x3v0',
+  issuer: 'did:web:issuer.example',
+  key: 'key-1',
+  key_id: 'key_01k9x3v0',
+  webhook_id: 'wh_01k9x3v0',
+  delivery_id: 'dlv_01k9x3v0',
+  instance_id: 'orders-7f9c4',
+  person_id: 'person_01k9x3v0',
+  session_id: 'session_01k9x3v0',
+  passkey_id: 'passkey_01k9x3v0',
+  drill_id: 'drill_01k9x3v0',
+  seq: '42',
+  code: 'credential_revoked',
+}
+
+/**
+ * One request and response for each endpoint, for readers of the API reference. All of them are
+ * valid; the first response of an endpoint has all members.
+ */
+export const examples: {
+  readonly parameters: Readonly<Record<string, string>>
+  readonly queries: Readonly<Partial<Record<EndpointId, Readonly<Record<string, string | string[]>>>>>
+  readonly bodies: Readonly<Partial<Record<EndpointId, Json>>>
+  readonly answers: Readonly<Partial<Record<EndpointId, readonly Json[]>>>
+} = { parameters, queries, bodies, answers: { ...answers, ...openAnswers } }
