@@ -403,7 +403,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await typed.pressSequentially(site_id)
     expect(await button.isDisabled()).toBe(false)
     await button.click()
-    await page.getByText('The site was changed.').waitFor()
+    await page.locator('.sheet .verdict', { hasText: 'This change is durable' }).waitFor({ timeout: 60_000 })
     expect((await harness.client.readSite({ site_id })).delegation).toBe('off')
   })
 

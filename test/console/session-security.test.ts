@@ -165,6 +165,27 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     await expect.poll(() => page.evaluate('window.kept.closed')).toBe(true)
   })
 
+  test('A332: a sign-in link that another page opens does not replace the session without a question', async () => {
+    const other = others[1] as OtherOrigin
+    const { context } = await openSignedIn(other)
+    const page = await context.newPage()
+    const name = () => page.locator('nav.rail .person strong').textContent({ timeout: 60_000 })
+    const follow = async (role: 'operator' | 'viewer') => {
+      other.html = `<a href="${await harness.link(await harness.person(role))}">Report</a>`
+      await page.goto(other.origin)
+      await page.getByText('Report').click()
+      await page.getByRole('heading', { name: 'Use this sign-in link?' }).waitFor({ timeout: 60_000 })
+      expect(new URL(page.url()).hash).toBe('')
+    }
+    await follow('viewer')
+    await page.getByRole('button', { name: 'Stay signed in as Omar Operator' }).click()
+    expect(await name()).toBe('Omar Operator')
+
+    await follow('viewer')
+    await page.getByRole('button', { name: 'Use the link and sign in again' }).click()
+    expect(await name()).toBe('Vera Viewer')
+  })
+
   /** A browser in which an operator is signed in, and which may also open the other origin. */
   async function openSignedIn(other: OtherOrigin): Promise<Pick<ConsolePage, 'context' | 'complaints'>> {
     const opened = await openPage(harness.browser, [harness.url, other.origin])

@@ -3,9 +3,9 @@ import { type JSX, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { recordInput } from './api/attended.ts'
 import { CallProblem } from './api/call.ts'
-import { begin, isSignedIn, sites } from './api/session.ts'
+import { begin, isSignedIn, linkQuestion, sites } from './api/session.ts'
 import { listenToKeys } from './keyboard.ts'
-import { SignIn } from './pages/sign-in.tsx'
+import { LinkQuestion, SignIn } from './pages/sign-in.tsx'
 import { servicePages, sitePages } from './pages.ts'
 import { followLinks, open, place, sitePath } from './router.ts'
 import { Shell } from './shell/shell.tsx'
@@ -14,6 +14,7 @@ import { applyTheme } from './theme.ts'
 const fault = signal<string | undefined>(undefined)
 
 function App(): JSX.Element | null {
+  if (linkQuestion.value !== undefined) return <LinkQuestion {...linkQuestion.value} />
   if (isSignedIn.value === undefined && fault.value === undefined) return null
   if (isSignedIn.value !== true) return <SignIn key={fault.value} fault={fault.value} />
   return (

@@ -59,26 +59,52 @@ export function mayIssue(siteId: string | undefined): boolean {
   return mayAdminister(siteId) || (siteId !== undefined && roleAt(siteId) === 'issuing')
 }
 
+/** A sign-in link was opened in a browser with a session. The person decides which one stays. */
+export interface LinkQuestion {
+  /** The person who is signed in. */
+  readonly name: string
+  readonly answer: (isUsed: boolean) => void
+}
+
+export const linkQuestion = signal<LinkQuestion | undefined>(undefined)
+
 /**
  * Signs in with the link in the address, if there is one, and finds out who is signed in. The
- * fragment is removed before anything else happens, so that it stays in no history.
+ * fragment is removed before anything else happens, so that it stays in no history. A link never
+ * replaces a session without a question: another page may have opened it.
  */
 export async function begin(): Promise<void> {
   const link = new URLSearchParams(location.hash.slice(1)).get('link')
   if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
   try {
-    if (link !== null) await send('/console/session', { method: 'POST', body: { link } })
+    if (link !== null && (await isLinkWanted()))
+      await send('/console/session', { method: 'POST', body: { link } })
     await load()
     isSignedIn.value = true
     sessionEnded.value = false
   } catch (fault) {
     isSignedIn.value = false
-    if (
-      !(fault instanceof CallProblem) ||
-      (fault.code !== 'session_required' && fault.code !== 'link_invalid')
-    )
-      throw fault
-    if (fault.code === 'link_invalid') throw fault
+    if (!(fault instanceof CallProblem && fault.code === 'session_required')) throw fault
+  }
+}
+
+async function isLinkWanted(): Promise<boolean> {
+  const name = await findSignedIn()
+  if (name === undefined) return true
+  const isUsed = await new Promise<boolean>((resolve) => {
+    linkQuestion.value = { name, answer: resolve }
+  })
+  linkQuestion.value = undefined
+  return isUsed
+}
+
+/** The name of the person whose session this browser has. */
+async function findSignedIn(): Promise<string | undefined> {
+  try {
+    return ((await (await send('/console/session')).json()) as Session).name
+  } catch (fault) {
+    if (fault instanceof CallProblem && fault.code === 'session_required') return undefined
+    throw fault
   }
 }
 

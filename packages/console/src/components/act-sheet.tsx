@@ -47,6 +47,13 @@ export function Sheet({ title, onClose, children }: SheetProps): JSX.Element {
   )
 }
 
+/** The request that was answered, also as a command. */
+export interface Sent {
+  readonly request: ApiRequest
+  readonly cli: string | undefined
+  readonly reason: string
+}
+
 interface ActSheetProps<Answer> {
   readonly title: string
   readonly siteId: string
@@ -64,7 +71,7 @@ interface ActSheetProps<Answer> {
   readonly typedName?: string | undefined
   readonly hasReason?: boolean
   readonly children?: ComponentChildren
-  readonly onDone: (answer: Answer) => void
+  readonly onDone: (answer: Answer, sent: Sent) => void
   readonly onClose: () => void
 }
 
@@ -99,7 +106,7 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
     try {
       const { path, ...options } = request
       const answer = await callWithStepUp<Answer>(path, { ...options, idempotencyKey: key.current })
-      onDone(answer)
+      onDone(answer, { request, cli: props.toCli(why), reason: why ?? '' })
     } catch (fault) {
       if (fault instanceof NoAnswer) return setState({ at: 'unknown' })
       if (fault instanceof CallProblem) key.current = newIdempotencyKey()

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { usePersonName } from '../people/names.ts'
 import { shorten } from './id.tsx'
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -17,12 +18,13 @@ interface ActorProps {
   readonly id: string | null
 }
 
-/** Who did something: the kind, and its id where there is one. */
+/** Who did something: a person by name, otherwise the kind and the id where there is one. */
 export function Actor({ type, id }: ActorProps): JSX.Element {
   const word = WORDS[type] ?? type
-  return id === null ? (
-    <span>{word}</span>
-  ) : (
+  const name = usePersonName(type === 'person' ? (id ?? undefined) : undefined)
+  if (id === null) return <span>{word}</span>
+  if (name !== undefined) return <span title={id}>{name}</span>
+  return (
     <span title={id}>
       {word} <code>{shorten(id)}</code>
     </span>

@@ -196,7 +196,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
         </div>
       ) : (
         <div class="card table">
-          <table aria-busy={isLoading}>
+          <table class="list" aria-busy={isLoading}>
             <thead>
               <tr>
                 {columns.map((column) => (
@@ -219,7 +219,11 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
               {items.map((item) => (
                 <tr key={toKey(item)}>
                   {columns.map((column, i) => (
-                    <td key={column.title} class={toClass(column)}>
+                    <td
+                      key={column.title}
+                      class={i === linkAt ? `main ${toClass(column)}` : toClass(column)}
+                      data-title={i === linkAt || column.isCheck === true ? undefined : column.title}
+                    >
                       {i === linkAt && props.toHref !== undefined ? (
                         <a href={props.toHref(item)}>{column.cell(item)}</a>
                       ) : (

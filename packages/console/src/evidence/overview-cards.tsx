@@ -196,14 +196,14 @@ export function LastDrill({ siteId, mayStart }: SiteProps & { readonly mayStart:
   )
 }
 
-/** `12 of 12 verifiers applied the drill within 38 ms.` */
+/** `12 of 12 verifiers applied the drill. The last answer arrived after 38 ms.` */
 export function describeDrill({ state, acknowledged, expected, elapsed_ms }: DrillSummary): string {
   if (state === 'running' || acknowledged === null || expected === null) return 'The drill is running.'
   if (expected === 0) return 'No verifier followed the site, so the drill proves nothing.'
   const who = `${acknowledged} of ${formatNumber(expected, 'verifier')}`
   return elapsed_ms === null
     ? `${who} applied the drill in time.`
-    : `${who} applied the drill within ${formatDuration(elapsed_ms)}.`
+    : `${who} applied the drill. The last answer arrived after ${formatDuration(elapsed_ms)}.`
 }
 
 /** Numbers of the last 24 hours. */

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Strip, StripAxis } from '../charts/strip.tsx'
+import { Actor } from '../components/actor.tsx'
 import { Icon, Seal } from '../components/icon.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
 import { serviceNowMs } from '../live.ts'
@@ -112,7 +113,11 @@ export function Paper({ siteId, receipt, check, title, facts, children }: PaperP
           )}
         </Fact>
         {context?.audit?.reason && <Fact word="Reason">{context.audit.reason}</Fact>}
-        {context?.audit && <Fact word="By">{toActor(context.audit)}</Fact>}
+        {context?.audit && (
+          <Fact word="By">
+            <Actor {...context.audit.actor} />
+          </Fact>
+        )}
         <Fact word="Committed at">
           <time dateTime={receipt.committed_at}>{formatExact(receipt.committed_at)} UTC</time>
         </Fact>
@@ -339,11 +344,6 @@ function toShortState({ state, fails_open, rejects_from }: Late): string {
       ? 'rejects'
       : `rejects from ${formatMoment(rejects_from)}`
   return state.replace('_', ' ')
-}
-
-function toActor({ actor }: AuditRow): string {
-  const { id } = actor
-  return `${actor.type.replace('_', ' ')}${id === null ? '' : ` ${id}`}`
 }
 
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })

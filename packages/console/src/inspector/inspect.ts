@@ -17,6 +17,7 @@ import {
   sha256Hex,
   toGrounds,
 } from '@countersign/core'
+import type { MetRevocation } from './find-entry.ts'
 import type { Paste } from './read-paste.ts'
 
 /** One check, in words. `not_checked`: what was pasted is not enough for it. */
@@ -43,6 +44,7 @@ export interface Inspection {
   readonly areClaimsSigned: boolean
   /** The chain of a credential, the root first. */
   readonly chain: readonly ChainNode[]
+  readonly revocation: MetRevocation | undefined
 }
 
 interface ChainNode {
@@ -138,7 +140,20 @@ async function inspectCredential(header: string, demand: Demand, data: Revocatio
     claims: credential === undefined ? [] : listClaims(credential),
     areClaimsSigned: isSigned,
     chain: credential === undefined ? [] : listChainNodes(credential, data),
+    revocation: credential === undefined ? undefined : await meetRevocation(credential, data),
   }
+}
+
+async function meetRevocation(
+  credential: Credential,
+  { site }: RevocationData,
+): Promise<MetRevocation | undefined> {
+  const grounds = toGrounds(credential, await listHolders(credential))
+  const found = findRevocation(grounds, site)
+  if (found === undefined) return undefined
+  const { credentialIds, holders, ppid, issuer } = grounds
+  const names = [...credentialIds, ...holders, ppid, issuer].filter((name) => name !== undefined)
+  return { ...found, names }
 }
 
 function toShown(
@@ -177,6 +192,7 @@ function toInspection(what: string, checks: readonly InspectedCheck[]): Inspecti
     claims: [],
     areClaimsSigned: false,
     chain: [],
+    revocation: undefined,
   }
 }
 
@@ -294,7 +310,8 @@ const TOKEN = /^svc_at_[0-9A-Za-z]{49}$/
 /** Of an opaque token, only its form and its revocation can be seen without asking the service. */
 async function inspectBearer(token: string, { site, ageMs, ageMsMax }: RevocationData): Promise<Inspection> {
   const hasForm = TOKEN.test(token)
-  const revocation = site.tokenRevocation(await sha256Hex(token))
+  const digest = await sha256Hex(token)
+  const revocation = site.tokenRevocation(digest)
   const check = (name: string, denied: string | undefined, code: string, detail: string): InspectedCheck => ({
     check: name,
     title: TITLES[name] ?? name,
@@ -330,7 +347,10 @@ async function inspectBearer(token: string, { site, ageMs, ageMsMax }: Revocatio
       `Its SHA-256 is not revoked as of entry ${site.head.seq}.`,
     ),
   ]
-  const shown = toInspection('Bearer token', checks)
+  const shown = {
+    ...toInspection('Bearer token', checks),
+    revocation: revocation && { ...revocation, names: [digest] },
+  }
   return shown.verdict === 'rejected'
     ? shown
     : {

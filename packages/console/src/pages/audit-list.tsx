@@ -187,7 +187,7 @@ function Row({ siteId, row, path }: AuditListProps & { readonly row: AuditRow })
           </dd>
           <dt>By</dt>
           <dd>
-            <code>{actor}</code> {filterBy('actor', actor)}
+            <Actor {...row.actor} /> {filterBy('actor', actor)}
           </dd>
           {row.target !== null && (
             <>

@@ -135,15 +135,17 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
         <h1 class="id-title">
           <Id value={id} copy />
         </h1>
-        <AsCommand
-          curl={{ path: `/api/sites/${siteId}/credentials/${id}` }}
-          cli={toCli(['credentials', 'show', id], { site: siteId })}
-        />
-        {mayRevoke(siteId) && own?.status !== 'revoked' && (
-          <button type="button" class="danger" data-revoke-page onClick={() => startRevoke(siteId, id)}>
-            Revoke this credential
-          </button>
-        )}
+        <div class="acts">
+          <AsCommand
+            curl={{ path: `/api/sites/${siteId}/credentials/${id}` }}
+            cli={toCli(['credentials', 'show', id], { site: siteId })}
+          />
+          {mayRevoke(siteId) && own?.status !== 'revoked' && (
+            <button type="button" class="danger" data-revoke-page onClick={() => startRevoke(siteId, id)}>
+              Revoke this credential
+            </button>
+          )}
+        </div>
       </div>
       {fault !== undefined && own === undefined && (
         <p class="fault" role="alert">

@@ -1,4 +1,4 @@
-import type { Drill, DrillSummary, Receipt } from '@countersign/core/contract'
+import type { Drill, DrillSummary } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { call, newIdempotencyKey } from '../api/call.ts'
@@ -14,7 +14,7 @@ import { Pill, type Tone } from '../components/state.tsx'
 import { describeDrill } from '../evidence/overview-cards.tsx'
 import { Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
 import { usePages } from '../evidence/use-pages.ts'
-import { formatCount, toAppliedMs } from '../evidence/words.ts'
+import { formatCount } from '../evidence/words.ts'
 import { entriesSeen } from '../live.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
 import { describe } from '../revoke/state.ts'
@@ -62,14 +62,14 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
         </div>
       ) : (
         <div class="card table">
-          <table>
+          <table class="list">
             <thead>
               <tr>
                 <th scope="col">Started</th>
                 <th scope="col">Result</th>
                 <th scope="col">Applied by</th>
                 <th scope="col" class="number">
-                  Last after
+                  Last answer
                 </th>
                 <th scope="col" class="number extra">
                   Entry
@@ -79,20 +79,22 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
             <tbody>
               {items?.map((each) => (
                 <tr key={each.drill_id}>
-                  <td>
+                  <td class="main">
                     <a href={sitePath(siteId, 'drills', each.drill_id)}>{formatMoment(each.started_at)}</a>
                   </td>
-                  <td>
+                  <td data-title="Result">
                     <Result drill={each} />
                   </td>
-                  <td>
+                  <td data-title="Applied by">
                     {each.acknowledged === null || each.expected === null ? (
                       '–'
                     ) : (
                       <Applied acknowledged={each.acknowledged} expected={each.expected} state="complete" />
                     )}
                   </td>
-                  <td class="number">{each.elapsed_ms === null ? '–' : formatDuration(each.elapsed_ms)}</td>
+                  <td class="number" data-title="Last answer">
+                    {each.elapsed_ms === null ? '–' : formatDuration(each.elapsed_ms)}
+                  </td>
                   <td class="number extra">{formatCount(each.seq)}</td>
                 </tr>
               ))}
@@ -233,7 +235,7 @@ function OneDrill({ siteId, id }: SiteProps & { readonly id: string }): JSX.Elem
                     ...drill,
                     acknowledged: drill.report.receipt.acknowledged,
                     expected: drill.report.receipt.expected,
-                    elapsed_ms: toLastMs(drill.report.receipt),
+                    elapsed_ms: drill.report.receipt.elapsed_ms,
                   })}
             </p>
           </div>
@@ -243,12 +245,6 @@ function OneDrill({ siteId, id }: SiteProps & { readonly id: string }): JSX.Elem
       {drill?.report && <Report siteId={siteId} report={drill.report} />}
     </>
   )
-}
-
-/** Until the last verifier had applied the entry. Null while one has not. */
-function toLastMs({ verifiers, elapsed_ms }: Receipt): number | null {
-  const times = verifiers.map(toAppliedMs)
-  return times.every((ms) => ms !== null) && times.length > 0 ? Math.max(...times) : elapsed_ms
 }
 
 function Report({

@@ -1,6 +1,8 @@
+import '../style/inspector.css'
 import type { SiteView } from '@countersign/core'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLoad } from '../api/use-load.ts'
 import { copyText } from '../components/copy.tsx'
 import { Icon } from '../components/icon.tsx'
 import { shorten } from '../components/id.tsx'
@@ -11,6 +13,7 @@ import { serviceNowMs } from '../live.ts'
 import { describe } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
 import type { SiteProps } from '../site-props.ts'
+import { formatMoment } from '../time.ts'
 
 /** The default of a guard. */
 const AGE_MS_MAX = 30_000
@@ -249,16 +252,39 @@ function Result({ siteId, inspection }: SiteProps & { readonly inspection: Inspe
                 </>
               )}
               {each.check === 'revocation' && each.result === 'denied' && (
-                <>
-                  {' '}
-                  <a href={sitePath(siteId, 'log')}>Log</a>
-                </>
+                <RevokedBy siteId={siteId} revocation={inspection.revocation} />
               )}
             </p>
           </li>
         ))}
       </ol>
     </>
+  )
+}
+
+/** The entry that revoked, with its time, its reason and the way to its receipt. */
+function RevokedBy({
+  siteId,
+  revocation,
+}: SiteProps & { readonly revocation: Inspection['revocation'] }): JSX.Element {
+  const { value, fault } = useLoad(`${siteId} ${JSON.stringify(revocation)}`, async (signal) => {
+    const { findEntry } = await import('../inspector/find-entry.ts')
+    return revocation === undefined ? null : ((await findEntry(siteId, revocation, signal)) ?? null)
+  })
+  if (value === undefined && fault === undefined) return <span aria-busy="true" />
+  if (value === undefined || value === null)
+    return (
+      <>
+        {' '}
+        The entry is not among the newest of its kind. <a href={sitePath(siteId, 'log')}>Open the log</a>
+      </>
+    )
+  return (
+    <span class="revoked-by">
+      <a href={sitePath(siteId, 'receipts', String(value.seq))}>Entry {formatCount(value.seq)}</a> of{' '}
+      <time dateTime={value.at}>{formatMoment(value.at)}</time>
+      {value.reason === null ? ', without a reason' : `: ${value.reason}`}
+    </span>
   )
 }
 

@@ -4,11 +4,11 @@ import { useState } from 'preact/hooks'
 import { toCli } from '../api/command.ts'
 import { mayIssue, mayRevoke } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
-import { notice } from '../components/copy.tsx'
 import { LinesField, toLines } from '../components/lines-field.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { SecondsField } from '../components/seconds-field.tsx'
 import { SecretSheet } from '../components/secret-sheet.tsx'
+import { showCutOff } from '../revoke/cut-off-receipt.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 
@@ -159,9 +159,9 @@ function RevokeHolder({ siteId }: SiteProps): JSX.Element {
           : undefined
       }
       toCli={(reason) => toCli(['revoke-holder', thumbprint], { site: siteId, yes: true, reason })}
-      onDone={({ seq, already_revoked }) => {
+      onDone={(answer, sent) => {
         closeSheet()
-        notice.value = already_revoked ? 'The key was revoked before.' : `The key is revoked as entry ${seq}.`
+        showCutOff(siteId, { title: 'Holder key', noun: 'revocation', done: 'Revoked' }, answer, sent)
       }}
       onClose={closeSheet}
     >

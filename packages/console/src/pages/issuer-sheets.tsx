@@ -1,4 +1,4 @@
-import type { ChangedIssuer, Issuer } from '@countersign/core/contract'
+import type { ChangedIssuer, CutOff as CutOffAnswer, Issuer } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { toCli } from '../api/command.ts'
@@ -6,6 +6,7 @@ import { mayAdminister, mayRevoke } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
 import { LinesField, toLines } from '../components/lines-field.tsx'
 import { SecondsField } from '../components/seconds-field.tsx'
+import { showCutOff } from '../revoke/cut-off-receipt.ts'
 import { closeSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 
@@ -404,9 +405,9 @@ function ReactivateKey({
   )
 }
 
-function CutOff({ siteId, issuer, finish }: IssuerProps): JSX.Element {
+function CutOff({ siteId, issuer }: IssuerProps): JSX.Element {
   return (
-    <ActSheet<unknown>
+    <ActSheet<CutOffAnswer>
       title="End everything signed so far"
       siteId={siteId}
       verb="End all of it"
@@ -420,7 +421,11 @@ function CutOff({ siteId, issuer, finish }: IssuerProps): JSX.Element {
         body: { issuer: issuer.issuer, reason },
       })}
       toCli={(reason) => toCli(['cut-off', 'issuer', issuer.issuer], { site: siteId, yes: true, reason })}
-      onDone={() => finish('Everything that the issuer signed so far has ended.')}
+      onDone={(answer, sent) => {
+        closeSheet()
+        const words = { title: toIssuerName(issuer), noun: 'cut-off', done: 'Cut off' }
+        showCutOff(siteId, words, answer, sent)
+      }}
       onClose={closeSheet}
     >
       <p>

@@ -10,9 +10,10 @@ import { AsCommand } from '../components/as-command.tsx'
 import { shorten } from '../components/id.tsx'
 import { NoVerifier } from '../components/no-verifier.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
+import { loadWritten } from '../evidence/load-written.ts'
 import { Attention, LastDrill, Numbers } from '../evidence/overview-cards.tsx'
 import { findTarget, formatCount, hasReceipt, isDrill, toAppliedMs, toKindWords } from '../evidence/words.ts'
-import { entriesSeen, isLive, liveLog, serviceNowMs, tick, verifiers } from '../live.ts'
+import { entriesSeen, isLive, liveLog, tick, verifiers } from '../live.ts'
 import { sitePath } from '../router.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatAge, formatDuration, formatMoment } from '../time.ts'
@@ -255,9 +256,6 @@ interface Recent {
   readonly reason: string | null
 }
 
-/** A receipt is written about a second after its entry. */
-const RECEIPT_MS = 1000
-
 /** The newest entries, each with the milliseconds of its verifiers. */
 async function loadRecent(siteId: string, signal: AbortSignal): Promise<readonly Recent[]> {
   const options = { site: siteId, signal }
@@ -266,19 +264,16 @@ async function loadRecent(siteId: string, signal: AbortSignal): Promise<readonly
     ...options,
     query: { limit: 50 },
   }).catch(() => ({ items: [] }))
-  const receipts = page.items.map((entry) =>
-    hasReceipt(entry.kind) && serviceNowMs() - Date.parse(entry.at) > RECEIPT_MS
-      ? call<Receipt>(`/api/sites/${siteId}/receipts/${entry.seq}`, options).catch(() => undefined)
-      : undefined,
-  )
-  const rows = (await audit).items
-  return Promise.all(
-    page.items.map(async (entry, i) => ({
-      entry,
-      receipt: await receipts[i],
-      reason: rows.find(({ seq }) => seq === entry.seq)?.reason ?? null,
-    })),
-  )
+  const seqs = page.items.filter(({ kind }) => hasReceipt(kind)).map(({ seq }) => seq)
+  const [receipts, rows] = await Promise.all([
+    loadWritten(siteId, seqs, signal).catch(() => undefined),
+    audit,
+  ])
+  return page.items.map((entry) => ({
+    entry,
+    receipt: receipts?.get(entry.seq),
+    reason: rows.items.find(({ seq }) => seq === entry.seq)?.reason ?? null,
+  }))
 }
 
 const RELOAD_MS = 3000

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import type { LinkQuestion as LinkQuestionProps } from '../api/session.ts'
 import { Icon, Seal } from '../components/icon.tsx'
 import { hasPasskeys, signInWithPasskey } from '../people/passkey.ts'
 import { doors, loadDoors, refreshSession, signInWithLink } from '../people/sign-in.ts'
@@ -49,6 +50,28 @@ export function SignIn({ fault: first }: { readonly fault: string | undefined })
           </a>
         )}
         <LinkForm isBusy={isBusy} onLink={(link) => void run(() => signInWithLink(link))} />
+      </div>
+    </main>
+  )
+}
+
+/** Asks before a link replaces the session of this browser. */
+export function LinkQuestion({ name, answer }: LinkQuestionProps): JSX.Element {
+  return (
+    <main class="door">
+      <div class="card">
+        <Seal isProven size={48} />
+        <h1>Use this sign-in link?</h1>
+        <p>
+          You are signed in as <strong>{name}</strong>. The link ends that session and signs this browser in
+          again, perhaps as another person. Use it only if you asked for it.
+        </p>
+        <button type="button" class="primary wide" autofocus onClick={() => answer(false)}>
+          <span>Stay signed in as {name}</span>
+        </button>
+        <button type="button" class="wide" onClick={() => answer(true)}>
+          Use the link and sign in again
+        </button>
       </div>
     </main>
   )

@@ -1,4 +1,4 @@
-import type { ChangedSite, PreviewAct, Site } from '@countersign/core/contract'
+import type { ChangedSite, CutOff as CutOffAnswer, PreviewAct, Site } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
@@ -11,7 +11,9 @@ import { notice } from '../components/copy.tsx'
 import { LinesField, toLines } from '../components/lines-field.tsx'
 import { formatSpan, SecondsField } from '../components/seconds-field.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
-import { describe, startRevokeTarget } from '../revoke/state.ts'
+import { showCutOff } from '../revoke/cut-off-receipt.ts'
+import { describe, showReceipt, startRevokeTarget } from '../revoke/state.ts'
+import { findNewest, toOne } from '../revoke/target.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 
@@ -226,7 +228,14 @@ function SwitchSheet({ siteId, site, finish, name }: SheetsProps & { readonly na
       toCli={(reason) =>
         toCli(['sites', 'change', siteId], { [name.replaceAll('_', '-')]: value, yes: isEnding, reason })
       }
-      onDone={() => finish('The site was changed.')}
+      onDone={async (_answer, { request, cli, reason }) => {
+        if (!isEnding) return finish('The site was changed.')
+        const seq = await findNewest(siteId, 'site.changed', { [name]: value }).catch(() => undefined)
+        closeSheet()
+        const words = { title: mode.title, noun: 'change', done: mode.words[value]?.[1] ?? value }
+        const target = { kind: 'change', id: undefined, ...words, request, cli } as const
+        showReceipt(siteId, target, reason, toOne(seq, siteId))
+      }}
       onClose={closeSheet}
     >
       <p>{consequence}</p>
@@ -244,9 +253,9 @@ function toPreview(name: Switch): PreviewAct | undefined {
   return name === 'holder_proof' ? undefined : { type: 'change_site', [name]: 'off' }
 }
 
-function CutOff({ siteId, finish }: SheetsProps): JSX.Element {
+function CutOff({ siteId }: SheetsProps): JSX.Element {
   return (
-    <ActSheet<unknown>
+    <ActSheet<CutOffAnswer>
       title="End all access"
       siteId={siteId}
       verb="End all access"
@@ -260,7 +269,10 @@ function CutOff({ siteId, finish }: SheetsProps): JSX.Element {
         body: { confirm: siteId, reason },
       })}
       toCli={(reason) => toCli(['cut-off', 'site', siteId], { yes: true, reason })}
-      onDone={() => finish('All access at this site has ended.')}
+      onDone={(answer, sent) => {
+        closeSheet()
+        showCutOff(siteId, { title: 'All access', noun: 'cut-off', done: 'Ended' }, answer, sent)
+      }}
       onClose={closeSheet}
     >
       <p>

@@ -11,6 +11,7 @@ import { open, place, sitePath } from '../router.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
 import { User } from '../users/user.tsx'
+import { UsersWithCredentials } from '../users/with-credentials.tsx'
 import { ENTRY_WORDS } from '../users/words.ts'
 
 export function Users({ siteId }: SiteProps): JSX.Element {
@@ -76,6 +77,7 @@ function UserList({ siteId }: SiteProps): JSX.Element {
       >
         <FindUser siteId={siteId} />
       </List>
+      <UsersWithCredentials siteId={siteId} />
       {hasRows && (
         <SelectionBar
           selection={selection}

@@ -9,7 +9,8 @@ import { describe } from '../revoke/state.ts'
 import { formatMoment } from '../time.ts'
 import { useOwnList } from './load-list.ts'
 
-const DOORS: Readonly<Record<string, string>> = {
+/** How a session was opened. */
+export const doorWords: Readonly<Record<string, string>> = {
   link: 'Signed in with a link',
   passkey: 'Signed in with a passkey',
   oidc: 'Signed in with the identity provider',
@@ -66,7 +67,7 @@ export function Sessions(): JSX.Element {
         {items?.map(({ session_id, door, created_at, seen_at, current }) => (
           <li key={session_id}>
             <span class="two-lines">
-              <strong>{DOORS[door] ?? door}</strong>
+              <strong>{doorWords[door] ?? door}</strong>
               <span class="meta">
                 {formatMoment(created_at)}, last used {formatMoment(seen_at)}
               </span>

@@ -16,6 +16,7 @@ import { describe } from '../revoke/state.ts'
 import { open, servicePath } from '../router.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import { formatMoment } from '../time.ts'
+import { SignInsSheet } from './person-sign-ins.tsx'
 import { roleTitles, roleWords } from './role-words.ts'
 import { callWithStepUp } from './step-up.tsx'
 
@@ -94,6 +95,7 @@ export function People(): JSX.Element {
       {act === 'reactivate' && chosen !== undefined && (
         <ReactivateSheet chosen={chosen} onDone={() => finish('The person has access again.')} />
       )}
+      {act === 'sign-ins' && chosen !== undefined && <SignInsSheet key={on} chosen={chosen} />}
       {act === 'link' && chosen !== undefined && <LinkSheet key={on} chosen={chosen} />}
     </>
   )
@@ -113,6 +115,7 @@ function Acts({ person: { person_id, name, status } }: { readonly person: Person
       ? [
           { title: 'Make a sign-in link', run: () => openSheet('link', person_id) },
           { title: 'Change', run: () => openSheet('change', person_id) },
+          { title: 'Sessions and passkeys', run: () => openSheet('sign-ins', person_id) },
           audit,
           { title: 'End access', isDanger: true, run: () => openSheet('end', person_id) },
         ]

@@ -1,17 +1,19 @@
-import type { PropagationReceipt, Receipt } from '@countersign/core/contract'
+import type { PropagationReceipt } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { call } from '../api/call.ts'
 import { AsCommand } from '../components/as-command.tsx'
 import { Icon, Seal } from '../components/icon.tsx'
+import { Id } from '../components/id.tsx'
 import { Pill, StateMark } from '../components/state.tsx'
+import { loadWritten } from '../evidence/load-written.ts'
+import { formatCount, joinNames } from '../evidence/words.ts'
 import { serviceNowMs, tick, verifiers } from '../live.ts'
 import { open, sitePath } from '../router.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
 import { countAll, toCounts } from './counts.ts'
 import { Head, takeFocus, Who } from './sheet-parts.tsx'
 import { type Act, closeSheet, isComplete, isDeniedEverywhere } from './state.ts'
-import { type Done, toCommand, toRequest, toWords } from './target.ts'
+import { type Done, type DoneEntry, toCommand, toRequest, toWords } from './target.ts'
 
 type Reported = PropagationReceipt['verifiers'][number]
 
@@ -29,13 +31,18 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
   // Whether a time has passed changes with the clock.
   void tick.value
   const isDenied = propagation !== undefined && isDeniedEverywhere(propagation)
-  const openReceipt = () => {
+  const openReceipt = (entry: number) => {
     closeSheet()
-    if (seq !== undefined) open(sitePath(siteId, 'receipts', String(seq)))
+    open(sitePath(siteId, 'receipts', String(entry)))
   }
+  const hasSeveral = done.entries.length > 1
   return (
     <div>
-      <Head title={seq === undefined ? toWords(target).act : `Receipt ${seq}`} />
+      <Head
+        title={
+          seq === undefined ? toWords(target).act : hasSeveral ? toTitles(done.entries) : `Receipt ${seq}`
+        }
+      />
       {/* It may have nothing that takes the focus, and must be scrolled with keys all the same. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls */}
       <section class="body" tabIndex={0} aria-label="Receipt">
@@ -55,7 +62,10 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
         {propagation !== undefined && propagation.verifiers.length > 0 && (
           <AppliedBy propagation={propagation} />
         )}
-        {seq !== undefined && <Signature siteId={siteId} seq={seq} isDenied={isDenied} />}
+        {hasSeveral && <Entries entries={done.entries} onOpen={openReceipt} />}
+        {seq !== undefined && (
+          <Signature siteId={siteId} seqs={done.entries.map((each) => each.seq)} isDenied={isDenied} />
+        )}
         <Announcement
           text={
             isDenied
@@ -69,8 +79,8 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
       <footer>
         <AsCommand curl={toRequest(siteId, target, reason)} cli={toCommand(siteId, target, reason)} />
         <span class="grow" />
-        {seq !== undefined && (
-          <button type="button" class="large" onClick={openReceipt}>
+        {seq !== undefined && !hasSeveral && (
+          <button type="button" class="large" onClick={() => openReceipt(seq)}>
             Open receipt
           </button>
         )}
@@ -88,7 +98,7 @@ function DonePill({ act: { target }, done }: Pick<ReceiptViewProps, 'act' | 'don
 }
 
 function Sentence({ act: { target }, done, propagation }: ReceiptViewProps): JSX.Element {
-  const { seq, wasRevoked, count, notFound } = done
+  const { seq, entries, wasRevoked, count, notFound } = done
   if (seq === undefined) {
     if (target.kind === 'api_key')
       return <>The key is invalid from now on, and the streams that were open with it are closed.</>
@@ -113,11 +123,12 @@ function Sentence({ act: { target }, done, propagation }: ReceiptViewProps): JSX
         </>
       ) : wasRevoked ? (
         <>
-          It was revoked before, as <strong>entry {seq}</strong>.{' '}
+          It was revoked before, as <strong>{nameEntries(entries)}</strong>.{' '}
         </>
       ) : (
         <>
-          This {isTrust(target.kind) ? 'change' : 'revocation'} is durable as <strong>entry {seq}</strong>.{' '}
+          This {toNoun(target)} is durable as <strong>{nameEntries(entries)}</strong>
+          {entries.length > 1 && ', one for each id of the user'}.{' '}
         </>
       )}
       This node denies. <Applied propagation={propagation} />
@@ -125,8 +136,53 @@ function Sentence({ act: { target }, done, propagation }: ReceiptViewProps): JSX
   )
 }
 
-function isTrust(kind: Act['target']['kind']): boolean {
-  return ['issuer', 'issuer_key', 'bearer'].includes(kind)
+function toNoun(target: Act['target']): string {
+  if (target.kind === 'change') return target.noun
+  return ['issuer', 'issuer_key', 'bearer'].includes(target.kind) ? 'change' : 'revocation'
+}
+
+/** `Receipts 12 and 13`, or their number if there are many. */
+function toTitles(entries: readonly DoneEntry[]): string {
+  if (entries.length > 3) return `${formatCount(entries.length)} receipts`
+  return `Receipts ${joinNames(entries.map(({ seq }) => formatCount(seq)))}`
+}
+
+/** `entry 12`, `entries 12 and 13` */
+function nameEntries(entries: readonly DoneEntry[]): string {
+  const names = entries.map(({ seq }) => formatCount(seq))
+  return `${names.length === 1 ? 'entry' : 'entries'} ${joinNames(names)}`
+}
+
+const ENTRIES_MAX = 20
+
+/** Every entry of the act, with the way to its own receipt. */
+function Entries({
+  entries,
+  onOpen,
+}: {
+  readonly entries: readonly DoneEntry[]
+  readonly onOpen: (seq: number) => void
+}): JSX.Element {
+  const more = entries.length - ENTRIES_MAX
+  return (
+    <section>
+      <h3>Entries</h3>
+      <ul class="own-list entries">
+        {entries.slice(0, ENTRIES_MAX).map(({ seq, id }) => (
+          <li key={`${seq} ${id}`}>
+            <span class="two-lines">
+              <strong>Entry {formatCount(seq)}</strong>
+              <Id value={id} />
+            </span>
+            <button type="button" aria-label={`Open the receipt of entry ${seq}`} onClick={() => onOpen(seq)}>
+              Open receipt
+            </button>
+          </li>
+        ))}
+      </ul>
+      {more > 0 && <p class="meta">and {formatCount(more)} more, in the list of receipts</p>}
+    </section>
+  )
 }
 
 function Applied({ propagation }: Pick<ReceiptViewProps, 'propagation'>): JSX.Element {
@@ -345,32 +401,36 @@ function toTick(ms: number, max: number): string {
 const CHECK_MS = 1500
 const CHECKS_MAX = 8
 
-/** The stored receipt, whose signature this browser checks. It is written about a second later. */
+/** The stored receipts, whose signatures this browser checks. They are written a second later. */
 function Signature({
   siteId,
-  seq,
+  seqs,
   isDenied,
 }: {
   readonly siteId: string
-  readonly seq: number
+  readonly seqs: readonly number[]
   readonly isDenied: boolean
 }): JSX.Element | null {
   const [checked, setChecked] = useState<{ readonly kid: string; readonly isValid: boolean }>()
+  const wanted = seqs.slice(-ENTRIES_MAX)
   useEffect(() => {
     if (!isDenied) return
     let timer: ReturnType<typeof setTimeout>
     const check = async (tries: number) => {
-      try {
-        const receipt = await call<Receipt>(`/api/sites/${siteId}/receipts/${seq}`, { site: siteId })
-        const { checkDocument } = await import('../log/check-document.ts')
-        setChecked({ kid: receipt.kid, isValid: (await checkDocument(receipt)).ok })
-      } catch {
+      const found = await loadWritten(siteId, wanted).catch(() => new Map<number, never>())
+      const receipts = wanted.flatMap((seq) => found.get(seq) ?? [])
+      const [first] = receipts
+      if (first === undefined || receipts.length < wanted.length) {
         if (tries < CHECKS_MAX) timer = setTimeout(() => void check(tries + 1), CHECK_MS)
+        return
       }
+      const { checkDocument } = await import('../log/check-document.ts')
+      const checks = await Promise.all(receipts.map((receipt) => checkDocument(receipt)))
+      setChecked({ kid: first.kid, isValid: checks.every(({ ok }) => ok) })
     }
     void check(1)
     return () => clearTimeout(timer)
-  }, [siteId, seq, isDenied])
+  }, [siteId, wanted.join(), isDenied])
   if (checked === undefined) return null
   return checked.isValid ? (
     <p class="signature">

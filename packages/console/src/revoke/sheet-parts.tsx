@@ -52,6 +52,7 @@ const KIND_ICONS: Readonly<Record<Exclude<Target['kind'], 'user'>, IconName>> = 
   issuer_key: 'issuers',
   api_key: 'keys',
   bearer: 'tokens',
+  change: 'settings',
   many: 'users',
 }
 

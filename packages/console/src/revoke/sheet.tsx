@@ -288,6 +288,15 @@ function Notes({ target, outlook }: { readonly target: Target; readonly outlook:
           </span>
         </li>
       )}
+      {outlook.ids.length > 1 && (
+        <li>
+          <Icon name="users" />
+          <span>
+            <strong>Known under {plural(outlook.ids.length, 'id')}.</strong> All of them are revoked, each
+            with an entry and a receipt of its own.
+          </span>
+        </li>
+      )}
       {target.kind === 'many' && (
         <li>
           <Icon name="users" />

@@ -20,6 +20,8 @@ export interface Outlook {
   /** The service has never seen the target. */
   readonly isUnseen: boolean
   readonly isRevoked: boolean
+  /** The ids under which the user is known. Empty for other targets. */
+  readonly ids: readonly string[]
 }
 
 /**
@@ -186,7 +188,10 @@ function addPreviews(one: Preview, other: Preview): Preview {
 }
 
 /** Whether the target was ever seen here, and whether it is revoked already. */
-async function findState(siteId: string, target: Target): Promise<Pick<Outlook, 'isUnseen' | 'isRevoked'>> {
+async function findState(
+  siteId: string,
+  target: Target,
+): Promise<Pick<Outlook, 'isUnseen' | 'isRevoked' | 'ids'>> {
   const site = `/api/sites/${siteId}`
   const load = <T>(path: string, query = {}) => call<T>(`${site}/${path}`, { site: siteId, query })
   if (target.kind === 'credential') {
@@ -195,9 +200,9 @@ async function findState(siteId: string, target: Target): Promise<Pick<Outlook, 
       if (fault instanceof CallProblem && fault.status === 404) return undefined
       throw fault
     })
-    return { isUnseen: found === undefined, isRevoked: found?.status === 'revoked' }
+    return { isUnseen: found === undefined, isRevoked: found?.status === 'revoked', ids: [] }
   }
-  if (target.kind !== 'user') return { isUnseen: false, isRevoked: false }
+  if (target.kind !== 'user') return { isUnseen: false, isRevoked: false, ids: [] }
   const [{ users }, detail, credentials, tokens] = await Promise.all([
     call<ResolvedUser>(`${site}/users/resolve`, {
       method: 'POST',
@@ -211,6 +216,7 @@ async function findState(siteId: string, target: Target): Promise<Pick<Outlook, 
   return {
     isUnseen: detail.history.length + credentials.items.length + tokens.items.length === 0,
     isRevoked: users.every(({ status }) => status === 'revoked'),
+    ids: users.map(({ ppid }) => ppid),
   }
 }
 
@@ -264,7 +270,7 @@ const BUSY_MS = 1000
 async function carryOut(act: Act): Promise<void> {
   const { siteId, target, progress } = act
   const parts = countRequests(target)
-  let total: Done = { seq: undefined, wasRevoked: false, count: 0, notFound: 0 }
+  let total: Done = { seq: undefined, entries: [], wasRevoked: false, count: 0, notFound: 0 }
   for (let part = 0; part < parts; part++) {
     const done = await sendUntilAnswered(act, part, total.count)
     if (typeof done === 'string') {
@@ -274,6 +280,7 @@ async function carryOut(act: Act): Promise<void> {
     }
     total = {
       seq: done.seq ?? total.seq,
+      entries: [...total.entries, ...done.entries],
       wasRevoked: done.wasRevoked && total.count === 0,
       count: total.count + done.count,
       notFound: total.notFound + done.notFound,
@@ -282,6 +289,22 @@ async function carryOut(act: Act): Promise<void> {
   progress.value = { at: 'done', done: total, propagation: undefined }
   if (total.seq !== undefined) await watchReceipt(act, siteId, total.seq)
   forget(act)
+}
+
+/** Shows the receipt of an act that another sheet has sent, and fills it up. */
+export function showReceipt(siteId: string, target: Target, reason: string, done: Done): void {
+  const act: Act = {
+    id: newIdempotencyKey(),
+    siteId,
+    target,
+    reason,
+    outlook: undefined,
+    progress: signal<Progress>({ at: 'done', done, propagation: undefined }),
+  }
+  sheet.value = { at: 'act', act }
+  if (done.seq === undefined) return
+  openActs.value = [...openActs.value, act]
+  void watchReceipt(act, siteId, done.seq).then(() => forget(act))
 }
 
 function forget(act: Act): void {

@@ -31,6 +31,17 @@ export type Target =
   | { readonly kind: 'api_key'; readonly id: string; readonly name: string }
   | { readonly kind: 'bearer' }
   | {
+      /** An act of another sheet, whose receipt is shown here: a cut-off, a sign-out, a switch. */
+      readonly kind: 'change'
+      readonly title: string
+      readonly id: string | undefined
+      /** What it is, as in "This cut-off is durable". */
+      readonly noun: string
+      readonly done: string
+      readonly request: ApiRequest
+      readonly cli: string | undefined
+    }
+  | {
       readonly kind: 'many'
       readonly noun: 'users' | 'credentials' | 'tokens'
       readonly targets: readonly RevocationTarget[]
@@ -38,10 +49,17 @@ export type Target =
       readonly choice: 'chosen' | 'matching'
     }
 
+export interface DoneEntry {
+  readonly seq: number
+  readonly id: string
+}
+
 /** What is certain after the durable answer. */
 export interface Done {
-  /** The log entry; undefined if the act appended none. */
+  /** The last log entry; undefined if the act appended none. */
   readonly seq: number | undefined
+  /** All of them, each with the ids that it is about. A user can have several ids. */
+  readonly entries: readonly DoneEntry[]
   readonly wasRevoked: boolean
   /** How many targets this act has revoked. */
   readonly count: number
@@ -66,6 +84,8 @@ export function toTitle(target: Target): string {
       return `Key ${target.key}`
     case 'bearer':
       return 'Bearer tokens'
+    case 'change':
+      return target.title
     case 'many':
       return `${target.targets.length.toLocaleString('en')} ${target.noun}`
   }
@@ -95,6 +115,8 @@ export function toWords(target: Target): {
       return { act: 'Delete API key', busy: 'Deleting…', done: 'Deleted', noun: 'API key' }
     case 'bearer':
       return { act: 'Switch bearer off', busy: 'Switching off…', done: 'Off', noun: 'bearer tokens' }
+    case 'change':
+      return { act: target.title, busy: 'Sending…', done: target.done, noun: target.noun }
     case 'many':
       return { act: `Revoke ${toTitle(target)}`, busy: 'Revoking…', done: 'Revoked', noun: target.noun }
     default:
@@ -142,6 +164,8 @@ export function toPreviewActs(target: Target): readonly PreviewAct[] {
       return [{ type: 'delete_key', key_id: target.id }]
     case 'bearer':
       return [{ type: 'change_site', bearer: 'off' }]
+    case 'change':
+      return []
     case 'many':
       return toParts(target.targets).map((targets) => ({ type: 'revoke_targets', targets: [...targets] }))
   }
@@ -188,6 +212,8 @@ export function toRequest(siteId: string, target: Target, reason: string, part =
       return { method: 'DELETE', path: `${site}/keys/${encodeURIComponent(target.id)}`, reason }
     case 'bearer':
       return patch(site, { bearer: 'off' })
+    case 'change':
+      return target.request
     case 'many':
       return post(`${site}/revocations`, { targets: toParts(target.targets)[part] ?? [] })
   }
@@ -214,6 +240,8 @@ export function toCommand(siteId: string, target: Target, reason: string): strin
       return toCli(['keys', 'delete', target.id], options)
     case 'bearer':
       return toCli(['sites', 'change', siteId], { bearer: 'off', yes: true, reason })
+    case 'change':
+      return target.cli
     case 'many':
       return undefined
   }
@@ -232,17 +260,30 @@ export async function sendPart(
   switch (target.kind) {
     case 'user':
     case 'credential': {
-      const { seq, already_revoked } = await call<Revocation>(path, sent)
-      return { seq, wasRevoked: already_revoked, count: already_revoked ? 0 : 1, notFound: 0 }
+      const { seq, already_revoked, entries } = await call<Revocation>(path, sent)
+      return {
+        seq,
+        entries: entries?.map((each) => ({ seq: each.seq, id: each.ppid })) ?? [{ seq, id: target.id }],
+        wasRevoked: already_revoked,
+        count: already_revoked ? 0 : 1,
+        notFound: 0,
+      }
     }
     case 'token': {
       const { seq, revoked } = await call<TokenRevocation>(path, sent)
-      return { seq: seq ?? undefined, wasRevoked: false, count: revoked ? 1 : 0, notFound: revoked ? 0 : 1 }
+      return {
+        ...toOne(seq ?? undefined, target.id),
+        count: revoked ? 1 : 0,
+        notFound: revoked ? 0 : 1,
+      }
     }
     case 'many': {
       const answer = await callWithStepUp<RevokedTargets>(path, sent)
       return {
         seq: answer.results.some((each) => each.seq !== null) ? answer.seq : undefined,
+        entries: answer.results.flatMap(({ seq, ids, outcome }) =>
+          seq === null || outcome !== 'revoked' ? [] : [{ seq, id: ids[0] ?? '' }],
+        ),
         wasRevoked: answer.revoked === 0 && answer.already_revoked > 0,
         count: answer.revoked,
         notFound: answer.not_found,
@@ -250,32 +291,42 @@ export async function sendPart(
     }
     case 'api_key':
       await callWithStepUp<undefined>(path, sent)
-      return { seq: undefined, wasRevoked: false, count: 1, notFound: 0 }
+      return toOne(undefined, target.id)
     default: {
       await callWithStepUp<ChangedIssuer>(path, sent)
-      return { seq: await findEntry(siteId, target), wasRevoked: false, count: 1, notFound: 0 }
+      return toOne(await findEntry(siteId, target), toId(target) ?? siteId)
     }
   }
 }
 
+/** An act with one entry at most. */
+export function toOne(seq: number | undefined, id: string): Done {
+  return { seq, entries: seq === undefined ? [] : [{ seq, id }], wasRevoked: false, count: 1, notFound: 0 }
+}
+
 /** The entry of a change of trust, which its answer does not name: the newest with this body. */
 async function findEntry(siteId: string, target: Target): Promise<number | undefined> {
-  const kind =
-    target.kind === 'issuer'
-      ? 'issuer.distrusted'
-      : target.kind === 'bearer'
-        ? 'site.changed'
-        : target.kind === 'issuer_key'
-          ? (`key.${target.status}` as const)
-          : undefined
+  switch (target.kind) {
+    case 'issuer':
+      return findNewest(siteId, 'issuer.distrusted', { issuer: target.issuer })
+    case 'issuer_key':
+      return findNewest(siteId, `key.${target.status}`, { issuer: target.issuer, key_id: target.key })
+    default:
+      return findNewest(siteId, 'site.changed', { bearer: 'off' })
+  }
+}
+
+/** The newest entry of this kind whose body has these members. */
+export async function findNewest(
+  siteId: string,
+  kind: LogEntry['kind'],
+  members: Readonly<Record<string, string>>,
+): Promise<number | undefined> {
   const { items } = await call<{ items: readonly LogEntry[] }>(`/api/sites/${siteId}/log`, {
     site: siteId,
     query: { kind, limit: 20 },
   })
-  return items.find(({ body }) => {
-    const said = body as { issuer?: string; key_id?: string; bearer?: string }
-    if (target.kind === 'issuer') return said.issuer === target.issuer
-    if (target.kind === 'issuer_key') return said.issuer === target.issuer && said.key_id === target.key
-    return said.bearer === 'off'
-  })?.seq
+  return items.find(({ body }) =>
+    Object.entries(members).every(([name, value]) => (body as Record<string, unknown>)[name] === value),
+  )?.seq
 }

@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { isAway } from '../api/call.ts'
@@ -139,15 +140,22 @@ function LazyRevokeSheet(): JSX.Element | null {
   return part === undefined ? null : <part.Sheet />
 }
 
+/** The site that was open last: its pages stay in reach on the pages of the service. */
+const lastSite = signal<string | undefined>(undefined)
+
 function Rail(): JSX.Element {
-  const { siteId, page } = place.value
+  const { siteId: current, page } = place.value
+  useEffect(() => {
+    if (current !== undefined) lastSite.value = current
+  }, [current])
+  const siteId = current ?? lastSite.value ?? sites.value[0]?.site_id
   const site = sites.value.find(({ site_id }) => site_id === siteId)
   const link = ({ page: name, title, icon }: Item, href: string) => (
     <li key={name}>
       <a href={href} aria-current={location.pathname.startsWith(href) && page === name ? 'page' : undefined}>
         <Icon name={icon} />
         <span>{title}</span>
-        {name === 'verifiers' && <UpToDate />}
+        {name === 'verifiers' && current !== undefined && <UpToDate />}
       </a>
     </li>
   )

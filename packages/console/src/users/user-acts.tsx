@@ -5,6 +5,7 @@ import { mayAdminister, mayRevoke } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
 import { notice } from '../components/copy.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
+import { showCutOff } from '../revoke/cut-off-receipt.ts'
 import { auditPath, open } from '../router.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
@@ -51,9 +52,10 @@ function SignOut({ siteId, ppid, name }: UserActsProps): JSX.Element {
         body: { ...user, site_id: siteId, reason },
       })}
       toCli={(reason) => toCli(['sign-out-user', name ?? ppid], { site: siteId, yes: true, reason })}
-      onDone={({ seq }) => {
+      onDone={(answer, sent) => {
         closeSheet()
-        notice.value = `The user is signed out as entry ${seq}.`
+        const words = { title: name ?? 'User', noun: 'sign-out', done: 'Signed out' }
+        showCutOff(siteId, words, answer, sent)
       }}
       onClose={closeSheet}
     >

@@ -8,7 +8,8 @@ import type {
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
-import { mayReinstate, mayRevoke, session } from '../api/session.ts'
+import { mayReinstate, mayRevoke } from '../api/session.ts'
+import { Actor } from '../components/actor.tsx'
 import { AsCommand } from '../components/as-command.tsx'
 import { Id, shorten } from '../components/id.tsx'
 import { Monogram } from '../components/monogram.tsx'
@@ -234,7 +235,7 @@ function Credentials({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }
       {credentials.length === 0 ? (
         <p class="inside meta">This service has seen no credential of the user.</p>
       ) : (
-        <table>
+        <table class="list">
           <thead>
             <tr>
               <th scope="col">Credential</th>
@@ -254,17 +255,19 @@ function Credentials({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }
           <tbody>
             {credentials.map((each) => (
               <tr key={each.credential_id}>
-                <td>
+                <td class="main">
                   <a href={sitePath(siteId, 'credentials', each.credential_id)}>
                     <Id value={each.credential_id} />
                   </a>
                 </td>
                 <td class="extra meta">{each.holder_bound ? 'Bound to a key' : 'Not bound'}</td>
                 <td class="extra meta">{each.scope.join(', ')}</td>
-                <td>
+                <td data-title="Status">
                   <Status status={each.status} />
                 </td>
-                <td class="number meta">{formatMoment(each.expires_at)}</td>
+                <td class="number meta" data-title="Expires">
+                  {formatMoment(each.expires_at)}
+                </td>
                 {mayRevoke(siteId) && (
                   <td class="row-acts">
                     {each.status === 'active' && (
@@ -300,7 +303,7 @@ function Tokens({ siteId, tokens }: SiteProps & { readonly tokens: readonly Issu
       {live.length === 0 ? (
         <p class="inside meta">The user has no live bearer token.</p>
       ) : (
-        <table>
+        <table class="list">
           <thead>
             <tr>
               <th scope="col">Token</th>
@@ -319,7 +322,7 @@ function Tokens({ siteId, tokens }: SiteProps & { readonly tokens: readonly Issu
           <tbody>
             {live.map((each) => (
               <tr key={each.token_id}>
-                <td>
+                <td class="main">
                   <Id value={each.token_id} />
                 </td>
                 <td class="extra">
@@ -328,7 +331,7 @@ function Tokens({ siteId, tokens }: SiteProps & { readonly tokens: readonly Issu
                   </a>
                 </td>
                 <td class="extra meta">{each.scope.join(', ')}</td>
-                <td class="number meta">
+                <td class="number meta" data-title="Expires">
                   in {formatDuration(Math.max(0, Date.parse(each.expires_at) - serviceNowMs()))}
                 </td>
                 {mayRevoke(siteId) && (
@@ -387,7 +390,11 @@ function History({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }): J
                     <a href={sitePath(siteId, hasReceipt(kind) ? 'receipts' : 'log', String(seq))}>
                       entry {seq}
                     </a>
-                    {row !== undefined && `, by ${describeActor(row.actor)}`}
+                    {row !== undefined && (
+                      <>
+                        , by <Actor {...row.actor} />
+                      </>
+                    )}
                   </p>
                   {reason !== null && <p>“{reason}”</p>}
                 </div>
@@ -406,21 +413,4 @@ function toDay(at: string): string {
   const yesterday = new Date(serviceNowMs() - 86_400_000).toISOString().slice(0, 10)
   const day = at.slice(0, 10)
   return day === today ? 'Today' : day === yesterday ? 'Yesterday' : dayFormat.format(new Date(at))
-}
-
-const ACTORS: Readonly<Record<string, string>> = {
-  operator: 'an operator key',
-  api_key: 'API key',
-  holder: 'the holder',
-  page: 'a hosted page',
-  sender: 'a signal of',
-  person: 'person',
-  service: 'the service',
-  anonymous: 'a caller without a key',
-}
-
-function describeActor({ type, id }: AuditRow['actor']): string {
-  if (type === 'person' && id === session.value?.person_id) return session.value?.name ?? 'you'
-  const word = ACTORS[type] ?? type
-  return id === null || type === 'holder' ? word : `${word} ${shorten(id)}`
 }
