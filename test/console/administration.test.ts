@@ -21,6 +21,11 @@ async function copyCommand(
   return page.evaluate<string>('navigator.clipboard.readText()')
 }
 
+/** `npm run console-rows` has 100,000. The page loads 50 of them, however many there are. */
+const ROWS = Number(process.env.CONSOLE_ROWS ?? 60)
+const isLong = ROWS > 1000
+const BATCH = 20
+
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
 
 describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
@@ -433,15 +438,22 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
   })
 
   test('T21: the first page of a list is shown as soon as the API has answered', async () => {
-    // The page loads 50 rows, so what it adds does not depend on how many there are.
-    for (let n = 0; n < 60; n++) await harness.credential(`user-${n}`)
+    for (let made = 0; made < ROWS; made += BATCH)
+      await Promise.all(
+        Array.from({ length: Math.min(BATCH, ROWS - made) }, (_, n) =>
+          harness.credential(`user-${made + n}`),
+        ),
+      )
     const { page, context } = await harness.openConsole({ page: 'overview' })
     const answered = page.waitForResponse((answer) => answer.url().includes('/credentials?'))
     await page.getByRole('link', { name: 'Credentials' }).click()
     const answer = await answered
     await answer.finished()
+    const at = performance.now()
     // Nothing else that could arrive is needed.
     await context.setOffline(true)
     await page.locator('tbody tr:nth-child(50)').waitFor()
-  })
+    // On a machine that does nothing else: the page adds little to the time of the API.
+    if (isLong) expect(performance.now() - at).toBeLessThan(300)
+  }, 3_600_000)
 })

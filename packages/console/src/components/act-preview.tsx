@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { describe } from '../revoke/state.ts'
+import { Fault } from './fault.tsx'
 import { Icon } from './icon.tsx'
 
 interface ActPreviewProps {
@@ -48,11 +49,7 @@ export function ActPreview({ siteId, act, onPreview }: ActPreviewProps): JSX.Ele
           </div>
         ))}
       </dl>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       {preview !== undefined && <Notes preview={preview} />}
     </section>
   )

@@ -6,6 +6,7 @@ import { describe } from '../revoke/state.ts'
 import { place, setQuery } from '../router.ts'
 import { AsCommand } from './as-command.tsx'
 import { Command } from './copy.tsx'
+import { Fault } from './fault.tsx'
 
 interface Column<Item> {
   readonly title: string
@@ -171,11 +172,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
           ))}
         </div>
       )}
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       {waiting > 0 && (
         <button type="button" class="new-rows" onClick={reload}>
           {waiting === 1 ? 'One new entry' : `${waiting} new entries`}

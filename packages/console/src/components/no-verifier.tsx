@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { send } from '../api/call.ts'
 import { isOperator, session } from '../api/session.ts'
 import { describe } from '../revoke/state.ts'
+import { Fault } from './fault.tsx'
 
 /** How a first verifier comes to a site. In development, a button starts one. */
 export function NoVerifier(): JSX.Element {
@@ -38,11 +39,7 @@ function StartDemo(): JSX.Element {
       <button type="button" class="primary" disabled={isStarting} onClick={() => void start()}>
         {isStarting ? 'Starting…' : 'Start a demo verifier'}
       </button>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
     </>
   )
 }

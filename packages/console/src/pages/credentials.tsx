@@ -5,6 +5,7 @@ import { toCli } from '../api/command.ts'
 import { mayRevoke } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
 import { AsCommand } from '../components/as-command.tsx'
+import { Fault } from '../components/fault.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Status } from '../components/status.tsx'
@@ -147,11 +148,7 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
           )}
         </div>
       </div>
-      {fault !== undefined && own === undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={own === undefined ? fault : undefined} />
       {own !== undefined && value !== undefined && (
         <>
           <dl class="card facts">

@@ -6,6 +6,7 @@ import { toCli } from '../api/command.ts'
 import { Sheet } from '../components/act-sheet.tsx'
 import { AsCommand } from '../components/as-command.tsx'
 import { notice } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Pill, StateMark, type Tone } from '../components/state.tsx'
@@ -137,11 +138,7 @@ function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OnePro
       onClose={onClose}
     >
       <div class="body">
-        {fault !== undefined && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
+        <Fault text={fault} />
         <div class="who">
           <span>
             <strong>{delivery === undefined ? 'Loading' : entryWords[delivery.kind]}</strong>

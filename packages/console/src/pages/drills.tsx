@@ -8,6 +8,7 @@ import { useLoad } from '../api/use-load.ts'
 import { Applied } from '../components/applied.tsx'
 import { AsCommand } from '../components/as-command.tsx'
 import { Command } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { saveFile } from '../components/save-file.ts'
 import { Pill, type Tone } from '../components/state.tsx'
@@ -50,11 +51,7 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
         />
       </div>
       {mayRevoke(siteId) && <StartDrill siteId={siteId} />}
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       {items?.length === 0 ? (
         <div class="card empty">
           <p>No drill has been run at this site.</p>
@@ -177,11 +174,7 @@ function StartDrill({ siteId }: SiteProps): JSX.Element {
           onInput={(event) => setReason(event.currentTarget.value)}
         />
       </label>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       <p class="paper-acts">
         <button type="submit" class="primary" disabled={isBusy || reason.trim() === ''}>
           {isBusy ? 'Starting…' : 'Run the drill'}
@@ -219,11 +212,7 @@ function OneDrill({ siteId, id }: SiteProps & { readonly id: string }): JSX.Elem
       <p class="meta no-print">
         <a href={sitePath(siteId, 'drills')}>Drills</a>
       </p>
-      {fault !== undefined && drill === undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={drill === undefined ? fault : undefined} />
       {drill !== undefined && (
         <div class="title no-print">
           <div>

@@ -7,6 +7,7 @@ import { mayAdminister, mayRevoke } from '../api/session.ts'
 import { useAfterRevoke } from '../components/after-revoke.ts'
 import { AsCommand } from '../components/as-command.tsx'
 import { Command, notice } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
@@ -143,11 +144,7 @@ function OneIssuer({ siteId, id }: SiteProps & { readonly id: string }): JSX.Ele
           {issuer !== undefined && <Acts siteId={siteId} issuer={issuer} />}
         </div>
       </div>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       {issuer !== undefined && (
         <>
           <Facts issuer={issuer} />

@@ -7,6 +7,7 @@ import { useLoad } from '../api/use-load.ts'
 import { Strip, StripAxis } from '../charts/strip.tsx'
 import { AppliedCount } from '../components/applied.tsx'
 import { AsCommand } from '../components/as-command.tsx'
+import { Fault } from '../components/fault.tsx'
 import { shorten } from '../components/id.tsx'
 import { NoVerifier } from '../components/no-verifier.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
@@ -290,11 +291,7 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
         <h2>Last entries</h2>
         <a href={sitePath(siteId, 'receipts')}>All receipts</a>
       </header>
-      {fault !== undefined && value === undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={value === undefined ? fault : undefined} />
       <table class="recent">
         <thead>
           <tr>

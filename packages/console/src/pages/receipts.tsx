@@ -8,6 +8,7 @@ import { Histogram } from '../charts/histogram.tsx'
 import { AppliedCount } from '../components/applied.tsx'
 import { AsCommand } from '../components/as-command.tsx'
 import { Command } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { saveFile } from '../components/save-file.ts'
 import { CheckLine, Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
@@ -226,11 +227,7 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
           ))}
         </fieldset>
       </header>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       {items?.length === 0 ? (
         <div class="empty">
           <p>

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { LinkQuestion as LinkQuestionProps } from '../api/session.ts'
+import { Fault } from '../components/fault.tsx'
 import { Icon, Seal } from '../components/icon.tsx'
 import { hasPasskeys, signInWithPasskey } from '../people/passkey.ts'
 import { doors, loadDoors, refreshSession, signInWithLink } from '../people/sign-in.ts'
@@ -28,11 +29,7 @@ export function SignIn({ fault: first }: { readonly fault: string | undefined })
       <div class="card">
         <Seal isProven size={48} />
         <h1>Sign in to the console</h1>
-        {fault !== undefined && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
+        <Fault text={fault} />
         {doors.value?.passkey === true && hasPasskeys() && (
           <button
             type="button"

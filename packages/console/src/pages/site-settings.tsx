@@ -8,6 +8,7 @@ import { ActSheet } from '../components/act-sheet.tsx'
 import { useAfterRevoke } from '../components/after-revoke.ts'
 import { AsCommand } from '../components/as-command.tsx'
 import { notice } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
 import { LinesField, toLines } from '../components/lines-field.tsx'
 import { formatSpan, SecondsField } from '../components/seconds-field.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
@@ -91,11 +92,7 @@ export function SiteSettings({ siteId }: SiteProps): JSX.Element {
           <AsCommand curl={{ path }} cli={toCli(['sites', 'show', siteId])} />
         </div>
       </div>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       {site !== undefined && (
         <>
           <General site={site} mayChange={mayChange} />

@@ -2,6 +2,7 @@ import type { KnownUser } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { mayRevoke } from '../api/session.ts'
+import { Fault } from '../components/fault.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Status } from '../components/status.tsx'
@@ -139,11 +140,7 @@ function FindUser({ siteId }: SiteProps): JSX.Element {
           Find user
         </button>
       </form>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
     </search>
   )
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { send } from '../api/call.ts'
 import { Sheet } from '../components/act-sheet.tsx'
 import { notice } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Menu } from '../components/menu.tsx'
 import { describe } from '../revoke/state.ts'
@@ -48,11 +49,7 @@ export function Passkeys(): JSX.Element {
           </button>
         )}
       </header>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       {doors.value?.passkey === false && <NeedsName />}
       {items?.length === 0 && doors.value?.passkey === true && <p class="meta">You have no passkey yet.</p>}
       {items !== undefined && items.length > 0 && (
@@ -187,11 +184,7 @@ function NameSheet({ title, verb, about, first, onSubmit, onDone, onClose }: Nam
             />
             <span class="hint">{about}</span>
           </label>
-          {fault !== undefined && (
-            <p class="fault" role="alert">
-              {fault}
-            </p>
-          )}
+          <Fault text={fault} />
         </div>
         <footer>
           <span class="grow" />
@@ -236,11 +229,7 @@ function RemoveSheet({ passkey, onDone, onClose }: RemoveSheetProps): JSX.Elemen
           It can no longer sign you in. Sessions that were opened with it end, also this one if you signed in
           with it. Delete it on the device too, so that the device does not offer it any more.
         </p>
-        {fault !== undefined && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
+        <Fault text={fault} />
       </div>
       <footer>
         <span class="grow" />

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { send } from '../api/call.ts'
 import { signOut } from '../api/session.ts'
 import { notice } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
 import { Pill } from '../components/state.tsx'
 import { describe } from '../revoke/state.ts'
 import { formatMoment } from '../time.ts'
@@ -58,11 +59,7 @@ export function Sessions(): JSX.Element {
           </button>
         )}
       </header>
-      {said !== undefined && (
-        <p class="fault" role="alert">
-          {said}
-        </p>
-      )}
+      <Fault text={said} />
       <ul class="own-list">
         {items?.map(({ session_id, door, created_at, seen_at, current }) => (
           <li key={session_id}>

@@ -7,6 +7,7 @@ import { session, sites } from '../api/session.ts'
 import { ActSheet, Sheet } from '../components/act-sheet.tsx'
 import { AsCommand } from '../components/as-command.tsx'
 import { copyText, notice } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
@@ -416,11 +417,7 @@ function LinkSheet({ chosen }: { readonly chosen: Person }): JSX.Element {
             <strong>This link has expired.</strong> If it was not used, make another one.
           </p>
         )}
-        {fault !== undefined && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
+        <Fault text={fault} />
       </div>
       <footer>
         <AsCommand curl={request} cli={toCli(['console'], { person: chosen.person_id })} />

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { send } from '../api/call.ts'
 import { Sheet } from '../components/act-sheet.tsx'
 import { notice } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
 import { describe } from '../revoke/state.ts'
 import { closeSheet } from '../sheet-place.ts'
 import { formatMoment } from '../time.ts'
@@ -96,11 +97,7 @@ function Part<Item>(props: PartProps<Item>): JSX.Element {
   return (
     <section>
       <h3>{title}</h3>
-      {said !== undefined && (
-        <p class="fault" role="alert">
-          {said}
-        </p>
-      )}
+      <Fault text={said} />
       {items?.length === 0 && <p class="meta">{none}</p>}
       <ul class="own-list">
         {items?.map((item) => (

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Call, CallProblem, call, sessionEnded } from '../api/call.ts'
 import { isOperator, isSignedIn, session } from '../api/session.ts'
 import { Command } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { confirmWithPasskey, hasPasskeys, signInWithPasskey } from './passkey.ts'
 import { doors, findLink, loadDoors, refreshSession, signInWithLink } from './sign-in.ts'
@@ -181,11 +182,7 @@ function Ways({ withPasskey, passkeyLabel, oidc, isDone, onDone }: WaysProps): J
   const provider = doors.value?.oidc?.name
   return (
     <div class="ways">
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       {hasPasskey && (
         <button
           type="button"

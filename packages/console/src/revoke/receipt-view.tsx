@@ -4,18 +4,18 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { AsCommand } from '../components/as-command.tsx'
 import { Icon, Seal } from '../components/icon.tsx'
 import { Id } from '../components/id.tsx'
-import { Pill, StateMark } from '../components/state.tsx'
+import { Pill } from '../components/state.tsx'
 import { loadWritten } from '../evidence/load-written.ts'
 import { formatCount, joinNames } from '../evidence/words.ts'
-import { serviceNowMs, tick, verifiers } from '../live.ts'
+import { serviceNowMs, tick } from '../live.ts'
 import { open, sitePath } from '../router.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
+import { AppliedBy } from './applied-by.tsx'
 import { countAll, toCounts } from './counts.ts'
+import { failsOpen, findRejectedSince, type Reported, toKey, toMs } from './reported.ts'
 import { Head, takeFocus, Who } from './sheet-parts.tsx'
 import { type Act, closeSheet, isComplete, isDeniedEverywhere } from './state.ts'
 import { type Done, type DoneEntry, toCommand, toRequest, toWords } from './target.ts'
-
-type Reported = PropagationReceipt['verifiers'][number]
 
 interface ReceiptViewProps {
   readonly act: Act
@@ -79,9 +79,9 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
       <footer>
         <AsCommand curl={toRequest(siteId, target, reason)} cli={toCommand(siteId, target, reason)} />
         <span class="grow" />
-        {seq !== undefined && !hasSeveral && (
+        {seq !== undefined && (
           <button type="button" class="large" onClick={() => openReceipt(seq)}>
-            Open receipt
+            {hasSeveral ? 'Open receipts' : 'Open receipt'}
           </button>
         )}
         <button type="button" class={isOver ? 'large primary' : 'large'} ref={takeFocus} onClick={closeSheet}>
@@ -223,10 +223,6 @@ function Missing({ propagation }: { readonly propagation: PropagationReceipt }):
   )
 }
 
-function failsOpen({ verifier_id, instance_id }: Reported, { exceptions }: PropagationReceipt): boolean {
-  return exceptions.some((each) => each.verifier_id === verifier_id && each.instance_id === instance_id)
-}
-
 function describeMissing(each: Reported, propagation: PropagationReceipt): string {
   const { state, rejects_from } = each
   const isPast = rejects_from !== null && Date.parse(rejects_from) <= serviceNowMs()
@@ -247,14 +243,6 @@ function describeMissing(each: Reported, propagation: PropagationReceipt): strin
   return isPast
     ? `${beginning} and has rejected everything since ${formatMoment(since)}.`
     : `${beginning} and rejects everything from ${time} on.`
-}
-
-/** A verifier that had gone before the act has rejected everything for longer. */
-function findRejectedSince({ verifier_id, instance_id }: Reported): string | undefined {
-  const known = verifiers.value?.find(
-    (each) => each.verifier_id === verifier_id && each.instance_id === instance_id,
-  )
-  return known?.rejects_everything_since ?? undefined
 }
 
 interface BannerProps {
@@ -287,115 +275,6 @@ function Banner({ propagation, isDenied }: BannerProps): JSX.Element {
 
 function toLater(one: string, other: string): string {
   return Date.parse(one) > Date.parse(other) ? one : other
-}
-
-const ROWS_MAX = 40
-
-/** One bar for each verifier. A bar appears when its acknowledgement arrives, and never before. */
-function AppliedBy({ propagation }: { readonly propagation: PropagationReceipt }): JSX.Element {
-  const rows = propagation.verifiers
-    .map((each) => ({ each, ms: toMs(each, propagation) }))
-    .sort((a, b) => order(a) - order(b) || (a.ms ?? 0) - (b.ms ?? 0))
-  const scale = toScale(Math.max(0, ...rows.map(({ ms }) => ms ?? 0)))
-  return (
-    <section class="applied-by">
-      <div class="row">
-        <h3>Applied by</h3>
-        <span class="meta">{toCounts(propagation)} verifiers</span>
-      </div>
-      <Segments rows={rows} />
-      <div class="axis" aria-hidden="true">
-        {scale.ticks.map((tick, i) => (
-          <span key={tick}>
-            {i === scale.ticks.length - 1
-              ? formatDuration(tick).replace('.0 s', ' s')
-              : toTick(tick, scale.max)}
-          </span>
-        ))}
-      </div>
-      <ol class="bars">
-        {rows.slice(0, ROWS_MAX).map(({ each, ms }) => (
-          <li key={toKey(each)} class={ms === undefined ? toClass(each) : ''}>
-            <span class="name" title={each.verifier_id}>
-              {ms === undefined && each.state === 'not_connected' && <StateMark tone="gone" />}
-              {each.verifier_id}
-            </span>
-            {ms === undefined && each.state !== 'waiting' ? (
-              <em>{describeRow(each, propagation)}</em>
-            ) : (
-              <>
-                <svg viewBox={`0 0 ${scale.max} 22`} preserveAspectRatio="none" aria-hidden="true">
-                  {scale.ticks.map((at) => (
-                    <path key={at} class="grid" vector-effect="non-scaling-stroke" d={`M${at} 0V22`} />
-                  ))}
-                  {ms !== undefined && (
-                    <rect class="fill" y="6" width={Math.max(scale.max / 200, ms)} height="10" />
-                  )}
-                </svg>
-                <span class="ms">{ms === undefined ? 'waiting' : formatDuration(ms)}</span>
-              </>
-            )}
-          </li>
-        ))}
-      </ol>
-      {rows.length > ROWS_MAX && <p class="meta">and {rows.length - ROWS_MAX} more</p>}
-    </section>
-  )
-}
-
-interface Row {
-  readonly each: Reported
-  readonly ms: number | undefined
-}
-
-function order({ each, ms }: Row): number {
-  return ms !== undefined ? 0 : ['waiting', 'silent', 'not_connected'].indexOf(each.state) + 1
-}
-
-function toClass({ state }: Reported): string {
-  return state === 'not_connected' ? 'lost' : state === 'silent' ? 'quiet-row' : 'pending'
-}
-
-function describeRow(each: Reported, propagation: PropagationReceipt): string {
-  const word = each.state === 'not_connected' ? 'not connected' : 'silent'
-  if (failsOpen(each, propagation)) return `${word}, fails open`
-  if (each.rejects_from === null) return `${word}, not known from when on it rejects`
-  const isPast = Date.parse(each.rejects_from) <= serviceNowMs()
-  const time = isPast ? (findRejectedSince(each) ?? each.rejects_from) : each.rejects_from
-  return `${word}, rejects everything ${isPast ? 'since' : 'from'} ${formatMoment(time)}`
-}
-
-/** One piece for each verifier, all in one line. */
-function Segments({ rows }: { readonly rows: readonly Row[] }): JSX.Element {
-  const width = 504 / rows.length
-  const gap = Math.min(4, width / 3)
-  return (
-    <svg class="segments" viewBox="0 0 504 8" preserveAspectRatio="none" aria-hidden="true">
-      {rows.map(({ each, ms }, i) => (
-        <rect
-          key={toKey(each)}
-          class={ms !== undefined ? 'fill' : each.state === 'not_connected' ? 'lost' : 'rest'}
-          x={i * width + 0.5}
-          y="0.5"
-          width={Math.max(0.5, width - gap - 1)}
-          height="7"
-          rx="2"
-        />
-      ))}
-    </svg>
-  )
-}
-
-/** Steps of 1, 2 or 5, so that the longest bar ends within five of them. */
-function toScale(longest: number): { readonly max: number; readonly ticks: readonly number[] } {
-  const least = Math.max(50, longest) / 5
-  const power = 10 ** Math.floor(Math.log10(least))
-  const step = [1, 2, 5, 10].map((n) => n * power).find((each) => each >= least) ?? least
-  return { max: 5 * step, ticks: [0, 1, 2, 3, 4, 5].map((n) => n * step) }
-}
-
-function toTick(ms: number, max: number): string {
-  return max >= 5000 ? String(ms / 1000) : String(ms)
 }
 
 const CHECK_MS = 1500
@@ -468,21 +347,4 @@ function Announcement({ text }: { readonly text: string }): JSX.Element {
     return () => clearTimeout(timer)
   }, [text])
   return <output class="visually-hidden">{spoken}</output>
-}
-
-function toKey({ verifier_id, instance_id }: Reported): string {
-  return `${verifier_id} ${instance_id}`
-}
-
-/**
- * By clocks of the service only. A verifier may acknowledge before the commit time was read, and
- * one that connected with the entry has no time of its own.
- */
-function toMs(
-  { state, acknowledged_at, applied_ms }: Reported,
-  { committed_at }: PropagationReceipt,
-): number | undefined {
-  if (state !== 'acknowledged') return undefined
-  if (applied_ms !== null) return applied_ms
-  return acknowledged_at === null ? 0 : Math.max(0, Date.parse(acknowledged_at) - Date.parse(committed_at))
 }

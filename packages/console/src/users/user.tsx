@@ -11,6 +11,7 @@ import { call } from '../api/call.ts'
 import { mayReinstate, mayRevoke } from '../api/session.ts'
 import { Actor } from '../components/actor.tsx'
 import { AsCommand } from '../components/as-command.tsx'
+import { Fault } from '../components/fault.tsx'
 import { Id, shorten } from '../components/id.tsx'
 import { Monogram } from '../components/monogram.tsx'
 import { Pill, StateMark } from '../components/state.tsx'
@@ -98,11 +99,7 @@ export function User({ siteId, ppid }: UserProps): JSX.Element {
           {user !== undefined && <UserActs siteId={siteId} ppid={ppid} name={name} />}
         </div>
       </div>
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       {loaded !== undefined && <Facts loaded={loaded} name={name} />}
       {loaded !== undefined && (
         <div class="user-columns">

@@ -29,8 +29,8 @@ export function UsersWithCredentials({ siteId }: SiteProps): JSX.Element | null 
   return (
     <section class="card flush with-credentials">
       <header>
-        <h2>Users with active credentials</h2>
-        <a href={sitePath(siteId, 'credentials')}>All credentials</a>
+        <h2>With active credentials</h2>
+        <a href={sitePath(siteId, 'credentials')}>All</a>
       </header>
       <ul class="own-list">
         {users.slice(0, SHOWN_MAX).map(([ppid, credentials]) => (

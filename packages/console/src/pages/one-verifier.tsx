@@ -1,0 +1,310 @@
+import type { PropagationStats, Receipt, ReceiptSummary, Verifier } from '@countersign/core/contract'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { call, newIdempotencyKey } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
+import { mayAdminister } from '../api/session.ts'
+import { useLoad } from '../api/use-load.ts'
+import { createLogScale, formatDecade, listDecades, round } from '../charts/scale.ts'
+import { AsCommand } from '../components/as-command.tsx'
+import { notice } from '../components/copy.tsx'
+import { Fault } from '../components/fault.tsx'
+import { Pill, StateMark } from '../components/state.tsx'
+import { formatCount, toAppliedMs, toKindWords } from '../evidence/words.ts'
+import { entriesSeen, liveLog } from '../live.ts'
+import { callWithStepUp } from '../people/step-up.tsx'
+import { describe } from '../revoke/state.ts'
+import { open, sitePath } from '../router.ts'
+import type { SiteProps } from '../site-props.ts'
+import { formatDuration, formatMoment } from '../time.ts'
+import { describeVerifier, showVerifier } from './verifier-states.ts'
+
+interface Answered {
+  readonly summary: ReceiptSummary
+  readonly afterMs: number | null
+  readonly isListed: boolean
+}
+
+const RECEIPTS = 20
+
+/** What the last receipts say of one verifier. */
+async function loadAnswers(
+  siteId: string,
+  instanceId: string,
+  signal: AbortSignal,
+): Promise<readonly Answered[]> {
+  const options = { site: siteId, signal }
+  const page = await call<{ items: readonly ReceiptSummary[] }>(`/api/sites/${siteId}/receipts`, {
+    ...options,
+    query: { limit: RECEIPTS },
+  })
+  return Promise.all(
+    page.items.map(async (summary) => {
+      const receipt = await call<Receipt>(`/api/sites/${siteId}/receipts/${summary.seq}`, options)
+      const own = receipt.verifiers.find(({ instance_id }) => instance_id === instanceId)
+      return { summary, afterMs: own === undefined ? null : toAppliedMs(own), isListed: own !== undefined }
+    }),
+  )
+}
+
+const RELOAD_MS = 3000
+
+export function OneVerifier({ siteId, id }: SiteProps & { readonly id: string }): JSX.Element {
+  const path = `/api/sites/${siteId}/verifiers/${encodeURIComponent(id)}`
+  const {
+    value: each,
+    fault,
+    reload,
+  } = useLoad(`${siteId} ${id}`, (signal) => call<Verifier>(path, { site: siteId, signal }), {
+    again: entriesSeen.value,
+    everyMs: RELOAD_MS,
+  })
+  const { value: answers } = useLoad(`${siteId} ${id}`, (signal) => loadAnswers(siteId, id, signal), {
+    again: entriesSeen.value,
+  })
+  const { value: stats } = useLoad(
+    siteId,
+    (signal) =>
+      call<PropagationStats>(`/api/sites/${siteId}/propagation/stats`, {
+        site: siteId,
+        query: { window: '30d' },
+        signal,
+      }),
+    { again: entriesSeen.value },
+  )
+  const own = stats?.verifiers.find(({ verifier_id }) => verifier_id === each?.verifier_id)
+  return (
+    <>
+      <p class="meta">
+        <a href={sitePath(siteId, 'verifiers')}>Verifiers</a>
+      </p>
+      <Fault text={each === undefined ? fault : undefined} />
+      {each !== undefined && (
+        <>
+          <div class="title">
+            <div>
+              <h1>{each.verifier_id}</h1>
+              <p class="lead">{describeVerifier(each)}</p>
+            </div>
+            <AsCommand curl={{ path }} cli={toCli(['verifiers'], { site: siteId, instance: id })} />
+            {(each.state === 'gone' || each.state === 'silent') && mayAdminister(siteId) && (
+              <Retire siteId={siteId} path={path} each={each} onDone={reload} />
+            )}
+          </div>
+          <dl class="card facts">
+            <Fact word="State">
+              <Pill tone={showVerifier(each).tone}>{showVerifier(each).word}</Pill>
+            </Fact>
+            <Fact word="Applied">
+              {formatCount(each.seq)} of {formatCount(Math.max(liveLog.value?.seq ?? 0, each.seq + each.lag))}
+            </Fact>
+            <Fact word="In receipts">{each.expected ? 'Expected' : 'Not expected'}</Fact>
+            <Fact word="Without fresh data">
+              {each.fails_open
+                ? 'Fails open: may accept revoked access'
+                : each.max_staleness_seconds === null
+                  ? 'Not declared'
+                  : `Rejects everything after ${each.max_staleness_seconds} s`}
+            </Fact>
+            <Fact word="Last answer">
+              {each.acknowledged_at === null ? '–' : formatMoment(each.acknowledged_at)}
+            </Fact>
+            <Fact word={each.state === 'connected' ? 'Connected since' : 'Last connected'}>
+              {formatMoment(each.connected_at)}
+            </Fact>
+            <Fact word="First seen">{formatMoment(each.first_seen_at)}</Fact>
+            <Fact word="Node">{each.node_id ?? '–'}</Fact>
+            <Fact word="Version">{each.version ?? 'Not declared'}</Fact>
+            <Fact word="Clock difference">
+              {each.clock_difference_ms === undefined ? 'Not known' : `${each.clock_difference_ms} ms`}
+            </Fact>
+            <Fact word="Instance">
+              <code>{each.instance_id}</code>
+            </Fact>
+          </dl>
+        </>
+      )}
+      {answers !== undefined && answers.length > 0 && (
+        <section class="card answers">
+          <div class="row">
+            <h2>Its last {answers.length} entries</h2>
+            {own !== undefined && (
+              <span class="meta">
+                30 days: p50 {showMs(own.p50_ms)}, p99 {showMs(own.p99_ms)}, slowest {showMs(own.max_ms)}
+              </span>
+            )}
+          </div>
+          <AnswerPlot answers={answers} />
+          <AnswerTable siteId={siteId} answers={answers} />
+        </section>
+      )}
+    </>
+  )
+}
+
+function showMs(ms: number | null): string {
+  return ms === null ? '–' : formatDuration(ms)
+}
+
+function Fact({
+  word,
+  children,
+}: {
+  readonly word: string
+  readonly children: JSX.Element | string | (string | number)[]
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{word}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+const WIDTH = 900
+const HEIGHT = 120
+
+/** One dot for each entry, oldest first: how long this verifier took. The table has the numbers. */
+function AnswerPlot({ answers }: { readonly answers: readonly Answered[] }): JSX.Element {
+  const times = answers.flatMap(({ afterMs }) => afterMs ?? [])
+  const toMs = Math.max(1000, ...times)
+  const scale = createLogScale(1, toMs, HEIGHT - 16)
+  const toY = (ms: number) => HEIGHT - 8 - scale(ms)
+  const step = (WIDTH - 60) / Math.max(1, answers.length)
+  const points = answers.toReversed().map((each, i) => ({ ...each, x: round(50 + step * (i + 0.5)) }))
+  const line = points.flatMap(({ x, afterMs }) => (afterMs === null ? [] : `${x} ${toY(afterMs)}`))
+  return (
+    <svg class="chart plot" viewBox={`0 0 ${WIDTH} ${HEIGHT + 14}`} aria-hidden="true">
+      {listDecades(1, toMs).map((ms) => (
+        <g key={ms}>
+          <line class="grid" x1="48" x2={WIDTH} y1={toY(ms)} y2={toY(ms)} />
+          <text x="42" y={toY(ms) + 4} text-anchor="end">
+            {formatDecade(ms)}
+          </text>
+        </g>
+      ))}
+      {line.length > 1 && <path class="plot-line" d={`M${line.join('L')}`} />}
+      {points.map(({ summary, x, afterMs, isListed }) =>
+        afterMs !== null ? (
+          <circle key={summary.seq} class="fill-green" cx={x} cy={toY(afterMs)} r="4" />
+        ) : (
+          <circle key={summary.seq} class={isListed ? 'stroke-red' : 'stroke-line'} cx={x} cy="6" r="4" />
+        ),
+      )}
+      {points.map(
+        ({ summary, x }, i) =>
+          i % Math.ceil(points.length / 10) === 0 && (
+            <text key={summary.seq} x={x} y={HEIGHT + 12} text-anchor="middle">
+              {summary.seq}
+            </text>
+          ),
+      )}
+    </svg>
+  )
+}
+
+function AnswerTable({
+  siteId,
+  answers,
+}: SiteProps & { readonly answers: readonly Answered[] }): JSX.Element {
+  return (
+    <table class="compact">
+      <thead>
+        <tr>
+          <th scope="col">Entry</th>
+          <th scope="col">What</th>
+          <th scope="col" class="number">
+            Applied after
+          </th>
+          <th scope="col" class="number extra">
+            Time
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {answers.map(({ summary, afterMs, isListed }) => (
+          <tr key={summary.seq}>
+            <td class="seq">
+              <a href={sitePath(siteId, 'receipts', String(summary.seq))}>{formatCount(summary.seq)}</a>
+            </td>
+            <td>{summary.drill_id === null ? toKindWords(summary.kind) : 'Drill'}</td>
+            <td class="number">
+              {afterMs !== null ? (
+                formatDuration(afterMs)
+              ) : isListed ? (
+                <span class="applied">
+                  <StateMark tone="gone" /> not applied
+                </span>
+              ) : (
+                'not in the receipt'
+              )}
+            </td>
+            <td class="number extra">{formatMoment(summary.at)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+interface RetireProps extends SiteProps {
+  readonly path: string
+  readonly each: Verifier
+  readonly onDone: () => void
+}
+
+/** Receipts no longer expect a verifier that an operator has retired. */
+function Retire({ siteId, path, each, onDone }: RetireProps): JSX.Element {
+  const [isOpen, setIsOpen] = useState(false)
+  const [reason, setReason] = useState('')
+  const [fault, setFault] = useState<string>()
+  const retire = async () => {
+    try {
+      await callWithStepUp(path, {
+        method: 'DELETE',
+        site: siteId,
+        reason: reason.trim(),
+        idempotencyKey: newIdempotencyKey(),
+      })
+      notice.value = `${each.verifier_id} is retired.`
+      onDone()
+      open(`${sitePath(siteId, 'verifiers')}?state=retired`)
+    } catch (thrown) {
+      setFault(describe(thrown))
+    }
+  }
+  if (!isOpen)
+    return (
+      <button type="button" onClick={() => setIsOpen(true)}>
+        Retire
+      </button>
+    )
+  return (
+    <form
+      class="card ask"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void retire()
+      }}
+    >
+      <p class="meta">
+        Receipts no longer expect it.{' '}
+        {each.fails_open && 'It fails open: retire it only after its process has ended. '}A verifier that
+        reconnects is counted again.
+      </p>
+      <label>
+        Reason
+        <input value={reason} maxLength={200} onInput={(event) => setReason(event.currentTarget.value)} />
+      </label>
+      <Fault text={fault} />
+      <p class="paper-acts">
+        <button type="submit" class="primary" disabled={reason.trim() === ''}>
+          Retire {each.verifier_id}
+        </button>
+        <button type="button" onClick={() => setIsOpen(false)}>
+          Cancel
+        </button>
+      </p>
+    </form>
+  )
+}
