@@ -4,8 +4,8 @@ import { call } from '../api/call.ts'
 const LISTED = 50
 
 /**
- * The receipts of new entries that are written already, by seq. The list says which ones are: asking
- * for one that does not exist is an error in the console of the browser.
+ * The receipts of new entries that are written already, by seq. The list says which ones are:
+ * asking for one that does not exist is an error in the console of the browser.
  */
 export async function loadWritten(
   siteId: string,

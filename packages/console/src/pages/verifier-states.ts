@@ -43,7 +43,7 @@ export function describeVerifier(verifier: Verifier): string {
   const time = formatMoment(rejects_everything_since)
   return isPast(rejects_everything_since)
     ? `${verifier_id} is not connected and has rejected every request since ${time}.`
-    : `${verifier_id} is not connected. It may still accept until ${time}, and rejects every request from then on.`
+    : `${verifier_id} is not connected. It may still accept until ${time}, and rejects everything from then on.`
 }
 
 export function countUpToDate(all: readonly Verifier[]): { readonly good: number; readonly all: number } {

@@ -43,9 +43,10 @@ export function SignInsSheet({ chosen }: { readonly chosen: Person }): JSX.Eleme
           done="The passkey was removed, and sessions that it opened have ended."
           toId={({ passkey_id }) => passkey_id}
           toTitle={(passkey) => passkey.name}
-          toText={({ created_at, last_used_at }) =>
-            `Added ${formatMoment(created_at)}${last_used_at === null ? ', not used yet' : `, last used ${formatMoment(last_used_at)}`}`
-          }
+          toText={({ created_at, last_used_at }) => {
+            const use = last_used_at === null ? 'not used yet' : `last used ${formatMoment(last_used_at)}`
+            return `Added ${formatMoment(created_at)}, ${use}`
+          }}
         />
         <p class="meta">
           A session ends on every node within two seconds. The person keeps their roles and can sign in again:

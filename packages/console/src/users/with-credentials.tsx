@@ -45,8 +45,8 @@ export function UsersWithCredentials({ siteId }: SiteProps): JSX.Element | null 
       </ul>
       <p class="caption">
         {users.length > SHOWN_MAX
-          ? `${formatNumber(SHOWN_MAX, 'user')} of the newest credentials. Find others by name.`
-          : 'From the newest credentials. The service stores no names: find a user by the name that your systems use.'}
+          ? `The first ${SHOWN_MAX} of the newest credentials. Find others by name.`
+          : 'Of the newest credentials. The service stores no names: find users by those of your systems.'}
       </p>
     </section>
   )
