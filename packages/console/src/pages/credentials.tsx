@@ -5,7 +5,7 @@ import { toCli } from '../api/command.ts'
 import { mayRevoke } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
 import { AsCommand } from '../components/as-command.tsx'
-import { Fault } from '../components/fault.tsx'
+import { DetailHead } from '../components/detail-head.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Status } from '../components/status.tsx'
@@ -129,26 +129,27 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
   const own = value?.own
   return (
     <>
-      <p class="meta">
-        <a href={sitePath(siteId, 'credentials')}>Credentials</a>
-      </p>
-      <div class="title">
+      <DetailHead
+        back={{ href: sitePath(siteId, 'credentials'), title: 'Credentials' }}
+        fault={own === undefined ? fault : undefined}
+        acts={
+          <>
+            <AsCommand
+              curl={{ path: `/api/sites/${siteId}/credentials/${id}` }}
+              cli={toCli(['credentials', 'show', id], { site: siteId })}
+            />
+            {mayRevoke(siteId) && own?.status !== 'revoked' && (
+              <button type="button" class="danger" data-revoke-page onClick={() => startRevoke(siteId, id)}>
+                Revoke this credential
+              </button>
+            )}
+          </>
+        }
+      >
         <h1 class="id-title">
           <Id value={id} copy />
         </h1>
-        <div class="acts">
-          <AsCommand
-            curl={{ path: `/api/sites/${siteId}/credentials/${id}` }}
-            cli={toCli(['credentials', 'show', id], { site: siteId })}
-          />
-          {mayRevoke(siteId) && own?.status !== 'revoked' && (
-            <button type="button" class="danger" data-revoke-page onClick={() => startRevoke(siteId, id)}>
-              Revoke this credential
-            </button>
-          )}
-        </div>
-      </div>
-      <Fault text={own === undefined ? fault : undefined} />
+      </DetailHead>
       {own !== undefined && value !== undefined && (
         <>
           <dl class="card facts">

@@ -1,21 +1,20 @@
 import type { Issuer } from '@countersign/core/contract'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { mayAdminister, mayRevoke } from '../api/session.ts'
-import { useAfterRevoke } from '../components/after-revoke.ts'
 import { AsCommand } from '../components/as-command.tsx'
 import { Command, notice } from '../components/copy.tsx'
-import { Fault } from '../components/fault.tsx'
+import { DetailHead } from '../components/detail-head.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { formatSpan } from '../components/seconds-field.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
-import { describe, startRevokeTarget } from '../revoke/state.ts'
+import { useChanging } from '../components/use-changing.ts'
+import { startRevokeTarget } from '../revoke/state.ts'
 import { auditPath, open, place, sitePath } from '../router.ts'
-import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
+import { openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
 import { IssuerSheets, TrustIssuer, toIssuerName } from './issuer-sheets.tsx'
@@ -109,42 +108,34 @@ function isActive({ status }: Pick<Key, 'status'>): boolean {
 }
 
 function OneIssuer({ siteId, id }: SiteProps & { readonly id: string }): JSX.Element {
-  const [issuer, setIssuer] = useState<Issuer>()
-  const [fault, setFault] = useState<string>()
-  const [version, setVersion] = useState(0)
   const path = `/api/sites/${siteId}/issuers/${encodeURIComponent(id)}`
-  useEffect(() => {
-    call<Issuer>(path, { site: siteId }).then(setIssuer, (thrown) => setFault(describe(thrown)))
-  }, [path, version])
-  useAfterRevoke(() => setVersion((last) => last + 1))
-  const finish = (words: string) => {
-    closeSheet()
-    setVersion((last) => last + 1)
-    notice.value = words
-  }
+  const {
+    value: issuer,
+    fault,
+    finish,
+  } = useChanging(path, (signal) => call<Issuer>(path, { site: siteId, signal }))
   return (
     <>
-      <p class="meta">
-        <a href={sitePath(siteId, 'issuers')}>Issuers and keys</a>
-      </p>
-      <div class="title">
-        <div>
-          <h1>{issuer === undefined ? <Id value={id} /> : toIssuerName(issuer)}</h1>
-          {issuer !== undefined && (
-            <p class="meta url">
-              <code>{issuer.issuer}</code>
-            </p>
-          )}
-        </div>
-        <div class="acts">
-          <AsCommand
-            curl={{ path }}
-            cli={toCli(['issuers', 'show', issuer?.issuer ?? id], { site: siteId })}
-          />
-          {issuer !== undefined && <Acts siteId={siteId} issuer={issuer} />}
-        </div>
-      </div>
-      <Fault text={fault} />
+      <DetailHead
+        back={{ href: sitePath(siteId, 'issuers'), title: 'Issuers and keys' }}
+        fault={fault}
+        acts={
+          <>
+            <AsCommand
+              curl={{ path }}
+              cli={toCli(['issuers', 'show', issuer?.issuer ?? id], { site: siteId })}
+            />
+            {issuer !== undefined && <Acts siteId={siteId} issuer={issuer} />}
+          </>
+        }
+      >
+        <h1>{issuer === undefined ? <Id value={id} /> : toIssuerName(issuer)}</h1>
+        {issuer !== undefined && (
+          <p class="meta url">
+            <code>{issuer.issuer}</code>
+          </p>
+        )}
+      </DetailHead>
       {issuer !== undefined && (
         <>
           <Facts issuer={issuer} />

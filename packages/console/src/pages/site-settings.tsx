@@ -1,19 +1,18 @@
 import type { ChangedSite, CutOff as CutOffAnswer, PreviewAct, Site } from '@countersign/core/contract'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { mayAdminister } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
-import { useAfterRevoke } from '../components/after-revoke.ts'
 import { AsCommand } from '../components/as-command.tsx'
-import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { LinesField, toLines } from '../components/lines-field.tsx'
 import { formatSpan, SecondsField } from '../components/seconds-field.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
+import { useChanging } from '../components/use-changing.ts'
 import { showCutOff } from '../revoke/cut-off-receipt.ts'
-import { describe, showReceipt, startRevokeTarget } from '../revoke/state.ts'
+import { showReceipt, startRevokeTarget } from '../revoke/state.ts'
 import { findNewest, toOne } from '../revoke/target.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
@@ -67,20 +66,13 @@ const MODES: Readonly<Record<Switch, Mode>> = {
 
 /** The settings of a site. What ends access shows first what it ends, and asks for the name. */
 export function SiteSettings({ siteId }: SiteProps): JSX.Element {
-  const [site, setSite] = useState<Site>()
-  const [fault, setFault] = useState<string>()
-  const [version, setVersion] = useState(0)
   const path = `/api/sites/${siteId}`
   const mayChange = mayAdminister(siteId)
-  useEffect(() => {
-    call<Site>(path, { site: siteId }).then(setSite, (thrown) => setFault(describe(thrown)))
-  }, [path, version])
-  useAfterRevoke(() => setVersion((last) => last + 1))
-  const finish = (words: string) => {
-    closeSheet()
-    setVersion((last) => last + 1)
-    notice.value = words
-  }
+  const {
+    value: site,
+    fault,
+    finish,
+  } = useChanging(path, (signal) => call<Site>(path, { site: siteId, signal }))
   return (
     <>
       <div class="title">

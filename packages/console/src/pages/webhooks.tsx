@@ -1,18 +1,17 @@
 import type { CreatedWebhook, RotatedSecret, Webhook } from '@countersign/core/contract'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { mayAdminister } from '../api/session.ts'
 import { AsCommand } from '../components/as-command.tsx'
-import { notice } from '../components/copy.tsx'
-import { Fault } from '../components/fault.tsx'
+import { DetailHead } from '../components/detail-head.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Menu } from '../components/menu.tsx'
 import { SecretSheet } from '../components/secret-sheet.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
-import { describe } from '../revoke/state.ts'
+import { useChanging } from '../components/use-changing.ts'
 import { open, place, sitePath } from '../router.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
@@ -110,50 +109,41 @@ interface OneProps extends SiteProps {
 }
 
 function OneWebhook({ siteId, id }: OneProps): JSX.Element {
-  const [webhook, setWebhook] = useState<Webhook | 'missing'>()
-  const [fault, setFault] = useState<string>()
-  const [version, setVersion] = useState(0)
   const [rotated, setRotated] = useState<RotatedSecret>()
   const mayChange = mayAdminister(siteId)
-  useEffect(() => {
-    findWebhook(siteId, id).then(
-      (found) => setWebhook(found ?? 'missing'),
-      (thrown) => setFault(describe(thrown)),
-    )
-  }, [siteId, id, version])
-  const finish = (words: string) => {
-    closeSheet()
-    setVersion((last) => last + 1)
-    notice.value = words
-  }
+  const {
+    value: webhook,
+    fault,
+    version,
+    finish,
+  } = useChanging(`${siteId} ${id}`, async () => (await findWebhook(siteId, id)) ?? ('missing' as const))
   const { act } = sheet.value
   const found = webhook === 'missing' ? undefined : webhook
   return (
     <>
-      <p class="meta">
-        <a href={sitePath(siteId, 'webhooks')}>Webhooks</a>
-      </p>
-      <div class="title">
-        <div>
-          <h1 class="url">{found?.url ?? <Id value={id} />}</h1>
-          <Id value={id} copy />
-        </div>
-        <div class="acts">
-          <AsCommand
-            curl={{ path: `/api/sites/${siteId}/webhooks` }}
-            cli={toCli(['webhooks', 'show', id], { site: siteId })}
-          />
-          {mayChange && found !== undefined && (
-            <>
-              <button type="button" onClick={() => openSheet('test')}>
-                Send a test
-              </button>
-              <Acts status={found.status} />
-            </>
-          )}
-        </div>
-      </div>
-      <Fault text={fault} />
+      <DetailHead
+        back={{ href: sitePath(siteId, 'webhooks'), title: 'Webhooks' }}
+        fault={fault}
+        acts={
+          <>
+            <AsCommand
+              curl={{ path: `/api/sites/${siteId}/webhooks` }}
+              cli={toCli(['webhooks', 'show', id], { site: siteId })}
+            />
+            {mayChange && found !== undefined && (
+              <>
+                <button type="button" onClick={() => openSheet('test')}>
+                  Send a test
+                </button>
+                <Acts status={found.status} />
+              </>
+            )}
+          </>
+        }
+      >
+        <h1 class="url">{found?.url ?? <Id value={id} />}</h1>
+        <Id value={id} copy />
+      </DetailHead>
       {webhook === 'missing' && <p class="card empty">This webhook was deleted.</p>}
       {found !== undefined && (
         <>
