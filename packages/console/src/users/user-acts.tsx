@@ -5,6 +5,7 @@ import { mayAdminister, mayRevoke } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
 import { notice } from '../components/copy.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
+import { formatNumber } from '../evidence/words.ts'
 import { showCutOff } from '../revoke/cut-off-receipt.ts'
 import { auditPath, open } from '../router.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
@@ -85,7 +86,12 @@ function Erase({ siteId, ppid, name }: UserActsProps): JSX.Element {
       hasReason={false}
       onDone={({ credentials, tokens, audit_rows }) => {
         closeSheet()
-        notice.value = `Erased: ${credentials} credentials, ${tokens} tokens, ${audit_rows} audit rows.`
+        const counts = [
+          formatNumber(credentials, 'credential'),
+          formatNumber(tokens, 'token'),
+          formatNumber(audit_rows, 'audit row'),
+        ]
+        notice.value = `Erased: ${counts.join(', ')}.`
       }}
       onClose={closeSheet}
     >
