@@ -165,7 +165,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     await expect.poll(() => page.evaluate('window.kept.closed')).toBe(true)
   })
 
-  test('A332: a sign-in link that another page opens does not replace the session without a question', async () => {
+  test('A334: a sign-in link that another page opens does not replace the session without a question', async () => {
     const other = others[1] as OtherOrigin
     const { context } = await openSignedIn(other)
     const page = await context.newPage()
