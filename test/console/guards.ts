@@ -45,6 +45,8 @@ export async function startGuards(
   let asked = 0
   child.on('message', ({ id, answers }: GuardAnswer) => waiting.get(id)?.(answers))
   const ask = async (question: Omit<GuardQuestion, 'id'>): Promise<GuardAnswer['answers']> => {
+    // Otherwise the message would fail outside of the test.
+    if (!child.connected) return ended
     const id = ++asked
     const answer = new Promise<GuardAnswer['answers']>((resolve) => waiting.set(id, resolve))
     child.send({ id, ...question } satisfies GuardQuestion)
