@@ -2,7 +2,7 @@ import type { ProblemCode } from '@countersign/core/contract'
 import type { en } from './languages/en.ts'
 
 /** The forms of a text that depends on a number, as Intl.PluralRules names them. */
-export type Plural = Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string }
+type Plural = Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string }
 
 /** The same keys as in English. A text that is missing does not compile. */
 type Texts<English> = {
