@@ -169,7 +169,10 @@ export function accessibility(town: () => Town): void {
     }
     for (const { lang, dir, signIn } of languages) {
       await page.goto(`${href}&ui_locales=${lang}`)
-      expect(await page.locator('html').evaluate('(html) => [html.lang, html.dir]')).toEqual([lang, dir])
+      expect(await page.evaluate('[document.documentElement.lang, document.documentElement.dir]')).toEqual([
+        lang,
+        dir,
+      ])
       await check(`sign-in ${lang}`)
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(
         signIn.title.replace('{site}', 'Blue Door Orders'),
@@ -190,7 +193,7 @@ export function accessibility(town: () => Town): void {
     await plain.page.getByText('Français').first().click()
     await plain.page.getByRole('link', { name: 'Nederlands' }).click()
     await plain.page.getByRole('heading', { name: 'Inloggen bij Blue Door Orders' }).waitFor()
-    await plain.page.getByLabel('Plak het toegangsbewijs').fill('onzin')
+    await plain.page.getByRole('textbox', { name: 'Plak het toegangsbewijs' }).fill('onzin')
     await plain.page.getByRole('button', { name: 'Doorgaan' }).click()
     await plain.page.getByText('We kunnen dit toegangsbewijs niet lezen').waitFor()
   })
@@ -209,10 +212,8 @@ export function accessibility(town: () => Town): void {
     await askToSignIn(town(), page)
     await ready(page)
     expect([await page.evaluate(animations), await findOverflow(page)]).toEqual([0, 0])
-    const [primary, quiet] = await Promise.all(
-      ['#submit', '#cancel'].map((one) =>
-        page.locator(one).evaluate('(element) => getComputedStyle(element).backgroundColor'),
-      ),
+    const [primary, quiet] = await page.evaluate<string[]>(
+      "['#submit', '#cancel'].map((one) => getComputedStyle(document.querySelector(one)).backgroundColor)",
     )
     expect(primary).not.toBe(quiet)
     await screenshot(page, 'sign-in-forced-colours')

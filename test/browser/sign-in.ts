@@ -209,7 +209,8 @@ export function signIn(town: () => Town): void {
         expect(await isIn(town(), tab)).toBe(ppid)
       }
       await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByRole('link', { name: 'Sign in' }).waitFor()
+      // The page in the other tab notices, and loads itself again.
+      for (const tab of [page, other]) await tab.getByRole('link', { name: 'Sign in' }).waitFor()
     }
   })
 
