@@ -11,7 +11,9 @@ import { findChromium, openChromium } from './chromium.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const chromium = findChromium()
 const drawn = drawPictures()
-const files = readdirSync(FOLDER).toSorted()
+const files = readdirSync(FOLDER)
+  .filter((name) => name.endsWith('.svg'))
+  .toSorted()
 const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8')
 
 test('the pictures of the documentation are the ones that the scripts draw', () => {

@@ -96,7 +96,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     const [last, first] = items.map(({ seq }) => seq)
     await one.getByText(`durable as entries ${first} and ${last}`).waitFor()
     await one.locator('.signature').waitFor({ timeout: 60_000 })
-    await one.getByRole('button', { name: `Open the receipt of entry ${first}` }).click()
+    await one.getByRole('button', { name: `Open receipt of entry ${first}` }).click()
     await page.getByRole('article', { name: `Countersign receipt, entry ${first}` }).waitFor()
   })
 

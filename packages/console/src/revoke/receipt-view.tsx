@@ -174,7 +174,7 @@ function Entries({
               <strong>Entry {formatCount(seq)}</strong>
               <Id value={id} />
             </span>
-            <button type="button" aria-label={`Open the receipt of entry ${seq}`} onClick={() => onOpen(seq)}>
+            <button type="button" aria-label={`Open receipt of entry ${seq}`} onClick={() => onOpen(seq)}>
               Open receipt
             </button>
           </li>
