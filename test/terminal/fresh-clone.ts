@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
@@ -23,6 +23,9 @@ export function cloneWorkingTree(folder: string): void {
 /** The same with the packages of this repository, so that no network is needed. */
 export function makeFreshClone(folder: string): void {
   cloneWorkingTree(folder)
+  // Versions that differ from those at the root.
+  for (const path of globSync('packages/*/node_modules', { cwd: root }))
+    cpSync(join(root, path), join(folder, path), { recursive: true, verbatimSymlinks: true })
   const packages = join(folder, 'node_modules')
   // Linked file by file, which takes a second; where that cannot be, package by package.
   if (spawnSync('cp', ['-al', join(root, 'node_modules'), packages]).status === 0) return
