@@ -228,7 +228,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 
-  it('is a page for people wherever a browser goes astray, and JSON below /api', async () => {
+  it('is a page for people wherever a browser goes astray, and JSON for programs', async () => {
     const { send } = await openHosted(open())
     const headers = { accept: 'text/html' }
     for (const path of [
@@ -237,10 +237,11 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       '/auth/sign-in',
       '/auth/sign-in?state=x&more=1',
       '/nothing',
+      '/api/nothing',
     ]) {
       const { status, text } = await send('GET', path, { headers })
       expect([status >= 400, text.startsWith('<!doctype html>')], path).toEqual([true, true])
     }
-    expect((await send('GET', '/api/nothing', { headers })).json.code).toBe('not_found')
+    expect((await send('GET', '/api/nothing')).json.code).toBe('not_found')
   })
 })
