@@ -22,7 +22,7 @@ forEachSharedStore('/auth/sdk-request', (open) => {
     expect([headers['content-language'], headers.vary]).toEqual(['de', 'accept-language'])
     expect(text).toContain('<html lang="de" dir="ltr">')
     for (const ui_locales of ['', 'de  en', '<b>', 'a'.repeat(101), 'de\n'])
-      expect((await send('POST', '/auth/sdk-request', { json: { ...request, ui_locales } })).status).toBe(400)
+      expect((await send('POST', '/auth/sdk-request', { json: { ...request, ui_locales } })).status).toBe(422)
   })
 
   it('303 to the page for a plain link, whose scopes are separated by spaces', async () => {
