@@ -105,7 +105,8 @@ const console = await load('/console')
 const asset = await load(/src="([^"]+[.]js)"/.exec(console.body)?.[1] ?? 'none')
 await service.close()
 if (console.status !== 200 || asset.status !== 200) throw new Error('the console is not there')
-if (served.status !== 200 || !served.body.includes("from './call.js'")) throw new Error('the pages have no script')
+const isJoined = served.body.startsWith('const PAGE_MESSAGES') && !/^(import|export) /m.test(served.body)
+if (served.status !== 200 || !isJoined) throw new Error('the pages have no script')
 if (guide.status !== 200 || picture.status !== 200) throw new Error('the documents are not there')
 `
 

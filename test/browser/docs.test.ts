@@ -94,6 +94,7 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
       await page.getByRole('combobox').waitFor({ state: 'hidden' })
     }
     await page.keyboard.press('/')
+    await page.getByRole('combobox').waitFor()
     await page.keyboard.type('credential_revoked')
     const first = page.getByRole('option', { selected: true })
     await first.getByText('Errors').waitFor()
@@ -102,7 +103,9 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     expect(await page.getByRole('combobox').getAttribute('aria-activedescendant')).toBe('result-0')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/docs/errors#credential_revoked')
+    await page.getByRole('button', { name: 'Search the docs' }).waitFor()
     await page.keyboard.press('/')
+    await page.getByRole('combobox').waitFor()
     await page.keyboard.type('<img src=x onerror=alert(1)>zzzz')
     await page.locator('.search-state:not(:empty), .results li').first().waitFor()
     expect(await page.locator('dialog img').count()).toBe(0)

