@@ -75,6 +75,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await page.evaluate(`document.documentElement.style.fontSize = ''`)
     await page.setViewportSize(PHONE)
     expect(await findOverflow(page), `${name} 320 px`).toBe(0)
+    expect(await page.evaluate(COVERED), `${name} 320 px`).toEqual([])
     expect(await findAxeFaults(page, 'light'), `${name} 320 px`).toEqual([])
     await page.evaluate(`document.documentElement.dir = 'rtl'`)
     expect(await findOverflow(page), `${name} from right to left`).toBe(0)
@@ -155,6 +156,14 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await expect.poll(focused).toMatch(/^Search/)
   })
 })
+
+/** Cells of a table that another cell of the same row lies on. */
+const COVERED = `[...document.querySelectorAll('table tr')].flatMap((row) => {
+  const cells = [...row.cells].map((cell) => ({ cell, box: cell.getBoundingClientRect() })).filter(({ box }) => box.width > 1 && box.height > 1)
+  return cells.filter(({ box }, i) => cells.slice(i + 1).some(({ box: other }) =>
+    other.left < box.right - 1 && other.right > box.left + 1 && other.top < box.bottom - 1 && other.bottom > box.top + 1,
+  )).map(({ cell }) => cell.textContent)
+})`
 
 /** Runs in the page: what moves although the person asked for less motion. */
 const MOVING = `document.getAnimations()
