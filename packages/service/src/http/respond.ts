@@ -27,19 +27,24 @@ export interface Reply {
   readonly code?: ProblemCode
 }
 
+/** How the page of a rejection is shown. */
+export interface PageWanted {
+  /** Whether the browser can try again by loading the same address. */
+  readonly isRepeatable: boolean
+  readonly messages: Messages
+  /** The address of the page in another language. */
+  readonly toLanguage?: ((lang: string) => string) | undefined
+  /** The Set-Cookie values of the page. */
+  readonly toCookies?: (baseUrl: string) => readonly string[]
+}
+
 /** Turns every answer and every error into a response. */
 export interface Responder {
   /**
-   * The response to an error: problem+json, or a page where `page` is given. `isRepeatable`: the
-   * browser can try again by loading the same address. `endpoint` is undefined when no endpoint was
-   * found.
+   * The response to an error: problem+json, or a page where `page` is given. `endpoint` is
+   * undefined when no endpoint was found.
    */
-  reject(
-    thrown: unknown,
-    endpoint: MountedEndpoint | undefined,
-    requestId: string,
-    page?: { readonly isRepeatable: boolean; readonly messages: Messages },
-  ): Reply
+  reject(thrown: unknown, endpoint: MountedEndpoint | undefined, requestId: string, page?: PageWanted): Reply
   answer(answer: RouteAnswer, endpoint: MountedEndpoint | undefined, requestId: string): Reply
 }
 
@@ -105,7 +110,11 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
         (facts.page ??
           (isForReaders(endpoint)
             ? readersProblemPage(code)
-            : problemPage(code, requestId, wanted.messages, { ...again, errors: facts.errors })))
+            : problemPage(code, requestId, wanted.messages, {
+                ...again,
+                errors: facts.errors,
+                toLanguage: wanted.toLanguage,
+              })))
       return {
         status,
         code,
@@ -120,7 +129,9 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
           ...(endpoint?.errorFormat === 'page' ? pageHeaders : {}),
           ...page?.headers,
           ...facts.headers,
-        }).flat(),
+        })
+          .flat()
+          .concat(wanted?.toCookies?.(baseUrl).flatMap((cookie) => ['set-cookie', cookie]) ?? []),
         body:
           page !== undefined
             ? String(page.body)

@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { RouteAnswer } from '../answer.ts'
 import { acceptsPage } from '../pages/accepts-page.ts'
-import type { Messages } from '../pages/messages.ts'
-import { requestLanguage } from '../pages/request-language.ts'
+import { rememberLanguage, requestLanguage } from '../pages/request-language.ts'
+import { toSignInUrl } from '../pages/sign-in-page.ts'
+import { toWalletUrl } from '../pages/wallet-page.ts'
 import type { AccessLog } from './access-log.ts'
 import { hasLongBody } from './body.ts'
 import type { RawRequest } from './raw-request.ts'
-import type { MountedEndpoint, Reply, Responder } from './respond.ts'
+import type { MountedEndpoint, PageWanted, Reply, Responder } from './respond.ts'
 import { sendStream } from './send-stream.ts'
 
 export interface ServeDeps {
@@ -61,7 +62,7 @@ function writeReply({ status, headers, body = '' }: Reply, response: ServerRespo
 function findPageWanted(
   { query, lines, message }: RawRequest,
   endpoint: MountedEndpoint | undefined,
-): { readonly isRepeatable: boolean; readonly messages: Messages } | undefined {
+): PageWanted | undefined {
   const isWithPages =
     endpoint === undefined ||
     endpoint.errorFormat === 'page' ||
@@ -69,5 +70,23 @@ function findPageWanted(
     endpoint.id === 'problem_page'
   if (!isWithPages || !acceptsPage(lines)) return undefined
   const uiLocales = new URLSearchParams(query).get('ui_locales') ?? undefined
-  return { isRepeatable: message.method === 'GET', messages: requestLanguage(lines, uiLocales) }
+  const isRepeatable = message.method === 'GET'
+  const isOfSignIn = isRepeatable && endpoint?.errorFormat === 'page'
+  return {
+    isRepeatable,
+    messages: requestLanguage(lines, uiLocales),
+    toLanguage: isOfSignIn ? findLanguageLinks(endpoint, query) : undefined,
+    toCookies: (baseUrl) => (isOfSignIn ? rememberLanguage(lines, uiLocales, baseUrl) : []),
+  }
+}
+
+/**
+ * Where a rejection can be read in other languages. Of the address only a well-formed state is
+ * repeated. A callback itself has no language.
+ */
+function findLanguageLinks({ id }: MountedEndpoint, query: string): PageWanted['toLanguage'] {
+  if (id === 'wallet_page') return toWalletUrl
+  const state = new URLSearchParams(query).get('state') ?? ''
+  const isRead = id === 'sign_in_page' || id === 'sign_in_callback'
+  return isRead && /^[\w-]{43}$/.test(state) ? (lang) => toSignInUrl(state, lang) : undefined
 }

@@ -71,7 +71,7 @@ ${script?.data === undefined ? '' : html`<template id="data">${JSON.stringify(sc
       ...pageHeaders,
       'content-security-policy': policy(page),
       'content-language': lang,
-      vary: 'accept-language',
+      vary: 'accept-language, cookie',
     },
     body: markup,
   }

@@ -11,6 +11,8 @@ export interface Onward {
   readonly again?: string
   /** 0: all tries of the sign-in have been used. */
   readonly triesLeft?: number | undefined
+  /** The address of this page in another language. */
+  readonly toLanguage?: ((lang: string) => string) | undefined
   /** What is wrong with a link, for its author. */
   readonly errors?: readonly { readonly path: string; readonly message: string }[] | undefined
 }
@@ -40,6 +42,7 @@ export function problemPage(
     messages,
     title,
     script: { name: 'problem' },
+    ...(onward.toLanguage === undefined ? {} : { toLanguage: onward.toLanguage }),
     content: html`${back === undefined ? '' : identityRow(back, messages)}
 <section class="sheet">
 <div class="glyph bad" aria-hidden="true"></div>

@@ -32,6 +32,11 @@ export interface SignInPage {
     | undefined
 }
 
+/** The sign-in page in a language. */
+export function toSignInUrl(state: string, lang: string): string {
+  return `/auth/sign-in?${new URLSearchParams({ state, ui_locales: lang })}`
+}
+
 /**
  * The sign-in page: the site and the choice of a credential. Without JavaScript it is a form for
  * credentials that are not bound to a key. With JavaScript nothing can be sent until the script is
@@ -42,7 +47,7 @@ export function signInPage(page: SignInPage): ReturnType<typeof hostedPage> {
     page
   const { signIn, common, lang } = messages
   const site = page.siteName || siteId
-  const toLanguage = (other: string) => `/auth/sign-in?${new URLSearchParams({ state, ui_locales: other })}`
+  const toLanguage = (other: string) => toSignInUrl(state, other)
   return hostedPage({
     messages,
     title: fill(signIn.title, { site }),

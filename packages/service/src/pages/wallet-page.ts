@@ -3,6 +3,11 @@ import { html } from './html.ts'
 import type { Messages } from './messages.ts'
 import { STAMP } from './seal.ts'
 
+/** The wallet in a language. */
+export function toWalletUrl(lang: string): string {
+  return `/wallet?${new URLSearchParams({ ui_locales: lang })}`
+}
+
 /**
  * The wallet before its script has looked into it: four views, of which the address selects one.
  * `origin` is the one under which the service knows itself, and under which keys sign.
@@ -13,7 +18,7 @@ export function walletPage(origin: string, messages: Messages): ReturnType<typeo
     messages,
     title: wallet.title,
     script: { name: 'wallet', data: { origin } },
-    toLanguage: (lang) => `/wallet?${new URLSearchParams({ ui_locales: lang })}`,
+    toLanguage: toWalletUrl,
     isWallet: true,
     content: html`<noscript><p class="notice bad">${wallet.noScript}</p></noscript>
 <p id="slow" class="meta late scripted">${common.slowPage} <a href="">${common.reload}</a></p>

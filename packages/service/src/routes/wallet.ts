@@ -1,4 +1,4 @@
-import { requestLanguage } from '../pages/request-language.ts'
+import { rememberLanguage, requestLanguage } from '../pages/request-language.ts'
 import { walletPage as page } from '../pages/wallet-page.ts'
 import type { Route } from '../route.ts'
 
@@ -6,4 +6,5 @@ import type { Route } from '../route.ts'
 export const walletPage: Route<'wallet_page'> = async ({ query, lines }, { config }) => ({
   ...page(config.baseUrl, requestLanguage(lines, query.ui_locales)),
   status: 200,
+  cookies: rememberLanguage(lines, query.ui_locales, config.baseUrl),
 })

@@ -98,7 +98,7 @@ describe('a hosted page', () => {
   it('reads from right to left when its messages do', () => {
     const { body, headers } = signInPage({ ...sign, messages: chooseLanguage('ar', undefined) })
     expect(body).toContain('<html lang="ar" dir="rtl">')
-    expect([headers?.['content-language'], headers?.vary]).toEqual(['ar', 'accept-language'])
+    expect([headers?.['content-language'], headers?.vary]).toEqual(['ar', 'accept-language, cookie'])
   })
 
   it('has no property of style that knows left from right', () => {

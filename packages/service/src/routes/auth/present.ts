@@ -14,6 +14,7 @@ import type { Deps } from '../../deps.ts'
 import type { Messages } from '../../pages/messages.ts'
 import { describeProblem } from '../../pages/problem-page.ts'
 import { requestLanguage } from '../../pages/request-language.ts'
+import { toSignInUrl } from '../../pages/sign-in-page.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import { findBrowserSecret, isCsrfToken } from '../shared/browser-cookie.ts'
@@ -25,7 +26,7 @@ export const present: Route<'present'> = (request, deps) => {
   const { body, credentialBody } = request
   const { state } = body
   const messages = requestLanguage(request.lines, 'ui_locales' in body ? body.ui_locales : undefined)
-  const again = `/auth/sign-in?${new URLSearchParams({ state, ui_locales: messages.lang })}`
+  const again = toSignInUrl(state, messages.lang)
   return withReturnLink(
     { ...request, messages },
     state,

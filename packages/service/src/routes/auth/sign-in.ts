@@ -3,7 +3,7 @@ import { requireTriesLeft } from '../../actions/present-for-sign-in.ts'
 import type { RouteAnswer } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
 import type { Messages } from '../../pages/messages.ts'
-import { requestLanguage } from '../../pages/request-language.ts'
+import { rememberLanguage, requestLanguage } from '../../pages/request-language.ts'
 import { signInPage as page, type SignInPage } from '../../pages/sign-in-page.ts'
 import type { Route } from '../../route.ts'
 import { deriveCsrfToken, findBrowserSecret, toBindingCookie } from '../shared/browser-cookie.ts'
@@ -19,8 +19,9 @@ export const signInPage: Route<'sign_in_page'> = async (request, deps) => {
     const opened = await openSignIn(deps, state, findBrowserSecret(request, state, baseUrl))
     requireTriesLeft(opened.signIn)
     const shown = toSignInPage(opened, state, deps, messages)
-    const cookie = opened.isNew ? { 'set-cookie': toBindingCookie(opened.browser, state, baseUrl) } : {}
-    return { ...shown, status: 200, headers: { ...shown.headers, ...cookie } }
+    const binding = opened.isNew ? [toBindingCookie(opened.browser, state, baseUrl)] : []
+    const cookies = [...binding, ...rememberLanguage(request.lines, ui_locales, baseUrl)]
+    return { ...shown, status: 200, cookies }
   })
 }
 

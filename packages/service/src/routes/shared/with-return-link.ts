@@ -4,6 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { acceptsPage } from '../../pages/accepts-page.ts'
 import type { Messages } from '../../pages/messages.ts'
 import { problemPage } from '../../pages/problem-page.ts'
+import { toSignInUrl } from '../../pages/sign-in-page.ts'
 import { Problem } from '../../problem.ts'
 import type { RouteRequest } from '../../route.ts'
 import { toReturnUrl } from './return-url.ts'
@@ -34,7 +35,9 @@ export async function withReturnLink<T>(
     )
     const back = { siteId: found.siteId, name: found.name, href }
     const repeat = problems[code].retryable ? { again } : {}
-    const page = problemPage(code, requestId, messages, { back, triesLeft: facts.triesLeft, ...repeat })
+    const toLanguage = (lang: string) => toSignInUrl(state, lang)
+    const { triesLeft } = facts
+    const page = problemPage(code, requestId, messages, { back, triesLeft, toLanguage, ...repeat })
     throw new Problem(code, detail, { ...facts, page })
   }
 }

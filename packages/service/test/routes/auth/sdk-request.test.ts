@@ -19,7 +19,7 @@ forEachSharedStore('/auth/sdk-request', (open) => {
     const { send, request, browser } = await openHosted(open())
     const { json } = await send('POST', '/auth/sdk-request', { json: { ...request, ui_locales: 'xx de' } })
     const { text, headers } = await browser().get(String(json.auth_url))
-    expect([headers['content-language'], headers.vary]).toEqual(['de', 'accept-language'])
+    expect([headers['content-language'], headers.vary]).toEqual(['de', 'accept-language, cookie'])
     expect(text).toContain('<html lang="de" dir="ltr">')
     for (const ui_locales of ['', 'de  en', '<b>', 'a'.repeat(101), 'de\n'])
       expect((await send('POST', '/auth/sdk-request', { json: { ...request, ui_locales } })).status).toBe(422)

@@ -136,7 +136,10 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       const words = (seen: readonly Seen[]) =>
         seen.map(({ status, text, headers }) => [
           status,
-          text.replaceAll(headers['x-request-id'] ?? '', '').replaceAll(/<dd>\d{4}-[^<]*Z<\/dd>/g, ''),
+          text
+            .replaceAll(headers['x-request-id'] ?? '', '')
+            .replaceAll(/<dd>\d{4}-[^<]*Z<\/dd>/g, '')
+            .replaceAll(/state=[\w-]{43}/g, ''),
           headers['set-cookie'],
         ])
       const unknown = `/auth/sign-in?state=${'A'.repeat(43)}`
