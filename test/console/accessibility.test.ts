@@ -158,7 +158,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
 })
 
 /** Cells of a table that another cell of the same row lies on. */
-const COVERED = `[...document.querySelectorAll('table tr')].flatMap((row) => {
+const COVERED = `[...document.querySelectorAll('tbody tr')].flatMap((row) => {
   const cells = [...row.cells].map((cell) => ({ cell, box: cell.getBoundingClientRect() })).filter(({ box }) => box.width > 1 && box.height > 1)
   return cells.filter(({ box }, i) => cells.slice(i + 1).some(({ box: other }) =>
     other.left < box.right - 1 && other.right > box.left + 1 && other.top < box.bottom - 1 && other.bottom > box.top + 1,

@@ -50,6 +50,28 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     return page.getByRole('button', { name, exact: true }).count()
   }
 
+  test('a list that could not be loaded says why and offers another try, with the same filter', async () => {
+    await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'for the list' })
+    const { page } = await harness.openConsole({ role: 'viewer', page: 'audit' })
+    const rows = page.locator('#content tbody tr a')
+    await rows.first().waitFor()
+    const detail = 'The database does not answer.'
+    await page.route(/\/audit\?/, (route) =>
+      route.fulfill({ status: 503, json: { code: 'store_unavailable', detail } }),
+    )
+    await page.getByRole('button', { name: 'Done', exact: true }).click()
+    const alert = page.getByRole('alert').filter({ hasText: detail })
+    await alert.waitFor()
+    await page.unroute(/\/audit\?/)
+    const [again] = await Promise.all([
+      page.waitForRequest(/\/audit\?/),
+      alert.getByRole('button', { name: 'Try again' }).click(),
+    ])
+    expect(new URL(again.url()).searchParams.get('outcome')).toBe('done')
+    await alert.waitFor({ state: 'detached' })
+    await rows.first().waitFor()
+  })
+
   test('T15: a viewer sees no button that it may not use; a responder can revoke and cannot issue', async () => {
     await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'looked at' })
     const { webhook_id } = await harness.client.createWebhook({

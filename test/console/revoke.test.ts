@@ -216,6 +216,64 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect((await harness.client.readSite({ site_id: siteId })).bearer).toBe('on')
   })
 
+  test('Enter before the preview says that it is still loading, and revokes nothing', async () => {
+    const { client, siteId } = harness
+    const olga = newName('olga')
+    const { ppid } = await harness.credential(olga)
+    const { page } = await harness.openConsole({ role: 'responder', page: 'users' })
+    const asked = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<void>()
+    const sent: string[] = []
+    page.on('request', (request) => {
+      if (request.url().includes('/wallet/revoke-user')) sent.push(request.method())
+    })
+    await page.route('**/preview', async (route) => {
+      asked.resolve()
+      await answered.promise
+      await route.continue()
+    })
+    await typeInPalette(page, olga)
+    await asked.promise
+    await page.getByLabel('Reason').fill('Left the company')
+    await page.keyboard.press('Enter')
+    await page.getByText('The preview is still loading. Nothing was sent.').waitFor()
+    // A key that is held down when the preview appears confirms nothing.
+    await page.keyboard.down('Enter')
+    answered.resolve()
+    await readCounts(page)
+    await page.keyboard.down('Enter')
+    await page.keyboard.down('Enter')
+    await page.keyboard.up('Enter')
+    await page.getByText('The preview has loaded.').waitFor()
+    expect(sent).toEqual([])
+    const { users } = await client.resolveUser({ site_id: siteId, ppid })
+    expect(users.map(({ status }) => status)).toEqual(['active'])
+    await page.keyboard.press('Enter')
+    await page.locator('.sheet .verdict', { hasText: 'durable as entr' }).waitFor()
+    expect(sent).toEqual(['POST'])
+  })
+
+  test('cutting off a site waits for its preview, too', async () => {
+    const { siteId, client } = harness
+    const { page } = await harness.openConsole({ role: 'admin', page: 'site' })
+    const answered = Promise.withResolvers<void>()
+    await page.route('**/preview', async (route) => {
+      await answered.promise
+      await route.abort()
+    })
+    const before = (await client.readHead({ site_id: siteId })).seq
+    await page.getByRole('button', { name: 'End all access' }).click()
+    const sheet = page.getByRole('dialog')
+    await sheet.getByLabel('Reason').fill('Breach')
+    await sheet.getByLabel(/to confirm/).pressSequentially(siteId)
+    await page.keyboard.press('Enter')
+    await sheet.getByText('The preview is still loading. Nothing was sent.').waitFor()
+    answered.resolve()
+    await sheet.getByText('The service did not answer.').waitFor()
+    await page.keyboard.press('Escape')
+    expect((await client.readHead({ site_id: siteId })).seq).toBe(before)
+  })
+
   test('a user that the service has never seen is asked for in other words', async () => {
     const { client, siteId } = harness
     const { page } = await harness.openConsole({ role: 'responder', page: 'users' })
@@ -333,6 +391,8 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     const viewer = await harness.openConsole({ role: 'viewer', page: 'users' })
     await viewer.page.goto(page.url())
     await viewer.page.locator('.history').getByText('Reinstated').waitFor()
+    // Names of colleagues at the site, also for people who are no operators.
+    await viewer.page.locator('.history').getByText('by Ada Admin').first().waitFor()
     expect(await viewer.page.getByRole('button', { name: /revoke|reinstate/i }).count()).toBe(0)
   })
 

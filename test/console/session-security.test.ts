@@ -165,6 +165,17 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     await expect.poll(() => page.evaluate('window.kept.closed')).toBe(true)
   })
 
+  test('a first sign-in by link asks for nothing that is rejected', async () => {
+    const { page } = await openPage(harness.browser, [harness.url])
+    const answers: string[] = []
+    page.on('response', (answer) => {
+      if (answer.status() >= 400) answers.push(`${answer.status()} ${new URL(answer.url()).pathname}`)
+    })
+    await page.goto(await harness.link(await harness.person('operator')))
+    await page.locator('nav.rail .person strong', { hasText: 'Omar Operator' }).waitFor()
+    expect(answers).toEqual([])
+  })
+
   test('A334: a sign-in link that another page opens does not replace the session without a question', async () => {
     const other = others[1] as OtherOrigin
     const { context } = await openSignedIn(other)

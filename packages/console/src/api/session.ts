@@ -1,3 +1,4 @@
+import type { ConsoleDoors } from '@countersign/core/contract'
 import { computed, signal } from '@preact/signals'
 import { CallProblem, call, personOfPage, send, sessionEnded } from './call.ts'
 
@@ -100,6 +101,8 @@ async function isLinkWanted(): Promise<boolean> {
 
 /** The name of the person whose session this browser has. */
 async function findSignedIn(): Promise<string | undefined> {
+  const doors = (await (await send('/console/doors')).json()) as ConsoleDoors
+  if (!doors.has_session) return undefined
   try {
     return ((await (await send('/console/session')).json()) as Session).name
   } catch (fault) {

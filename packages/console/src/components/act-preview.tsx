@@ -9,7 +9,7 @@ import { Icon } from './icon.tsx'
 interface ActPreviewProps {
   readonly siteId: string
   readonly act: PreviewAct
-  readonly onPreview: (preview: Preview) => void
+  readonly onPreview: (preview: Preview | 'failed' | undefined) => void
 }
 
 /** What an act would end, in numbers: grey blocks of the same size until they are known. */
@@ -19,6 +19,7 @@ export function ActPreview({ siteId, act, onPreview }: ActPreviewProps): JSX.Ele
   const key = JSON.stringify(act)
   useEffect(() => {
     const stop = new AbortController()
+    onPreview(undefined)
     const path = `/api/sites/${siteId}/preview`
     call<Preview>(path, { method: 'POST', site: siteId, body: { act }, signal: stop.signal }).then(
       (found) => {
@@ -27,7 +28,9 @@ export function ActPreview({ siteId, act, onPreview }: ActPreviewProps): JSX.Ele
         onPreview(found)
       },
       (thrown) => {
-        if (!stop.signal.aborted) setFault(describe(thrown))
+        if (stop.signal.aborted) return
+        setFault(describe(thrown))
+        onPreview('failed')
       },
     )
     return () => stop.abort()

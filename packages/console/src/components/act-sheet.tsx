@@ -7,6 +7,7 @@ import { describe } from '../revoke/state.ts'
 import { ActPreview } from './act-preview.tsx'
 import { AsCommand } from './as-command.tsx'
 import { Icon } from './icon.tsx'
+import { dropHeldEnter, PreviewFirst } from './preview-first.tsx'
 
 interface SheetProps {
   readonly title: string
@@ -90,11 +91,13 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
   const [reason, setReason] = useState('')
   const [typed, setTyped] = useState('')
   const [state, setState] = useState<State>({ at: 'form' })
-  const [preview, setPreview] = useState<Preview>()
+  const [preview, setPreview] = useState<Preview | 'failed'>()
+  const [wasEarly, setWasEarly] = useState(false)
   const key = useRef(newIdempotencyKey())
   const why = reason.trim() === '' ? undefined : reason.trim()
   const request = props.toRequest(why)
   const isBusy = state.at === 'sending'
+  const isLoading = ends !== undefined && preview === undefined
   const isReady =
     request !== undefined &&
     (!isEnding || !hasReason || why !== undefined) &&
@@ -102,6 +105,7 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
 
   const submit = async () => {
     if (request === undefined || !isReady || isBusy) return
+    if (isLoading) return setWasEarly(true)
     setState({ at: 'sending' })
     try {
       const { path, ...options } = request
@@ -121,6 +125,7 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
           event.preventDefault()
           void submit()
         }}
+        onKeyDown={dropHeldEnter}
       >
         <div class="body">
           <fieldset disabled={state.at !== 'form'}>{props.children}</fieldset>
@@ -153,7 +158,8 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
               />
             </label>
           )}
-          {preview?.ends_own_access === true && (
+          {wasEarly && state.at === 'form' && <PreviewFirst isLoading={isLoading} />}
+          {preview !== 'failed' && preview?.ends_own_access === true && (
             <p class="banner amber">
               <strong>This ends your own access.</strong>
             </p>
@@ -176,7 +182,12 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
           <button type="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class={isEnding ? 'danger-fill' : 'primary'} disabled={!isReady || isBusy}>
+          <button
+            type="submit"
+            class={isEnding ? 'danger-fill' : 'primary'}
+            disabled={!isReady || isBusy}
+            aria-disabled={!isReady || isBusy || isLoading}
+          >
             {isBusy ? busyVerb : state.at === 'unknown' ? 'Send again' : verb}
           </button>
         </footer>

@@ -8,10 +8,11 @@ interface DetailHeadProps {
   readonly children: ComponentChildren
   readonly acts: ComponentChildren
   readonly fault: string | undefined
+  readonly onRetry: () => void
 }
 
 /** The top of a page about one thing: the way back, its name, and what can be done. */
-export function DetailHead({ back, children, acts, fault }: DetailHeadProps): JSX.Element {
+export function DetailHead({ back, children, acts, fault, onRetry }: DetailHeadProps): JSX.Element {
   return (
     <>
       <p class="meta">
@@ -21,7 +22,7 @@ export function DetailHead({ back, children, acts, fault }: DetailHeadProps): JS
         <div>{children}</div>
         <div class="acts">{acts}</div>
       </div>
-      <Fault text={fault} />
+      <Fault text={fault} onRetry={onRetry} />
     </>
   )
 }

@@ -1,10 +1,21 @@
 import type { JSX } from 'preact'
 
+interface FaultProps {
+  readonly text: string | undefined
+  /** For something that failed to load. */
+  readonly onRetry?: () => void
+}
+
 /** What went wrong, said at once by screen readers. Nothing without a text. */
-export function Fault({ text }: { readonly text: string | undefined }): JSX.Element | null {
+export function Fault({ text, onRetry }: FaultProps): JSX.Element | null {
   return text === undefined ? null : (
     <p class="fault" role="alert">
-      {text}
+      <span>{text}</span>
+      {onRetry !== undefined && (
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
     </p>
   )
 }

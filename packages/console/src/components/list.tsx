@@ -14,6 +14,8 @@ interface Column<Item> {
   readonly isNumber?: boolean
   /** Left out on phones. */
   readonly isExtra?: boolean
+  /** Left out on tablets and phones. */
+  readonly isWide?: boolean
   /** A box to select the row: it has no visible title and does not lead anywhere. */
   readonly isCheck?: boolean
 }
@@ -172,7 +174,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
           ))}
         </div>
       )}
-      <Fault text={fault} />
+      <Fault text={fault} onRetry={reload} />
       {waiting > 0 && (
         <button type="button" class="new-rows" onClick={reload}>
           {waiting === 1 ? 'One new entry' : `${waiting} new entries`}
@@ -319,7 +321,10 @@ function Choices({ name, label, values, chosen }: Filter & { readonly chosen: st
 function toClass({
   isNumber = false,
   isExtra = false,
+  isWide = false,
   isCheck = false,
-}: Pick<Column<never>, 'isNumber' | 'isExtra' | 'isCheck'>): string {
-  return [isNumber ? 'number' : '', isExtra ? 'extra' : '', isCheck ? 'check' : ''].join(' ').trim()
+}: Pick<Column<never>, 'isNumber' | 'isExtra' | 'isWide' | 'isCheck'>): string {
+  return [isNumber && 'number', isExtra && 'extra', isWide && 'wide', isCheck && 'check']
+    .filter((name) => name !== false)
+    .join(' ')
 }

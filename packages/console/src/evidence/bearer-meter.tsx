@@ -5,6 +5,7 @@ import { useLoad } from '../api/use-load.ts'
 import { round } from '../charts/scale.ts'
 import { Command } from '../components/copy.tsx'
 import { StateMark } from '../components/state.tsx'
+import { TableHead } from '../components/table-head.tsx'
 import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 import { formatShare } from './overview-cards.tsx'
@@ -79,20 +80,14 @@ function Meter({ siteId, summary }: MeterProps): JSX.Element {
       {users.length > 0 && (
         <table class="compact">
           <caption class="visually-hidden">Where bearer tokens were accepted</caption>
-          <thead>
-            <tr>
-              <th scope="col">Accepted at</th>
-              <th scope="col" class="number">
-                Bearer tokens
-              </th>
-              <th scope="col" class="number extra">
-                All decisions
-              </th>
-              <th scope="col" class="number extra">
-                Last decision
-              </th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              ['Accepted at'],
+              ['Bearer tokens', 'number'],
+              ['All decisions', 'number extra'],
+              ['Last decision', 'number extra'],
+            ]}
+          />
           <tbody>
             {users.map(({ source, verifier_id, total, bearer: count, last_at }) => (
               <tr key={`${source} ${verifier_id}`}>

@@ -12,6 +12,7 @@ export interface Pages<Item> {
   readonly items: readonly Item[] | undefined
   readonly cursor: string | null
   readonly fault: string | undefined
+  reload(): void
   loadMore(): void
 }
 
@@ -27,7 +28,7 @@ export function usePages<Item>(
   const key = JSON.stringify([path, query])
   const [limit, setLimit] = useState(LIMIT)
   useEffect(() => setLimit(LIMIT), [key])
-  const { value, fault } = useLoad(
+  const { value, fault, reload } = useLoad(
     key,
     async (signal) => {
       const options = { site: siteId, signal }
@@ -51,6 +52,7 @@ export function usePages<Item>(
     items: value?.items,
     cursor: value?.next_cursor ?? null,
     fault,
+    reload,
     loadMore: () => setLimit((n) => n + LIMIT),
   }
 }

@@ -150,7 +150,7 @@ export function AuditList({ siteId, path }: AuditListProps): JSX.Element {
           },
           { title: 'By', cell: ({ actor }) => <Actor {...actor} />, isExtra: true },
           { title: 'Outcome', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
-          { title: 'Reason', cell: ({ reason }) => reason ?? '–', isExtra: true },
+          { title: 'Reason', cell: ({ reason }) => reason ?? '–', isWide: true },
         ]}
         empty={{
           sentence: 'No row matches these filters.',

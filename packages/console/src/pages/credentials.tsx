@@ -123,7 +123,7 @@ async function loadFamily(siteId: string, id: string, signal: AbortSignal): Prom
 }
 
 function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX.Element {
-  const { value, fault } = useLoad(`${siteId} ${id}`, (signal) => loadFamily(siteId, id, signal), {
+  const { value, fault, reload } = useLoad(`${siteId} ${id}`, (signal) => loadFamily(siteId, id, signal), {
     again: entriesSeen.value,
   })
   const own = value?.own
@@ -132,6 +132,7 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
       <DetailHead
         back={{ href: sitePath(siteId, 'credentials'), title: 'Credentials' }}
         fault={own === undefined ? fault : undefined}
+        onRetry={reload}
         acts={
           <>
             <AsCommand

@@ -121,7 +121,13 @@ function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OnePro
   const [sent, setSent] = useState(0)
   const path = `/api/sites/${siteId}/deliveries/${deliveryId}`
   useEffect(() => {
-    call<DeliveryDetails>(path, { site: siteId }).then(setDelivery, (thrown) => setFault(describe(thrown)))
+    call<DeliveryDetails>(path, { site: siteId }).then(
+      (found) => {
+        setDelivery(found)
+        setFault(undefined)
+      },
+      (thrown) => setFault(describe(thrown)),
+    )
   }, [path, version, sent])
   const sendAgain = async () => {
     try {
@@ -138,7 +144,7 @@ function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OnePro
       onClose={onClose}
     >
       <div class="body">
-        <Fault text={fault} />
+        <Fault text={fault} {...(delivery === undefined && { onRetry: () => setSent((last) => last + 1) })} />
         <div class="who">
           <span>
             <strong>{delivery === undefined ? 'Loading' : entryWords[delivery.kind]}</strong>

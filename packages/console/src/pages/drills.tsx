@@ -12,6 +12,7 @@ import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { saveFile } from '../components/save-file.ts'
 import { Pill, type Tone } from '../components/state.tsx'
+import { TableHead } from '../components/table-head.tsx'
 import { describeDrill } from '../evidence/overview-cards.tsx'
 import { Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
 import { usePages } from '../evidence/use-pages.ts'
@@ -29,7 +30,7 @@ export function Drills({ siteId }: SiteProps): JSX.Element {
 }
 
 function DrillList({ siteId }: SiteProps): JSX.Element {
-  const { items, fault, cursor, loadMore } = usePages<DrillSummary>(
+  const { items, fault, cursor, reload, loadMore } = usePages<DrillSummary>(
     siteId,
     `/api/sites/${siteId}/drills`,
     {},
@@ -51,7 +52,7 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
         />
       </div>
       {mayRevoke(siteId) && <StartDrill siteId={siteId} />}
-      <Fault text={fault} />
+      <Fault text={fault} onRetry={reload} />
       {items?.length === 0 ? (
         <div class="card empty">
           <p>No drill has been run at this site.</p>
@@ -60,19 +61,15 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
       ) : (
         <div class="card table">
           <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">Started</th>
-                <th scope="col">Result</th>
-                <th scope="col">Applied by</th>
-                <th scope="col" class="number">
-                  Last answer
-                </th>
-                <th scope="col" class="number extra">
-                  Entry
-                </th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                ['Started'],
+                ['Result'],
+                ['Applied by'],
+                ['Last answer', 'number'],
+                ['Entry', 'number extra'],
+              ]}
+            />
             <tbody>
               {items?.map((each) => (
                 <tr key={each.drill_id}>

@@ -112,6 +112,7 @@ function OneIssuer({ siteId, id }: SiteProps & { readonly id: string }): JSX.Ele
   const {
     value: issuer,
     fault,
+    reload,
     finish,
   } = useChanging(path, (signal) => call<Issuer>(path, { site: siteId, signal }))
   return (
@@ -119,6 +120,7 @@ function OneIssuer({ siteId, id }: SiteProps & { readonly id: string }): JSX.Ele
       <DetailHead
         back={{ href: sitePath(siteId, 'issuers'), title: 'Issuers and keys' }}
         fault={fault}
+        onRetry={reload}
         acts={
           <>
             <AsCommand

@@ -81,7 +81,7 @@ export function Nodes(): JSX.Element {
           title: 'Started',
           cell: ({ started_at }) => formatMoment(started_at),
           isNumber: true,
-          isExtra: true,
+          isWide: true,
         },
         {
           title: 'Reported',

@@ -10,6 +10,7 @@ import { AsCommand } from '../components/as-command.tsx'
 import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Pill, StateMark } from '../components/state.tsx'
+import { TableHead } from '../components/table-head.tsx'
 import { formatCount, toAppliedMs, toKindWords } from '../evidence/words.ts'
 import { entriesSeen, liveLog } from '../live.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
@@ -209,18 +210,7 @@ function AnswerTable({
 }: SiteProps & { readonly answers: readonly Answered[] }): JSX.Element {
   return (
     <table class="compact">
-      <thead>
-        <tr>
-          <th scope="col">Entry</th>
-          <th scope="col">What</th>
-          <th scope="col" class="number">
-            Applied after
-          </th>
-          <th scope="col" class="number extra">
-            Time
-          </th>
-        </tr>
-      </thead>
+      <TableHead columns={[['Entry'], ['What'], ['Applied after', 'number'], ['Time', 'number extra']]} />
       <tbody>
         {answers.map(({ summary, afterMs, isListed }) => (
           <tr key={summary.seq}>

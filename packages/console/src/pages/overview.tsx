@@ -11,6 +11,7 @@ import { Fault } from '../components/fault.tsx'
 import { shorten } from '../components/id.tsx'
 import { NoVerifier } from '../components/no-verifier.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
+import { TableHead } from '../components/table-head.tsx'
 import { loadWritten } from '../evidence/load-written.ts'
 import { Attention, LastDrill, Numbers } from '../evidence/overview-cards.tsx'
 import { findTarget, formatCount, hasReceipt, isDrill, toAppliedMs, toKindWords } from '../evidence/words.ts'
@@ -281,7 +282,7 @@ const RELOAD_MS = 3000
 
 function LastEntries({ siteId }: SiteProps): JSX.Element {
   const again = entriesSeen.value
-  const { value, fault } = useLoad(siteId, (signal) => loadRecent(siteId, signal), {
+  const { value, fault, reload } = useLoad(siteId, (signal) => loadRecent(siteId, signal), {
     again,
     everyMs: RELOAD_MS,
   })
@@ -291,24 +292,23 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
         <h2>Last entries</h2>
         <a href={sitePath(siteId, 'receipts')}>All receipts</a>
       </header>
-      <Fault text={value === undefined ? fault : undefined} />
+      <Fault text={value === undefined ? fault : undefined} onRetry={reload} />
       <table class="recent">
-        <thead>
-          <tr>
-            <th scope="col">Entry</th>
-            <th scope="col">What</th>
-            <th scope="col" class="extra">
-              <span class="visually-hidden">Time until each verifier had applied it, </span>
-              <StripAxis />
-            </th>
-            <th scope="col" class="number">
-              Last applied
-            </th>
-            <th scope="col" class="number extra">
-              Time
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            ['Entry'],
+            ['What'],
+            [
+              <>
+                <span class="visually-hidden">Time until each verifier had applied it, </span>
+                <StripAxis />
+              </>,
+              'extra',
+            ],
+            ['Last applied', 'number'],
+            ['Time', 'number extra'],
+          ]}
+        />
         <tbody>
           {value?.map(({ entry, receipt, reason }) => (
             <tr key={entry.seq}>

@@ -11,6 +11,7 @@ import { Command } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { saveFile } from '../components/save-file.ts'
+import { TableHead } from '../components/table-head.tsx'
 import { CheckLine, Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
 import { usePages } from '../evidence/use-pages.ts'
 import { formatCount, formatNumber, toKindWords } from '../evidence/words.ts'
@@ -143,23 +144,15 @@ function StatsTable({ stats }: { readonly stats: PropagationStats }): JSX.Elemen
       <summary>The same as a table</summary>
       <table>
         <caption class="visually-hidden">Time until each verifier had applied entries</caption>
-        <thead>
-          <tr>
-            <th scope="col">Verifier</th>
-            <th scope="col" class="number">
-              Entries
-            </th>
-            <th scope="col" class="number">
-              p50
-            </th>
-            <th scope="col" class="number">
-              p99
-            </th>
-            <th scope="col" class="number">
-              Slowest
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            ['Verifier'],
+            ['Entries', 'number'],
+            ['p50', 'number'],
+            ['p99', 'number'],
+            ['Slowest', 'number'],
+          ]}
+        />
         <tbody>
           {stats.verifiers.map(({ verifier_id, samples, p50_ms, p99_ms, max_ms }) => (
             <tr key={verifier_id}>
@@ -174,14 +167,7 @@ function StatsTable({ stats }: { readonly stats: PropagationStats }): JSX.Elemen
       </table>
       <table>
         <caption class="visually-hidden">The bars of the histogram</caption>
-        <thead>
-          <tr>
-            <th scope="col">Up to</th>
-            <th scope="col" class="number">
-              Times
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={[['Up to'], ['Times', 'number']]} />
         <tbody>
           {stats.buckets.map(({ up_to_ms, count }) => (
             <tr key={up_to_ms}>
@@ -208,7 +194,7 @@ interface ListProps extends SiteProps {
 
 function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
   const { query } = place.value
-  const { items, fault, cursor } = list
+  const { items, fault, cursor, reload } = list
   return (
     <section class="card flush">
       <header>
@@ -227,7 +213,7 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
           ))}
         </fieldset>
       </header>
-      <Fault text={fault} />
+      <Fault text={fault} onRetry={reload} />
       {items?.length === 0 ? (
         <div class="empty">
           <p>
@@ -239,19 +225,9 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
         </div>
       ) : (
         <table class="receipt-table">
-          <thead>
-            <tr>
-              <th scope="col">Entry</th>
-              <th scope="col">What</th>
-              <th scope="col">Applied</th>
-              <th scope="col" class="number">
-                Last answer
-              </th>
-              <th scope="col" class="number extra">
-                Time
-              </th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[['Entry'], ['What'], ['Applied'], ['Last answer', 'number'], ['Time', 'number extra']]}
+          />
           <tbody>
             {items?.map((each) => (
               <tr key={each.seq} class={String(each.seq) === chosen ? 'chosen' : undefined}>

@@ -71,6 +71,7 @@ export function SiteSettings({ siteId }: SiteProps): JSX.Element {
   const {
     value: site,
     fault,
+    reload,
     finish,
   } = useChanging(path, (signal) => call<Site>(path, { site: siteId, signal }))
   return (
@@ -84,7 +85,7 @@ export function SiteSettings({ siteId }: SiteProps): JSX.Element {
           <AsCommand curl={{ path }} cli={toCli(['sites', 'show', siteId])} />
         </div>
       </div>
-      <Fault text={fault} />
+      <Fault text={fault} onRetry={reload} />
       {site !== undefined && (
         <>
           <General site={site} mayChange={mayChange} />

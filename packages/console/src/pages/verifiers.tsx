@@ -6,6 +6,7 @@ import { AsCommand } from '../components/as-command.tsx'
 import { Fault } from '../components/fault.tsx'
 import { NoVerifier } from '../components/no-verifier.tsx'
 import { Pill } from '../components/state.tsx'
+import { TableHead } from '../components/table-head.tsx'
 import { usePages } from '../evidence/use-pages.ts'
 import { formatCount, formatNumber } from '../evidence/words.ts'
 import { entriesSeen } from '../live.ts'
@@ -31,7 +32,7 @@ export function Verifiers({ siteId }: SiteProps): JSX.Element {
 /** All verifiers of the site, with what receipts expect of each. */
 function Roster({ siteId }: SiteProps): JSX.Element {
   const state = place.value.query.get('state') ?? undefined
-  const { items, fault, cursor, loadMore } = usePages<Verifier>(
+  const { items, fault, cursor, reload, loadMore } = usePages<Verifier>(
     siteId,
     `/api/sites/${siteId}/verifiers`,
     { state },
@@ -65,7 +66,7 @@ function Roster({ siteId }: SiteProps): JSX.Element {
           </button>
         ))}
       </fieldset>
-      <Fault text={fault} />
+      <Fault text={fault} onRetry={reload} />
       {items?.length === 0 ? (
         <div class="card empty">
           <p>
@@ -76,24 +77,16 @@ function Roster({ siteId }: SiteProps): JSX.Element {
       ) : (
         <div class="card table">
           <table class="roster" aria-busy={items === undefined}>
-            <thead>
-              <tr>
-                <th scope="col">Verifier</th>
-                <th scope="col">State</th>
-                <th scope="col" class="extra">
-                  Applied
-                </th>
-                <th scope="col" class="extra">
-                  Receipts
-                </th>
-                <th scope="col" class="number extra">
-                  Bound
-                </th>
-                <th scope="col" class="number extra">
-                  Last answer
-                </th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                ['Verifier'],
+                ['State'],
+                ['Applied', 'extra'],
+                ['Receipts', 'extra'],
+                ['Bound', 'number extra'],
+                ['Last answer', 'number extra'],
+              ]}
+            />
             <tbody>
               {items?.map((each) => (
                 <RosterRow

@@ -114,6 +114,7 @@ function OneWebhook({ siteId, id }: OneProps): JSX.Element {
   const {
     value: webhook,
     fault,
+    reload,
     version,
     finish,
   } = useChanging(`${siteId} ${id}`, async () => (await findWebhook(siteId, id)) ?? ('missing' as const))
@@ -124,6 +125,7 @@ function OneWebhook({ siteId, id }: OneProps): JSX.Element {
       <DetailHead
         back={{ href: sitePath(siteId, 'webhooks'), title: 'Webhooks' }}
         fault={fault}
+        onRetry={reload}
         acts={
           <>
             <AsCommand

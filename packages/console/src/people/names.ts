@@ -1,10 +1,10 @@
-import type { Person } from '@countersign/core/contract'
+import type { PersonName } from '@countersign/core/contract'
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { call } from '../api/call.ts'
-import { isOperator, session } from '../api/session.ts'
+import { send } from '../api/call.ts'
+import { session } from '../api/session.ts'
 
-/** Names of people by their id, as far as this person may list them. */
+/** Names of people by their id, as far as this person may see them. */
 const names = signal<ReadonlyMap<string, string>>(new Map())
 let isAsked = false
 const PAGES_MAX = 5
@@ -12,22 +12,21 @@ const PAGES_MAX = 5
 async function loadNames(): Promise<void> {
   let cursor: string | undefined
   for (let page = 0; page < PAGES_MAX; page++) {
-    const found: { items: readonly Person[]; next_cursor?: string | null } = await call('/api/people', {
-      query: { limit: 200, cursor },
-    })
+    const answer = await send('/console/people', { query: { limit: 200, cursor } })
+    const found = (await answer.json()) as { items: readonly PersonName[]; next_cursor: string | null }
     names.value = new Map([
       ...names.value,
       ...found.items.map(({ person_id, name }) => [person_id, name] as const),
     ])
-    if (found.next_cursor === undefined || found.next_cursor === null) return
+    if (found.next_cursor === null) return
     cursor = found.next_cursor
   }
 }
 
-/** The name of a person; undefined if it is not known here. Only operators may list people. */
+/** The name of a person; undefined if it is not known here. */
 export function usePersonName(personId: string | undefined): string | undefined {
   useEffect(() => {
-    if (personId === undefined || isAsked || !isOperator.value) return
+    if (personId === undefined || isAsked) return
     isAsked = true
     loadNames().catch(() => {
       isAsked = false

@@ -49,7 +49,7 @@ export function Passkeys(): JSX.Element {
           </button>
         )}
       </header>
-      <Fault text={fault} />
+      <Fault text={fault} onRetry={() => void reload()} />
       {doors.value?.passkey === false && <NeedsName />}
       {items?.length === 0 && doors.value?.passkey === true && <p class="meta">You have no passkey yet.</p>}
       {items !== undefined && items.length > 0 && (

@@ -45,7 +45,6 @@ export function Sessions(): JSX.Element {
       for (const { session_id, current } of items ?? []) if (!current) await end(session_id)
       await signOut()
     })
-  const said = fault ?? loadFault
   return (
     <section class="card" aria-labelledby="sessions">
       <header class="card-head">
@@ -59,7 +58,8 @@ export function Sessions(): JSX.Element {
           </button>
         )}
       </header>
-      <Fault text={said} />
+      <Fault text={fault} />
+      <Fault text={loadFault} onRetry={() => void reload()} />
       <ul class="own-list">
         {items?.map(({ session_id, door, created_at, seen_at, current }) => (
           <li key={session_id}>

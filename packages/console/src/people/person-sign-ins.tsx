@@ -94,11 +94,11 @@ function Part<Item>(props: PartProps<Item>): JSX.Element {
     }
     setBusy(false)
   }
-  const said = fault ?? loadFault
   return (
     <section>
       <h3>{title}</h3>
-      <Fault text={said} />
+      <Fault text={fault} />
+      <Fault text={loadFault} onRetry={() => void reload()} />
       {items?.length === 0 && <p class="meta">{none}</p>}
       <ul class="own-list">
         {items?.map((item) => (

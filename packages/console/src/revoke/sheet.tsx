@@ -4,6 +4,7 @@ import { isAway } from '../api/call.ts'
 import { AsCommand } from '../components/as-command.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
+import { dropHeldEnter, PreviewFirst } from '../components/preview-first.tsx'
 import { Pill } from '../components/state.tsx'
 import { place } from '../router.ts'
 import { ActView } from './act-view.tsx'
@@ -129,11 +130,9 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
   const input = useRef<HTMLInputElement>(null)
   const name = toTypedName(siteId, target)
   const words = toWords(target)
-  const isReady =
-    reason.trim() !== '' &&
-    (name === undefined || isTyped(typed, name)) &&
-    (outlook !== undefined || fault !== undefined) &&
-    !isAway.value
+  const [wasEarly, setWasEarly] = useState(false)
+  const isLoading = outlook === undefined && fault === undefined
+  const isFilled = reason.trim() !== '' && (name === undefined || isTyped(typed, name)) && !isAway.value
   useLayoutEffect(() => takeFocus(input.current), [])
   const reasons = ['issuer', 'issuer_key', 'api_key', 'bearer'].includes(target.kind)
     ? TRUST_REASONS
@@ -142,8 +141,11 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        if (isReady) confirm(siteId)
+        if (!isFilled) return
+        if (isLoading) return setWasEarly(true)
+        confirm(siteId)
       }}
+      onKeyDown={dropHeldEnter}
     >
       <Head title={words.act} />
       <div class="body">
@@ -220,6 +222,7 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
             <p class="hint">Exactly as it is written. Pasting is off here.</p>
           </div>
         )}
+        {wasEarly && <PreviewFirst isLoading={isLoading} />}
         <AwayNotice />
       </div>
       <footer>
@@ -231,7 +234,12 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
         <button type="button" class="large" onClick={closeSheet}>
           Cancel
         </button>
-        <button type="submit" class="large danger-fill" disabled={!isReady}>
+        <button
+          type="submit"
+          class="large danger-fill"
+          disabled={!isFilled}
+          aria-disabled={!isFilled || isLoading}
+        >
           {words.act} <kbd>Enter</kbd>
         </button>
       </footer>
@@ -275,6 +283,7 @@ function SecondQuestion({ siteId, target, reason }: FormProps): JSX.Element {
         event.preventDefault()
         if (!isAway.value) confirm(siteId)
       }}
+      onKeyDown={dropHeldEnter}
     >
       <Head title="Is the name right?" />
       <div class="body">

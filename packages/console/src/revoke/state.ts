@@ -262,6 +262,7 @@ export function retryAct(act: Act): void {
     reason: act.reason,
     isAskedAgain: false,
   }
+  if (act.outlook === undefined) void loadOutlook(act.siteId, act.target)
 }
 
 export const ANSWER_MS_MAX = 8000

@@ -46,6 +46,7 @@ const LISTED = 50
 export function User({ siteId, ppid }: UserProps): JSX.Element {
   const [loaded, setLoaded] = useState<Loaded>()
   const [fault, setFault] = useState<string>()
+  const [tries, setTries] = useState(0)
   const [isReinstating, setReinstating] = useState(false)
   const seen = entriesSeen.value
   useEffect(() => {
@@ -60,7 +61,7 @@ export function User({ siteId, ppid }: UserProps): JSX.Element {
       },
     )
     return () => stop.abort()
-  }, [siteId, ppid, seen])
+  }, [siteId, ppid, seen, tries])
   const name = typedName(ppid)
   const user = loaded?.user
   const isRevoked = user?.status === 'revoked'
@@ -99,7 +100,7 @@ export function User({ siteId, ppid }: UserProps): JSX.Element {
           {user !== undefined && <UserActs siteId={siteId} ppid={ppid} name={name} />}
         </div>
       </div>
-      <Fault text={fault} />
+      <Fault text={fault} onRetry={() => setTries((last) => last + 1)} />
       {loaded !== undefined && <Facts loaded={loaded} name={name} />}
       {loaded !== undefined && (
         <div class="user-columns">

@@ -61,9 +61,17 @@ const doorsSchema = z
       .strictObject({ name: z.string().meta({ description: 'The name of the provider, for people.' }) })
       .nullable()
       .meta({ description: 'The OpenID Connect provider. Null: there is none.' }),
+    has_session: z.boolean().meta({
+      description: 'Whether this browser has the cookie of a session. The session may have ended.',
+    }),
   })
   .meta({ id: 'ConsoleDoors' })
 export type ConsoleDoors = z.input<typeof doorsSchema>
+
+const personNameSchema = z.strictObject({ person_id: madeId, name: personName }).meta({ id: 'PersonName' })
+export type PersonName = z.input<typeof personNameSchema>
+
+const personNamePageSchema = page(personNameSchema).meta({ id: 'PersonNamePage' })
 
 const sessionPageSchema = page(listedSessionSchema).meta({ id: 'SessionPage' })
 
@@ -141,6 +149,17 @@ export const consoleEndpoints = {
     request: { params: z.strictObject({ session_id: madeId }), query: z.strictObject(ofPerson) },
     answers: { 204: { description: 'Ended.' } },
     problems: ['role_insufficient', 'store_unavailable'],
+  }),
+  list_person_names: endpoint({
+    ...console,
+    method: 'GET',
+    path: '/console/people',
+    summary: 'List the names of people in the console',
+    description:
+      'For operators: of everyone. For others: of operators, and of the people with a role at one of their own sites.',
+    request: { query: z.strictObject(pageParameters) },
+    answers: { 200: { description: 'A page of names.', body: personNamePageSchema } },
+    problems: ['cursor_malformed', 'store_unavailable'],
   }),
   start_demo_verifier: endpoint({
     ...console,

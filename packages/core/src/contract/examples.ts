@@ -769,14 +769,15 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   change_person: [{ ...person, status: 'ended', roles: [] }],
   open_session: [{ ...signedIn, roles: [{ site_id: null, role: 'operator' }], sites: null }],
   read_session: [{ ...signedIn, elevated_until: null }],
+  list_person_names: [paged({ person_id: person.person_id, name: person.name })],
   start_demo_verifier: [{ verifier_id: 'demo-orders', url: 'http://127.0.0.1:41001/orders' }],
   list_sessions: [
     paged({ ...session, current: true }),
     paged({ ...session, door: 'passkey', current: true }),
   ],
   list_doors: [
-    { passkey: true, oidc: null },
-    { passkey: false, oidc: { name: 'Example' } },
+    { passkey: true, oidc: null, has_session: true },
+    { passkey: false, oidc: { name: 'Example' }, has_session: false },
   ],
   start_passkey_sign_in: [{ ...challenge, credential_ids: [] }],
   open_session_with_passkey: [{ ...signedIn, door: 'passkey' }],

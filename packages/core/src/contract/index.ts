@@ -12,6 +12,7 @@ export {
   consoleEndpoints,
   type ListedSession,
   type OpenSessionRequest,
+  type PersonName,
 } from './console.ts'
 export { consoleProviderEndpoints } from './console-provider.ts'
 export * from './credential-detail.ts'

@@ -104,6 +104,7 @@ GET /console/doors 200
 POST /console/session 201
 GET /console/session 200
 DELETE /console/session 204
+GET /console/people 200
 GET /console/sessions 200
 DELETE /console/sessions/{session_id} 204
 POST /console/demo-verifiers 201

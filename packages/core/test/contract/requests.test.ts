@@ -603,6 +603,7 @@ describe('query parameters', () => {
         'list_receipts',
         'list_drills',
         'list_sessions',
+        'list_person_names',
         'list_passkeys',
       ] as const
     ).flatMap((id): Spoiled[] => [

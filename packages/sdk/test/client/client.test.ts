@@ -34,6 +34,7 @@ describe('the table of calls', () => {
     ...['snapshot', 'feed', 'acknowledge', 'report_verdicts'],
     // Pages of the console call these.
     ...['open_session', 'read_session', 'end_session', 'list_sessions', 'end_listed_session'],
+    ...['list_person_names'],
     ...['start_provider_sign_in', 'finish_provider_sign_in', 'receive_provider_logout'],
     ...['list_doors', 'start_passkey_sign_in', 'open_session_with_passkey', 'start_step_up', 'step_up'],
     ...['start_passkey', 'add_passkey', 'list_passkeys', 'rename_passkey', 'remove_passkey'],

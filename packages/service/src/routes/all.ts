@@ -66,6 +66,7 @@ import { signInResult } from './auth/sdk-result.ts'
 import { signInPage } from './auth/sign-in.ts'
 import { startDemoVerifier } from './console/demo-verifiers.ts'
 import { listDoors } from './console/doors.ts'
+import { listPersonNames } from './console/names.ts'
 import { finishProviderSignIn, receiveProviderLogout, startProviderSignIn } from './console/oidc.ts'
 import {
   addPasskey,
@@ -195,6 +196,7 @@ export const routes: Routes = {
   end_session: endSession,
   list_sessions: listSessions,
   end_listed_session: endListedSession,
+  list_person_names: listPersonNames,
   start_demo_verifier: startDemoVerifier,
   start_passkey_sign_in: startPasskeySignIn,
   open_session_with_passkey: openSessionWithPasskey,

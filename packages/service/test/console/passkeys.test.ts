@@ -464,7 +464,7 @@ forEachStoreWriter('passkeys', (newWriter) => {
     const answer = await browser.ask('/console/session/step-up/challenge', { method: 'POST' })
     expect(outcome(answer)).toEqual([404, 'not_found'])
     const doors = await node.send('/console/doors', { headers: { 'sec-fetch-site': 'same-origin' } })
-    expect(doors.json()).toEqual({ passkey: true, oidc: null })
+    expect(doors.json()).toEqual({ passkey: true, oidc: null, has_session: false })
   })
 })
 

@@ -62,6 +62,43 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
     expect((await ada.ask('/console/sessions')).statusCode).toBe(200)
   })
 
+  it('GET /console/doors knows whether the browser has a cookie, and asks the store nothing', async () => {
+    const { cookie } = await signIn(node, await viewer())
+    const hasSession = async (more: object) =>
+      (await node.send('/console/doors', { headers: { ...SAME_ORIGIN, ...more } })).json().has_session
+    expect(await hasSession({})).toBe(false)
+    expect(await hasSession({ cookie })).toBe(true)
+    expect(await hasSession({ cookie: `${COOKIE}=guessed` })).toBe(true)
+  })
+
+  it('GET /console/people has the names of operators and of people at the own sites, and no more', async () => {
+    const [operator, here, there, nowhere] = [
+      await addPerson(node, [{ siteId: null, role: 'operator' }]),
+      await addPerson(node, [{ siteId: SHOP, role: 'responder' }]),
+      await addPerson(node, [{ siteId: OTHER, role: 'admin' }]),
+      await addPerson(node, []),
+    ]
+    const seen = async (personId: string) => {
+      const { ask } = await signIn(node, personId)
+      const found: { person_id: string; name: string }[] = []
+      for (let next = ''; ; ) {
+        const { items, next_cursor } = (await ask(`/console/people?limit=2${next}`)).json()
+        found.push(...items)
+        if (next_cursor === null) break
+        next = `&cursor=${next_cursor}`
+      }
+      expect(found[0]).toEqual({ person_id: expect.any(String), name: 'Ada' })
+      const ids = found.map(({ person_id }) => person_id)
+      return [operator, here, there, nowhere].map((each) => ids.includes(each))
+    }
+    expect(await seen(operator)).toEqual([true, true, true, true])
+    expect(await seen(here)).toEqual([true, true, false, false])
+    expect(await seen(there)).toEqual([true, false, true, false])
+    expect(await seen(nowhere)).toEqual([true, false, false, false])
+    const without = await node.send('/console/people', { headers: SAME_ORIGIN })
+    expect(outcome(without)).toEqual([401, 'session_required'])
+  })
+
   describe('POST /console/session', () => {
     it('A216: sets a cookie that no other host, script or page can use, and a new one each time', async () => {
       const personId = await viewer()
