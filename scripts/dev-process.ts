@@ -105,10 +105,10 @@ export async function startDevProcess({
 }
 
 /**
- * Without what this process was told about itself: settings of a service, npm's own variables,
- * colours.
+ * The environment of this process without what it was told about itself: settings of a service,
+ * npm's own variables, colours.
  */
-function ordinaryEnvironment(): NodeJS.ProcessEnv {
+export function ordinaryEnvironment(): NodeJS.ProcessEnv {
   const told = /^(?:COUNTERSIGN_|npm_|VITEST|NODE_OPTIONS$|PORT$|FORCE_COLOR$)/
   return {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !told.test(name))),
@@ -116,7 +116,8 @@ function ordinaryEnvironment(): NodeJS.ProcessEnv {
   }
 }
 
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+/** Signals a process that was started as a group, and all that it started. */
+export function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, signal)

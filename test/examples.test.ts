@@ -214,10 +214,3 @@ test.skipIf(whyNot !== undefined)(
   },
   60_000,
 )
-
-test('revoking the demo user is told with its receipt', async () => {
-  const url = await example('express/server.ts').listening
-  expect(await example('revoke-demo-user.ts').ended).toBe('revoked; 1 of 1 guards deny already\n')
-  const plain = agentFetch({ credential: service.dev.credential, origins: url })
-  expect(await readDenial(await plain(`${url}/orders`))).toMatchObject({ code: 'credential_revoked' })
-})

@@ -18,7 +18,10 @@ if (!hasCurl)
   )
 
 const printedCommands = (text: string) =>
-  [...text.matchAll(/^ {2}# (.+)\n {2}(curl .+)$/gm)].map(([, title, command]) => ({ title, command }))
+  [...text.matchAll(/^ {2}# (.+)\n {2}(curl (?:.+\\\n)*.+)$/gm)].map(([, title, command]) => ({
+    title,
+    command,
+  }))
 
 /**
  * Runs a command as printed, in the folder where it was printed; only where curl puts the headers
@@ -105,11 +108,11 @@ describe('npm start', () => {
   })
 
   test.skipIf(!hasCurl)('prints commands that do what is written above them', () => {
-    const { ppid, site_id } = first.dev
+    const { ppid, site_id, base_url } = first.dev
     const expected: Record<string, object> = {
-      'Accepted with the demo credential': {
+      'Accepted, with the credential of the user visitor': {
         status: 200,
-        body: { allowed: true, presented: 'credential', subject: { ppid, site_id } },
+        body: { allowed: true, presented: 'credential', subject: { site_id } },
       },
       'Revoke the user’s access': {
         status: 200,
@@ -121,6 +124,12 @@ describe('npm start', () => {
     expect(commands.map(({ title }) => title)).toEqual(Object.keys(expected))
     for (const { title, command } of commands)
       expect(paste(command), command).toMatchObject(expected[String(title)] ?? {})
+    // The guides and examples use the demo user, and come after this.
+    const header = join(dataDir, 'credential.header')
+    expect(paste(`curl -s -X POST ${base_url}/api/protected/action -H @${header}`)).toMatchObject({
+      status: 200,
+      body: { subject: { ppid } },
+    })
   })
 
   test('finds the same data at the second start, and says so', async () => {

@@ -102,10 +102,8 @@ describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
       text
         .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
         .replaceAll('127.0.0.1:3000', `127.0.0.1:${port3000}`)
-    // In this order and without a restart, as a newcomer reads.
-    const steps = ['README.md', 'docs/guides/quickstart.md'].flatMap((file) => guideSteps(file))
-    for (const { command, answer, isJson } of steps) {
-      const lines = here(command).trimEnd().split('\n')
+    const typeAll = async (command: string): Promise<string> => {
+      const lines = command.trimEnd().split('\n')
       let before = 0
       for (const line of lines) {
         // As a person does: not before the shell asks for it.
@@ -117,20 +115,39 @@ describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
       await expect
         .poll(() => third.text().slice(before).trimEnd(), { interval: 50 })
         .toMatch(/\n.*newcomer\$$/s)
-      const printed = third.text().slice(before)
+      return third.text().slice(before)
+    }
+    // All in this order and without a restart, as a newcomer reads: first what the start prints.
+    const pasted = [...first.text().matchAll(/^ {2}curl (?:.+\\\n)*.+$/gm)].map(([command]) => command)
+    const expected = ['"allowed":true', '"success":true', '"code":"credential_revoked"']
+    expect(pasted).toHaveLength(expected.length)
+    for (const [i, command] of pasted.entries()) expect(await typeAll(command)).toContain(expected[i])
+    const steps = ['README.md', 'docs/guides/quickstart.md'].flatMap((file) => guideSteps(file))
+    for (const { command, answer, isJson } of steps) {
+      const printed = await typeAll(here(command))
       const [json = ''] = /^\{.*?\}(?=newcomer|\n)/ms.exec(printed) ?? []
       if (isJson) expect(JSON.parse(json), command).toEqual(answerPattern(JSON.parse(here(answer))))
       else expect(printed, command).toMatch(new RegExp(textPattern(here(answer).trimEnd())))
     }
     // The examples still find what they need.
-    third.type('npm run -s example examples/delegating-agents/agents.ts')
-    await shows(third, 'planner after the reader was revoked: accepted')
+    const fourth = open()
+    await isBack(fourth)
+    const portMcp = await freePort()
+    fourth.type(`PORT=${portMcp} npm run -s example examples/mcp-server/server.ts`)
+    await shows(fourth, 'listening on http')
+    for (const [file, words] of [
+      ['delegating-agents/agents.ts', 'planner after the reader was revoked: accepted'],
+      ['legacy-bearer/runtime.ts', 'request 3: 200'],
+      [`mcp-client/client.ts http://127.0.0.1:${portMcp}/mcp`, 'list_orders: tea, coffee'],
+    ])
+      expect(await typeAll(`npm run -s example examples/${file}`)).toContain(words)
 
+    fourth.type('^C')
     second.type('^C')
     first.type('^C')
     await isBack(first)
     mkdirSync(TRANSCRIPTS, { recursive: true })
-    const kept = [first, second, third]
+    const kept = [first, second, third, fourth]
       .map((one, i) => `--- terminal ${i + 1} (${terminal?.name})\n${one.text().trimEnd()}\n`)
       .join('\n')
     writeFileSync(join(TRANSCRIPTS, 'readme.txt'), kept)

@@ -10,15 +10,19 @@ import { openExample } from './app.ts'
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))
 const client = createClient({ baseUrl: dev.base_url, apiKey: dev.site_key })
 const site = { site_id: dev.site_id }
+// A user of its own, so that the other examples still work when it is revoked.
+const user_ref = 'shopper'
 const port = Number(process.env.PORT ?? 3000) || (await freePort())
 const origin = `http://localhost:${port}`
 
 const { return_urls: known } = await client.readSite(site)
 const returnUrls = new Set([...known, `${origin}/callback`])
 await client.changeSite({ ...site, name: 'Blue Door Chandlery', return_urls: [...returnUrls] })
+// Without effect unless an earlier run of this example revoked the user.
+await client.reinstateUser({ ...site, user_ref, reason: 'example started again' })
 const { offer_url } = await client.createOffer({
   ...site,
-  user_ref: dev.user_ref,
+  user_ref,
   scope: ['orders:read', 'orders:write'],
 })
 

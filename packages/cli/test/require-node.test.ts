@@ -10,9 +10,12 @@ test('an older Node is rejected with its version and what to do', () => {
     spawnSync(process.execPath, ['-e', script, version], { encoding: 'utf8' })
   expect(start('20.20.2')).toMatchObject({
     status: 2,
-    stderr: expect.stringMatching(/needs Node 22\.12 or later; this is Node 20\.20\.2.*npx/),
+    stderr: expect.stringMatching(
+      /needs Node 22\.14 or later; this is Node 20\.20\.2\. Install Node 22, 24 or 26\.\n$/,
+    ),
   })
-  expect([start('22.11.0').status, start('22.12.0').status, start('24.1.0').status]).toEqual([2, 0, 0])
+  const codes = ['22.13.1', '22.14.0', '23.5.0', '23.6.0', '24.1.0'].map((version) => start(version).status)
+  expect(codes).toEqual([2, 0, 2, 0, 0])
 })
 
 test('the program imports nothing else before it has looked at the version', () => {

@@ -1,3 +1,4 @@
+import type { Terminal } from '../terminal/output.ts'
 import { operatorCommand } from './operator-command.ts'
 
 export const dev = operatorCommand('dev', {
@@ -15,11 +16,24 @@ export const dev = operatorCommand('dev', {
   async run({ given, at, service, sources }) {
     const { openDemoVerifier } = await import('../demo/demo-verifier.ts')
     const demoVerifiers = given.has('with-demo-app') ? 2 : 0
-    const options = { openDemoVerifier, demoVerifiers }
+    const isClone = import.meta.url.endsWith('.ts')
+    const commands = isClone
+      ? { start: 'npm start --', countersign: 'npm run -s countersign --' }
+      : { start: 'npx @countersign/cli dev', countersign: 'npx @countersign/cli' }
+    const options = { openDemoVerifier, demoVerifiers, commands }
     const { dev: file, dataDir, summary } = await service.startDevelopment(sources, options)
     const { base_url, admin_url, site_id, issuer, ppid } = file
     // Without the secrets, which are in the file.
-    at.item({ base_url, admin_url, site_id, issuer, ppid, data_dir: dataDir }, () => summary)
+    at.item({ base_url, admin_url, site_id, issuer, ppid, data_dir: dataDir }, () =>
+      paintSummary(summary, at),
+    )
     return 0
   },
 })
+
+/** The address is bold, and the titles of the commands are dim. */
+function paintSummary(summary: string, { paint }: Terminal): string {
+  return summary
+    .replace(/^Countersign is running at .*$/m, (line) => paint('bold', line))
+    .replaceAll(/^ {2}# .*$/gm, (line) => paint('dim', line))
+}

@@ -57,9 +57,12 @@ export interface Demo {
   readonly found: boolean
   /** Descriptions of what had expired or was revoked, and was created again. */
   readonly renewed: readonly string[]
+  /** The name of a second user, for the commands of the start, which revoke it. */
+  readonly visitor: string
 }
 
 const USER_REF = 'demo-user'
+const VISITOR_REF = 'visitor'
 const SCOPE = ['orders:read', 'orders:write']
 const LIFE_MS = limits.credential_lifetime_seconds_default * 1000
 const LEFT_MS_MIN = 86_400_000
@@ -91,15 +94,19 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
       },
       context,
     ))
-  const ppid = derivePpid(deps.keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed), USER_REF)
+  const pairwiseSecret = deps.keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed)
+  const ppid = derivePpid(pairwiseSecret, USER_REF)
   const issuerKey = await loadIssuerKey(join(config.dataDir, 'dev-issuer.json'))
   await trustIssuer(deps, siteId, issuerKey, context)
-  const ppids = await resolveUser(deps, siteId, { user_ref: USER_REF })
-  const isRevoked = (id: Ppid) => views.view(siteId)?.userRevocation(id, context.atMs) !== undefined
-  if (ppids.some(isRevoked)) {
+  const reinstateIfRevoked = async (user_ref: string): Promise<boolean> => {
+    const ppids = await resolveUser(deps, siteId, { user_ref })
+    const isRevoked = (id: Ppid) => views.view(siteId)?.userRevocation(id, context.atMs) !== undefined
+    if (!ppids.some(isRevoked)) return false
     await reinstateUser(deps, { siteId, ppids, reason: 'development start' }, context)
-    renewed.push('the demo user was revoked and has been reinstated')
+    return true
   }
+  if (await reinstateIfRevoked(USER_REF)) renewed.push('the demo user was revoked and has been reinstated')
+  await reinstateIfRevoked(VISITOR_REF)
 
   const keyOrNew = async (secret: string | undefined, of: SiteId | null, label: string) => {
     if (secret !== undefined && (await store.apiKeyBySha256(secretSha256(secret))) !== undefined)
@@ -112,8 +119,8 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
     }
     return (await createApiKey(deps, order, context)).secret
   }
-  const issue = (holder: PrivateKey | undefined) =>
-    issueDemo(deps, { siteId, ppid, issuerKey, holder, nowMs: context.atMs })
+  const issue = (holder?: PrivateKey, to = ppid) =>
+    issueDemo(deps, { siteId, ppid: to, issuerKey, holder, nowMs: context.atMs })
   const credentialOrNew = async (
     credential: JsonObject | undefined,
     holder: PrivateKey | undefined,
@@ -150,12 +157,16 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   )
   writePrivate(file, `${JSON.stringify(dev, null, 2)}\n`)
   // For curl, which reads headers from files: a credential is too long to paste.
-  writePrivate(
-    join(config.dataDir, 'credential.header'),
-    `X-Service-Credential: ${credentialHeader(dev.credential)}\n`,
-  )
+  const writeCredential = (name: string, credential: JsonObject) =>
+    writePrivate(
+      join(config.dataDir, `${name}.header`),
+      `X-Service-Credential: ${credentialHeader(credential)}\n`,
+    )
+  writeCredential('credential', dev.credential)
+  // The printed commands revoke this one. The guides and examples need the demo user afterwards.
+  writeCredential('visitor', await issue(undefined, derivePpid(pairwiseSecret, VISITOR_REF)))
   writePrivate(join(config.dataDir, 'site-key.header'), `X-API-Key: ${dev.site_key}\n`)
-  return { dev, found: known !== undefined, renewed }
+  return { dev, found: known !== undefined, renewed, visitor: VISITOR_REF }
 }
 
 /** The development issuer signs outside the service, with a key in a file, as issuers do. */

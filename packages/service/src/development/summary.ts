@@ -1,71 +1,83 @@
 import type { Demo } from './demo.ts'
 import type { DemoVerifier } from './demo-verifiers.ts'
 
-/** What the development start prints: addresses, the demo site, and commands to paste. */
-export function formatSummary(
-  { dev, found, renewed }: Demo,
-  dataDir: string,
-  consoleLink: string | undefined,
-  demoVerifiers: readonly DemoVerifier[],
-): string {
-  const { base_url: url, site_id, ppid, user_ref } = dev
+/** How a developer starts things: from a clone and from installed packages it differs. */
+export interface StartCommands {
+  /** Such as `npm start --`; flags may follow. */
+  readonly start: string
+  /** Such as `npx @countersign/cli`; a command follows. */
+  readonly countersign: string
+}
+
+export interface SummaryFacts {
+  readonly demo: Demo
+  readonly dataDir: string
+  readonly consoleLink: string | undefined
+  readonly demoVerifiers: readonly DemoVerifier[]
+  readonly commands: StartCommands
+}
+
+/**
+ * What the development start prints: addresses, the demo site, and commands to paste. With the
+ * default port and directory no line has more than 80 columns.
+ */
+export function formatSummary({ demo, dataDir, consoleLink, demoVerifiers, commands }: SummaryFacts): string {
+  const { dev, found, renewed, visitor } = demo
+  const { base_url: url, site_id, user_ref } = dev
   const file = (name: string) => quote(`@${dataDir}/${name}`)
-  const json = `-H 'Content-Type: application/json'`
-  const user = JSON.stringify({ user_ref, site_id })
-  const commands: [string, string][] = [
-    [
-      'Accepted with the demo credential',
-      `curl -s -X POST ${url}/api/protected/action -H ${file('credential.header')}`,
-    ],
+  const request = [`curl -s -X POST ${url}/api/protected/action`, `-H ${file('visitor.header')}`]
+  const steps: [string, string[]][] = [
+    [`Accepted, with the credential of the user ${visitor}`, request],
     [
       'Revoke the user’s access',
-      `curl -s -X POST ${url}/api/wallet/revoke-user -H ${file('site-key.header')} ${json} -d '${user}'`,
+      [
+        `curl -s -X POST ${url}/api/wallet/revoke-user`,
+        `-H ${file('site-key.header')} -H 'Content-Type: application/json'`,
+        `-d '${JSON.stringify({ user_ref: visitor, site_id })}'`,
+      ],
     ],
-    ['Rejected from now on', `curl -s -X POST ${url}/api/protected/action -H ${file('credential.header')}`],
+    ['Rejected from now on', request],
   ]
+  const environment = dataDir === 'data' ? '' : `COUNTERSIGN_DATA_DIR=${quote(dataDir)} `
   const places: [string, string][] = [
-    ...(consoleLink === undefined
-      ? []
-      : ([
-          ['console', consoleLink],
-          ['', 'signs you in once, within a minute; another link:'],
-          [
-            '',
-            `${dataDir === 'data' ? '' : `COUNTERSIGN_DATA_DIR=${quote(dataDir)} `}npm run -s countersign -- console`,
-          ],
-        ] satisfies [string, string][])),
     ['docs', `${url}/docs`],
     ...(dev.admin_url === undefined
       ? []
-      : ([['admin', `${dev.admin_url} (administration, revocation, health and metrics)`]] satisfies [
-          string,
-          string,
-        ][])),
+      : ([['admin', `${dev.admin_url} (administration, health and metrics)`]] satisfies [string, string][])),
     ...demoVerifiers.map(({ verifierId, url: route }): [string, string] => [
       'verifier',
       `${verifierId} ${route}`,
     ]),
     ['site', site_id],
-    ['user', `${user_ref}, ${ppid}`],
+    ['user', user_ref],
     ['files', `${dataDir}/dev.json (keys and credentials for tools; only you can read it)`],
   ]
   return [
-    `Countersign is running at ${url}, for development, on this machine only.`,
+    `Countersign is running at ${url}`,
+    'For development, on this machine only.',
     found
       ? `Found the data of an earlier start in ${dataDir}.`
       : `Created a site, an issuer, keys and credentials in ${dataDir}.`,
     ...renewed.map((words) => `Note: ${words}.`),
     '',
+    ...(consoleLink === undefined
+      ? []
+      : [
+          'The console. The link signs you in once, within a minute:',
+          `  ${consoleLink}`,
+          `Another link: ${environment}${commands.countersign} console`,
+          '',
+        ]),
     ...places.map(([name, value]) => `  ${name.padEnd(8)}  ${value}`),
     '',
-    demoVerifiers.length > 0
-      ? 'Revoke demo-user in the console, and watch both verifiers reject it.'
-      : 'To see verifiers in the console, start with: npm start -- --with-demo-app',
+    ...(demoVerifiers.length > 0
+      ? [`Revoke ${user_ref} in the console, and watch both verifiers reject it.`]
+      : [`To see verifiers in the console: ${commands.start} --with-demo-app`]),
     '',
-    'Paste into a second terminal:',
-    ...commands.flatMap(([title, command]) => ['', `  # ${title}`, `  ${command}`]),
+    'Paste into a second terminal, in the same folder:',
+    ...steps.flatMap(([title, lines]) => ['', `  # ${title}`, `  ${lines.join(' \\\n    ')}`]),
     '',
-    'Stop with Ctrl-C. The next start gives the demo user access again.',
+    'Stop with Ctrl-C. The next start gives both users access again.',
   ].join('\n')
 }
 

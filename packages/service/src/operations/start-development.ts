@@ -7,7 +7,7 @@ import { buildConsole } from '../development/build-console.ts'
 import { type DevFile, prepareDemo } from '../development/demo.ts'
 import { type DemoVerifier, DemoVerifiers } from '../development/demo-verifiers.ts'
 import { createDeveloperLink } from '../development/developer-link.ts'
-import { formatSummary } from '../development/summary.ts'
+import { formatSummary, type StartCommands } from '../development/summary.ts'
 import { createLogger } from '../logger.ts'
 import { openService } from '../service.ts'
 import type { SettingSources } from '../settings.ts'
@@ -28,6 +28,8 @@ export interface DevelopmentOptions {
   readonly openDemoVerifier: (dev: DevFile, verifierId: string) => Promise<DemoVerifier>
   /** How many of them to start at once. Others are started in the console. */
   readonly demoVerifiers: number
+  /** For the summary. */
+  readonly commands: StartCommands
 }
 
 /**
@@ -36,7 +38,7 @@ export interface DevelopmentOptions {
  */
 export async function startDevelopment(
   sources: SettingSources,
-  { openDemoVerifier, demoVerifiers: count }: DevelopmentOptions,
+  { openDemoVerifier, demoVerifiers: count, commands }: DevelopmentOptions,
 ): Promise<Development> {
   const config = await readDevelopmentConfig(sources)
   const log = createLogger(config.logLevel)
@@ -63,8 +65,13 @@ export async function startDevelopment(
   const isBuilt = await building
   if (config.console && !isBuilt)
     log.warn('the console could not be built; npx vite build packages/console shows why')
-  const link = isBuilt ? await createDeveloperLink(service.deps) : undefined
-  const summary = formatSummary(demo, toShortPath(config.dataDir), link, started)
+  const summary = formatSummary({
+    demo,
+    dataDir: toShortPath(config.dataDir),
+    consoleLink: isBuilt ? await createDeveloperLink(service.deps) : undefined,
+    demoVerifiers: started,
+    commands,
+  })
   return { dev: demo.dev, dataDir: config.dataDir, summary }
 }
 
