@@ -5,7 +5,7 @@ import { didJwtVcSubject } from './peers/did-jwt-vc.ts'
 import { digitalbazaarSubjects } from './peers/digitalbazaar-vc.ts'
 import { fastJwtSubjects } from './peers/fast-jwt.ts'
 import { joseSubject } from './peers/jose.ts'
-import { rawVerify } from './raw-verify.ts'
+import { rawSodium, rawVerify } from './raw-verify.ts'
 import { createSample, required, type Sample, several } from './sample.ts'
 import { atLeast, atMost, type Verdict } from './verdict.ts'
 
@@ -41,6 +41,7 @@ export async function benchVerify({
   const raw = rawVerify(sample)
   const subjects: Subject[] = [
     raw,
+    ...rawSodium(sample),
     coldWithoutMemory(sample, coldHeaders),
     coldWithMemory(sample, coldHeaders),
     await warm(sample, thousand.slice(0, 1), 1024),
@@ -73,6 +74,13 @@ function verdictsOn(named: (name: string) => Measured, bytes: number | undefined
   const many = named('ours, warm, 50,000 headers')
   return [
     atMost('cold ≤ 1.25 × raw', 1.25, cold.ratio, cold.quietRatio),
+    atMost('cold ≤ 0.75 × raw, with libsodium', 0.75, cold.ratio, cold.quietRatio),
+    atMost(
+      'cold ≤ 0.5 of jose, with libsodium',
+      0.5,
+      cold.ratio / jose.ratio,
+      cold.quietRatio / jose.quietRatio,
+    ),
     atMost('cold ≤ 0.75 of jose', 0.75, cold.ratio / jose.ratio, cold.quietRatio / jose.quietRatio),
     atMost('warm ≤ 0.025 × raw', 0.025, warm.ratio, warm.quietRatio),
     atLeast(

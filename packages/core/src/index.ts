@@ -233,6 +233,7 @@ export {
   type SnapshotLoad,
   type ViewFault,
 } from './log/view.ts'
+export { findEd25519Library } from './proof/crypto.ts'
 export type { Sha256 } from './proof/crypto-port.ts'
 export {
   type DidKey,

@@ -8,6 +8,7 @@ import {
   publicKeyToJwk,
 } from './keys.ts'
 import { isSoundSignature } from './signature.ts'
+import { isSodiumFaster, loadSodium, type Sodium } from './sodium.ts'
 
 interface KeyObject {
   export(options: { format: 'jwk' }): unknown
@@ -68,8 +69,13 @@ const USED = [
 /**
  * Undefined if the runtime has no node:crypto, or an incomplete one. It is loaded at run time, so
  * that bundlers ignore it.
+ *
+ * Ed25519 signatures are verified by libsodium if sodium-native is installed and this is a machine
+ * on which it is the faster one. Tests name the library.
  */
-export function createNodeCrypto(): Crypto | undefined {
+export function createNodeCrypto(
+  ed25519: 'openssl' | 'libsodium' = isSodiumFaster() ? 'libsodium' : 'openssl',
+): Crypto | undefined {
   const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }
   const found = process?.getBuiltinModule?.('node:crypto') as Partial<NodeCrypto> | undefined
   if (found === undefined || found === null || !USED.every((name) => typeof found[name] === 'function'))
@@ -118,6 +124,13 @@ export function createNodeCrypto(): Crypto | undefined {
     }
   }
 
+  // Loaded with the first signature: it takes 25 ms, which most commands need not spend.
+  let sodium: Sodium | null | undefined
+  function findSodium(): Sodium | null {
+    if (sodium === undefined) sodium = (ed25519 === 'libsodium' ? loadSodium() : undefined) ?? null
+    return sodium
+  }
+
   function wrap(publicKey: PublicKey, handle: KeyObject, extractable: boolean): PrivateKey {
     const input = toKeyInput(publicKey, handle)
     const digest = toDigestName(publicKey)
@@ -128,6 +141,9 @@ export function createNodeCrypto(): Crypto | undefined {
 
   return {
     name: 'node',
+    get ed25519Library() {
+      return findSodium() === null ? 'openssl' : 'libsodium'
+    },
     sha256: (data) => toBytes(node.hash('sha256', data, 'latin1')),
     sha256Hex: (data) => node.hash('sha256', data, 'hex'),
     sha256Latin1: (data) => node.hash('sha256', data, 'latin1'),
@@ -137,6 +153,12 @@ export function createNodeCrypto(): Crypto | undefined {
     },
     verify(key, data, signature) {
       if (!isSoundSignature(key.algorithm, signature)) return false
+      const found = key.algorithm === 'Ed25519' ? findSodium() : null
+      if (found !== null)
+        return (
+          isStrictEncoding('Ed25519', key.bytes) &&
+          found.crypto_sign_verify_detached(signature, data, key.bytes)
+        )
       const input = keyInput(key)
       return input !== null && node.verify(toDigestName(key), data, input, signature)
     },

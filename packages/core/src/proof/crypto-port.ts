@@ -23,6 +23,8 @@ export type JwsAlgorithm = 'RS256' | 'PS256' | 'ES384'
  */
 export interface Crypto {
   readonly name: 'node' | 'web'
+  /** What verifies Ed25519 signatures. */
+  readonly ed25519Library: 'openssl' | 'libsodium' | 'webcrypto'
   sha256(data: string | Uint8Array): Uint8Array | Promise<Uint8Array>
   /** Lower-case hex. */
   sha256Hex(data: string | Uint8Array): string | Promise<string>
@@ -30,9 +32,10 @@ export interface Crypto {
   sha256Latin1(data: string | Uint8Array): string | Promise<string>
   createSha256(): Sha256
   /**
-   * Whether this key signed the data: Ed25519 (RFC 8032 with S < L), or ECDSA P-256 with SHA-256
-   * (64 bytes, IEEE P1363). False for a key that is weak or off its curve, and for a signature of
-   * another length. Throws only if the runtime does not support the algorithm.
+   * Whether this key signed the data: Ed25519 (RFC 8032 with S < L and an R that is not of low
+   * order), or ECDSA P-256 with SHA-256 (64 bytes, IEEE P1363). False for a key that is weak or off
+   * its curve, and for a signature of another length. Throws only if the runtime does not support
+   * the algorithm.
    */
   verify(key: PublicKey, data: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>
   /**

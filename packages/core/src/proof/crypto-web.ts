@@ -100,6 +100,7 @@ export function createWebCrypto(): Crypto {
 
   return {
     name: 'web',
+    ed25519Library: 'webcrypto',
     sha256,
     sha256Hex,
     createSha256() {

@@ -59,7 +59,8 @@ export function findEd25519PointFault(bytes: Uint8Array): 'off_curve' | 'wrong_g
   return product.x === 0n && product.y === product.z ? undefined : 'wrong_group'
 }
 
-interface ExtendedPoint {
+/** A point of Ed25519 in extended coordinates: x/z and y/z. */
+export interface ExtendedPoint {
   readonly x: bigint
   readonly y: bigint
   readonly z: bigint
@@ -67,7 +68,7 @@ interface ExtendedPoint {
 }
 
 /** RFC 8032 §5.1.3. */
-function ed25519Point(bytes: Uint8Array): ExtendedPoint | undefined {
+export function ed25519Point(bytes: Uint8Array): ExtendedPoint | undefined {
   const p = ED25519_P
   const encoded = numberFromBytes(bytes.toReversed())
   const sign = encoded >> 255n
@@ -87,7 +88,7 @@ function ed25519Point(bytes: Uint8Array): ExtendedPoint | undefined {
 }
 
 /** RFC 8032 §5.1.4. Complete, so it also doubles. */
-function ed25519Plus(one: ExtendedPoint, other: ExtendedPoint): ExtendedPoint {
+export function ed25519Plus(one: ExtendedPoint, other: ExtendedPoint): ExtendedPoint {
   const p = ED25519_P
   const a = ((one.y - one.x + p) * (other.y - other.x + p)) % p
   const b = ((one.y + one.x) * (other.y + other.x)) % p
@@ -100,7 +101,7 @@ function ed25519Plus(one: ExtendedPoint, other: ExtendedPoint): ExtendedPoint {
   return { x: (e * f) % p, y: (g * h) % p, z: (f * g) % p, t: (e * h) % p }
 }
 
-function ed25519Times(point: ExtendedPoint, factor: bigint): ExtendedPoint {
+export function ed25519Times(point: ExtendedPoint, factor: bigint): ExtendedPoint {
   let product: ExtendedPoint = { x: 0n, y: 1n, z: 1n, t: 0n }
   let addend = point
   for (let rest = factor; rest > 0n; rest >>= 1n) {

@@ -157,7 +157,8 @@ const LOW_ORDER_Y = /* @__PURE__ */ [
   'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
 ].map(bytesFromHex)
 
-function isLowOrderEd25519(bytes: Uint8Array): boolean {
+/** Of 32 bytes, or of the first half of a signature. */
+export function isLowOrderEd25519(bytes: Uint8Array): boolean {
   const top = (bytes[31] as number) & 0x7f
   for (const y of LOW_ORDER_Y) {
     if (y[31] !== top) continue

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isSoundSignature } from '../../src/proof/signature.ts'
+import { encodePoint, LOW_ORDER } from '../fuzz/edwards.ts'
 import { unhex } from '../vectors.ts'
 
 const L = 2n ** 252n + 27742317777372353535851937790883648493n
@@ -34,5 +35,14 @@ describe('A048: S of an Ed25519 signature', () => {
 test.each(['Ed25519', 'P-256'] as const)('a %s signature has 64 bytes', (algorithm) => {
   for (const length of [0, 32, 63, 65, 72])
     expect(isSoundSignature(algorithm, new Uint8Array(length))).toBe(false)
-  expect(isSoundSignature(algorithm, new Uint8Array(64))).toBe(true)
+  expect(isSoundSignature(algorithm, new Uint8Array(64).fill(1))).toBe(true)
+})
+
+test('A354: R of an Ed25519 signature is not of low order', () => {
+  for (const point of LOW_ORDER) {
+    const signature = new Uint8Array(64)
+    signature.set(encodePoint(point))
+    expect(isSoundSignature('Ed25519', signature)).toBe(false)
+    expect(isSoundSignature('P-256', signature)).toBe(true)
+  }
 })

@@ -47,7 +47,7 @@ function suite<Key>(
   findKey: (key: Key) => PublicKey | undefined,
   count: number,
 ) {
-  describe.each(backends.map((backend) => [backend.name, backend] as const))(
+  describe.each(backends.map((backend) => [backend.ed25519Library, backend] as const))(
     `Wycheproof ${name} with %s`,
     (_, backend) => {
       test(`gives the expected answer to all ${count} cases`, async () => {

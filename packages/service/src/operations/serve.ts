@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { createServer } from 'node:net'
+import { findEd25519Library } from '@countersign/core'
 import type { Logger } from 'pino'
 import { closeOnSignal } from '../close-on-signal.ts'
 import type { Config } from '../config.ts'
@@ -33,7 +34,15 @@ async function serveHere(config: Config): Promise<void> {
     const { baseUrl, host, adminHost } = config
     const admin = adminPort === undefined ? {} : { admin_host: adminHost, admin_port: adminPort }
     log.info(
-      { pid: process.pid, base_url: baseUrl, host, port, ...admin, store: config.store.kind },
+      {
+        pid: process.pid,
+        base_url: baseUrl,
+        host,
+        port,
+        ...admin,
+        store: config.store.kind,
+        ed25519: findEd25519Library(),
+      },
       'serving',
     )
     process.send?.(SERVING)
