@@ -13,7 +13,7 @@ const text = readFileSync(join(root, 'docs/guides/on-call.md'), 'utf8')
 const lines = [...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([, block = '']) => block.trim().split('\n'))
 
 const home = mkdtempSync(join(tmpdir(), 'countersign-on-call-'))
-const MAIN = join(root, 'packages/cli/src/main.ts')
+const MAIN = process.env.TEST_MAIN ?? join(root, 'packages/cli/src/main.ts')
 const COUNTERSIGN = `countersign() { '${process.execPath}' --conditions=countersign-source --no-warnings '${MAIN}' "$@"; }`
 let service: DevProcess
 let ids: Readonly<Record<string, string>>

@@ -17,7 +17,7 @@ const findLine = (begin: string): string => {
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-operating-'))
 const home = join(directory, 'srv')
-const MAIN = join(import.meta.dirname, '../packages/cli/src/main.ts')
+const MAIN = process.env.TEST_MAIN ?? join(import.meta.dirname, '../packages/cli/src/main.ts')
 const COUNTERSIGN = `countersign() { '${process.execPath}' --conditions=countersign-source --no-warnings '${MAIN}' "$@"; }`
 let port: number
 beforeAll(async () => {

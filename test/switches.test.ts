@@ -10,7 +10,7 @@ import { guideSteps } from './guide-steps.ts'
 
 const root = join(import.meta.dirname, '..')
 const directory = mkdtempSync(join(tmpdir(), 'countersign-switches-'))
-const MAIN = join(root, 'packages/cli/src/main.ts')
+const MAIN = process.env.TEST_MAIN ?? join(root, 'packages/cli/src/main.ts')
 const COUNTERSIGN = `'${process.execPath}' --conditions=countersign-source --no-warnings '${MAIN}'`
 
 /** The commands in the text and in the tables of the guides, once each. */

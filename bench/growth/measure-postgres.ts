@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readMasterKey } from '../../packages/service/src/keys/master-key.ts'
 import { connect, queryWith } from '../../packages/service/src/store/postgres/connect.ts'
-import { startPostgres } from '../../packages/service/test/store/postgres-server.ts'
+import { startOwnPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import type { Sample } from '../sample.ts'
 import { toIssuer } from '../service-http.ts'
 import { type Cost, runCommand } from './commands.ts'
@@ -36,7 +36,7 @@ export async function benchPostgres(
   sizes: readonly number[],
   onRow: (row: PostgresRow) => void,
 ): Promise<PostgresRow[]> {
-  const postgres = await startPostgres(['-c', 'shared_buffers=256MB', '-c', 'max_wal_size=4GB'])
+  const postgres = await startOwnPostgres(['-c', 'shared_buffers=256MB', '-c', 'max_wal_size=4GB'])
   try {
     const rows: PostgresRow[] = []
     for (const size of sizes) {
@@ -52,7 +52,7 @@ export async function benchPostgres(
 
 async function measurePostgres(
   { directory, sample, years, onProgress }: Stage,
-  postgres: Awaited<ReturnType<typeof startPostgres>>,
+  postgres: Awaited<ReturnType<typeof startOwnPostgres>>,
   revocations: number,
 ): Promise<PostgresRow> {
   const dataDir = join(directory, `postgres-${revocations}`)

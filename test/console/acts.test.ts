@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Harness, hasChromium, openHarness } from './harness.ts'
 
 const run = promisify(execFile)
-const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts')
+const MAIN = process.env.TEST_MAIN ?? join(import.meta.dirname, '../../packages/cli/src/main.ts')
 const THUMBPRINT = 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'
 const SLOW = { timeout: 60_000 }
 

@@ -28,7 +28,8 @@ export interface Running {
 }
 
 export const main = join(import.meta.dirname, '../src/main.ts')
-const FLAGS = ['--conditions=countersign-source', main]
+/** Vitest names a bundle of it, which starts faster. */
+const FLAGS = ['--conditions=countersign-source', process.env.TEST_MAIN ?? main]
 
 /** Starts the command as a process of its own, with nothing of this one's environment. */
 export function start(

@@ -9,7 +9,7 @@ import { WriterPool } from '../../src/store/postgres/writer-pool.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, MASTER_KEY, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, kindsOf, viewOf, wholeLog } from './log-reading.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { type PostgresServer, startOwnPostgres } from './postgres-server.ts'
 import { openProxy } from './tcp-proxy.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
@@ -18,7 +18,7 @@ let server: PostgresServer
 const opened: { close(): Promise<unknown> }[] = []
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await startOwnPostgres()
 })
 afterEach(async () => {
   for (const each of opened.splice(0).reverse()) await each.close()

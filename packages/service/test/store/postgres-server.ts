@@ -21,21 +21,39 @@ export interface PostgresServer {
 const PASSWORD = 'only-for-tests'
 
 /**
- * `TEST_POSTGRES_URL`, if set, names a server to use instead; its user must be allowed to create
- * databases.
+ * The server that all tests of a run share, which the first of them starts. `stop` removes the
+ * databases that were made here. `TEST_POSTGRES_URL`, if set, names a server to use instead; its
+ * user must be allowed to create databases. Outside of a run it is a server of its own.
  */
-export async function startPostgres(flags: readonly string[] = []): Promise<PostgresServer> {
-  const given = process.env.TEST_POSTGRES_URL
-  if (given !== undefined && given !== '' && flags.length === 0) {
-    const url = new URL(given)
-    return {
-      port: Number(url.port || 5432),
-      createDatabase: ({ port } = {}) => createDatabase(given, port),
-      restart: () => Promise.reject(new Error('this server is not ours to stop')),
-      restartAsStandby: () => Promise.reject(new Error('this server is not ours to stop')),
-      stop: async () => {},
-    }
+export async function startPostgres(): Promise<PostgresServer> {
+  const { TEST_POSTGRES_URL: named = '', TEST_POSTGRES_STARTER: starter = '' } = process.env
+  if (named === '' && starter === '') return startOwnPostgres()
+  const url = named === '' ? await (await fetch(starter)).text() : named
+  const made: string[] = []
+  return {
+    port: Number(new URL(url).port || 5432),
+    async createDatabase({ port } = {}) {
+      const database = await createDatabase(url, port)
+      made.push(database)
+      return database
+    },
+    restart: () => Promise.reject(new Error('this server is not ours to stop')),
+    restartAsStandby: () => Promise.reject(new Error('this server is not ours to stop')),
+    stop: () =>
+      runStatements(
+        url,
+        made.splice(0).map((each) => `DROP DATABASE ${new URL(each).pathname.slice(1)} WITH (FORCE)`),
+      ),
   }
+}
+
+export interface OwnPostgres extends PostgresServer {
+  /** Its first database, for the user that may create others. */
+  readonly url: string
+}
+
+/** A server that no other test uses, so that a test may stop it or change its settings. */
+export async function startOwnPostgres(flags: readonly string[] = []): Promise<OwnPostgres> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-postgres-'))
   const port = await freePort()
   const create = () =>
@@ -67,6 +85,7 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
   await server.start()
   const url = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`
   return {
+    url,
     port,
     createDatabase: (options = {}) => createDatabase(url, options.port),
     async restart(between = async () => {}) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type FeedNode, newPpid, openFeedNode } from '../feed/feed-node.ts'
-import { startPostgres } from './postgres-server.ts'
+import { startOwnPostgres } from './postgres-server.ts'
 
 const cleaning: (() => Promise<unknown> | unknown)[] = []
 afterEach(async () => {
@@ -47,7 +47,7 @@ async function smallDisk(): Promise<Breakable | undefined> {
 }
 
 async function readOnlyServer(): Promise<Breakable> {
-  const server = await startPostgres(['-c', 'wal_level=replica'])
+  const server = await startOwnPostgres(['-c', 'wal_level=replica'])
   cleaning.push(() => server.stop())
   const url = await server.createDatabase()
   const node = await openFeedNode({ store: { kind: 'postgres', url } })

@@ -1,0 +1,117 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build, type Plugin } from 'vite'
+
+/**
+ * A bundle of the command line and of the writer thread, for tests. From the sources each start
+ * loads 350 modules or more, which takes most of the processor time of many tests.
+ */
+const root = join(import.meta.dirname, '..')
+const BUNDLES = join(root, 'node_modules/.cache/test-bundles')
+const MAIN = join(root, 'packages/cli/src/main.ts')
+const WRITER = join(root, 'packages/service/src/store/sqlite/writer.ts')
+const WRITER_URL = `new URL(isSource ? './writer.ts' : './writer.js', import.meta.url)`
+/** Those with many modules, and those that are not at the top of node_modules. */
+const INLINED = ['zod', 'commander', 'postgres', /^@countersign\//]
+const CONDITIONS = ['countersign-source', 'module', 'node', 'development|production']
+const DAY_MS = 86_400_000
+
+export interface SourceBundle {
+  /** In place of `packages/cli/src/main.ts`. */
+  readonly main: string
+  /** Loads the writer thread from the bundle. */
+  readonly plugin: Plugin
+  /** Does nothing if there is one of the same sources. */
+  build(): Promise<void>
+  /** After a change of the sources, while tests are watched. */
+  rebuild(): Promise<void>
+}
+
+/** The bundle of the sources as they are now, which `build` makes. */
+export function createSourceBundle(): SourceBundle {
+  const folder = join(BUNDLES, fingerprint())
+  const plugin = useBundledWriter(join(folder, 'writer.mjs'))
+  const rebuild = async () => {
+    // Built beside it and moved, so that no other process reads half of it.
+    const fresh = `${folder}-${process.pid}`
+    await buildInto(fresh, plugin)
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(fresh, folder)
+  }
+  return {
+    main: join(folder, 'main.mjs'),
+    plugin,
+    rebuild,
+    async build() {
+      mkdirSync(BUNDLES, { recursive: true })
+      if (existsSync(folder)) return
+      for (const name of readdirSync(BUNDLES))
+        if (Date.now() - statSync(join(BUNDLES, name)).mtimeMs > DAY_MS)
+          rmSync(join(BUNDLES, name), { recursive: true, force: true })
+      await rebuild()
+    },
+  }
+}
+
+/** Differs whenever a source was changed, added or removed. */
+function fingerprint(): string {
+  const folders = ['core', 'sdk', 'service', 'cli'].map((name) => join(root, 'packages', name, 'src'))
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  )
+  const times = [...files, import.meta.filename, join(root, 'package-lock.json')].map(
+    (file) => statSync(file).mtimeMs,
+  )
+  return `${files.length}-${Math.round(Math.max(...times) * 1000)}`
+}
+
+async function buildInto(outDir: string, plugin: Plugin): Promise<void> {
+  await build({
+    configFile: false,
+    root,
+    logLevel: 'error',
+    plugins: [plugin, keepPlaces],
+    resolve: { conditions: CONDITIONS },
+    ssr: { resolve: { conditions: CONDITIONS }, noExternal: INLINED },
+    build: {
+      ssr: true,
+      target: 'node22',
+      minify: false,
+      outDir,
+      emptyOutDir: true,
+      rolldownOptions: {
+        input: { main: MAIN, writer: WRITER },
+        output: { format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
+      },
+    },
+  })
+}
+
+function useBundledWriter(writer: string): Plugin {
+  return {
+    name: 'use-bundled-writer',
+    enforce: 'pre',
+    transform: {
+      filter: { id: /\/store\/sqlite\/writer-client\.ts$/ },
+      handler(code, id) {
+        if (!code.includes(WRITER_URL)) throw new Error(`${id} starts its thread in another way`)
+        return code.replace(WRITER_URL, `new URL(${JSON.stringify(pathToFileURL(writer).href)})`)
+      },
+    },
+  }
+}
+
+/** Modules find their files beside their sources. */
+const keepPlaces: Plugin = {
+  name: 'keep-places',
+  enforce: 'pre',
+  transform: {
+    filter: { id: /\/packages\/\w+\/src\/.*\.ts$/, code: /import\.meta\./ },
+    handler: (code, id) =>
+      code
+        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
+        .replaceAll('import.meta.dirname', JSON.stringify(dirname(id)))
+        .replaceAll('import.meta.filename', JSON.stringify(id)),
+  },
+}
