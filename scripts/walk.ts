@@ -11,11 +11,11 @@ import { openWorkshop } from './walk/workshop.ts'
  * projects of every framework. Ends with an error at the first difference. Takes many minutes.
  * Arguments choose parts: `installs`, `terminal`, `packages`; one more names some of the projects.
  */
-const OLDEST_NODE = '22.13.1'
+const OLDEST_NODE = '22.14.0'
 const OTHER_NODES = ['24.21.0', '26.10.0']
-/** For the packed command line. In a clone, everything runs on the Node that `npm ci` installs. */
-const OLDEST_PACKED = '22.14.0'
 const TOO_OLD_NODE = '20.18.0'
+/** The embedded store would crash on it. */
+const CRASHING_NODE = '22.13.1'
 
 const PARTS = ['installs', 'terminal', 'packages']
 const words = process.argv.slice(2)
@@ -64,7 +64,7 @@ function installClone(version: string, bin: string): string {
 
 function installOnOldNode(): void {
   const printed = workshop.run(cloneAs(`clone-${TOO_OLD_NODE}`), tooOld, 'npm ci')
-  const [line] = /^.*use Node 22\.13, 24 or 26.*$/m.exec(printed) ?? []
+  const [line] = /^.*use Node 22\.14, 24 or 26.*$/m.exec(printed) ?? []
   if (line === undefined) throw new Error(`npm ci does not explain Node ${TOO_OLD_NODE}:\n${printed}`)
   console.log(line)
 }
@@ -84,10 +84,9 @@ async function walkPackages(packages: string): Promise<void> {
   mkdirSync(home)
   writeFileSync(join(home, 'package.json'), '{ "private": true }')
   const files = readdirSync(packages).map((name) => join(packages, name))
-  const packed = workshop.installNode(OLDEST_PACKED)
-  workshop.run(home, packed, `npm install ${files.join(' ')}`)
+  workshop.run(home, oldest, `npm install ${files.join(' ')}`)
 
-  for (const bin of [tooOld, oldest]) {
+  for (const bin of [tooOld, workshop.installNode(CRASHING_NODE)]) {
     const { code, stderr } = workshop.attempt(
       home,
       bin,
@@ -98,8 +97,8 @@ async function walkPackages(packages: string): Promise<void> {
     console.log(stderr.trim())
   }
 
-  const dev = await workshop.start(home, packed, 'npx @countersign/cli dev --port 0', 'Stop with Ctrl-C.')
+  const dev = await workshop.start(home, oldest, 'npx @countersign/cli dev --port 0', 'Stop with Ctrl-C.')
   if (/npm (?:run|start)/.test(dev.text)) throw new Error(`names scripts of a clone:\n${dev.text}`)
-  workshop.run(home, packed, 'npx @countersign/cli present /api/protected/action')
-  await walkProjects(workshop, packed, { packages, home, only })
+  workshop.run(home, oldest, 'npx @countersign/cli present /api/protected/action')
+  await walkProjects(workshop, oldest, { packages, home, only })
 }

@@ -16,7 +16,8 @@ export interface NewProject {
 const LISTENING = 'listening on port'
 const TYPES = 'typescript@5.9.3 @types/node@24'
 /** Its other template downloads fonts during the build. */
-const NEXT_ANSWERS = '--empty --app --no-eslint --no-tailwind --import-alias @/* --use-npm --skip-install --yes'
+const NEXT_ANSWERS =
+  '--empty --app --no-eslint --no-tailwind --import-alias @/* --use-npm --skip-install --yes'
 
 const express = (imports: string) => `${imports}
 
