@@ -14,6 +14,7 @@ const EXCEPTIONS: Partial<Readonly<Record<EndpointId, string>>> = {
   forward_auth: 'Proxies call it for each request.',
   revocation_status: 'Public: pages load the credential itself, which says more.',
   wallet_page: 'A page for users.',
+  site_logo: 'A picture on pages for users.',
   read_offer: 'The wallet of a user calls it.',
   claim_offer: 'The wallet of a user calls it.',
   start_sign_in: 'Sites start a sign-in of their users.',

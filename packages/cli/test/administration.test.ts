@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createPng } from '../../service/test/brand/pictures.ts'
 import { newJwk } from '../../service/test/jwks.ts'
 import { openKeySetServer } from '../../service/test/key-set-server.ts'
 import { expectAnswer, type Home, openHome } from './home.ts'
@@ -70,6 +71,39 @@ describe('sites', () => {
       '--json',
     ])
     expect(cleared.json()).toMatchObject({ hosts: null })
+  })
+  test('have a look of their own, with a logo that the service fetches', async () => {
+    let logo = createPng()
+    const server = createServer((_request, answer) => answer.end(logo)).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const logoUrl = `http://localhost:${(server.address() as AddressInfo).port}/logo.png`
+    const change = (...argv: string[]) => home.run(['sites', 'change', ...argv, '--json'])
+    try {
+      const changed = await change('--logo-url', logoUrl, '--accent', '#1f4fd8')
+      expect(changed.code).toBe(0)
+      expectAnswer('change_site', changed.json())
+      expect(changed.json()).toMatchObject({ logo_url: logoUrl, accent: '#1f4fd8' })
+      logo = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')
+      const rejected = await change('--logo-url', logoUrl)
+      expect(rejected).toMatchObject({ code: 1, err: expect.stringContaining('logo_rejected') })
+    } finally {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+    const links = ['--support-url', 'mailto:help@shop.example', '--privacy-url', 'https://shop.example/p']
+    expect((await change(...links)).json()).toMatchObject({
+      support_url: 'mailto:help@shop.example',
+      privacy_url: 'https://shop.example/p',
+    })
+    const members = ['logo_url', 'accent', 'support-url', 'privacy_url']
+    const cleared = await change(...members.flatMap((member) => ['--clear', member]))
+    expect(cleared.json()).toMatchObject({
+      logo_url: null,
+      logo_path: null,
+      accent: null,
+      support_url: null,
+      privacy_url: null,
+    })
   })
   test('ask before they take access away', async () => {
     const argv = ['sites', 'change', '--bearer', 'off', '--holder-proof', 'required']

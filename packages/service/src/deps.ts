@@ -8,6 +8,7 @@ import type { BulkQuota } from './actions/bulk-quota.ts'
 import type { PreviewQuota } from './actions/preview/preview-quota.ts'
 import type { ExportQuota } from './audit-list/export-quota.ts'
 import type { BoundedMap } from './bounded-map.ts'
+import type { LogoFetcher } from './brand/fetch-logo.ts'
 import type { Config } from './config.ts'
 import type { DemoVerifiers } from './development/demo-verifiers.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
@@ -51,6 +52,7 @@ export interface Deps {
   readonly seen: SeenCredentials
   readonly didWeb: DidWebFetcher
   readonly keySets: KeySetFetcher
+  readonly logos: LogoFetcher
   /** What verifiers report about keys that they do not know. */
   readonly refreshHints: {
     /** Fetches the keys of the issuer soon. Returns immediately; failures are logged. */

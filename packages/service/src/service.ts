@@ -15,6 +15,7 @@ import { type App, createApp } from './app.ts'
 import { startAuditArchiving } from './audit-archive/start-archiving.ts'
 import { ExportQuota } from './audit-list/export-quota.ts'
 import { BoundedMap } from './bounded-map.ts'
+import { createLogoFetcher } from './brand/fetch-logo.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import type { DemoVerifiers } from './development/demo-verifiers.ts'
@@ -44,6 +45,7 @@ import { HeadWatch } from './log/head-watch.ts'
 import { LiveViews } from './log/live-views.ts'
 import { startCutting } from './log/start-cutting.ts'
 import { createMeters } from './meters.ts'
+import { createFetcher } from './net/fetch-bytes.ts'
 import { createJsonFetcher } from './net/fetch-json.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { routes as allRoutes } from './routes/all.ts'
@@ -165,7 +167,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     const rateLimiter = createRateLimiter(config.rateLimits)
     const keyUses = keep(openKeyUses({ store, log }))
     const fetchRules = { allowLoopback: config.mode === 'development' }
-    const documents = createJsonFetcher(fetchRules)
+    const fetcher = createFetcher(fetchRules)
+    const documents = createJsonFetcher(fetchRules, fetcher)
     const deps: Deps = {
       config,
       store,
@@ -184,6 +187,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
       didWeb: createDidWebFetcher(fetchRules, documents),
       keySets: createKeySetFetcher(documents),
+      logos: createLogoFetcher(fetcher),
       refreshHints: { hint: (siteId, issuer) => hints.hint(siteId, issuer) },
       snapshots: createSnapshots({ store, views, clock, keys, ages, verifiers, meters }),
       signedHeads: createSignedHeads({ store, views, clock, keys, ages, verifiers }),

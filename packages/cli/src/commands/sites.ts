@@ -31,6 +31,24 @@ const MEMBERS: readonly Option[] = [
   ],
 ]
 
+/** How hosted pages look. A new site has the look of the service. */
+const LOOK: readonly Option[] = [
+  ['--logo-url <url>', 'where the service fetches the logo now; the same URL again fetches it again'],
+  ['--accent <colour>', 'the colour of the main button on hosted pages, such as #0a6448'],
+  ['--support-url <url>', 'where users get help: https, or mailto: with one address'],
+  ['--privacy-url <url>', 'the privacy notice of the site'],
+]
+
+const CLEARABLE = [
+  'name',
+  'hosts',
+  'credential_ttl_seconds_max',
+  'logo_url',
+  'accent',
+  'support_url',
+  'privacy_url',
+] as const
+
 const siteText = (site: object) => facts(Object.entries(site))
 
 export const sites: Group = {
@@ -90,7 +108,8 @@ export const sites: Group = {
       words: [['[site_id]', 'the site; default: that of --site']],
       options: [
         ...MEMBERS,
-        ['--clear <member>', 'clear name, hosts or credential_ttl_seconds_max; repeatable', 'list'],
+        ...LOOK,
+        ['--clear <member>', `clear ${CLEARABLE.slice(0, -1).join(', ')} or privacy_url; repeatable`, 'list'],
         ...REVOCATION_OPTIONS,
       ],
       shares: ['site', 'service', 'removal'],
@@ -107,6 +126,10 @@ export const sites: Group = {
           'countersign sites change shop.example --delegation off --reason breach --wait',
           'reject delegated credentials, and wait for the verifiers',
         ],
+        [
+          'countersign sites change shop.example --logo-url https://shop.example/logo.png --accent "#0a6448"',
+          'give sign-in and wallet pages the look of the site',
+        ],
         ['countersign sites change shop.example --clear name', 'remove the name'],
       ],
       about: [
@@ -115,7 +138,8 @@ export const sites: Group = {
       async run(given, at) {
         const members = {
           ...toMembers(given),
-          ...toClearedMembers(given, ['name', 'hosts', 'credential_ttl_seconds_max']),
+          ...toLook(given),
+          ...toClearedMembers(given, CLEARABLE),
         }
         if (Object.keys(members).length === 0)
           throw new UsageError('Nothing to change. Give an option; see countersign sites change --help')
@@ -145,6 +169,15 @@ export const sites: Group = {
       },
     },
   },
+}
+
+function toLook(given: Given) {
+  return omitUndefined({
+    logo_url: given.text('logo-url'),
+    accent: given.text('accent'),
+    support_url: given.text('support-url'),
+    privacy_url: given.text('privacy-url'),
+  })
 }
 
 function toMembers(given: Given) {

@@ -1,5 +1,6 @@
 import { apiKeyEndpoints } from './api-keys.ts'
 import { auditEndpoints } from './audit.ts'
+import { brandEndpoints } from './brand.ts'
 import { consoleEndpoints } from './console.ts'
 import { consoleProviderEndpoints } from './console-provider.ts'
 import { credentialDetailEndpoints } from './credential-detail.ts'
@@ -47,6 +48,7 @@ export const endpoints = Object.freeze({
   ...credentialDetailEndpoints,
   ...issuingEndpoints,
   ...signInEndpoints,
+  ...brandEndpoints,
   ...feedEndpoints,
   ...siteLogEndpoints,
   ...summaryEndpoints,

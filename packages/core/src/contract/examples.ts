@@ -127,6 +127,10 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     delegation: 'on',
     credential_ttl_seconds_max: null,
     max_staleness_seconds_max: 5,
+    logo_url: 'https://shop.example/logo.png',
+    accent: '#0a6448',
+    support_url: 'mailto:help@shop.example',
+    privacy_url: null,
     reason: 'breach',
   },
   add_issuer: {
@@ -293,6 +297,11 @@ const site = {
   delegation: 'on',
   credential_ttl_seconds_max: 86_400,
   max_staleness_seconds_max: 60,
+  logo_url: 'https://shop.example/logo.png',
+  logo_path: `/logos/${SITE}/${HASH}`,
+  accent: '#0a6448',
+  support_url: 'https://shop.example/help',
+  privacy_url: 'https://shop.example/privacy',
   created_at: AT,
 }
 const issuer = {
@@ -677,6 +686,10 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       issuer: 'did:web:auth.example',
       expires_at: '2026-01-01T00:15:00Z',
       site_url: 'https://shop.example',
+      logo_path: `/logos/${SITE}/${HASH}`,
+      accent: '#0a6448',
+      support_url: 'mailto:help@shop.example',
+      privacy_url: null,
     },
   ],
   claim_offer: [{ credential }],

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { accessCredentialSchema } from './access-credential.ts'
+import { shownBrandMembers } from './brand.ts'
 import { endpoint } from './endpoint.ts'
 import {
   credentialId,
@@ -105,6 +106,7 @@ export const offerDetailsSchema = z
       format: 'uri',
       description: 'The origin of the first registered return URL: where the user can continue.',
     }),
+    ...shownBrandMembers,
   })
   .meta({ id: 'OfferDetails' })
 export type OfferDetails = z.input<typeof offerDetailsSchema>

@@ -366,6 +366,14 @@ const table = {
     meaning: 'The URL is not a public https address on port 443 or 8443.',
     remedy: 'Use a canonical, public https URL on port 443 or 8443, without user name or password.',
   },
+  logo_rejected: {
+    status: 422,
+    title: 'Logo not accepted',
+    meaning:
+      'The logo could not be fetched, or is not a PNG, WebP or JPEG within the limits. Nothing was changed.',
+    remedy:
+      'Check that the URL serves the picture itself, without a redirect, on a public https address. Use a still PNG, WebP or JPEG of at most 64 KiB and 1024 pixels on each side.',
+  },
   key_rejected: {
     status: 422,
     title: 'Invalid key',

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { administration, operating, reading, siteParams } from './administration.ts'
+import { brandChanges, brandMembers } from './brand.ts'
 import { endpoint } from './endpoint.ts'
 import { credentialTtlSecondsMax, reason, siteHost, siteId, siteName, time } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
@@ -71,6 +72,7 @@ export const changeSiteRequestSchema = z.strictObject({
     .optional()
     .meta({ description: 'Null removes the limit of this site.' }),
   max_staleness_seconds_max: maxStalenessSecondsMax.optional(),
+  ...brandChanges,
   reason: reason.optional(),
 })
 export type ChangeSiteRequest = z.input<typeof changeSiteRequestSchema>
@@ -88,6 +90,7 @@ export const siteSchema = z
     delegation,
     credential_ttl_seconds_max: credentialTtlSecondsMax.nullable(),
     max_staleness_seconds_max: maxStalenessSecondsMax,
+    ...brandMembers,
     created_at: time,
   })
   .meta({ id: 'Site' })
@@ -142,7 +145,8 @@ export const siteEndpoints = {
     method: 'PATCH',
     path: '/api/sites/{site_id}',
     summary: 'Change a site',
-    description: 'Members that are not sent do not change. bearer "off" invalidates all tokens immediately.',
+    description:
+      'Members that are not sent do not change. bearer "off" invalidates all tokens immediately. If logo_url cannot be fetched, nothing changes.',
     idempotency: 'replayed',
     request: {
       params: z.strictObject(siteParams),
@@ -153,6 +157,6 @@ export const siteEndpoints = {
     answers: {
       200: { description: 'The site as it is now.', body: changedSiteSchema, headers: preferenceHeaders },
     },
-    problems: ['redirect_not_allowed', 'store_unavailable'],
+    problems: ['redirect_not_allowed', 'logo_rejected', 'store_unavailable'],
   }),
 }

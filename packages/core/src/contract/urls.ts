@@ -29,6 +29,33 @@ export function parseWebhookUrl(value: unknown): URL | undefined {
 }
 
 /**
+ * A URL that a logo may be fetched from, by its text: as for webhooks. The fetcher checks whether
+ * loopback is allowed and which address a name resolves to.
+ */
+export function parseLogoUrl(value: unknown): URL | undefined {
+  return parseWebhookUrl(value)
+}
+
+/**
+ * An address that pages link to: https, without user name, in plain ASCII. Use the URL that this
+ * returns and not the text, which need not be canonical.
+ */
+export function parseLinkUrl(value: unknown): URL | undefined {
+  const url = parsePlainUrl(value, limits.link_url_chars_max)
+  return url !== undefined && url.protocol === 'https:' && isHostName(url) ? url : undefined
+}
+
+/** The same, or `mailto:` with one plain address and nothing else, such as a subject. */
+export function parseSupportUrl(value: unknown): URL | undefined {
+  if (typeof value === 'string' && value.length <= limits.link_url_chars_max && MAIL.test(value))
+    return new URL(value)
+  return parseLinkUrl(value)
+}
+
+const MAIL =
+  /^mailto:[A-Za-z0-9._+-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/
+
+/**
  * Whether the host is a loopback name or address: `localhost`, a name under it (RFC 6761 §6.3),
  * 127.0.0.0/8 or `[::1]`.
  */
@@ -37,12 +64,15 @@ export function isLoopback({ hostname }: URL): boolean {
 }
 
 function parseCanonicalUrl(value: unknown, charsMax: number): URL | undefined {
+  const url = parsePlainUrl(value, charsMax)
+  return url !== undefined && url.href === value && !value.includes('#') ? url : undefined
+}
+
+function parsePlainUrl(value: unknown, charsMax: number): URL | undefined {
   if (typeof value !== 'string' || value.length > charsMax || UNFIT.test(value) || !URL.canParse(value))
     return undefined
   const url = new URL(value)
-  return url.href === value && url.username === '' && url.password === '' && !value.includes('#')
-    ? url
-    : undefined
+  return url.username === '' && url.password === '' && url.href.length <= charsMax ? url : undefined
 }
 
 /** The parser allows `*` and other characters that no real host has. */

@@ -28,6 +28,7 @@ GET /wallet 200
 POST /auth/sdk-request 201
 GET /auth/sdk-request 303
 GET /auth/sign-in 200
+GET /logos/{site_id}/{sha256} 200
 POST /auth/present 200,303
 GET /auth/sdk-callback 303
 POST /auth/sdk-callback 303

@@ -20,7 +20,7 @@ const statuses: Record<number, string> = {
   413: 'request_too_large',
   414: 'uri_too_long',
   415: 'unsupported_media_type',
-  422: 'validation_failed ttl_out_of_range webhook_url_forbidden key_rejected',
+  422: 'validation_failed ttl_out_of_range webhook_url_forbidden logo_rejected key_rejected',
   429: 'rate_limited',
   431: 'header_too_large',
   500: 'internal_error',

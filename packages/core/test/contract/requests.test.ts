@@ -4,6 +4,7 @@ import { type EndpointId, endpointList, endpoints } from '../../src/contract/end
 import { bodies, CREDENTIAL_ID, EPOCH, MULTIKEY, PPID, queries, RANDOM } from '../../src/contract/examples.ts'
 import type { ProblemCode } from '../../src/contract/problems.ts'
 import { toValidationProblem } from '../../src/contract/validation.ts'
+import { hostileLinks, hostileMails } from './hostile-links.ts'
 
 type Spoiled = [id: EndpointId, member: string, values: unknown[], code?: ProblemCode]
 
@@ -276,6 +277,25 @@ const spoiled: Spoiled[] = [
   ['change_site', 'delegation', ['maybe', null]],
   ['change_site', 'reason', bad.reason],
   ['change_site', 'credential_ttl_seconds_max', [0, 1.5, '60']],
+  [
+    'change_site',
+    'logo_url',
+    [
+      '',
+      'logo.png',
+      'http://shop.example/logo.png',
+      'https://user:pw@shop.example/logo.png',
+      'https://shop.example:22/logo.png',
+      'https://shop.example/logo.png#x',
+      'data:image/png;base64,AAAA',
+      'file:///etc/passwd',
+      `https://shop.example/${'a'.repeat(2048)}`,
+      7,
+    ],
+  ],
+  ['change_site', 'accent', ['', 'red', '#fff', '0a6448', '#0a64489', '#0a6448;', '#0a644g', 7]],
+  ['change_site', 'support_url', [...hostileLinks, ...hostileMails, 7]],
+  ['change_site', 'privacy_url', [...hostileLinks, 'mailto:help@shop.example', 7]],
   ['create_site', 'max_staleness_seconds_max', [4, 3601, 5.5, '60', null]],
   ['change_site', 'max_staleness_seconds_max', [4, 3601, 5.5, '60', null]],
   [

@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isLine } from '../../src/contract/text.ts'
-import { isLoopback, parseReturnUrl, parseWebhookUrl } from '../../src/contract/urls.ts'
+import {
+  isLoopback,
+  parseLinkUrl,
+  parseReturnUrl,
+  parseSupportUrl,
+  parseWebhookUrl,
+} from '../../src/contract/urls.ts'
+import { hostileLinks, hostileMails } from './hostile-links.ts'
 
 describe('isLine', () => {
   test.each([
@@ -102,6 +109,41 @@ const bad = [
   7,
   null,
 ]
+
+describe('the links of a site', () => {
+  test.each([
+    ['https://shop.example', 'https://shop.example/'],
+    ['https://shop.example/legal?lang=de#privacy', 'https://shop.example/legal?lang=de#privacy'],
+    ['https://SHOP.example/a/../b', 'https://shop.example/b'],
+  ])('are used as they were parsed: %s', (sent, used) => {
+    expect(parseLinkUrl(sent)?.href).toBe(used)
+    expect(parseSupportUrl(sent)?.href).toBe(used)
+  })
+
+  test('may be a mail address, for help only', () => {
+    expect(parseSupportUrl('mailto:help.me+shop@mail.shop.example')?.href).toBe(
+      'mailto:help.me+shop@mail.shop.example',
+    )
+    expect(parseLinkUrl('mailto:help@shop.example')).toBeUndefined()
+  })
+
+  test.each(hostileLinks)('A339: %j is not one of them', (link) => {
+    expect(parseLinkUrl(link)).toBeUndefined()
+    expect(parseSupportUrl(link)).toBeUndefined()
+  })
+
+  test.each(hostileMails)('A339: %j is more than one mail address', (link) => {
+    expect(parseSupportUrl(link)).toBeUndefined()
+  })
+
+  test('have at most 2048 characters, as they are used', () => {
+    const start = 'https://shop.example/'
+    expect(parseLinkUrl(start.padEnd(2048, 'a'))).toBeDefined()
+    expect(parseLinkUrl(start.padEnd(2049, 'a'))).toBeUndefined()
+    // The parser writes each as %27, which is longer.
+    expect(parseLinkUrl(`${start}?`.padEnd(2048, "'"))).toBeUndefined()
+  })
+})
 
 describe('parseReturnUrl', () => {
   test.each(good)('takes %s', (url) => {

@@ -1,3 +1,4 @@
+import { type ShownBrand, toShownBrand } from '../brand/shown-brand.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 
@@ -6,6 +7,7 @@ export interface ReturnLink {
   readonly siteId: string
   /** The name that the site has chosen. */
   readonly name: string | undefined
+  readonly brand: ShownBrand
   readonly returnUrl: string
 }
 
@@ -21,5 +23,5 @@ export async function findReturnLink(
   const site = signIn && (await store.site(signIn.siteId))
   if (signIn === undefined || site === undefined || !site.returnUrls.includes(signIn.returnUrl))
     return undefined
-  return { siteId: site.siteId, name: site.name, returnUrl: signIn.returnUrl }
+  return { siteId: site.siteId, name: site.name, brand: toShownBrand(site), returnUrl: signIn.returnUrl }
 }

@@ -1,5 +1,13 @@
 import type { HolderKey } from './holder-key.ts'
 
+/** How a site looks, as it was when it was last seen here. */
+export interface Brand {
+  readonly logoPath?: string
+  readonly accent?: string
+  readonly supportUrl?: string
+  readonly privacyUrl?: string
+}
+
 /** One credential of this browser, with the key that it is bound to. */
 export interface Kept {
   /** The credential_id. */
@@ -15,6 +23,7 @@ export interface Kept {
   /** From the invitation: the name of the site, and where it is. */
   readonly siteName?: string
   readonly siteUrl?: string
+  readonly brand?: Brand
 }
 
 /**
@@ -29,6 +38,7 @@ export interface PendingClaim {
   readonly untilMs: number
   readonly siteName?: string
   readonly siteUrl?: string
+  readonly brand?: Brand
 }
 
 /**
@@ -40,7 +50,8 @@ export interface CredentialStore {
   remove(ids: readonly string[]): Promise<void>
   /** `endedAtMs`: by this person, just now. */
   markRevoked(ids: readonly string[], endedAtMs?: number): Promise<void>
-  markUsed(id: string, atMs: number): Promise<void>
+  /** With the look of the site, which may have changed. */
+  markUsed(id: string, atMs: number, brand: Brand): Promise<void>
   pendingClaims(): Promise<readonly PendingClaim[]>
   /**
    * Saves a claim before it is sent. Returns the claim to use: that of another tab, if it was
@@ -88,9 +99,9 @@ export async function openCredentialStore(): Promise<CredentialStore> {
       if (revoked.length > 0)
         await write((table) => revoked.map((kept) => table(CREDENTIALS).put({ ...kept, ...change })))
     },
-    async markUsed(id, lastUsedAtMs) {
+    async markUsed(id, lastUsedAtMs, brand) {
       const used = (await all()).filter((kept) => kept.id === id)
-      await write((table) => used.map((kept) => table(CREDENTIALS).put({ ...kept, lastUsedAtMs })))
+      await write((table) => used.map((kept) => table(CREDENTIALS).put({ ...kept, lastUsedAtMs, brand })))
     },
     pendingClaims: () => read<PendingClaim>(PENDING),
     async keepPending(claim) {

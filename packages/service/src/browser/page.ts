@@ -1,4 +1,5 @@
 import type { Messages } from '../pages/messages.ts'
+import type { Brand } from './credential-store.ts'
 import { toMonogram, toTone } from './describe.ts'
 
 /** The texts of one page. */
@@ -54,14 +55,15 @@ export function createIdentity(
   siteId: string,
   name: string,
   { common }: Pick<Messages, 'common'>,
-  heading: 'b' | 'h2' = 'b',
+  { brand, heading = 'b' }: { readonly brand?: Brand | undefined; readonly heading?: 'b' | 'h2' } = {},
 ): HTMLDivElement {
   const monogram = createElement('span', `monogram tone-${toTone(siteId)}`, toMonogram(name))
   monogram.ariaHidden = 'true'
+  const sign = brand?.logoPath === undefined ? monogram : createLogo(brand.logoPath, monogram)
   return createElement(
     'div',
     'who',
-    monogram,
+    sign,
     createElement(
       'div',
       '',
@@ -75,6 +77,14 @@ export function createIdentity(
       ),
     ),
   )
+}
+
+/** Our own path, in a box of fixed size. A logo that was replaced since is not shown. */
+function createLogo(path: string, monogram: HTMLElement): HTMLImageElement {
+  const logo = createElement('img', 'logo')
+  Object.assign(logo, { alt: '', width: 44, height: 44, onerror: () => logo.replaceWith(monogram) })
+  logo.src = new URL(path, location.origin).pathname
+  return logo
 }
 
 export interface MessageOptions {

@@ -1,6 +1,6 @@
 import { call, type Rejected } from './call.ts'
 import { type CredentialFacts, findMisfit, type Misfit, parseCredential, parseFacts } from './credential.ts'
-import { type CredentialStore, type Kept, openCredentialStore } from './credential-store.ts'
+import { type Brand, type CredentialStore, type Kept, openCredentialStore } from './credential-store.ts'
 import { describeScopes, describeTriesLeft, fill, fillPlural } from './describe.ts'
 import {
   createElement,
@@ -22,6 +22,7 @@ interface Data {
   readonly site: string
   readonly requested_scope: readonly string[] | null
   readonly expires_in: number
+  readonly brand: Brand
 }
 
 const data = readPageData<Data>()
@@ -293,7 +294,7 @@ form.addEventListener('submit', async (event) => {
   const next = new URL(String(answered.answer.callback_url))
   if (next.origin !== location.origin)
     return showRejection({ title: common.noAnswer, next: common.noAnswerNext })
-  await store?.markUsed(found.id, Date.now()).catch(() => {})
+  await store?.markUsed(found.id, Date.now(), data.brand).catch(() => {})
   // In place of this page: the back button then leads to the site, and not to a sign-in that is
   // over.
   location.replace(next)

@@ -1,6 +1,6 @@
 import { call } from './call.ts'
 import { parseFacts } from './credential.ts'
-import type { CredentialStore, PendingClaim } from './credential-store.ts'
+import type { Brand, CredentialStore, PendingClaim } from './credential-store.ts'
 import { describeScope, fill } from './describe.ts'
 import { createHolderKey } from './holder-key.ts'
 import {
@@ -24,11 +24,17 @@ interface OfferDetails {
   readonly issuer: string
   readonly expires_at: string
   readonly site_url: string | null
+  readonly logo_path: string | null
+  readonly accent: string | null
+  readonly support_url: string | null
+  readonly privacy_url: string | null
 }
 
 /** How the wallet goes on. */
 export interface OfferEvents {
   readonly showClaim: () => void
+  /** The look of the site of the offer, once it is known. */
+  readonly showBrand: (brand: Brand, site: string) => void
   readonly showList: () => void
   /** The credential with this id has been added. */
   readonly onKept: (id: string) => Promise<void>
@@ -50,7 +56,7 @@ const OFFER_MS = 900_000
 export function handleOffers(
   store: CredentialStore,
   messages: PageMessages<'wallet'>,
-  { showClaim, showList, onKept }: OfferEvents,
+  { showClaim, showBrand, showList, onKept }: OfferEvents,
 ): () => Promise<void> {
   const { page, common, lang } = messages
   const notice = requireElement('notice', HTMLDivElement)
@@ -114,7 +120,9 @@ export function handleOffers(
     found = answered.answer as unknown as OfferDetails
     untilMs = Date.parse(found.expires_at)
     const site = found.name || found.site_id
-    who.replaceChildren(createIdentity(found.site_id, site, messages))
+    const brand = toBrand(found)
+    showBrand(brand, site)
+    who.replaceChildren(createIdentity(found.site_id, site, messages, { brand }))
     title.replaceChildren(...fillSite(page.offerTitle, site))
     details.replaceChildren(...toDetails(found, messages))
     until.textContent = fill(page.laterHint, { time: formatClock(untilMs, lang) })
@@ -136,6 +144,7 @@ export function handleOffers(
         untilMs,
         ...(found?.name ? { siteName: found.name } : {}),
         ...(found?.site_url ? { siteUrl: found.site_url } : {}),
+        ...(found === undefined ? {} : { brand: toBrand(found) }),
       })
       .catch(() => undefined)
     if (pending === undefined)
@@ -145,7 +154,7 @@ export function handleOffers(
 
   /** Also for a claim that was accepted before the page was loaded. */
   async function send(pending: PendingClaim): Promise<void> {
-    const { offer, key, siteName, siteUrl } = pending
+    const { offer, key, siteName, siteUrl, brand } = pending
     setBusy(true)
     const onSlow = () => showMessage(notice, { title: common.stillWorking, next: '' }, { kind: 'good' })
     const answered = await call(
@@ -171,6 +180,7 @@ export function handleOffers(
         keptAtMs: Date.now(),
         ...(siteName === undefined ? {} : { siteName }),
         ...(siteUrl === undefined ? {} : { siteUrl }),
+        ...(brand === undefined ? {} : { brand }),
       })
     } catch {
       const time = formatClock(pending.untilMs, lang)
@@ -213,6 +223,15 @@ export function handleOffers(
 /** The code of the offer in the address. */
 export function findOfferCode(): string | undefined {
   return /^#offer=([A-Za-z0-9_-]{43})$/.exec(location.hash)?.[1]
+}
+
+function toBrand({ logo_path, accent, support_url, privacy_url }: OfferDetails): Brand {
+  return {
+    ...(logo_path && { logoPath: logo_path }),
+    ...(accent && { accent }),
+    ...(support_url && { supportUrl: support_url }),
+    ...(privacy_url && { privacyUrl: privacy_url }),
+  }
 }
 
 function toDetails(

@@ -1,6 +1,6 @@
 import { call } from './call.ts'
 import { type CredentialFacts, parseFacts } from './credential.ts'
-import { type CredentialStore, type Kept, openCredentialStore } from './credential-store.ts'
+import { type Brand, type CredentialStore, type Kept, openCredentialStore } from './credential-store.ts'
 import { describeScope, describeScopes, fill, fillPlural } from './describe.ts'
 import {
   createElement,
@@ -33,7 +33,7 @@ const SOON_MS = 86_400_000
 /** How many characters at the end of an id are shown to distinguish two credentials. */
 const ID_END = 6
 
-const { origin } = readPageData<{ readonly origin: string }>()
+const { origin, accent_path } = readPageData<{ readonly origin: string; readonly accent_path: string }>()
 const messages = readPageMessages<'wallet'>()
 const { page, common, lang } = messages
 const notice = requireElement('notice', HTMLDivElement)
@@ -53,9 +53,35 @@ let lastAnswer: Promise<unknown> = Promise.resolve()
 const statusFor = (id: string): Status => statuses.get(id) ?? 'checking'
 const isPast = ({ facts }: Pass) => ['revoked', 'expired'].includes(statusFor(facts.id))
 
-function showView(view: View): void {
+function showView(view: View, pass?: Pass): void {
+  showBrand(pass?.kept.brand, pass?.site)
   for (const one of ['list', 'claim', 'claimed', 'pass'] as const)
     requireElement(`view-${one}`, HTMLElement).hidden = one !== view
+}
+
+/** The accent and the links of one site, or of none. The list shows several sites. */
+function showBrand({ accent, supportUrl, privacyUrl }: Brand = {}, site = ''): void {
+  document.getElementById('accent')?.remove()
+  if (accent !== undefined) {
+    const href = accent_path.replace('-000000', accent.replace('#', '-'))
+    document.head.append(Object.assign(createElement('link', ''), { id: 'accent', rel: 'stylesheet', href }))
+  }
+  const links = [
+    { href: supportUrl, content: fillSite(common.contact, site) },
+    { href: privacyUrl, content: [common.privacy] },
+  ]
+  requireElement('site-links', HTMLSpanElement).replaceChildren(
+    ...links.flatMap(({ href, content }) =>
+      href === undefined
+        ? []
+        : [
+            Object.assign(createElement('a', '', createElement('span', '', ...content)), {
+              href,
+              rel: 'noreferrer noopener',
+            }),
+          ],
+    ),
+  )
 }
 
 /**
@@ -122,10 +148,11 @@ function createPassLink(pass: Pass): HTMLAnchorElement {
 /** The entries of one site. */
 function createGroup(group: readonly Pass[]): HTMLElement {
   const [{ facts, site } = { facts: { siteId: '' }, site: '' }] = group
+  const brand = group.find(({ kept }) => kept.brand)?.kept.brand
   return createElement(
     'section',
     'group',
-    createIdentity(facts.siteId, site, messages, 'h2'),
+    createIdentity(facts.siteId, site, messages, { brand, heading: 'h2' }),
     createElement('div', 'passes', ...group.map(createPassLink)),
   )
 }
@@ -189,7 +216,7 @@ function showPass(pass: Pass, store: CredentialStore): void {
   const sheet = createElement(
     'div',
     'sheet',
-    createIdentity(facts.siteId, site, messages),
+    createIdentity(facts.siteId, site, messages, { brand: kept.brand }),
     createElement('div', 'choice-top', title, createPill(facts)),
     createElement(
       'ul',
@@ -246,14 +273,17 @@ function showPass(pass: Pass, store: CredentialStore): void {
   if (hadFocus) title.focus()
 }
 
-function showClaimed({ facts, kept, site }: Pass): void {
-  requireElement('claimed-site', HTMLDivElement).replaceChildren(createIdentity(facts.siteId, site, messages))
+function showClaimed(pass: Pass): void {
+  const { facts, kept, site } = pass
+  requireElement('claimed-site', HTMLDivElement).replaceChildren(
+    createIdentity(facts.siteId, site, messages, { brand: kept.brand }),
+  )
   requireElement('claimed-text', HTMLParagraphElement).replaceChildren(...fillSite(page.acceptedNext, site))
   const next = requireElement('continue', HTMLAnchorElement)
   next.replaceChildren(...fillSite(page.continueTo, site))
   next.hidden = kept.siteUrl === undefined
   if (kept.siteUrl !== undefined) next.href = kept.siteUrl
-  showView('claimed')
+  showView('claimed', pass)
   document.querySelector('.stamp')?.classList.add('stamped')
   requireElement('claimed-title', HTMLHeadingElement).focus()
 }
@@ -351,7 +381,8 @@ async function endAccess(pass: Pass, store: CredentialStore): Promise<void> {
   leaveToList()
   await loadPasses(store)
   past.open = true
-  const again = kept.siteUrl === undefined ? {} : { action: { label: page.askAgain, href: kept.siteUrl } }
+  const askUrl = kept.brand?.supportUrl ?? kept.siteUrl
+  const again = askUrl === undefined ? {} : { action: { label: page.askAgain, href: askUrl } }
   showMessage(
     notice,
     { title: fill(page.ended, { site }), next: fill(page.endedNext, { time: formatTime(nowMs, lang) }) },
@@ -414,6 +445,7 @@ async function start(): Promise<void> {
   }
   const offers = handleOffers(store, messages, {
     showClaim: () => showView('claim'),
+    showBrand,
     showList: () => showView('list'),
     async onKept(id) {
       await loadPasses(store)
@@ -434,7 +466,7 @@ async function start(): Promise<void> {
     openedId = pass.facts.id
     showMessage(notice)
     showPass(pass, store)
-    showView('pass')
+    showView('pass', pass)
     if (!isFirst) requireElement('pass-title', HTMLHeadingElement).focus()
   }
   addEventListener('hashchange', () => void follow(false))

@@ -1,6 +1,7 @@
 import { type DidKey, isJsonObject, type JsonValue, parseDidWeb, readDidDocument } from '@countersign/core'
 import { isLoopback } from '@countersign/core/contract'
-import { createJsonFetcher, type FetchOptions, type JsonFetcher } from '../net/fetch-json.ts'
+import type { FetchOptions } from '../net/fetch-bytes.ts'
+import { createJsonFetcher, type JsonFetcher } from '../net/fetch-json.ts'
 
 /** The keys that a DID document names for signing credentials. There may be none. */
 interface FetchedKeys {

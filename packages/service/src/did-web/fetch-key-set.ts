@@ -1,6 +1,7 @@
 import { isJsonObject } from '@countersign/core'
 import { type KeySet, readKeySet } from '../keys/oauth-keys.ts'
-import type { FetchFault, JsonFetcher } from '../net/fetch-json.ts'
+import type { FetchFault } from '../net/fetch-bytes.ts'
+import type { JsonFetcher } from '../net/fetch-json.ts'
 
 /** Where the key set of an OAuth issuer is. Without a URL its metadata says it. */
 interface KeySetLocation {

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { extname, join } from 'node:path'
 import type { RouteAnswer } from '../answer.ts'
+import { deriveShades } from '../brand/accent.ts'
 import { docsStyle } from '../documents/style.ts'
-import { storeAnswer } from '../http/stored-answer.ts'
+import { type StoredAnswer, storeAnswer } from '../http/stored-answer.ts'
 import { referenceStyle } from '../reference/reference-style.ts'
 import { languages } from './choose-language.ts'
 import { hostedStyle } from './hosted-style.ts'
@@ -19,6 +20,8 @@ export type PageScript = 'sign-in' | 'wallet' | 'problem'
 export interface Assets {
   /** The path of `hosted.css`, for example, or of a script without texts. Throws otherwise. */
   path(name: string): string
+  /** The path of the style sheet for an accent such as `#0a6448`. */
+  accent(accent: string): string
   /** The path of a script with its texts in one language. */
   script(name: PageScript, lang: string): string
   /** The answer to a request for that path. Undefined when there is no such asset. */
@@ -72,7 +75,7 @@ function readAssets(): Assets {
     ['icon.svg', { type: 'image/svg+xml', text: icon }],
     ['wallet.webmanifest', { type: 'application/manifest+json', text: JSON.stringify(MANIFEST) }],
   ]
-  const folder = hash('sha256', JSON.stringify(files)).slice(0, 16)
+  const folder = hash('sha256', JSON.stringify([files, toAccentStyle('777777')])).slice(0, 16)
   const found = new Map(
     files.map(([name, { type, text }]) => [
       `/assets/${folder}/${name}`,
@@ -86,10 +89,29 @@ function readAssets(): Assets {
   }
   return {
     path: (name) => toPath(extname(name) === '' ? `${name}.js` : name),
+    accent: (accent) => `/assets/${folder}/accent-${accent.slice(1)}.css`,
     script: (name, lang) => toPath(`${name}.${lang}.js`),
     answer: (path, acceptEncoding) =>
-      found.get(path)?.answer((name) => (name === 'accept-encoding' ? [acceptEncoding] : undefined)),
+      (found.get(path) ?? findAccent(folder, path))?.answer((name) =>
+        name === 'accept-encoding' ? [acceptEncoding] : undefined,
+      ),
   }
+}
+
+/** The style sheet of any accent, made from its path: there is nothing to look up. */
+function findAccent(folder: string, path: string): StoredAnswer | undefined {
+  const [start = '', hex = ''] = path.split('/accent-')
+  const text =
+    start === `/assets/${folder}` && hex.endsWith('.css') ? toAccentStyle(hex.slice(0, -4)) : undefined
+  if (text === undefined) return undefined
+  return storeAnswer({ status: 200, contentType: 'text/css; charset=utf-8', headers: HEADERS, body: text })
+}
+
+function toAccentStyle(hex: string): string | undefined {
+  const shades = deriveShades(hex)
+  if (shades === undefined) return undefined
+  const { light, dark } = shades
+  return `:root { --accent: light-dark(${light.fill}, ${dark.fill}); --on-accent: light-dark(${light.text}, ${dark.text}); }\n`
 }
 
 const HEADERS = {

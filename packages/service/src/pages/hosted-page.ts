@@ -15,6 +15,8 @@ export interface HostedPage {
   readonly formTarget?: URL
   /** The address of this page in another language. Without it there is no menu of languages. */
   readonly toLanguage?: (lang: string) => string
+  /** `#rrggbb`: the colour of the site, for its main button. */
+  readonly accent?: string | undefined
   /** More links and facts at the foot of the page. */
   readonly footer?: Html
   /** The wallet has a header of its own. */
@@ -40,7 +42,12 @@ export function hostedPage(page: HostedPage): Omit<RouteAnswer, 'status'> & { bo
 <meta name="theme-color" content="#0f1412" media="(prefers-color-scheme: dark)">
 <meta name="robots" content="noindex">
 <title>${title} · Countersign</title>
-<link rel="stylesheet" href="${assets().path('hosted.css')}">
+<link rel="stylesheet" href="${assets().path('hosted.css')}">${
+    page.accent === undefined
+      ? ''
+      : html`
+<link rel="stylesheet" href="${assets().accent(page.accent)}">`
+  }
 ${
   script === undefined
     ? ''

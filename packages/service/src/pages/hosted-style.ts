@@ -60,6 +60,7 @@ main { inline-size: 100%; max-inline-size: 29.5rem; margin-inline: auto; padding
 .top nav { display: flex; align-items: center; gap: 1.25rem; }
 .top nav a, .foot a { display: inline-flex; align-items: center; min-block-size: 2.75rem; font-size: .875rem; color: var(--ink-2); text-decoration: none; }
 .top nav a:hover, .foot a:hover { text-decoration: underline; }
+#site-links { display: contents; }
 .who { display: flex; align-items: center; gap: .75rem; padding-block: .25rem 1rem; min-inline-size: 0; }
 .who > div { min-inline-size: 0; }
 .who b { display: block; font-weight: 600; line-height: 1.4; overflow-wrap: anywhere; }

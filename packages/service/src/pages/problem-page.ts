@@ -1,12 +1,18 @@
 import { type ProblemCode, problems } from '@countersign/core/contract'
+import type { ShownBrand } from '../brand/shown-brand.ts'
 import { HELP_PATH, hostedPage } from './hosted-page.ts'
 import { html } from './html.ts'
 import { findProblemText, type Messages, type ProblemText } from './messages.ts'
-import { fillHtml, identityRow, supportDetails } from './parts.ts'
+import { brandLinks, fillHtml, identityRow, supportDetails } from './parts.ts'
 
 export interface Onward {
   /** The site that the user came from, and the target of its button. */
-  readonly back?: { readonly siteId: string; readonly name: string | undefined; readonly href: string }
+  readonly back?: {
+    readonly siteId: string
+    readonly name: string | undefined
+    readonly brand?: ShownBrand
+    readonly href: string
+  }
   /** Where the user can try again; '' is the address of the page itself. */
   readonly again?: string
   /** 0: all tries of the sign-in have been used. */
@@ -43,6 +49,8 @@ export function problemPage(
     title,
     script: { name: 'problem' },
     ...(onward.toLanguage === undefined ? {} : { toLanguage: onward.toLanguage }),
+    accent: back?.brand?.accent,
+    footer: back === undefined ? html`` : brandLinks(back, messages),
     content: html`${back === undefined ? '' : identityRow(back, messages)}
 <section class="sheet">
 <div class="glyph bad" aria-hidden="true"></div>

@@ -1,8 +1,9 @@
+import type { ShownBrand } from '../brand/shown-brand.ts'
 import { describeScopes, describeTriesLeft, fill } from '../browser/describe.ts'
 import { hostedPage } from './hosted-page.ts'
 import { type Html, html } from './html.ts'
 import type { Messages } from './messages.ts'
-import { fillHtml, identityRow, supportDetails } from './parts.ts'
+import { brandLinks, fillHtml, identityRow, supportDetails } from './parts.ts'
 
 export interface SignInPage {
   readonly messages: Messages
@@ -11,6 +12,7 @@ export interface SignInPage {
   readonly siteId: string
   /** For people; the site itself has chosen it. */
   readonly siteName: string | undefined
+  readonly brand?: ShownBrand | undefined
   readonly returnUrl: URL
   readonly requestedScope: readonly string[] | undefined
   /** How long the sign-in is valid from now on. */
@@ -47,6 +49,7 @@ export function signInPage(page: SignInPage): ReturnType<typeof hostedPage> {
     page
   const { signIn, common, lang } = messages
   const site = page.siteName || siteId
+  const identity = { siteId, name: page.siteName, brand: page.brand }
   const toLanguage = (other: string) => toSignInUrl(state, other)
   return hostedPage({
     messages,
@@ -59,12 +62,14 @@ export function signInPage(page: SignInPage): ReturnType<typeof hostedPage> {
         site,
         requested_scope: requestedScope ?? null,
         expires_in: page.expiresInSeconds,
+        brand: page.brand ?? {},
       },
     },
     formTarget: returnUrl,
     toLanguage,
-    footer: html`<span id="time-left" class="scripted"></span>`,
-    content: html`${identityRow({ siteId, name: page.siteName }, messages)}
+    accent: page.brand?.accent,
+    footer: html`<span id="time-left" class="scripted"></span>${brandLinks(identity, messages)}`,
+    content: html`${identityRow(identity, messages)}
 <section class="sheet">
 <div id="glyph" class="glyph" aria-hidden="true" hidden></div>
 <h1 id="title" tabindex="-1">${fillHtml(signIn.title, { site })}</h1>

@@ -1,7 +1,11 @@
+import { assets } from './assets.ts'
 import { HELP_PATH, hostedPage } from './hosted-page.ts'
 import { html } from './html.ts'
 import type { Messages } from './messages.ts'
 import { STAMP } from './seal.ts'
+
+/** The script puts the accent of a site in its place. */
+const SAMPLE = '#000000'
 
 /** The wallet in a language. */
 export function toWalletUrl(lang: string): string {
@@ -17,9 +21,10 @@ export function walletPage(origin: string, messages: Messages): ReturnType<typeo
   return hostedPage({
     messages,
     title: wallet.title,
-    script: { name: 'wallet', data: { origin } },
+    script: { name: 'wallet', data: { origin, accent_path: assets().accent(SAMPLE) } },
     toLanguage: toWalletUrl,
     isWallet: true,
+    footer: html`<span id="site-links" class="scripted"></span>`,
     content: html`<noscript><p class="notice bad">${wallet.noScript}</p></noscript>
 <p id="slow" class="meta late scripted">${common.slowPage} <a href="">${common.reload}</a></p>
 <div id="notice" role="status" tabindex="-1"></div>

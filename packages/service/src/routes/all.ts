@@ -87,6 +87,7 @@ import { frontPage } from './front.ts'
 import { alive, ready } from './health.ts'
 import { iconPng, iconSvg } from './icons.ts'
 import { llms, llmsFull, robots } from './llms.ts'
+import { siteLogo } from './logos.ts'
 import { accessContext } from './ns.ts'
 import { problemPage, problemsPage } from './problems.ts'
 import { claimOffer } from './wallet/claim.ts'
@@ -124,6 +125,7 @@ export const routes: Routes = {
   create_offer: createOffer,
   read_offer: readOffer,
   claim_offer: claimOffer,
+  site_logo: siteLogo,
   wallet_page: walletPage,
   start_sign_in: startSignIn,
   start_sign_in_by_link: startSignInByLink,

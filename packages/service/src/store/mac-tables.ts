@@ -54,6 +54,12 @@ export const macTables = {
     ],
     uncovered: { pairwise_secret_sealed: SEALED },
   },
+  // A planted row would show users another logo or another address for help.
+  site_brands: {
+    key: ['site_id'],
+    columns: ['site_id', 'logo_url', 'logo_sha256', 'logo_type', 'accent', 'support_url', 'privacy_url'],
+    uncovered: {},
+  },
   issuers: {
     key: ['site_id', 'issuer'],
     columns: [
@@ -248,6 +254,7 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
     'all rows together are covered by sites_sha256 of the checkpoint, and so by its MAC; a row that is added, changed, removed or put back is found',
   log_pages:
     'the pages of a site are covered by pages_sha256 of its checkpoint_sites row, and so by the MAC of the checkpoint',
+  site_logos: 'each logo is covered by logo_sha256 of its site_brands row, and so by its MAC',
   users: CONFIRMED,
   user_history: 'a list of what the log says about users, with reasons; the view of the log decides',
   credential_revocations: CONFIRMED,

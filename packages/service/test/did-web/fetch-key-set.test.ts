@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createKeySetFetcher } from '../../src/did-web/fetch-key-set.ts'
-import { createJsonFetcher, type FetchOptions } from '../../src/net/fetch-json.ts'
+import type { FetchOptions } from '../../src/net/fetch-bytes.ts'
+import { createJsonFetcher } from '../../src/net/fetch-json.ts'
 import { AddressForbidden } from '../../src/net/public-address.ts'
 import { newJwk } from '../jwks.ts'
 import { type KeySetServer, openKeySetServer } from '../key-set-server.ts'

@@ -31,6 +31,7 @@ export function administrationSuite(store: TheStore): void {
       expect(made).toMatchObject({ ...site, createdAtMs: NOW })
       expect(await store().site(site.siteId)).toEqual({
         ...site,
+        brand: {},
         maxStalenessSecondsMax: 60,
         stalenessBefore: undefined,
         createdAtMs: NOW,

@@ -1,6 +1,7 @@
 import { formatTime } from '@countersign/core'
 import { limits, type Site as SiteBody } from '@countersign/core/contract'
 import { createSite as create } from '../../actions/create-site.ts'
+import { toBrandBody } from '../../brand/shown-brand.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import type { Site } from '../../store/operations/sites.ts'
@@ -60,6 +61,8 @@ export function toSiteBody(site: Site): SiteBody {
     delegation: site.delegation,
     credential_ttl_seconds_max: site.credentialTtlSecondsMax ?? null,
     max_staleness_seconds_max: site.maxStalenessSecondsMax,
+    logo_url: site.brand.logo?.url ?? null,
+    ...toBrandBody(site),
     created_at: formatTime(site.createdAtMs),
   }
 }

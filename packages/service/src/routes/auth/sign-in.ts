@@ -1,6 +1,7 @@
 import { type OpenedSignIn, openSignIn } from '../../actions/open-sign-in.ts'
 import { requireTriesLeft } from '../../actions/present-for-sign-in.ts'
 import type { RouteAnswer } from '../../answer.ts'
+import { toShownBrand } from '../../brand/shown-brand.ts'
 import type { Deps } from '../../deps.ts'
 import type { Messages } from '../../pages/messages.ts'
 import { rememberLanguage, requestLanguage } from '../../pages/request-language.ts'
@@ -40,6 +41,7 @@ export function toSignInPage(
     csrfToken: deriveCsrfToken(browser),
     siteId: site.siteId,
     siteName: site.name,
+    brand: toShownBrand(site),
     returnUrl: new URL(signIn.returnUrl),
     requestedScope: signIn.requestedScope,
     expiresInSeconds: Math.max(0, Math.floor((signIn.expiresAtMs - clock.nowMs()) / 1000)),

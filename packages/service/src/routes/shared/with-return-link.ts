@@ -33,7 +33,7 @@ export async function withReturnLink<T>(
       { returnUrl: found.returnUrl, clientState: undefined, outcome: { error: code } },
       deps.config.baseUrl,
     )
-    const back = { siteId: found.siteId, name: found.name, href }
+    const back = { siteId: found.siteId, name: found.name, brand: found.brand, href }
     const repeat = problems[code].retryable ? { again } : {}
     const toLanguage = (lang: string) => toSignInUrl(state, lang)
     const { triesLeft } = facts

@@ -35,6 +35,7 @@ import { reportedTimes } from './0034-reported-times.ts'
 import { departedReaders } from './0035-departed-readers.ts'
 import { passkeys } from './0036-passkeys.ts'
 import { identityProvider } from './0037-identity-provider.ts'
+import { siteBrands } from './0038-site-brands.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -76,4 +77,5 @@ export const migrations: readonly Migration[] = [
   departedReaders,
   passkeys,
   identityProvider,
+  siteBrands,
 ]

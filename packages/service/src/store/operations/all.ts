@@ -40,6 +40,7 @@ import * as secrets from './secrets.ts'
 import * as signIns from './sign-ins.ts'
 import * as signals from './signals.ts'
 import * as singleUse from './single-use.ts'
+import * as siteBrands from './site-brands.ts'
 import * as sites from './sites.ts'
 import * as time from './time.ts'
 import * as tokens from './tokens.ts'
@@ -94,6 +95,7 @@ const portOperations = {
   ...signIns,
   ...signals,
   ...singleUse,
+  ...siteBrands,
   ...sites,
   ...time,
   ...tokens,

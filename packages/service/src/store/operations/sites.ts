@@ -5,6 +5,14 @@ import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { appendEntry } from './shared/append-entry.ts'
+import {
+  type BrandChanges,
+  changeBrand,
+  NO_BRAND,
+  readBrand,
+  SITES_WITH_BRANDS,
+  type SiteBrand,
+} from './shared/brand-rows.ts'
 import { requireCurrentSite } from './shared/current-rows.ts'
 import { createRowMac, insertNewRow, requireIntact, updateRow } from './shared/mac-rows.ts'
 import { requireMasterKey } from './shared/master-key.ts'
@@ -30,6 +38,7 @@ export interface Site extends NewSite {
   readonly maxStalenessSecondsMax: number
   /** How long heads before that entry were valid; undefined when the setting was never lowered. */
   readonly stalenessBefore: { readonly seconds: number; readonly seq: number } | undefined
+  readonly brand: SiteBrand
   readonly createdAtMs: number
 }
 
@@ -41,11 +50,12 @@ export interface ChangedSite extends Site {
 
 export type SiteChanges = Partial<
   Pick<NewSite, 'returnUrls' | 'bearer' | 'holderProof' | 'delegation' | 'maxStalenessSecondsMax'>
-> & {
-  readonly name?: string | null
-  readonly hosts?: readonly string[] | null
-  readonly credentialTtlSecondsMax?: number | null
-}
+> &
+  BrandChanges & {
+    readonly name?: string | null
+    readonly hosts?: readonly string[] | null
+    readonly credentialTtlSecondsMax?: number | null
+  }
 
 /** As in the contract, which the writer thread does not load. */
 const STALENESS_SECONDS_DEFAULT = 60
@@ -66,7 +76,7 @@ export function* createSite(site: NewSite, context: AuditContext): Transaction<L
   yield* insertHead(siteId)
   const { seq, position } = yield* appendEntry(siteId, 'site.changed', toState(site), context.atMs)
   yield* recordAudit({ siteId, action: 'site.create', target: siteId, outcome: 'done', seq, context })
-  return { ...toSite(created), position }
+  return { ...toSite(created, NO_BRAND), position }
 }
 
 /**
@@ -84,14 +94,16 @@ export function* changeSite(
   const found = yield* findSiteRow(siteId)
   if (found === undefined) return undefined
   yield* requireCurrentSite(found, knownSeq)
-  const before = toSite(found)
-  const { name, hosts, credentialTtlSecondsMax: ttlMax, ...rest } = changes
+  const before = toSite(found, yield* readBrand(found))
+  const { name, hosts, credentialTtlSecondsMax: ttlMax, ...others } = changes
+  const { logo, accent, supportUrl, privacyUrl, ...rest } = others
   const after: Site = {
     ...before,
     ...rest,
     name: name === undefined ? before.name : (name ?? undefined),
     hosts: hosts === undefined ? before.hosts : (hosts ?? undefined),
     credentialTtlSecondsMax: ttlMax === undefined ? before.credentialTtlSecondsMax : (ttlMax ?? undefined),
+    brand: yield* changeBrand(siteId, before.brand, { logo, accent, supportUrl, privacyUrl }),
   }
   const state = toState(after)
   // A new name does not concern verifiers.
@@ -136,23 +148,24 @@ function toStalenessBefore(before: Site, after: Site, seq: number): Site['stalen
  */
 export const site = read(function* (siteId: SiteId): Transaction<Site | undefined> {
   const found = yield* findSiteRow(siteId)
-  return found && toSite(found)
+  return found && toSite(found, yield* readBrand(found))
 })
 
 function* findSiteRow(siteId: SiteId): Transaction<Row | undefined> {
-  const found = yield* row('SELECT * FROM sites WHERE site_id = $1', siteId)
+  const found = yield* row(`${SITES_WITH_BRANDS} WHERE s.site_id = $1`, siteId)
   return found && (yield* requireIntact('sites', found))
 }
 
 /** By id. */
 export const sites = read(function* ({ after, limit }: Page): Transaction<readonly Site[]> {
   const found = yield* rows(
-    'SELECT * FROM sites WHERE site_id > $1 ORDER BY site_id LIMIT $2',
+    `${SITES_WITH_BRANDS} WHERE s.site_id > $1 ORDER BY s.site_id LIMIT $2`,
     after ?? '',
     limit,
   )
-  for (const each of found) yield* requireIntact('sites', each)
-  return found.map(toSite)
+  const listed: Site[] = []
+  for (const each of found) listed.push(toSite(yield* requireIntact('sites', each), yield* readBrand(each)))
+  return listed
 })
 
 /** In the current epoch, before the first entry. */
@@ -185,7 +198,7 @@ function toSettings(site: NewSite & Partial<Pick<Site, 'stalenessBefore'>>): Row
   }
 }
 
-function toSite(row: Row): Site {
+function toSite(row: Row, brand: SiteBrand): Site {
   return {
     siteId: text(row, 'site_id') as SiteId,
     name: optionalText(row, 'name'),
@@ -201,6 +214,7 @@ function toSite(row: Row): Site {
       number(row, 'staleness_before_seconds') === 0
         ? undefined
         : { seconds: number(row, 'staleness_before_seconds'), seq: number(row, 'staleness_lowered_seq') },
+    brand,
     createdAtMs: number(row, 'created_at'),
   }
 }

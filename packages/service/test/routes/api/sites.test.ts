@@ -15,6 +15,9 @@ const settings = {
   max_staleness_seconds_max: 120,
 }
 
+/** How a site looks at first. */
+const plain = { logo_url: null, logo_path: null, accent: null, support_url: null, privacy_url: null }
+
 forEachSharedStore('sites', (open) => {
   let A = newSiteId()
   let B = newSiteId()
@@ -30,7 +33,7 @@ forEachSharedStore('sites', (open) => {
       const node = await openAdminNode(open(), A)
       const { status, body: site } = await node.admin('create_site', { body })
       expect(status).toBe(201)
-      expect(site).toEqual({ ...body, created_at: '2026-11-14T12:00:00Z' })
+      expect(site).toEqual({ ...body, ...plain, created_at: '2026-11-14T12:00:00Z' })
     })
 
     it('201: has plain defaults', async () => {
@@ -168,6 +171,7 @@ forEachSharedStore('sites', (open) => {
         caller: keyOf(A),
       })
       expect(changed).toEqual({
+        ...plain,
         ...body,
         name: null,
         bearer: 'on',

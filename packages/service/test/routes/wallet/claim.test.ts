@@ -309,6 +309,10 @@ forEachSharedStore('offers', (open) => {
           issuer: keys.issuerDid,
           expires_at: new Date(NOW + 900_000).toISOString().replace('.000', ''),
           site_url: 'https://shop.example',
+          logo_path: null,
+          accent: null,
+          support_url: null,
+          privacy_url: null,
         },
       ])
       expect((await look(hosted, code)).json).toEqual(seen.json)

@@ -1,0 +1,204 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Client, createClient, startSignIn } from '../../packages/sdk/src/index.ts'
+import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import { createPng } from '../../packages/service/test/brand/pictures.ts'
+import { createHome, furnish, type ServiceProcess, startService } from '../process/service-process.ts'
+import { findAxeFaults, findOverflow } from './axe.ts'
+import { findChromium, openChromium, WAIT_MS_MAX } from './chromium.ts'
+import { newName } from './new-name.ts'
+import { screenshot } from './town.ts'
+import { openPass, ready } from './walks.ts'
+
+const chromium = findChromium()
+const BLUE = [31, 79, 216]
+const LONG = 'Blue Door Orders and Returns for All of Our Customers Everywhere'
+
+describe.skipIf(chromium === undefined)('the look of a site, in a real browser', () => {
+  let service: ServiceProcess
+  let browser: Browser
+  let client: Client
+  let dev: DevFile
+  let logos: Server
+  let logoUrl = ''
+
+  beforeAll(async () => {
+    const home = await createHome()
+    dev = await furnish(home)
+    // Only in development is a logo fetched from this machine.
+    service = await startService(home, { entry: 'dev' })
+    client = createClient({ baseUrl: home.baseUrl, apiKey: dev.site_key })
+    logos = createServer((_request, answer) => answer.end(createPng(64, 64, { colour: BLUE })))
+    await new Promise<void>((resolve) => logos.listen(0, '127.0.0.1', resolve))
+    logoUrl = `http://localhost:${(logos.address() as AddressInfo).port}/logo.png`
+    browser = await openChromium(chromium as string)
+    await setLook()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    logos?.closeAllConnections()
+    await new Promise((resolve) => logos?.close(resolve))
+    await service?.stop()
+  })
+
+  const setLook = (more: object = {}) =>
+    client.changeSite({
+      site_id: dev.site_id,
+      name: 'Blue Door Orders',
+      return_urls: ['https://shop.example/callback'],
+      logo_url: logoUrl,
+      accent: '#ffd400',
+      support_url: 'https://shop.example/help',
+      privacy_url: 'https://shop.example/privacy',
+      ...more,
+    })
+
+  async function visitor(options: BrowserContextOptions = {}) {
+    const context = await browser.newContext({ locale: 'en', bypassCSP: true, ...options })
+    context.setDefaultTimeout(WAIT_MS_MAX)
+    const page = await context.newPage()
+    const away: string[] = []
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${dev.base_url}/`)) away.push(request.url())
+    })
+    return { page, away }
+  }
+
+  async function openOffer(page: Page): Promise<void> {
+    const offer = { site_id: dev.site_id, user_ref: newName('brand'), scope: ['orders:read'] }
+    await page.goto((await client.createOffer(offer)).offer_url)
+    await ready(page)
+    await page.getByRole('button', { name: 'Add to this browser' }).waitFor()
+  }
+
+  async function openSignIn(page: Page, uiLocales: readonly string[] = ['en']): Promise<void> {
+    const { url } = await startSignIn({
+      baseUrl: dev.base_url,
+      siteId: dev.site_id,
+      returnUrl: 'https://shop.example/callback',
+      uiLocales,
+    })
+    await page.goto(String(url))
+    await ready(page)
+  }
+
+  /** The colours of the main button. */
+  const paint = (page: Page) =>
+    page
+      .locator('.btn.primary:visible')
+      .first()
+      .evaluate((button) => {
+        const { backgroundColor, color } = getComputedStyle(button)
+        return [backgroundColor, color]
+      })
+
+  const states: Readonly<Record<string, (page: Page) => Promise<void>>> = {
+    claim: openOffer,
+    'sign-in': async (page) => {
+      await openOffer(page)
+      await page.getByRole('button', { name: 'Add to this browser' }).click()
+      await page.getByRole('heading', { name: 'You’re in' }).waitFor()
+      await openSignIn(page)
+    },
+    pass: async (page) => {
+      await openOffer(page)
+      await page.getByRole('button', { name: 'Add to this browser' }).click()
+      await page.getByRole('heading', { name: 'You’re in' }).waitFor()
+      await openPass(page)
+    },
+    error: async (page) => {
+      await openSignIn(page)
+      const state = new URL(page.url()).searchParams.get('state')
+      await page.goto(`${dev.base_url}/auth/sdk-callback?state=${state}&payload=wrong`)
+    },
+    'sign-in in Arabic': (page) => openSignIn(page, ['ar']),
+  }
+
+  test.each(Object.entries(states))(
+    'A341: %s: the logo is drawn, the links lead to the site, nothing else is loaded',
+    async (name, open) => {
+      const { page, away } = await visitor()
+      await open(page)
+      const logo = page.locator('.logo:visible')
+      await expect.poll(() => logo.evaluate((image) => (image as HTMLImageElement).naturalWidth)).toBe(64)
+      const links = page.locator('.foot-links a[rel="noreferrer noopener"]')
+      expect(await links.evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href))).toEqual([
+        'https://shop.example/help',
+        'https://shop.example/privacy',
+      ])
+      expect(away).toEqual([])
+      for (const colorScheme of ['light', 'dark'] as const)
+        for (const width of [320, 375, 1280]) {
+          await page.emulateMedia({ colorScheme })
+          await page.setViewportSize({ width, height: 600 })
+          expect(await findOverflow(page), `${colorScheme} ${width}`).toBe(0)
+          if (width !== 375) expect(await findAxeFaults(page, colorScheme)).toEqual([])
+          await screenshot(page, `brand-${name}-${width}-${colorScheme}`)
+        }
+    },
+  )
+
+  test('the main button has a shade of the accent, in light and dark, also in the wallet', async () => {
+    const { page } = await visitor()
+    await openOffer(page)
+    await page.emulateMedia({ colorScheme: 'light' })
+    await expect.poll(() => paint(page)).toEqual(['rgb(133, 110, 0)', 'rgb(255, 255, 255)'])
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await expect.poll(() => paint(page)).toEqual(['rgb(255, 212, 0)', 'rgb(13, 18, 16)'])
+    await openSignIn(page)
+    await expect.poll(() => paint(page)).toEqual(['rgb(255, 212, 0)', 'rgb(13, 18, 16)'])
+    // The list is of several sites, and has no look of one of them.
+    await page.goto(`${dev.base_url}/wallet`)
+    await ready(page)
+    expect(await page.locator('#accent, #site-links a').count()).toBe(0)
+  })
+
+  test('A344: neither logo, accent nor a long name hides the verified id or the button', async () => {
+    await setLook({ name: LONG, accent: '#18201d' })
+    try {
+      const { page } = await visitor({ viewport: { width: 375, height: 600 } })
+      await states['sign-in']?.(page)
+      const logo = await page.locator('.logo').boundingBox()
+      expect([logo?.width, logo?.height]).toEqual([44, 44])
+      const id = page.locator('.verified')
+      const box = await id.boundingBox()
+      expect(box?.x).toBeGreaterThanOrEqual((logo?.x ?? 0) + 44)
+      expect(await id.textContent()).toBe(`${dev.site_id} Verified`)
+      // What is painted at its place is the id itself.
+      expect(
+        await id.locator('bdi').evaluate((text) => {
+          const { x, y, width, height } = text.getBoundingClientRect()
+          return document.elementFromPoint(x + width / 2, y + height / 2) === text
+        }),
+      ).toBe(true)
+      const tick = await id.locator('.tick').evaluate((mark) => getComputedStyle(mark).color)
+      expect(tick).toBe('rgb(10, 100, 72)')
+      const button = await page.getByRole('button', { name: 'Continue' }).boundingBox()
+      expect((button?.y ?? 0) + (button?.height ?? 0)).toBeLessThan(600)
+    } finally {
+      await setLook()
+    }
+  })
+
+  test('a logo that was replaced since becomes the monogram in the wallet, and the next sign-in brings the new look', async () => {
+    const { page } = await visitor()
+    await states.pass?.(page)
+    await page.locator('.logo:visible').waitFor()
+    await setLook({ logo_url: null, support_url: null })
+    try {
+      await page.reload()
+      await page.locator('.monogram:visible').first().waitFor()
+    } finally {
+      await setLook()
+    }
+  })
+
+  test('works in forced colours', async () => {
+    const { page } = await visitor({ forcedColors: 'active' })
+    await openSignIn(page)
+    expect(await page.locator('.verified').isVisible()).toBe(true)
+    await screenshot(page, 'brand-forced-colours')
+  })
+})
