@@ -23,6 +23,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
   let dev: DevFile
   let logos: Server
   let logoUrl = ''
+  let returnUrl = ''
 
   beforeAll(async () => {
     const home = await createHome()
@@ -33,6 +34,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     logos = createServer((_request, answer) => answer.end(createPng(64, 64, { colour: BLUE })))
     await new Promise<void>((resolve) => logos.listen(0, '127.0.0.1', resolve))
     logoUrl = `http://localhost:${(logos.address() as AddressInfo).port}/logo.png`
+    returnUrl = new URL('/callback', logoUrl).href
     browser = await openChromium(chromium as string)
     await setLook()
   })
@@ -47,7 +49,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     client.changeSite({
       site_id: dev.site_id,
       name: 'Blue Door Orders',
-      return_urls: ['https://shop.example/callback'],
+      return_urls: [returnUrl],
       logo_url: logoUrl,
       accent: '#ffd400',
       support_url: 'https://shop.example/help',
@@ -56,7 +58,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     })
 
   async function visitor(options: BrowserContextOptions = {}) {
-    const context = await browser.newContext({ locale: 'en', bypassCSP: true, ...options })
+    const context = await browser.newContext({ locale: 'en', ...options })
     context.setDefaultTimeout(WAIT_MS_MAX)
     const page = await context.newPage()
     const away: string[] = []
@@ -74,13 +76,13 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
   }
 
   async function openSignIn(page: Page, uiLocales: readonly string[] = ['en']): Promise<void> {
-    const { url } = await startSignIn({
+    const { authUrl } = await startSignIn({
       baseUrl: dev.base_url,
       siteId: dev.site_id,
-      returnUrl: 'https://shop.example/callback',
+      returnUrl,
       uiLocales,
     })
-    await page.goto(String(url))
+    await page.goto(String(authUrl))
     await ready(page)
   }
 
@@ -119,7 +121,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
   test.each(Object.entries(states))(
     'A341: %s: the logo is drawn, the links lead to the site, nothing else is loaded',
     async (name, open) => {
-      const { page, away } = await visitor()
+      const { page, away } = await visitor({ bypassCSP: true })
       await open(page)
       const logo = page.locator('.logo:visible')
       await expect.poll(() => logo.evaluate((image) => (image as HTMLImageElement).naturalWidth)).toBe(64)
@@ -144,7 +146,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     const { page } = await visitor()
     await openOffer(page)
     await page.emulateMedia({ colorScheme: 'light' })
-    await expect.poll(() => paint(page)).toEqual(['rgb(133, 110, 0)', 'rgb(255, 255, 255)'])
+    await expect.poll(() => paint(page)).toEqual(['rgb(140, 117, 0)', 'rgb(255, 255, 255)'])
     await page.emulateMedia({ colorScheme: 'dark' })
     await expect.poll(() => paint(page)).toEqual(['rgb(255, 212, 0)', 'rgb(13, 18, 16)'])
     await openSignIn(page)
@@ -182,14 +184,25 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     }
   })
 
-  test('a logo that was replaced since becomes the monogram in the wallet, and the next sign-in brings the new look', async () => {
+  test('a logo that is gone becomes the monogram, and a sign-in brings the new look to the wallet', async () => {
     const { page } = await visitor()
     await states.pass?.(page)
     await page.locator('.logo:visible').waitFor()
-    await setLook({ logo_url: null, support_url: null })
+    await page.route('**/logos/**', (route) => route.fulfill({ status: 404 }))
+    await page.reload()
+    await page.locator('#view-pass .monogram').waitFor()
+    await page.unroute('**/logos/**')
+
+    await setLook({ support_url: 'mailto:help@shop.example' })
     try {
-      await page.reload()
-      await page.locator('.monogram:visible').first().waitFor()
+      await openSignIn(page)
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.waitForURL(`${returnUrl}?**`)
+      await page.goto(`${dev.base_url}/wallet`)
+      await ready(page)
+      await openPass(page)
+      const help = page.getByRole('link', { name: 'Contact Blue Door Orders' })
+      expect(await help.getAttribute('href')).toBe('mailto:help@shop.example')
     } finally {
       await setLook()
     }
