@@ -87,14 +87,11 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
   }
 
   /** The colours of the main button. */
-  const paint = (page: Page) =>
+  const paint = (page: Page): Promise<readonly string[]> =>
     page
       .locator('.btn.primary:visible')
       .first()
-      .evaluate((button) => {
-        const { backgroundColor, color } = getComputedStyle(button)
-        return [backgroundColor, color]
-      })
+      .evaluate('(button) => [getComputedStyle(button).backgroundColor, getComputedStyle(button).color]')
 
   const states: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     claim: openOffer,
@@ -124,9 +121,9 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
       const { page, away } = await visitor({ bypassCSP: true })
       await open(page)
       const logo = page.locator('.logo:visible')
-      await expect.poll(() => logo.evaluate((image) => (image as HTMLImageElement).naturalWidth)).toBe(64)
+      await expect.poll(() => logo.evaluate('(image) => image.naturalWidth')).toBe(64)
       const links = page.locator('.foot-links a[rel="noreferrer noopener"]')
-      expect(await links.evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href))).toEqual([
+      expect(await links.evaluateAll('(all) => all.map((link) => link.href)')).toEqual([
         'https://shop.example/help',
         'https://shop.example/privacy',
       ])
@@ -170,12 +167,12 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
       expect(await id.textContent()).toBe(`${dev.site_id} Verified`)
       // What is painted at its place is the id itself.
       expect(
-        await id.locator('bdi').evaluate((text) => {
+        await id.locator('bdi').evaluate(`(text) => {
           const { x, y, width, height } = text.getBoundingClientRect()
           return document.elementFromPoint(x + width / 2, y + height / 2) === text
-        }),
+        }`),
       ).toBe(true)
-      const tick = await id.locator('.tick').evaluate((mark) => getComputedStyle(mark).color)
+      const tick = await id.locator('.tick').evaluate('(mark) => getComputedStyle(mark).color')
       expect(tick).toBe('rgb(10, 100, 72)')
       const button = await page.getByRole('button', { name: 'Continue' }).boundingBox()
       expect((button?.y ?? 0) + (button?.height ?? 0)).toBeLessThan(600)
