@@ -1,13 +1,14 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DECISIONS_URL, documents } from '../../packages/service/src/documents/documents.ts'
 import { type AppDouble, createAppDouble } from '../../packages/service/test/http/app-double.ts'
 import { findAxeFaults, findOverflow } from './axe.ts'
 import { findChromium, openChromium } from './chromium.ts'
+import { type Open, REFERENCE_PAGES, referencePages } from './reference-pages.ts'
 
 const chromium = findChromium()
 const PAGES = documents().pages.map(({ url }) => url)
-const SPECIAL = ['/docs', '/docs/api', DECISIONS_URL, '/docs/search?q=revoke']
+const SPECIAL = [...REFERENCE_PAGES, '/docs', '/docs/api', DECISIONS_URL, '/docs/search?q=revoke']
 /** One page of each kind. An analysis takes seconds: `DOCS_PAGES=all` looks at every page. */
 const KINDS = ['readme', 'errors', 'comparison', 'guides/quickstart', 'guides/console', 'guides/sign-in']
 const ANALYZED =
@@ -33,10 +34,7 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     await double?.app.close()
   })
 
-  const open = async (
-    path: string,
-    options: Parameters<Browser['newContext']>[0] = {},
-  ): Promise<{ page: Page; context: BrowserContext }> => {
+  const open: Open = async (path, options = {}) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
     context.setDefaultTimeout(60_000)
     const page = await context.newPage()
@@ -153,6 +151,8 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     expect(await page.evaluate('document.activeElement.id')).toBe('main')
     await context.close()
   })
+
+  referencePages(open)
 
   test('breaks no rule of its content security policy', () => {
     expect(faults).toEqual([])

@@ -38,7 +38,7 @@ const TEXT_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-function markdownAnswer(body: string): RouteAnswer {
+export function markdownAnswer(body: string): RouteAnswer {
   return { status: 200, contentType: 'text/markdown; charset=utf-8', headers: TEXT_HEADERS, body }
 }
 

@@ -1,3 +1,4 @@
+import { areas, toEndpointUrl } from '../reference/areas.ts'
 import { documents } from './documents.ts'
 import { type ExampleNames, fillText } from './examples.ts'
 import { sections } from './reading-order.ts'
@@ -14,6 +15,13 @@ export function writeLlms({ baseUrl }: ExampleNames): string {
     })
     return `## ${name}\n\n${links.join('\n')}\n`
   })
+  const endpoints = areas.map(({ title, endpoints: own }) => {
+    const links = own.map(
+      ({ id, method, path, summary }) =>
+        `- [${summary}](${baseUrl}${toEndpointUrl(id)}.md): ${method} ${path}`,
+    )
+    return `## API: ${title}\n\n${links.join('\n')}\n`
+  })
   return `# Countersign
 
 > Countersign issues credentials, checks them inside your own process, and revokes them everywhere in milliseconds.
@@ -22,7 +30,7 @@ Every page of the documentation is also available as Markdown: add \`.md\` to it
 All guides in one file: ${baseUrl}/llms-full.txt
 The interface as OpenAPI: ${baseUrl}/openapi.json
 
-${lists.join('\n')}`
+${[...lists, ...endpoints].join('\n')}`
 }
 
 const FULL_BYTES_MAX = 512 * 1024

@@ -149,7 +149,7 @@ function createRenderer(targets: Targets, headings: Heading[]): Overrides {
       }
       const body = rows.map((row) => `<tr>${row.map(value).join('')}</tr>\n`)
       const head = `<thead><tr>${titles.join('')}</tr></thead>\n<tbody>\n${body.join('')}</tbody>`
-      return `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table class="stack${header.length >= COLUMNS_MANY ? ' many' : ''}">\n${head}\n</table></div>\n`
+      return `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table class="stack${findForm(header.length)}">\n${head}\n</table></div>\n`
     },
     blockquote(this: Renderer, { tokens }: Tokens.Blockquote) {
       const markup = this.parser.parse(tokens)
@@ -185,8 +185,14 @@ function createRenderer(targets: Targets, headings: Heading[]): Overrides {
   }
 }
 
-/** Tables with so many columns have smaller letters. */
+/** Tables with many columns have smaller letters; with more, each row is a list of its cells. */
 const COLUMNS_MANY = 5
+const COLUMNS_LISTED = 6
+
+function findForm(columns: number): string {
+  if (columns >= COLUMNS_LISTED) return ' listed'
+  return columns >= COLUMNS_MANY ? ' many' : ''
+}
 
 /** The title of a column starts with a capital letter, unless it is code. */
 function capitalize(title: Tokens.TableCell): Tokens.TableCell {

@@ -200,10 +200,18 @@ td { padding: .75rem 1rem .75rem 0; border-block-end: 1px solid var(--line); ver
 wbr { display: none; }
 :is(td, th) wbr { display: inline; }
 .option { white-space: nowrap; }
-:is(td, th) code { overflow-wrap: break-word; }
+:is(td, th) code { overflow-wrap: anywhere; -webkit-box-decoration-break: slice; box-decoration-break: slice; }
 .many { font-size: .8125rem; }
 .many :is(td, th) { padding-inline-end: .75rem; }
 .many .option { white-space: normal; }
+.listed thead { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
+.listed, .listed tbody { display: block; }
+.listed tr { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)); gap: .125rem 1.5rem; padding-block: .75rem; border-block-end: 1px solid var(--line); }
+.listed td { padding: 0; border: 0; min-inline-size: 0; }
+.listed td:is(:first-child, :last-child) { grid-column: 1 / -1; }
+.listed td:first-child { font-weight: 600; }
+.listed td[data-label]::before { content: attr(data-label) ": "; color: var(--ink-2); font-size: .8125rem; }
+.listed td:empty { display: none; }
 @media (min-width: 35.01rem) {
   table:not(.many) td:first-child > code:last-child { white-space: nowrap; }
   table:not(.many) td:first-child > code:last-child wbr { display: none; }

@@ -2,23 +2,21 @@ import {
   type Answer,
   type Auth,
   type Endpoint,
-  examples,
   generalProblems,
   isConsoleEndpoint,
   type ProblemCode,
-  problemBody,
   problems,
   rateLimits,
   rolePermissions,
   stepUp,
   stepUpOfSessions,
 } from '@countersign/core/contract'
+import type { ExampleNames } from '../documents/examples.ts'
 import { type Html, html } from '../pages/html.ts'
-import type { ListedEndpoint } from './areas.ts'
+import { type ListedEndpoint, toEndpointUrl } from './areas.ts'
 import { type CodeTab, codeTabs } from './code-tabs.ts'
 import { withCode } from './code-words.ts'
-import { createExampleRequest } from './example-requests.ts'
-import { prettyJson } from './pretty-json.ts'
+import { createExampleTabs } from './example-tabs.ts'
 import {
   listAlternatives,
   listMembers,
@@ -27,6 +25,7 @@ import {
   type Schema,
   toMember,
 } from './schema-members.ts'
+import { toMarkdown } from './to-markdown.ts'
 
 /** The OpenAPI document, as far as pages are made from it. */
 export interface OpenapiDocument {
@@ -53,6 +52,8 @@ export interface EndpointPage {
   readonly title: string
   readonly description: string
   readonly body: Html
+  /** The same content, for readers of plain text. */
+  readonly markdown: string
   readonly headings: readonly { readonly level: 2; readonly id: string; readonly text: string }[]
 }
 
@@ -60,7 +61,7 @@ export interface EndpointPage {
 export function createEndpointPage(
   endpoint: ListedEndpoint,
   document: OpenapiDocument,
-  baseUrl: string,
+  names: ExampleNames,
 ): EndpointPage {
   const { method, path, summary } = endpoint
   const operation = document.paths[path]?.[method.toLowerCase()]
@@ -74,25 +75,40 @@ export function createEndpointPage(
   ]
   const description = ('description' in endpoint && endpoint.description) || ''
   const [lead = '', ...rest] = splitSentences(description)
+  const { request, response } = createExampleTabs(endpoint, names)
+  const head = html`<h1>${summary}</h1>
+<p class="endpoint-path"><span class="verb verb-${method.toLowerCase()}">${method}</span> <code>${withBreaks(path)}</code></p>
+${lead === '' ? '' : html`<p class="lead">${withCode(lead)}</p>`}
+${rest.length === 0 ? '' : html`<p>${withCode(rest.join(' '))}</p>`}
+${facts(endpoint)}`
+  const text = sections.map(
+    ({ id, title, content }) =>
+      html`<section aria-labelledby="${id}"><h2 id="${id}"><a class="anchor" href="#${id}">${title}</a></h2>\n${content}</section>\n`,
+  )
+  const fence = ({ name, language, text: code }: CodeTab) =>
+    `### ${name}\n\n\`\`\`${language}\n${code}\n\`\`\`\n`
   return {
     title: summary,
     description: `${method} ${path}: ${summary}. ${lead}`.trim(),
     headings: sections.map(({ id, title }) => ({ level: 2, id, text: title })),
     body: html`<div class="endpoint">
 <div class="endpoint-head">
-<h1>${summary}</h1>
-<p class="endpoint-path"><span class="verb verb-${method.toLowerCase()}">${method}</span> <code>${withBreaks(path)}</code></p>
-${lead === '' ? '' : html`<p class="lead">${withCode(lead)}</p>`}
-${rest.length === 0 ? '' : html`<p>${withCode(rest.join(' '))}</p>`}
-${facts(endpoint)}
+${head}
 </div>
 <aside class="aside" aria-label="Examples">
-${requestTabs(endpoint, baseUrl)}
-${answerTabs(endpoint, baseUrl)}
+${codeTabs('Request', request)}
+${codeTabs('Response', response)}
 </aside>
 <div class="endpoint-text">
-${sections.map(({ id, title, content }) => html`<section aria-labelledby="${id}"><h2 id="${id}"><a class="anchor" href="#${id}">${title}</a></h2>\n${content}</section>\n`)}</div>
+${text}<p class="page-end"><a href="${toEndpointUrl(endpoint.id)}.md">View as Markdown</a></p></div>
 </div>`,
+    markdown: `${toMarkdown(html`${head}${text}`, names.baseUrl)}
+## Request example
+
+${request.map(fence).join('\n')}
+## Response example
+
+${response.map(fence).join('\n')}`,
   }
 }
 
@@ -284,88 +300,6 @@ function memberItem(member: Member, side: Side): Html {
 <dd>${description === '' ? '' : withCode(description)}${shown.length === 0 ? '' : html` ${shown.length === 1 ? 'Always' : 'One of'} ${shown.map((value, i) => html`${i === 0 ? '' : ', '}<code>${value}</code>`)}${values.length > VALUES_MAX ? ` and ${values.length - VALUES_MAX} more` : ''}.`}${example === undefined || shown.length > 0 ? '' : html` <span class="example">Example: <code>${withBreaks(example)}</code></span>`}
 ${members.length === 0 ? '' : html`<details class="members"><summary>Members of <code>${name}</code></summary>${memberList(members, side)}</details>`}</dd></div>
 `
-}
-
-function requestTabs(endpoint: ListedEndpoint, baseUrl: string): Html {
-  const { curl, cli, node } = createExampleRequest(endpoint, baseUrl)
-  const tabs: CodeTab[] = [{ name: 'curl', language: 'sh', text: curl }]
-  if (node !== undefined) tabs.push({ name: 'Node', language: 'ts', text: node })
-  if (cli !== undefined) tabs.push({ name: 'CLI', language: 'sh', text: cli })
-  return codeTabs('Request', tabs)
-}
-
-const REQUEST_ID = 'req_01k9x3v0h2e8y6q4'
-const ERRORS_SHOWN = 2
-
-/** A response that the schema of the endpoint accepts, and problems that callers should expect. */
-function answerTabs(endpoint: ListedEndpoint, baseUrl: string): Html {
-  const tabs = [...exampleAnswers(endpoint, baseUrl), ...exampleProblems(endpoint, baseUrl)]
-  return codeTabs('Response', tabs)
-}
-
-function exampleAnswers({ id, answers }: ListedEndpoint, baseUrl: string): readonly CodeTab[] {
-  const [[status = '200', answer] = ['200', undefined]] = Object.entries(
-    answers as Readonly<Record<string, Answer>>,
-  )
-  const { body, mediaType } = answer ?? {}
-  const name = `✓ ${status}`
-  const mark = 'ok'
-  if (body === undefined)
-    return [
-      {
-        name,
-        mark,
-        language: 'text',
-        text: mediaType === undefined ? `${status} without a body` : describeText(mediaType),
-      },
-    ]
-  const value = examples.answers[id]?.[0]
-  const text = prettyJson(value).replaceAll('https://auth.example', baseUrl)
-  if (mediaType === 'text/event-stream')
-    return [{ name, mark, language: 'text', text: `event: heartbeat\ndata: ${JSON.stringify(value)}` }]
-  if (mediaType === 'application/x-ndjson')
-    return [{ name, mark, language: 'json', text: JSON.stringify(value) }]
-  return [{ name, mark, language: 'json', text }]
-}
-
-const describeText = (mediaType: string): string =>
-  mediaType === 'text/html' ? 'A page for browsers' : `A text of the type ${mediaType}`
-
-/** Common to all endpoints with a key, so not the most useful ones. */
-const COMMON: readonly ProblemCode[] = [
-  'auth_ambiguous',
-  'api_key_missing',
-  'api_key_invalid',
-  'idempotency_conflict',
-]
-
-function exampleProblems({ problems: own }: ListedEndpoint, baseUrl: string): readonly CodeTab[] {
-  const codes = own as readonly ProblemCode[]
-  const specific = codes.filter((code) => !COMMON.includes(code))
-  const byStatus = new Map<number, ProblemCode>()
-  for (const code of [...specific].reverse()) byStatus.set(problems[code].status, code)
-  const chosen = [403, 401, 409, 404, 400, 422, 503]
-    .flatMap((status) => byStatus.get(status) ?? [])
-    .slice(0, ERRORS_SHOWN)
-  const listed = chosen.length === 0 ? (['rate_limited'] as const) : chosen
-  return listed.map((code) => ({
-    name: `✕ ${problems[code].status}`,
-    mark: 'no',
-    language: 'json',
-    text: prettyJson(exampleProblem(code, baseUrl)),
-  }))
-}
-
-/** The body of a problem, with the members that it usually has. */
-export function exampleProblem(code: ProblemCode, baseUrl: string): object {
-  const { status } = problems[code]
-  return problemBody(code, {
-    baseUrl,
-    requestId: REQUEST_ID,
-    ...(status === 429 || status === 503 ? { retryAfterSeconds: 1 } : {}),
-    ...(code === 'scope_insufficient' ? { requiredScope: ['orders:write'] } : {}),
-    ...(code === 'validation_failed' ? { errors: [{ path: '/scope/0', message: 'must be a scope' }] } : {}),
-  })
 }
 
 function createResolve({ components }: OpenapiDocument): Resolve {

@@ -10,7 +10,8 @@ import { findAdvice } from './advice-for-people.ts'
 import { areas, toEndpointUrl } from './areas.ts'
 import { codeTabs } from './code-tabs.ts'
 import { withCode } from './code-words.ts'
-import { exampleProblem, withBreaks } from './endpoint-page.ts'
+import { withBreaks } from './endpoint-page.ts'
+import { exampleProblem } from './example-tabs.ts'
 import { prettyJson } from './pretty-json.ts'
 
 /** A page about problems, without its frame. */

@@ -54,8 +54,10 @@ h1 + .endpoint-path { margin-block-start: .75rem; padding: .625rem .875rem; back
 .tab { display: none; order: 1; inline-size: 100%; min-inline-size: 0; }
 .tabs > input:nth-of-type(1):checked ~ .tab:nth-of-type(1), .tabs > input:nth-of-type(2):checked ~ .tab:nth-of-type(2), .tabs > input:nth-of-type(3):checked ~ .tab:nth-of-type(3) { display: block; }
 .tab .code { border: 0; border-radius: 0; }
+.tab .code-head { position: absolute; inset-block-start: 0; inset-inline-end: 0; border: 0; background: none; padding-inline-start: 0; }
+.tab .code-head .name { display: none; }
 .tab pre { font-size: .8125rem; padding: .75rem 1rem; }
-.aside .tab pre { max-block-size: calc(50vh - 5.5rem); overflow: auto; }
+.aside .tab pre { max-block-size: calc(50vh - 4rem); overflow: auto; }
 main > .tabs { margin-block-start: 1.5rem; }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-block-start: 1.5rem; }
 .endpoints > li { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: .125rem 1.5rem; }

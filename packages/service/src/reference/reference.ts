@@ -1,5 +1,7 @@
 import { type EndpointId, endpointList, type ProblemCode, problems } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
+import { markdownAnswer } from '../documents/document-page.ts'
+import type { ExampleNames } from '../documents/examples.ts'
 import { renderDocsPage } from '../documents/frame.ts'
 import type { Link } from '../documents/navigation.ts'
 import { createOpenapi } from '../openapi.ts'
@@ -13,7 +15,8 @@ import { createReferenceIndex } from './reference-index.ts'
 const byUrl = new Map(endpointList.map((endpoint) => [toEndpointUrl(endpoint.id), endpoint]))
 
 /** The page of the API reference at an address, if there is one. */
-export function findReferencePage(url: string, baseUrl: string): RouteAnswer | undefined {
+export function findReferencePage(url: string, names: ExampleNames): RouteAnswer | undefined {
+  const { baseUrl } = names
   if (url === REFERENCE_URL) {
     const { headings, ...page } = createReferenceIndex(baseUrl)
     return renderDocsPage({
@@ -24,11 +27,14 @@ export function findReferencePage(url: string, baseUrl: string): RouteAnswer | u
       crumbs: [{ title: 'Docs', url: '/docs' }],
     })
   }
-  const endpoint = byUrl.get(url)
+  const endpoint = byUrl.get(url.replace(/\.md$/, ''))
   if (endpoint === undefined) return undefined
+  const { markdown, ...page } = createEndpointPage(endpoint, loadDocument(baseUrl), names)
+  if (url.endsWith('.md')) return markdownAnswer(markdown)
   const area = areas.find(({ endpoints }) => endpoints.includes(endpoint))
   return renderDocsPage({
-    ...createEndpointPage(endpoint, loadDocument(baseUrl), baseUrl),
+    ...page,
+    markdownUrl: `${url}.md`,
     baseUrl,
     path: url,
     layout: 'wide',

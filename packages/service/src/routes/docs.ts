@@ -58,7 +58,7 @@ export async function documentPage(
   if (path === SEARCH_URL) return search(new URLSearchParams(query).get('q') ?? '', lines)
   const names = exampleNames(config)
   const create = (): RouteAnswer | undefined =>
-    findReferencePage(short, config.baseUrl) ?? findDocument(documents(), short, names)
+    findReferencePage(short, names) ?? findDocument(documents(), short, names)
   if (short !== path && (short === '/docs' || create() !== undefined))
     return { status: 308, headers: { location: short } }
   return findStored(`${short} ${names.baseUrl} ${names.siteId}`, () => {

@@ -31,7 +31,8 @@ import { referenceEntries } from '../../src/reference/search-entries.ts'
 import { toYaml } from '../../src/reference/to-yaml.ts'
 
 const BASE = 'https://id.example'
-const read = (url: string) => String(findReferencePage(url, BASE)?.body)
+const NAMES = { baseUrl: BASE, siteId: 'blue-door.example' }
+const read = (url: string) => String(findReferencePage(url, NAMES)?.body)
 const readProblems = (query: string) => String(renderProblems(findProblemStatus(query), BASE).body)
 const ENTITIES: Record<string, string> = { quot: '"', lt: '<', gt: '>', '#x27': "'", amp: '&' }
 const toText = (markup: string) =>
@@ -99,9 +100,33 @@ describe('the API reference', () => {
     }
   })
 
-  test('fills the address of the service into examples', () => {
+  test('fills the address of the service and its site into examples', () => {
     expect(toText(read(toEndpointUrl('create_offer')))).toContain(`${BASE}/wallet#offer=`)
-    for (const { id } of endpointList) expect(read(toEndpointUrl(id)), id).not.toContain('auth.example/')
+    for (const { id } of endpointList) {
+      const examplesOfPage = readExamples(read(toEndpointUrl(id))).map(([, text]) => text)
+      expect(examplesOfPage.join(), id).not.toContain('auth.example/')
+      if (id !== 'create_site') expect(examplesOfPage.join(), id).not.toMatch(/(?<![.\w])shop\.example/)
+    }
+    expect(toText(read(toEndpointUrl('cut_off_site')))).toContain(
+      'countersign cut-off site blue-door.example',
+    )
+    expect(toText(read(toEndpointUrl('create_site')))).toContain('shop.example')
+  })
+
+  test.each(ids)('%s has the same content as Markdown', (id) => {
+    const { method, path, request, problems: own } = endpoints[id] as Endpoint
+    const page = findReferencePage(`${toEndpointUrl(id)}.md`, NAMES)
+    const text = String(page?.body)
+    expect(page?.contentType).toBe('text/markdown; charset=utf-8')
+    expect(text).toMatch(/^# .+\n\n/)
+    expect(text).toContain(`\n${method} \`${path}\`\n`)
+    for (const schema of [request.params, request.query, request.body].filter((one) => one !== undefined))
+      for (const name of memberNames(schema)) expect(text, name).toContain(`- \`${name}\``)
+    for (const code of own) expect(text).toContain(`[\`${code}\`](${BASE}/problems/${code})`)
+    for (const [, code] of readExamples(read(toEndpointUrl(id))))
+      expect(text).toContain(`\n${code}\n\`\`\`\n`)
+    // Neither a tag nor an entity is left outside of the examples.
+    expect(text.replaceAll(/```[\s\S]*?```/g, 'example')).not.toMatch(/<\/?[a-z]|&#?\w+;|\n{3}|[ \t]\n/)
   })
 
   test('says who may call an endpoint in the console, and when that needs a recent sign-in', () => {
@@ -111,8 +136,15 @@ describe('the API reference', () => {
   })
 
   test('knows no other addresses, and can be searched', () => {
-    for (const other of ['/docs/api/', '/docs/api/nothing', '/docs/api/revoke_user', '/docs/api/__proto__'])
-      expect(findReferencePage(other, BASE)).toBeUndefined()
+    for (const other of [
+      '/docs/api/',
+      '/docs/api/nothing',
+      '/docs/api/revoke_user',
+      '/docs/api/__proto__',
+      '/docs/api/nothing.md',
+      '/docs/api/revoke-user.md.md',
+    ])
+      expect(findReferencePage(other, NAMES)).toBeUndefined()
     expect(referenceEntries.map(({ url }) => url)).toEqual([
       ...ids.map(toEndpointUrl),
       ...problemCodes.map((code) => `/problems/${code}`),
