@@ -1049,6 +1049,7 @@ export const openAnswers: Partial<Record<EndpointId, Json[]>> = {
 
 /** Values of parameters in paths, by name. */
 const parameters: Readonly<Record<string, string>> = {
+  sha256: HASH,
   site_id: SITE,
   credential_id: CREDENTIAL_ID,
   ppid: PPID,

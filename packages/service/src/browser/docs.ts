@@ -80,4 +80,10 @@ addCopyButtons()
 addSearch()
 watchScrolling()
 watchHeadings()
-document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest' })
+// Not by scrollIntoView: in Chromium 150 the next Tab would start at that element.
+const side = document.querySelector<HTMLElement>('.side')
+const current = side?.querySelector('[aria-current]')
+if (side && current) {
+  const below = current.getBoundingClientRect().bottom - side.getBoundingClientRect().bottom
+  if (below > 0) side.scrollTop += below
+}

@@ -141,6 +141,7 @@ const WITHOUT_METHOD: ReadonlySet<EndpointId> = new Set([
   'jwks',
   'context',
   'openapi',
+  'site_logo',
 ])
 
 /** Whether the typed client of the SDK has a method for the endpoint. */
