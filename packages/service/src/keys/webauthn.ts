@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { AddPasskeyRequest, PasskeyAssertion } from '@countersign/core/contract'
 import type { PasskeyPlace } from '../http/passkey-place.ts'
 import type { Passkey } from '../store/operations/passkeys.ts'
+import { isSigned, parseCoseKey } from './cose-key.ts'
 
 /** COSE: Ed25519, P-256 and RSA, which Windows still needs. */
 export const ALGORITHMS: readonly number[] = [-8, -7, -257]
@@ -43,7 +44,11 @@ export async function verifyAssertion(
   const isOwners = Buffer.from(user_handle, 'base64url').toString('utf8') === passkey.personId
   if (passkey.credentialId !== id || passkey.rpId !== rpId || !isOwners) return undefined
   const { verifyAuthenticationResponse } = await loadLibrary()
+  const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'))
   try {
+    // Besides the library, which accepts more encodings of one signature.
+    const signed = [authenticator_data, client_data, signature].map((text) => Buffer.from(text, 'base64url'))
+    if (!isSigned(await parseCoseKey(publicKey), ...(signed as [Buffer, Buffer, Buffer]))) return undefined
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: {
         id,
@@ -63,7 +68,7 @@ export async function verifyAssertion(
       requireUserVerification: true,
       credential: {
         id,
-        publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')),
+        publicKey,
         counter: passkey.counter,
       },
     })
@@ -103,6 +108,7 @@ export async function verifyNewPasskey(
     })
     if (!verified || !registrationInfo.userVerified) return undefined
     const { credential } = registrationInfo
+    await parseCoseKey(credential.publicKey)
     return {
       credentialId: credential.id,
       publicKey: Buffer.from(credential.publicKey).toString('base64url'),
@@ -122,7 +128,10 @@ async function findCredentialId(attestation: string): Promise<string | undefined
   const { decodeAttestationObject, parseAuthenticatorData } = await import('@simplewebauthn/server/helpers')
   const decoded = decodeAttestationObject(new Uint8Array(Buffer.from(attestation, 'base64url')))
   const format = decoded.get('fmt')
-  const isPlain = format === 'none' || (format === 'packed' && !decoded.get('attStmt').get('x5c'))
+  const statement: unknown = decoded.get('attStmt')
+  if (!(statement instanceof Map)) return undefined
+  const isPlain =
+    (format === 'none' && statement.size === 0) || (format === 'packed' && !statement.get('x5c'))
   if (!isPlain) return undefined
   const { credentialID } = parseAuthenticatorData(decoded.get('authData'))
   return credentialID && Buffer.from(credentialID).toString('base64url')

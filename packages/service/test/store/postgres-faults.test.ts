@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { auditLog } from '../../src/store/audit-log.ts'
 import { migrations } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -11,8 +11,6 @@ import { context, MASTER_KEY, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, kindsOf, viewOf, wholeLog } from './log-reading.ts'
 import { type PostgresServer, startOwnPostgres } from './postgres-server.ts'
 import { openProxy } from './tcp-proxy.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 let server: PostgresServer
 const opened: { close(): Promise<unknown> }[] = []
