@@ -3,6 +3,7 @@ import { isOperator, mayRevoke } from './api/session.ts'
 import { isPaused } from './live.ts'
 import { openRevoke } from './revoke/state.ts'
 import { open, place, servicePath, sitePath } from './router.ts'
+import { say } from './say.ts'
 
 export const paletteOpen = signal(false)
 export const helpOpen = signal(false)
@@ -14,7 +15,7 @@ export interface Shortcut {
   readonly id: string
   readonly keys: readonly string[]
   readonly title: string
-  readonly group: 'Everywhere' | 'In lists' | 'Go to'
+  readonly group: 'everywhere' | 'lists' | 'pages'
   /** Offered in the palette, too. */
   readonly isAction?: boolean
   isAllowed?(): boolean
@@ -23,22 +24,22 @@ export interface Shortcut {
 }
 
 const PAGE_KEYS: readonly (readonly [key: string, page: string, title: string])[] = [
-  ['o', 'overview', 'Overview'],
-  ['u', 'users', 'Users'],
-  ['c', 'credentials', 'Credentials'],
-  ['t', 'tokens', 'Tokens'],
-  ['v', 'verifiers', 'Verifiers'],
-  ['r', 'receipts', 'Receipts'],
-  ['d', 'drills', 'Drills'],
-  ['l', 'log', 'Log'],
-  ['x', 'inspector', 'Inspector'],
-  ['i', 'issuers', 'Issuers and keys'],
-  ['k', 'keys', 'API keys'],
-  ['w', 'webhooks', 'Webhooks'],
-  ['s', 'site', 'Site settings'],
-  ['a', 'audit', 'Audit'],
-  ['n', 'nodes', 'Nodes'],
-  [',', 'settings', 'Settings'],
+  ['o', 'overview', say('Overview')],
+  ['u', 'users', say('Users')],
+  ['c', 'credentials', say('Credentials')],
+  ['t', 'tokens', say('Tokens')],
+  ['v', 'verifiers', say('Verifiers')],
+  ['r', 'receipts', say('Receipts')],
+  ['d', 'drills', say('Drills')],
+  ['l', 'log', say('Log')],
+  ['x', 'inspector', say('Inspector')],
+  ['i', 'issuers', say('Issuers and keys')],
+  ['k', 'keys', say('API keys')],
+  ['w', 'webhooks', say('Webhooks')],
+  ['s', 'site', say('Site settings')],
+  ['a', 'audit', say('Audit')],
+  ['n', 'nodes', say('Nodes')],
+  [',', 'settings', say('Settings')],
 ]
 
 /** Pages of the whole service. The others are of a site. */
@@ -50,7 +51,7 @@ function goTo([key, page, title]: (typeof PAGE_KEYS)[number]): Shortcut {
     id: page,
     keys: ['g', key],
     title,
-    group: 'Go to',
+    group: 'pages',
     isAction: true,
     isAllowed: () =>
       isOfService ? page === 'settings' || isOperator.value : place.value.siteId !== undefined,
@@ -67,15 +68,15 @@ export const shortcuts: readonly Shortcut[] = [
   {
     id: 'search',
     keys: ['Ctrl K'],
-    title: 'Search users, ids, pages and actions',
-    group: 'Everywhere',
+    title: say('Search users, ids, pages and actions'),
+    group: 'everywhere',
     run: () => (paletteOpen.value = true),
   },
   {
     id: 'filter',
     keys: ['/'],
-    title: 'Filter this list, or search',
-    group: 'Everywhere',
+    title: say('Filter this list, or search'),
+    group: 'everywhere',
     run() {
       const filter = document.querySelector<HTMLElement>('main input[type="search"]')
       if (filter === null) paletteOpen.value = true
@@ -85,8 +86,8 @@ export const shortcuts: readonly Shortcut[] = [
   {
     id: 'revoke',
     keys: ['r'],
-    title: 'Revoke access',
-    group: 'Everywhere',
+    title: say('Revoke access'),
+    group: 'everywhere',
     isAction: true,
     isAllowed: () => mayRevoke(place.value.siteId),
     run() {
@@ -99,28 +100,28 @@ export const shortcuts: readonly Shortcut[] = [
   {
     id: 'pause',
     keys: ['p'],
-    title: 'Pause or continue live updates',
-    group: 'Everywhere',
+    title: say('Pause or continue live updates'),
+    group: 'everywhere',
     isAction: true,
     run: () => (isPaused.value = !isPaused.value),
   },
   {
     id: 'help',
     keys: ['?'],
-    title: 'Show the keyboard shortcuts',
-    group: 'Everywhere',
+    title: say('Show the keyboard shortcuts'),
+    group: 'everywhere',
     isAction: true,
     run: () => (helpOpen.value = true),
   },
-  { id: 'close', keys: ['Esc'], title: 'Close, and return to where you were', group: 'Everywhere' },
-  { id: 'next', keys: ['j'], title: 'Next row', group: 'In lists', run: () => moveRow(1) },
-  { id: 'previous', keys: ['k'], title: 'Previous row', group: 'In lists', run: () => moveRow(-1) },
-  { id: 'open', keys: ['Enter'], title: 'Open the row', group: 'In lists' },
+  { id: 'close', keys: ['Esc'], title: say('Close, and return to where you were'), group: 'everywhere' },
+  { id: 'next', keys: ['j'], title: say('Next row'), group: 'lists', run: () => moveRow(1) },
+  { id: 'previous', keys: ['k'], title: say('Previous row'), group: 'lists', run: () => moveRow(-1) },
+  { id: 'open', keys: ['Enter'], title: say('Open the row'), group: 'lists' },
   {
     id: 'select',
     keys: ['x'],
-    title: 'Select the row',
-    group: 'In lists',
+    title: say('Select the row'),
+    group: 'lists',
     run: () => findRow()?.querySelector<HTMLElement>('input[type="checkbox"]')?.click(),
   },
   ...PAGE_KEYS.map(goTo),
@@ -129,7 +130,10 @@ export const shortcuts: readonly Shortcut[] = [
 /** For `title` of a button: what it does, and its key. */
 export function toTooltip(id: string): string {
   const found = shortcuts.find((each) => each.id === id)
-  return found === undefined ? '' : `${found.title} (${found.keys.join(' then ')})`
+  if (found === undefined) return ''
+  const [first = '', second] = found.keys
+  const keys = second === undefined ? first : say('{first} then {second}', { first, second })
+  return `${found.title} (${keys})`
 }
 
 const STORED = 'countersign.single-keys'

@@ -8,6 +8,7 @@ import { listenToKeys } from './keyboard.ts'
 import { LinkQuestion, SignIn } from './pages/sign-in.tsx'
 import { servicePages, sitePages } from './pages.ts'
 import { followLinks, open, place, sitePath } from './router.ts'
+import { say } from './say.ts'
 import { Shell } from './shell/shell.tsx'
 import { applyTheme } from './theme.ts'
 
@@ -49,8 +50,9 @@ function Loaded<Part>({ load, show }: LoadedProps<Part>): JSX.Element {
       () => setPart('failed'),
     )
   }, [])
-  if (load === undefined) return <h1>There is no such page.</h1>
-  if (part === 'failed') return <p role="alert">This page could not be loaded. Reload it to try again.</p>
+  if (load === undefined) return <h1>{say('There is no such page.')}</h1>
+  if (part === 'failed')
+    return <p role="alert">{say('This page could not be loaded. Reload it to try again.')}</p>
   return part === 'loading' ? <p aria-busy="true" /> : show(part.is)
 }
 
@@ -58,7 +60,7 @@ function Loaded<Part>({ load, show }: LoadedProps<Part>): JSX.Element {
 function Start(): JSX.Element {
   const [first] = sites.value
   if (first !== undefined) queueMicrotask(() => open(sitePath(first.site_id, 'overview'), { replace: true }))
-  return first === undefined ? <p>There is no site yet.</p> : <p />
+  return first === undefined ? <p>{say('There is no site yet.')}</p> : <p />
 }
 
 applyTheme()
@@ -69,8 +71,8 @@ listenToKeys()
 begin().catch((thrown: unknown) => {
   fault.value =
     thrown instanceof CallProblem && thrown.code === 'link_invalid'
-      ? 'This link was used before or has expired. Make a new one.'
-      : 'The service cannot be reached.'
+      ? say('This link was used before or has expired. Make a new one.')
+      : say('The service cannot be reached.')
 })
 const app = document.querySelector('#app')
 if (app !== null) render(<App />, app)

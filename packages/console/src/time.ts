@@ -1,40 +1,111 @@
+import { signal } from '@preact/signals'
+import { dateLocale, say, sayCount } from './say.ts'
+
 /** Times as people read them. Ages come from the log and the nodes, never from this clock alone. */
 
-const clock = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  timeZone: 'UTC',
-})
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+/** Whether this browser has another time than UTC. */
+export const hasLocalTime = new Intl.DateTimeFormat().resolvedOptions().timeZone !== 'UTC'
+
+const STORED = 'countersign.zone'
+/** Whether times are shown in the zone of this browser; otherwise in UTC, as in the log. */
+export const isLocalTime = signal(hasLocalTime && readStored() === 'local')
+
+function readStored(): string | null {
+  try {
+    return localStorage.getItem(STORED)
+  } catch {
+    return null
+  }
+}
+
+export function setLocalTime(isLocal: boolean): void {
+  isLocalTime.value = isLocal
+  try {
+    localStorage.setItem(STORED, isLocal ? 'local' : 'utc')
+  } catch {
+    // It holds until the page is closed.
+  }
+}
+
+/** `UTC` or `local time`: the zone of the times on the page. */
+export function zoneName(): string {
+  return isLocalTime.value ? say('local time') : 'UTC'
+}
+
+function createFormats(timeZone: string | undefined) {
+  const create = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(dateLocale, { ...options, timeZone })
+  return {
+    clock: create({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' }),
+    day: create({ day: 'numeric', month: 'short' }),
+    longDay: create({ day: 'numeric', month: 'long' }),
+    date: create({ dateStyle: 'short' }),
+  }
+}
+
+const utc = createFormats('UTC')
+const local = createFormats(undefined)
+
+function formats(): typeof utc {
+  return isLocalTime.value ? local : utc
+}
 
 /** `14:03:41`, or with the day if it was not today. */
 export function formatMoment(time: string, nowMs: number = Date.now()): string {
-  const at = new Date(time)
-  const isToday = at.toISOString().slice(0, 10) === new Date(nowMs).toISOString().slice(0, 10)
-  return isToday ? clock.format(at) : `${day.format(at)} ${clock.format(at).slice(0, 5)}`
+  const { day } = formats()
+  const clock = formatClock(time)
+  return isSameDay(time, nowMs) ? clock : `${day.format(new Date(time))} ${clock.slice(0, 5)}`
+}
+
+/** `14:03:41` */
+export function formatClock(time: string): string {
+  return formats().clock.format(new Date(time))
+}
+
+/** `16 November` */
+export function formatDay(time: string): string {
+  return formats().longDay.format(new Date(time))
+}
+
+export function isSameDay(time: string, nowMs: number): boolean {
+  const { date } = formats()
+  return date.format(new Date(time)) === date.format(nowMs)
+}
+
+/** `14:03:41.212 UTC`, with the time of this browser if that is another. */
+export function formatExact(time: string): string {
+  return `${formatUtc(time)} ${toZones(time)}`
 }
 
 /** `14:03:41.212` */
-export function formatExact(time: string): string {
+export function formatUtc(time: string): string {
   return new Date(time).toISOString().slice(11, 23)
+}
+
+/** What follows a time in UTC: its zone, and the same time in the zone of this browser. */
+export function toZones(time: string): string {
+  return hasLocalTime ? say('UTC, {time} local time', { time: local.clock.format(new Date(time)) }) : 'UTC'
 }
 
 /** `41 ms`, `1.2 s`, `3 min`, `2 h`, `5 days`. */
 export function formatDuration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
-  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`
-  if (ms < 48 * 3_600_000) return `${Math.round(ms / 3_600_000)} h`
-  return `${Math.round(ms / 86_400_000)} days`
+  if (ms < 1000) return say('{ms} ms', { ms: Math.round(ms) })
+  if (ms < 60_000) return say('{seconds} s', { seconds: (ms / 1000).toFixed(1) })
+  if (ms < 3_600_000) return say('{minutes} min', { minutes: Math.round(ms / 60_000) })
+  if (ms < 48 * 3_600_000) return say('{hours} h', { hours: Math.round(ms / 3_600_000) })
+  return sayCount(Math.round(ms / 86_400_000), '{count} day', '{count} days')
 }
 
 /** `0.4 s`: an age that changes all the time, in one unit so that it is calm. Rounded up. */
 export function formatAge(ms: number): string {
-  return ms < 60_000 ? `${(Math.max(1, Math.ceil(ms / 100)) / 10).toFixed(1)} s` : formatDuration(ms)
+  return ms < 60_000
+    ? say('{seconds} s', { seconds: (Math.max(1, Math.ceil(ms / 100)) / 10).toFixed(1) })
+    : formatDuration(ms)
 }
 
 /** `14:00–14:59`, or with the day if it was not today: for times that are known by the hour. */
 export function formatHour(time: string): string {
-  return formatMoment(time).replace(/(\d\d):\d\d(?::\d\d)?$/, '$1:00–$1:59')
+  return formatMoment(time).replace(/(\d\d):(\d\d)(?::\d\d)?$/, (_, hour, minute) =>
+    minute === '00' ? `${hour}:00–${hour}:59` : `${hour}:${minute}`,
+  )
 }

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { say } from '../say.ts'
 import { isAttended } from './attended.ts'
 
 /** A response that is not a success, as the service described it. */
@@ -61,7 +62,7 @@ export async function call<T>(path: string, options: Call = {}): Promise<T> {
     return (await answer.json()) as T
   } catch (fault) {
     if (options.signal?.aborted) throw fault
-    throw new NoAnswer('The answer of the service did not arrive completely.', { cause: fault })
+    throw new NoAnswer(say('The answer of the service did not arrive completely.'), { cause: fault })
   }
 }
 
@@ -98,7 +99,7 @@ export async function send(path: string, options: Call = {}): Promise<Response> 
   } catch (fault) {
     if (options.signal?.aborted) throw fault
     isAway.value = true
-    throw new NoAnswer('The service did not answer.', { cause: fault })
+    throw new NoAnswer(say('The service did not answer.'), { cause: fault })
   }
   isAway.value = false
   if (answer.ok) return answer
@@ -144,7 +145,10 @@ async function toProblem(answer: Response): Promise<CallProblem> {
     // A proxy may answer with a page of its own.
   }
   const code = typeof said.code === 'string' ? said.code : 'unexpected_answer'
-  const detail = typeof said.detail === 'string' ? said.detail : `The service answered ${answer.status}.`
+  const detail =
+    typeof said.detail === 'string'
+      ? said.detail
+      : say('The service answered {status}.', { status: answer.status })
   return new CallProblem(answer.status, code, detail, answer.headers.get('x-request-id') ?? undefined)
 }
 

@@ -1,5 +1,6 @@
 import type { PropagationStats } from '@countersign/core/contract'
 import type { JSX } from 'preact'
+import { formatCount, say } from '../say.ts'
 import { formatDuration } from '../time.ts'
 import { createLogScale, formatDecade, listDecades, round } from './scale.ts'
 
@@ -54,7 +55,7 @@ export function Histogram({ stats }: { readonly stats: PropagationStats }): JSX.
         <g key={count}>
           <line class="grid" x1="0" x2={WIDTH - 30} y1={BASE - toHeight(count)} y2={BASE - toHeight(count)} />
           <text x={WIDTH} y={BASE - toHeight(count) + 4} text-anchor="end">
-            {count.toLocaleString('en')}
+            {formatCount(count)}
           </text>
         </g>
       ))}
@@ -119,7 +120,10 @@ function gridLines(most: number): readonly number[] {
 }
 
 function describeStats({ samples, p50_ms, p99_ms, max_ms }: PropagationStats): string {
-  if (samples === 0) return 'No verifier has applied an entry in this time.'
-  const show = (ms: number | null) => (ms === null ? 'unknown' : formatDuration(ms))
-  return `Histogram of ${samples} times: half within ${show(p50_ms)}, 99 of 100 within ${show(p99_ms)}, the slowest after ${show(max_ms)}.`
+  if (samples === 0) return say('No verifier has applied an entry in this time.')
+  const show = (ms: number | null) => (ms === null ? say('unknown') : formatDuration(ms))
+  return say(
+    'Histogram of {samples} times: half within {half}, 99 of 100 within {most}, the slowest after {slowest}.',
+    { samples, half: show(p50_ms), most: show(p99_ms), slowest: show(max_ms) },
+  )
 }

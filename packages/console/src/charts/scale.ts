@@ -1,3 +1,5 @@
+import { say } from '../say.ts'
+
 /** A logarithmic scale for milliseconds, from `fromMs` to `toMs`, onto 0 to `width`. */
 export function createLogScale(fromMs: number, toMs: number, width: number): (ms: number) => number {
   const start = Math.log(fromMs)
@@ -14,7 +16,7 @@ export function listDecades(fromMs: number, toMs: number): readonly number[] {
 
 /** `10 ms`, `1 s`. */
 export function formatDecade(ms: number): string {
-  return ms < 1000 ? `${ms} ms` : `${ms / 1000} s`
+  return ms < 1000 ? say('{ms} ms', { ms }) : say('{seconds} s', { seconds: ms / 1000 })
 }
 
 /** Coordinates need no more than tenths of a pixel. */

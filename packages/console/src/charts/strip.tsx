@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { createLogScale, round } from './scale.ts'
+import { createLogScale, formatDecade, round } from './scale.ts'
 
 /** The range of a strip. Verifiers that take longer are at its end. */
 const FROM_MS = 1
@@ -51,7 +51,7 @@ export function StripAxis(): JSX.Element {
           y="11"
           text-anchor={ms === FROM_MS ? 'start' : ms === TO_MS ? 'end' : 'middle'}
         >
-          {ms === 1 ? '1 ms' : ms < 1000 ? ms : `${ms / 1000} s`}
+          {ms === 1 || ms >= 1000 ? formatDecade(ms) : ms}
         </text>
       ))}
     </svg>

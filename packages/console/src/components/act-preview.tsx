@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { describe } from '../revoke/state.ts'
+import { formatCount, say, sayCount } from '../say.ts'
 import { Fault } from './fault.tsx'
 import { Icon } from './icon.tsx'
 
@@ -36,14 +37,14 @@ export function ActPreview({ siteId, act, onPreview }: ActPreviewProps): JSX.Ele
     return () => stop.abort()
   }, [siteId, key])
   const figures: readonly (readonly [value: string | undefined, word: string])[] = [
-    [toCount(preview?.users), 'users'],
-    [toCount(preview?.credentials), 'credentials'],
-    [preview && String(preview.delegated_credentials), 'delegated'],
-    [toCount(preview?.tokens), 'live tokens'],
+    [toCount(preview?.users), say('users')],
+    [toCount(preview?.credentials), say('credentials')],
+    [preview && String(preview.delegated_credentials), say('delegated')],
+    [toCount(preview?.tokens), say('live tokens')],
   ]
   return (
-    <section aria-label="What this ends" aria-busy={preview === undefined && fault === undefined}>
-      <h3 class="over">This ends</h3>
+    <section aria-label={say('What this ends')} aria-busy={preview === undefined && fault === undefined}>
+      <h3 class="over">{say('This ends')}</h3>
       <dl class="figures">
         {figures.map(([value, word]) => (
           <div key={word}>
@@ -65,26 +66,35 @@ function Notes({ preview }: { readonly preview: Preview }): JSX.Element {
       <li>
         <Icon name="audit" />
         <span>
-          <strong>{irreversible ? 'Permanent.' : 'Can be undone later.'}</strong> The numbers count what this
-          service has seen. Credentials that it has not seen end too.
+          <strong>{irreversible ? say('Permanent.') : say('Can be undone later.')}</strong>{' '}
+          {say('The numbers count what this service has seen. Credentials that it has not seen end too.')}
         </span>
       </li>
       {offers + sign_ins > 0 && (
         <li>
           <Icon name="credentials" />
           <span>
-            {plural(offers, 'offer')} and {plural(sign_ins, 'sign-in')} in progress are cancelled.
+            {say('{offers} and {signIns} in progress are cancelled.', {
+              offers: sayCount(offers, '{count} offer', '{count} offers'),
+              signIns: sayCount(sign_ins, '{count} sign-in', '{count} sign-ins'),
+            })}
           </span>
         </li>
       )}
       <li>
         <Icon name="verifiers" />
         <span>
-          {plural(webhooks.length, 'webhook')} will be notified.
+          {sayCount(
+            webhooks.length,
+            '{count} webhook will be notified.',
+            '{count} webhooks will be notified.',
+          )}
           {lagging.length > 0 && (
             <>
               {' '}
-              <strong>{lagging.join(', ')}</strong> {lagging.length === 1 ? 'is' : 'are'} behind now.
+              {sayCount(lagging.length, '{names} is behind now.', '{names} are behind now.', {
+                names: <strong>{lagging.join(', ')}</strong>,
+              })}
             </>
           )}
         </span>
@@ -95,9 +105,5 @@ function Notes({ preview }: { readonly preview: Preview }): JSX.Element {
 
 function toCount(bounded: Preview['users'] | undefined): string | undefined {
   if (bounded === undefined) return undefined
-  return bounded.complete ? bounded.count.toLocaleString('en') : `${bounded.count.toLocaleString('en')}+`
-}
-
-function plural(count: number, word: string): string {
-  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
+  return bounded.complete ? formatCount(bounded.count) : `${formatCount(bounded.count)}+`
 }

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiRequest, CallProblem, NoAnswer, newIdempotencyKey } from '../api/call.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
 import { describe } from '../revoke/state.ts'
+import { say } from '../say.ts'
 import { ActPreview } from './act-preview.tsx'
 import { AsCommand } from './as-command.tsx'
 import { Icon } from './icon.tsx'
@@ -38,7 +39,7 @@ export function Sheet({ title, onClose, children }: SheetProps): JSX.Element {
       <div>
         <header>
           <h2>{title}</h2>
-          <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+          <button type="button" class="icon-button" aria-label={say('Close')} onClick={onClose}>
             <Icon name="close" />
           </button>
         </header>
@@ -132,7 +133,8 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
           {ends !== undefined && <ActPreview siteId={siteId} act={ends} onPreview={setPreview} />}
           {hasReason && (
             <label>
-              Reason{isEnding ? '' : <span class="optional"> optional</span>}
+              {say('Reason')}
+              {!isEnding && <span class="optional"> {say('optional')}</span>}
               <input
                 data-first={isEnding ? '' : undefined}
                 maxLength={256}
@@ -141,12 +143,12 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
                 required={isEnding}
                 onInput={(event) => setReason(event.currentTarget.value)}
               />
-              <span class="hint">The reason is in the audit log. Verifiers do not see it.</span>
+              <span class="hint">{say('The reason is in the audit log. Verifiers do not see it.')}</span>
             </label>
           )}
           {typedName !== undefined && (
             <label>
-              Type <code>{typedName}</code> to confirm
+              {say('Type {name} to confirm', { name: <code>{typedName}</code> })}
               <input
                 class="typed"
                 autocomplete="off"
@@ -161,13 +163,13 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
           {wasEarly && state.at === 'form' && <PreviewFirst isLoading={isLoading} />}
           {preview !== 'failed' && preview?.ends_own_access === true && (
             <p class="banner amber">
-              <strong>This ends your own access.</strong>
+              <strong>{say('This ends your own access.')}</strong>
             </p>
           )}
           {state.at === 'unknown' && (
             <p class="banner amber" role="alert">
-              <strong>The result is unknown.</strong> The service has not answered. Send the same request
-              again: it cannot take effect twice.
+              <strong>{say('The result is unknown.')}</strong>{' '}
+              {say('The service has not answered. Send the same request again: it cannot take effect twice.')}
             </p>
           )}
           {state.at === 'form' && state.fault !== undefined && (
@@ -180,7 +182,7 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
           <AsCommand curl={request} cli={props.toCli(why)} />
           <span class="grow" />
           <button type="button" onClick={onClose}>
-            Cancel
+            {say('Cancel')}
           </button>
           <button
             type="submit"
@@ -188,7 +190,7 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
             disabled={!isReady || isBusy}
             aria-disabled={!isReady || isBusy || isLoading}
           >
-            {isBusy ? busyVerb : state.at === 'unknown' ? 'Send again' : verb}
+            {isBusy ? busyVerb : state.at === 'unknown' ? say('Send again') : verb}
           </button>
         </footer>
       </form>

@@ -1,16 +1,17 @@
 import type { JSX } from 'preact'
 import { usePersonName } from '../people/names.ts'
+import { say } from '../say.ts'
 import { shorten } from './id.tsx'
 
 const WORDS: Readonly<Record<string, string>> = {
-  operator: 'operator key',
-  api_key: 'API key',
-  holder: 'holder',
-  page: 'hosted page',
-  sender: 'signal',
-  person: 'person',
-  service: 'the service',
-  anonymous: 'a caller without a key',
+  operator: say('operator key'),
+  api_key: say('API key'),
+  holder: say('holder'),
+  page: say('hosted page'),
+  sender: say('signal'),
+  person: say('person'),
+  service: say('the service'),
+  anonymous: say('a caller without a key'),
 }
 
 interface ActorProps {

@@ -1,5 +1,6 @@
 import type { ReceiptSummary } from '@countersign/core/contract'
 import type { JSX } from 'preact'
+import { say } from '../say.ts'
 import { Pill, StateMark, type Tone } from './state.tsx'
 
 type Counts = Pick<ReceiptSummary, 'acknowledged' | 'expected' | 'state'>
@@ -15,7 +16,7 @@ export function Applied(counts: Counts): JSX.Element {
   const { acknowledged, expected } = counts
   return (
     <Pill tone={toAppliedTone(counts)}>
-      {expected === 0 ? 'No verifier' : `${acknowledged} of ${expected}`}
+      {expected === 0 ? say('No verifier') : say('{acknowledged} of {expected}', { acknowledged, expected })}
     </Pill>
   )
 }
@@ -26,7 +27,7 @@ export function AppliedCount(counts: Counts): JSX.Element {
   return (
     <span class="applied">
       <StateMark tone={toAppliedTone(counts)} />
-      {expected === 0 ? 'no verifier' : `${acknowledged} of ${expected}`}
+      {expected === 0 ? say('no verifier') : say('{acknowledged} of {expected}', { acknowledged, expected })}
     </span>
   )
 }

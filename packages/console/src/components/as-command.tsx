@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { ApiRequest } from '../api/call.ts'
 import { toCurl } from '../api/command.ts'
+import { say } from '../say.ts'
 import { copyText } from './copy.tsx'
 import { Icon } from './icon.tsx'
 import { Menu } from './menu.tsx'
@@ -14,12 +15,12 @@ interface AsCommandProps {
 }
 
 /** What this page or act does, to be copied as a command. */
-export function AsCommand({ curl, cli, label = 'Copy as' }: AsCommandProps): JSX.Element {
+export function AsCommand({ curl, cli, label = say('Copy as') }: AsCommandProps): JSX.Element {
   const requests = curl === undefined ? [] : 'path' in curl ? [curl] : curl
   const text = requests.map((request) => toCurl(request, location.origin)).join('\n')
   const items = [
-    ...(text === '' ? [] : [{ title: 'Copy as curl', run: () => void copyText(text) }]),
-    ...(cli === undefined ? [] : [{ title: 'Copy as CLI command', run: () => void copyText(cli) }]),
+    ...(text === '' ? [] : [{ title: say('Copy as curl'), run: () => void copyText(text) }]),
+    ...(cli === undefined ? [] : [{ title: say('Copy as CLI command'), run: () => void copyText(cli) }]),
   ]
   return (
     <Menu

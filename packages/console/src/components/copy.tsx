@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { say } from '../say.ts'
 import { Icon } from './icon.tsx'
 
 /** What the page has just done, for eyes and for screen readers. */
@@ -8,9 +9,9 @@ export const notice = signal('')
 export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
-    notice.value = 'Copied'
+    notice.value = say('Copied')
   } catch {
-    notice.value = 'This browser does not allow copying. Select the text instead.'
+    notice.value = say('This browser does not allow copying. Select the text instead.')
   }
   setTimeout(() => {
     notice.value = ''
@@ -22,7 +23,12 @@ export function Command({ text }: { readonly text: string }): JSX.Element {
   return (
     <div class="command">
       <code>{text}</code>
-      <button type="button" class="quiet small" aria-label="Copy the command" onClick={() => copyText(text)}>
+      <button
+        type="button"
+        class="quiet small"
+        aria-label={say('Copy the command')}
+        onClick={() => copyText(text)}
+      >
         <Icon name="copy" size={14} />
       </button>
     </div>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { say } from '../say.ts'
 
 interface FaultProps {
   readonly text: string | undefined
@@ -13,7 +14,7 @@ export function Fault({ text, onRetry }: FaultProps): JSX.Element | null {
       <span>{text}</span>
       {onRetry !== undefined && (
         <button type="button" onClick={onRetry}>
-          Try again
+          {say('Try again')}
         </button>
       )}
     </p>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { say } from '../say.ts'
 import { copyText } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
@@ -17,7 +18,7 @@ export function Id({
         <button
           type="button"
           class="quiet small"
-          aria-label={`Copy ${value}`}
+          aria-label={say('Copy {value}', { value })}
           onClick={() => copyText(value)}
         >
           <Icon name="copy" size={14} />

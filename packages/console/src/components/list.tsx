@@ -4,6 +4,7 @@ import { call } from '../api/call.ts'
 import { entriesSeen, isPaused } from '../live.ts'
 import { describe } from '../revoke/state.ts'
 import { place, setQuery } from '../router.ts'
+import { say, sayCount } from '../say.ts'
 import { AsCommand } from './as-command.tsx'
 import { Command } from './copy.tsx'
 import { Fault } from './fault.tsx'
@@ -177,11 +178,11 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
       <Fault text={fault} onRetry={reload} />
       {waiting > 0 && (
         <button type="button" class="new-rows" onClick={reload}>
-          {waiting === 1 ? 'One new entry' : `${waiting} new entries`}
+          {sayCount(waiting, 'One new entry', '{count} new entries')}
         </button>
       )}
       {!isComplete ? (
-        <p class="card empty">Complete the filter to search.</p>
+        <p class="card empty">{say('Complete the filter to search.')}</p>
       ) : items.length === 0 && !isLoading && fault === undefined ? (
         <div class="card empty">
           {cursor === null ? (
@@ -190,7 +191,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
               <Command text={empty.command} />
             </>
           ) : (
-            <p>Nothing was found among the first rows. There are more to search.</p>
+            <p>{say('Nothing was found among the first rows. There are more to search.')}</p>
           )}
         </div>
       ) : (
@@ -209,7 +210,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
                 ))}
                 {props.rowActions !== undefined && (
                   <th scope="col">
-                    <span class="visually-hidden">Actions</span>
+                    <span class="visually-hidden">{say('Actions')}</span>
                   </th>
                 )}
               </tr>
@@ -240,7 +241,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
       )}
       {isComplete && cursor !== null && (
         <button type="button" class="more" disabled={isLoading} onClick={() => showMore(cursor)}>
-          Show more
+          {say('Show more')}
         </button>
       )}
     </>

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { send } from '../api/call.ts'
 import { isOperator, session } from '../api/session.ts'
 import { describe } from '../revoke/state.ts'
+import { say } from '../say.ts'
 import { Fault } from './fault.tsx'
 
 /** How a first verifier comes to a site. In development, a button starts one. */
@@ -11,8 +12,9 @@ export function NoVerifier(): JSX.Element {
     <StartDemo />
   ) : (
     <p class="meta">
-      An application that uses the SDK appears here as soon as it connects:{' '}
-      <a href="/docs/guides/protect-a-route">how to protect a route</a>.
+      {say('An application that uses the SDK appears here as soon as it connects: {link}.', {
+        link: <a href="/docs/guides/protect-a-route">{say('how to protect a route')}</a>,
+      })}
     </p>
   )
 }
@@ -33,11 +35,12 @@ function StartDemo(): JSX.Element {
   return (
     <>
       <p class="meta">
-        A demo verifier is a small application on this machine with one protected route. It calls that route
-        with the demo credential, so that there is something to revoke.
+        {say(
+          'A demo verifier is a small application on this machine with one protected route. It calls that route with the demo credential, so that there is something to revoke.',
+        )}
       </p>
       <button type="button" class="primary" disabled={isStarting} onClick={() => void start()}>
-        {isStarting ? 'Starting…' : 'Start a demo verifier'}
+        {isStarting ? say('Starting…') : say('Start a demo verifier')}
       </button>
       <Fault text={fault} />
     </>

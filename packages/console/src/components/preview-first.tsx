@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { say } from '../say.ts'
 import { Icon } from './icon.tsx'
 
 /** After an Enter that came before the preview: no access ends unseen, so it is asked for again. */
@@ -8,11 +9,12 @@ export function PreviewFirst({ isLoading }: { readonly isLoading: boolean }): JS
       <Icon name="audit" />
       {isLoading ? (
         <span>
-          <strong>The preview is still loading.</strong> Nothing was sent.
+          <strong>{say('The preview is still loading.')}</strong> {say('Nothing was sent.')}
         </span>
       ) : (
         <span>
-          <strong>The preview has loaded.</strong> Nothing was sent. Read what this ends, then confirm again.
+          <strong>{say('The preview has loaded.')}</strong>{' '}
+          {say('Nothing was sent. Read what this ends, then confirm again.')}
         </span>
       )}
     </p>

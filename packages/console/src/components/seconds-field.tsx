@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { sayCount } from '../say.ts'
 
 interface SecondsFieldProps {
   readonly label: string
@@ -32,19 +33,19 @@ export function SecondsField(props: SecondsFieldProps): JSX.Element {
   )
 }
 
-const UNITS = [
-  [86_400, 'day'],
-  [3600, 'hour'],
-  [60, 'minute'],
-  [1, 'second'],
-] as const
+const UNITS: readonly (readonly [size: number, show: (count: number) => string])[] = [
+  [86_400, (count) => sayCount(count, '{count} day', '{count} days')],
+  [3600, (count) => sayCount(count, '{count} hour', '{count} hours')],
+  [60, (count) => sayCount(count, '{count} minute', '{count} minutes')],
+  [1, (count) => sayCount(count, '{count} second', '{count} seconds')],
+]
 
 /** `30 days`, `90 seconds`: in the largest unit that fits without a rest. */
 export function formatSpan(seconds: number): string {
   if (!Number.isInteger(seconds) || seconds < 1) return ''
-  for (const [size, word] of UNITS) {
+  for (const [size, show] of UNITS) {
     const count = seconds / size
-    if (Number.isInteger(count)) return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
+    if (Number.isInteger(count)) return show(count)
   }
   return ''
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { say } from '../say.ts'
 import { Sheet } from './act-sheet.tsx'
 import { copyText } from './copy.tsx'
 import { Icon } from './icon.tsx'
@@ -31,20 +32,23 @@ export function SecretSheet({ title, secret, children, onClose }: SecretSheetPro
         {left > 0 ? (
           <>
             <p>
-              Store it now. <strong>It is shown only this once</strong> and cannot be read again.
+              {say('Store it now. {strong} and cannot be read again.', {
+                strong: <strong>{say('It is shown only this once')}</strong>,
+              })}
             </p>
             <div class="secret">
               <code>{secret}</code>
               <button type="button" data-first="" onClick={() => void copyText(secret)}>
                 <Icon name="copy" />
-                Copy
+                {say('Copy')}
               </button>
             </div>
-            <p class="meta">Hidden in {left} s.</p>
+            <p class="meta">{say('Hidden in {left} s.', { left })}</p>
           </>
         ) : (
           <p class="banner" role="status">
-            <strong>Hidden.</strong> If it was not stored, create another one and delete this one.
+            <strong>{say('Hidden.')}</strong>{' '}
+            {say('If it was not stored, create another one and delete this one.')}
           </p>
         )}
         {children}
@@ -52,7 +56,7 @@ export function SecretSheet({ title, secret, children, onClose }: SecretSheetPro
       <footer>
         <span class="grow" />
         <button type="button" class="primary" onClick={onClose}>
-          I have stored it
+          {say('I have stored it')}
         </button>
       </footer>
     </Sheet>

@@ -1,8 +1,14 @@
 import type { JSX } from 'preact'
+import { say } from '../say.ts'
 import { Pill, type Tone } from './state.tsx'
 
-const TONES: Readonly<Record<string, Tone>> = { active: 'good', revoked: 'bad', expired: 'none' }
+const SHOWN: Readonly<Record<string, readonly [tone: Tone, word: string]>> = {
+  active: ['good', say('Active')],
+  revoked: ['bad', say('Revoked')],
+  expired: ['none', say('Expired')],
+}
 
 export function Status({ status }: { readonly status: string }): JSX.Element {
-  return <Pill tone={TONES[status] ?? 'none'}>{status[0]?.toUpperCase() + status.slice(1)}</Pill>
+  const [tone, word] = SHOWN[status] ?? ['none', status]
+  return <Pill tone={tone}>{word}</Pill>
 }

@@ -6,10 +6,11 @@ import { round } from '../charts/scale.ts'
 import { Command } from '../components/copy.tsx'
 import { StateMark } from '../components/state.tsx'
 import { TableHead } from '../components/table-head.tsx'
+import { formatCount, say, sayCount } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 import { formatShare } from './overview-cards.tsx'
-import { formatBounded, formatCount, formatNumber, joinNames } from './words.ts'
+import { formatBounded, joinNames } from './words.ts'
 
 const RELOAD_MS = 10_000
 
@@ -22,13 +23,13 @@ export function BearerMeter({ siteId }: SiteProps): JSX.Element {
     { everyMs: RELOAD_MS },
   )
   return (
-    <section class="card meter" aria-label="Bearer meter">
+    <section class="card meter" aria-label={say('Bearer meter')}>
       <div class="row">
-        <h2>Bearer meter</h2>
-        <span class="meta">30 days</span>
+        <h2>{say('Bearer meter')}</h2>
+        <span class="meta">{say('30 days')}</span>
       </div>
       {value === undefined ? (
-        <p class={fault === undefined ? 'meta' : 'fault'}>{fault ?? 'Asking the service…'}</p>
+        <p class={fault === undefined ? 'meta' : 'fault'}>{fault ?? say('Asking the service…')}</p>
       ) : (
         <Meter siteId={siteId} summary={value} />
       )}
@@ -50,48 +51,54 @@ function Meter({ siteId, summary }: MeterProps): JSX.Element {
           <p class="figure">{formatShare(bearer.share)}</p>
           <p class="meta">
             {bearer.share === null
-              ? 'No accepted request was counted.'
-              : `of accepted requests used a bearer token: ${formatCount(bearer.accepted)}.`}
+              ? say('No accepted request was counted.')
+              : say('of accepted requests used a bearer token: {accepted}.', {
+                  accepted: formatCount(bearer.accepted),
+                })}
           </p>
           <ShareBar share={bearer.share} />
         </div>
         <Trend series={series} />
         <div>
-          <h3>If bearer tokens were off now</h3>
+          <h3>{say('If bearer tokens were off now')}</h3>
           <p>
-            {bearer.mode === 'off' ? (
-              'They are off: every bearer token is rejected.'
-            ) : (
-              <>
-                <strong>{formatBounded(bearer.live_tokens)}</strong> live tokens of{' '}
-                <strong>{formatBounded(bearer.users_with_live_tokens)}</strong> users would end.
-              </>
-            )}
+            {bearer.mode === 'off'
+              ? say('They are off: every bearer token is rejected.')
+              : say('{tokens} live tokens of {users} users would end.', {
+                  tokens: <strong>{formatBounded(bearer.live_tokens)}</strong>,
+                  users: <strong>{formatBounded(bearer.users_with_live_tokens)}</strong>,
+                })}
           </p>
           <p class="meta">
             {bearer.last_accepted_at === null
-              ? 'None was accepted in the time that was counted.'
-              : `The last was accepted in the hour of ${formatMoment(bearer.last_accepted_at)}.`}{' '}
+              ? say('None was accepted in the time that was counted.')
+              : say('The last was accepted in the hour of {time}.', {
+                  time: formatMoment(bearer.last_accepted_at),
+                })}{' '}
             {bearer.last_exchange_at !== null &&
-              `The last exchange was in the hour of ${formatMoment(bearer.last_exchange_at)}.`}
+              say('The last exchange was in the hour of {time}.', {
+                time: formatMoment(bearer.last_exchange_at),
+              })}
           </p>
         </div>
       </div>
       {users.length > 0 && (
         <table class="compact">
-          <caption class="visually-hidden">Where bearer tokens were accepted</caption>
+          <caption class="visually-hidden">{say('Where bearer tokens were accepted')}</caption>
           <TableHead
             columns={[
-              ['Accepted at'],
-              ['Bearer tokens', 'number'],
-              ['All decisions', 'number extra'],
-              ['Last decision', 'number extra'],
+              [say('Accepted at')],
+              [say('Bearer tokens'), 'number'],
+              [say('All decisions'), 'number extra'],
+              [say('Last decision'), 'number extra'],
             ]}
           />
           <tbody>
             {users.map(({ source, verifier_id, total, bearer: count, last_at }) => (
               <tr key={`${source} ${verifier_id}`}>
-                <td>{verifier_id ?? (source === 'service' ? 'This service' : 'Guards without a name')}</td>
+                <td>
+                  {verifier_id ?? (source === 'service' ? say('This service') : say('Guards without a name'))}
+                </td>
                 <td class="number">{formatCount(count)}</td>
                 <td class="number extra">{formatCount(total)}</td>
                 <td class="number extra">{formatMoment(last_at)}</td>
@@ -118,7 +125,7 @@ function ShareBar({ share }: { readonly share: number | null }): JSX.Element {
 
 /** Bearer tokens among all decisions, day by day. */
 function Trend({ series }: Pick<SiteSummary, 'series'>): JSX.Element {
-  if (series.length === 0) return <p class="meta">No decision was counted in this time.</p>
+  if (series.length === 0) return <p class="meta">{say('No decision was counted in this time.')}</p>
   const most = Math.max(1, ...series.map(({ credential, bearer, jwt }) => credential + bearer + jwt))
   const width = 260 / Math.max(10, series.length)
   return (
@@ -155,7 +162,7 @@ function Trend({ series }: Pick<SiteSummary, 'series'>): JSX.Element {
         <svg class="key" width="10" height="10" aria-hidden="true">
           <rect class="fill-amber" width="10" height="10" rx="2" />
         </svg>{' '}
-        bearer tokens among all decisions, by day
+        {say('bearer tokens among all decisions, by day')}
       </figcaption>
     </figure>
   )
@@ -163,7 +170,7 @@ function Trend({ series }: Pick<SiteSummary, 'series'>): JSX.Element {
 
 function describeTrend(series: SiteSummary['series']): string {
   const days = series.map(({ at, bearer }) => `${at.slice(0, 10)}: ${bearer}`)
-  return `Bearer tokens by day. ${days.join(', ')}.`
+  return say('Bearer tokens by day. {days}.', { days: days.join(', ') })
 }
 
 const DAYS = 14
@@ -178,18 +185,28 @@ function SwitchOff({ siteId, summary }: MeterProps): JSX.Element {
     ...(observedMs < DAYS * DAY_MS
       ? [
           observed_since === null
-            ? 'Nothing has been counted yet.'
-            : `Decisions have been counted for ${formatDuration(observedMs)}; ${DAYS} days are needed.`,
+            ? say('Nothing has been counted yet.')
+            : say('Decisions have been counted for {duration}; {days} days are needed.', {
+                duration: formatDuration(observedMs),
+                days: DAYS,
+              }),
         ]
       : []),
     ...(silent.length > 0
       ? [
-          `${joinNames(silent)} ${silent.length === 1 ? 'reports' : 'report'} no decisions: what ${silent.length === 1 ? 'it accepts' : 'they accept'} is not known.`,
+          sayCount(
+            silent.length,
+            '{names} reports no decisions: what it accepts is not known.',
+            '{names} report no decisions: what they accept is not known.',
+            { names: joinNames(silent) },
+          ),
         ]
       : []),
-    'Verifiers that do not follow the log, and introspection by other programs, are not counted by guards.',
+    say(
+      'Verifiers that do not follow the log, and introspection by other programs, are not counted by guards.',
+    ),
   ]
-  if (bearer.mode === 'off') return <p class="meta">Bearer tokens are off at this site.</p>
+  if (bearer.mode === 'off') return <p class="meta">{say('Bearer tokens are off at this site.')}</p>
   return (
     <div class={bearer.safe_to_switch_off ? 'safe yes' : 'safe'}>
       <StateMark tone={bearer.safe_to_switch_off ? 'good' : 'soon'} size={16} />
@@ -197,12 +214,16 @@ function SwitchOff({ siteId, summary }: MeterProps): JSX.Element {
         <p>
           <strong>
             {bearer.safe_to_switch_off
-              ? `Safe to switch off: no bearer token was used for ${DAYS} days, and none is live.`
-              : 'Not known to be safe to switch off.'}
+              ? say('Safe to switch off: no bearer token was used for {days} days, and none is live.', {
+                  days: DAYS,
+                })
+              : say('Not known to be safe to switch off.')}
           </strong>{' '}
           {!bearer.safe_to_switch_off && listUses(summary)}
         </p>
-        <p class="meta">What is not known: {unknown.join(' ')}</p>
+        <p class="meta">
+          {say('What is not known:')} {unknown.join(' ')}
+        </p>
         {bearer.safe_to_switch_off && <Command text={`countersign sites change ${siteId} --bearer off`} />}
       </div>
     </div>
@@ -211,8 +232,12 @@ function SwitchOff({ siteId, summary }: MeterProps): JSX.Element {
 
 function listUses({ bearer }: SiteSummary): string {
   const uses = [
-    ...(bearer.live_tokens.count > 0 ? [`${formatBounded(bearer.live_tokens)} live`] : []),
-    ...(bearer.accepted > 0 ? [`${formatNumber(bearer.accepted, 'use')} in 30 days`] : []),
+    ...(bearer.live_tokens.count > 0
+      ? [say('{count} live', { count: formatBounded(bearer.live_tokens) })]
+      : []),
+    ...(bearer.accepted > 0
+      ? [sayCount(bearer.accepted, '{count} use in 30 days', '{count} uses in 30 days')]
+      : []),
   ]
   return uses.length === 0 ? '' : `${uses.join(', ')}.`
 }

@@ -6,8 +6,8 @@ import { shorten } from '../components/id.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
 import { startRevoke } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
+import { say, sayCount } from '../say.ts'
 import { formatMoment } from '../time.ts'
-import { formatNumber } from './words.ts'
 
 /** A credential, and what was delegated from it. */
 interface TreeNode {
@@ -80,37 +80,46 @@ export function DelegationTree({ siteId, tree, chosen }: TreeProps): JSX.Element
   return (
     <section class="card flush">
       <header>
-        <h2>Delegation</h2>
-        <span class="meta">Scope can only narrow from left to right</span>
+        <h2>{say('Delegation')}</h2>
+        <span class="meta">{say('Scope can only narrow from left to right')}</span>
       </header>
-      <ul class="family" aria-label="Delegation tree">
+      <ul class="family" aria-label={say('Delegation tree')}>
         <Branch siteId={siteId} node={tree.root} chosen={chosen} below={below} onPoint={setPointed} />
       </ul>
-      {!tree.isComplete && <p class="caption">There are more delegated credentials than are drawn.</p>}
+      {!tree.isComplete && (
+        <p class="caption">{say('There are more delegated credentials than are drawn.')}</p>
+      )}
       {marked !== undefined && (
         <p class="hit-line">
           <StateMark tone={ends.length === 0 ? 'none' : 'bad'} size={14} />
           <span>
-            {ends.length === 0 ? (
-              <>
-                <strong>{shorten(marked.id)}</strong> and everything below it has ended.
-              </>
-            ) : (
-              <>
-                Revoking <strong>{shorten(marked.id)}</strong> ends{' '}
-                {formatNumber(ends.length, 'known credential')}: itself and everything below it.
-              </>
-            )}
+            {ends.length === 0
+              ? say('{id} and everything below it has ended.', {
+                  id: <strong>{shorten(marked.id)}</strong>,
+                })
+              : sayCount(
+                  ends.length,
+                  'Revoking {id} ends {count} known credential: itself and everything below it.',
+                  'Revoking {id} ends {count} known credentials: itself and everything below it.',
+                  { id: <strong>{shorten(marked.id)}</strong> },
+                )}
           </span>
           {ends.length > 0 && marked.status === 'active' && mayRevoke(siteId) && (
             <button type="button" class="danger" onClick={() => startRevoke(siteId, marked.id)}>
-              Revoke {shorten(marked.id)}
+              {say('Revoke {id}', { id: shorten(marked.id) })}
             </button>
           )}
         </p>
       )}
     </section>
   )
+}
+
+const STATUS_WORDS: Readonly<Record<TreeNode['status'], string>> = {
+  active: say('active'),
+  revoked: say('revoked'),
+  expired: say('expired'),
+  unknown: say('unknown'),
 }
 
 interface BranchProps {
@@ -136,12 +145,12 @@ function Branch({ siteId, node, chosen, below, onPoint }: BranchProps): JSX.Elem
       >
         <span class="family-name">
           <StateMark tone={TONES[status]} /> <code>{shorten(id)}</code>
-          <span class="family-status">{status}</span>
+          <span class="family-status">{STATUS_WORDS[status]}</span>
         </span>
-        <span class="meta">{scope === undefined ? 'scope not recorded' : scope.join(', ')}</span>
+        <span class="meta">{scope === undefined ? say('scope not recorded') : scope.join(', ')}</span>
         <span class="meta">
-          {isBound ? 'bound to a key' : 'not bound'}
-          {expiresAt !== undefined && `, until ${formatMoment(expiresAt)}`}
+          {isBound ? say('bound to a key') : say('not bound')}
+          {expiresAt !== undefined && `, ${say('until {time}', { time: formatMoment(expiresAt) })}`}
         </span>
       </a>
       {children.length > 0 && (

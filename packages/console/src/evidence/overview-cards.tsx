@@ -7,9 +7,10 @@ import { StateMark, type Tone } from '../components/state.tsx'
 import { entriesSeen, isLive, serviceNowMs, verifiers } from '../live.ts'
 import { describeVerifier, showVerifier } from '../pages/verifier-states.ts'
 import { sitePath } from '../router.ts'
+import { formatCount, say, sayCount } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatMoment } from '../time.ts'
-import { formatBounded, formatCount, formatNumber } from './words.ts'
+import { formatBounded } from './words.ts'
 
 interface Concern {
   readonly tone: Tone
@@ -46,10 +47,10 @@ async function loadFacts(siteId: string, signal: AbortSignal): Promise<Facts> {
     }
   }
   const [keys, webhooks, waiting, drills] = await Promise.all([
-    list<ApiKey>('API keys', 'keys', { limit: 200 }),
-    list<Webhook>('webhooks', 'webhooks', { limit: 200 }),
-    list<ReceiptSummary>('receipts', 'receipts', { state: 'waiting', limit: 20 }),
-    list<DrillSummary>('drills', 'drills', { limit: 1 }),
+    list<ApiKey>(say('API keys'), 'keys', { limit: 200 }),
+    list<Webhook>(say('webhooks'), 'webhooks', { limit: 200 }),
+    list<ReceiptSummary>(say('receipts'), 'receipts', { state: 'waiting', limit: 20 }),
+    list<DrillSummary>(say('drills'), 'drills', { limit: 1 }),
   ])
   return { keys, webhooks, waiting, drills, unknown }
 }
@@ -66,7 +67,10 @@ function listConcerns(siteId: string, { keys, webhooks, waiting, drills }: Facts
     if (differenceMs > 2000)
       found.push({
         tone: 'soon',
-        text: `The clock of ${each.verifier_id} differs by ${formatDuration(differenceMs)}.`,
+        text: say('The clock of {verifierId} differs by {duration}.', {
+          verifierId: each.verifier_id,
+          duration: formatDuration(differenceMs),
+        }),
         href,
       })
   }
@@ -74,16 +78,20 @@ function listConcerns(siteId: string, { keys, webhooks, waiting, drills }: Facts
     if (nowMs - Date.parse(at) > 30_000)
       found.push({
         tone: 'late',
-        text: `Entry ${seq} is applied by ${acknowledged} of ${expected}.`,
+        text: say('Entry {seq} is applied by {acknowledged} of {expected}.', { seq, acknowledged, expected }),
         href: sitePath(siteId, 'receipts', String(seq)),
       })
   for (const { label, last4, expires_at } of keys) {
     if (expires_at === null) continue
     const leftMs = Date.parse(expires_at) - nowMs
+    const key = label ?? say('API key …{last4}', { last4 })
     if (leftMs < EXPIRY_DAYS * DAY_MS)
       found.push({
         tone: leftMs < 0 ? 'none' : 'soon',
-        text: `${label ?? `API key …${last4}`} ${leftMs < 0 ? 'has expired' : `expires in ${formatDuration(leftMs)}`}.`,
+        text:
+          leftMs < 0
+            ? say('{key} has expired.', { key })
+            : say('{key} expires in {duration}.', { key, duration: formatDuration(leftMs) }),
         href: sitePath(siteId, 'keys'),
       })
   }
@@ -91,7 +99,10 @@ function listConcerns(siteId: string, { keys, webhooks, waiting, drills }: Facts
     if (status !== 'on')
       found.push({
         tone: 'soon',
-        text: `The webhook to ${toHost(url)} is ${status}.`,
+        text:
+          status === 'paused'
+            ? say('The webhook to {host} is paused.', { host: toHost(url) })
+            : say('The webhook to {host} is disabled.', { host: toHost(url) }),
         href: sitePath(siteId, 'webhooks'),
       })
   const [last] = drills
@@ -100,8 +111,10 @@ function listConcerns(siteId: string, { keys, webhooks, waiting, drills }: Facts
       tone: 'none',
       text:
         last === undefined
-          ? 'No drill has been run.'
-          : `The last drill was ${formatDuration(nowMs - Date.parse(last.started_at))} ago.`,
+          ? say('No drill has been run.')
+          : say('The last drill was {duration} ago.', {
+              duration: formatDuration(nowMs - Date.parse(last.started_at)),
+            }),
       href: sitePath(siteId, 'drills'),
     })
   return found
@@ -128,7 +141,7 @@ export function Attention({ siteId }: SiteProps): JSX.Element {
   return (
     <section class="card flush">
       <header>
-        <h2>Needs attention</h2>
+        <h2>{say('Needs attention')}</h2>
         {found.length > 0 && <span class="meta">{found.length}</span>}
       </header>
       <ul class="concerns">
@@ -139,13 +152,15 @@ export function Attention({ siteId }: SiteProps): JSX.Element {
           </li>
         ))}
       </ul>
-      {found.length > SHOWN && <p class="caption">and {found.length - SHOWN} more</p>}
+      {found.length > SHOWN && (
+        <p class="caption">{say('and {count} more', { count: found.length - SHOWN })}</p>
+      )}
       {value !== undefined && (
         <p class="caption">
-          {found.length === 0 && isLive() && 'Nothing found. '}
+          {found.length === 0 && isLive() && `${say('Nothing found.')} `}
           {value.unknown.length > 0
-            ? `Not known: ${value.unknown.join(', ')} could not be loaded.`
-            : 'Looked at verifiers, clocks, receipts, API keys, webhooks and drills.'}
+            ? say('Not known: {unknown} could not be loaded.', { unknown: value.unknown.join(', ') })
+            : say('Looked at verifiers, clocks, receipts, API keys, webhooks and drills.')}
         </p>
       )}
     </section>
@@ -167,15 +182,15 @@ export function LastDrill({ siteId, mayStart }: SiteProps & { readonly mayStart:
   return (
     <section class="card">
       <div class="row">
-        <h2>Last drill</h2>
-        {last !== undefined && <a href={sitePath(siteId, 'drills', last.drill_id)}>Signed report</a>}
+        <h2>{say('Last drill')}</h2>
+        {last !== undefined && <a href={sitePath(siteId, 'drills', last.drill_id)}>{say('Signed report')}</a>}
       </div>
       {last === undefined ? (
         <p class="meta">
           {fault ??
             (value === undefined
-              ? 'Asking the service…'
-              : 'A drill revokes an id that no credential has, and reports which verifiers applied it.')}
+              ? say('Asking the service…')
+              : say('A drill revokes an id that no credential has, and reports which verifiers applied it.'))}
         </p>
       ) : (
         <>
@@ -187,7 +202,7 @@ export function LastDrill({ siteId, mayStart }: SiteProps & { readonly mayStart:
       )}
       {mayStart ? (
         <a class="button" href={`${sitePath(siteId, 'drills')}?start=1`}>
-          Run a drill
+          {say('Run a drill')}
         </a>
       ) : (
         value !== undefined && last === undefined && <Command text={`countersign drill --site ${siteId}`} />
@@ -198,12 +213,21 @@ export function LastDrill({ siteId, mayStart }: SiteProps & { readonly mayStart:
 
 /** `12 of 12 verifiers applied the drill. The last answer arrived after 38 ms.` */
 export function describeDrill({ state, acknowledged, expected, elapsed_ms }: DrillSummary): string {
-  if (state === 'running' || acknowledged === null || expected === null) return 'The drill is running.'
-  if (expected === 0) return 'No verifier followed the site, so the drill proves nothing.'
-  const who = `${acknowledged} of ${formatNumber(expected, 'verifier')}`
+  if (state === 'running' || acknowledged === null || expected === null) return say('The drill is running.')
+  if (expected === 0) return say('No verifier followed the site, so the drill proves nothing.')
   return elapsed_ms === null
-    ? `${who} applied the drill in time.`
-    : `${who} applied the drill. The last answer arrived after ${formatDuration(elapsed_ms)}.`
+    ? sayCount(
+        expected,
+        '{acknowledged} of {count} verifier applied the drill in time.',
+        '{acknowledged} of {count} verifiers applied the drill in time.',
+        { acknowledged },
+      )
+    : sayCount(
+        expected,
+        '{acknowledged} of {count} verifier applied the drill. The last answer arrived after {duration}.',
+        '{acknowledged} of {count} verifiers applied the drill. The last answer arrived after {duration}.',
+        { acknowledged, duration: formatDuration(elapsed_ms) },
+      )
 }
 
 /** Numbers of the last 24 hours. */
@@ -217,25 +241,29 @@ export function Numbers({ siteId }: SiteProps): JSX.Element {
   return (
     <section class="card">
       <div class="row">
-        <h2>Last 24 hours</h2>
-        <a href={sitePath(siteId, 'tokens')}>Bearer tokens</a>
+        <h2>{say('Last 24 hours')}</h2>
+        <a href={sitePath(siteId, 'tokens')}>{say('Bearer tokens')}</a>
       </div>
       {value === undefined ? (
-        <p class="meta">{fault ?? 'Asking the service…'}</p>
+        <p class="meta">{fault ?? say('Asking the service…')}</p>
       ) : (
         <>
           <dl class="numbers">
-            <Fact word="Decisions" value={formatCount(value.verdicts.total)} />
-            <Fact word="Denied" value={formatCount(value.verdicts.denied)} />
-            <Fact word="Bearer share" value={formatShare(value.bearer.share)} />
-            <Fact word="Live tokens" value={formatBounded(value.bearer.live_tokens)} />
-            <Fact word="Active credentials" value={formatBounded(value.counts.active_credentials)} />
-            <Fact word="Revoked users" value={formatBounded(value.counts.revoked_users)} />
+            <Fact word={say('Decisions')} value={formatCount(value.verdicts.total)} />
+            <Fact word={say('Denied')} value={formatCount(value.verdicts.denied)} />
+            <Fact word={say('Bearer share')} value={formatShare(value.bearer.share)} />
+            <Fact word={say('Live tokens')} value={formatBounded(value.bearer.live_tokens)} />
+            <Fact word={say('Active credentials')} value={formatBounded(value.counts.active_credentials)} />
+            <Fact word={say('Revoked users')} value={formatBounded(value.counts.revoked_users)} />
           </dl>
           <p class="meta">
             {value.bearer.verifiers_not_reporting.length === 0
-              ? 'Decisions of this service and of guards that report them.'
-              : `${formatNumber(value.bearer.verifiers_not_reporting.length, 'verifier')} ${value.bearer.verifiers_not_reporting.length === 1 ? 'reports' : 'report'} no decisions, so these are not all.`}
+              ? say('Decisions of this service and of guards that report them.')
+              : sayCount(
+                  value.bearer.verifiers_not_reporting.length,
+                  '{count} verifier reports no decisions, so these are not all.',
+                  '{count} verifiers report no decisions, so these are not all.',
+                )}
           </p>
         </>
       )}

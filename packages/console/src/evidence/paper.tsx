@@ -11,8 +11,9 @@ import { serviceNowMs } from '../live.ts'
 import type { DocumentCheck } from '../log/check-document.ts'
 import { describe } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
+import { dateLocale, formatCount, say, sayCount } from '../say.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
-import { findTarget, joinNames, toAppliedMs, toKindWords, toSubject } from './words.ts'
+import { findTarget, isRevocation, joinNames, toAppliedMs, toKindWords, toSubject } from './words.ts'
 
 /** What the page knows of an entry besides its receipt. Null when it could not be loaded. */
 interface Context {
@@ -86,12 +87,13 @@ export function Paper({ siteId, receipt, check, title, facts, children }: PaperP
     loadContext(siteId, receipt, signal),
   )
   const isValid = check?.ok === true
+  const written = <time dateTime={receipt.as_of}>{formatExact(receipt.as_of)}</time>
   return (
-    <article class="paper" aria-label={`${title}, entry ${receipt.seq}`}>
+    <article class="paper" aria-label={say('{title}, entry {seq}', { title, seq: receipt.seq })}>
       <header>
         <div>
           <p class="label">{title}</p>
-          <h2>Entry {receipt.seq.toLocaleString('en')}</h2>
+          <h2>{say('Entry {seq}', { seq: formatCount(receipt.seq) })}</h2>
           <p class="meta">
             {siteId}, {formatDay(receipt.at)}
           </p>
@@ -103,7 +105,7 @@ export function Paper({ siteId, receipt, check, title, facts, children }: PaperP
       </p>
       <dl class="sheet-facts">
         {facts}
-        <Fact word={receipt.drill_id === null ? 'What' : 'Drill'}>
+        <Fact word={receipt.drill_id === null ? say('What') : say('Drill')}>
           {toKindWords(receipt.kind)}
           {context?.entry && (
             <>
@@ -112,34 +114,35 @@ export function Paper({ siteId, receipt, check, title, facts, children }: PaperP
             </>
           )}
         </Fact>
-        {context?.audit?.reason && <Fact word="Reason">{context.audit.reason}</Fact>}
+        {context?.audit?.reason && <Fact word={say('Reason')}>{context.audit.reason}</Fact>}
         {context?.audit && (
-          <Fact word="By">
+          <Fact word={say('By')}>
             <Actor {...context.audit.actor} />
           </Fact>
         )}
-        <Fact word="Committed at">
-          <time dateTime={receipt.committed_at}>{formatExact(receipt.committed_at)} UTC</time>
+        <Fact word={say('Committed at')}>
+          <time dateTime={receipt.committed_at}>{formatExact(receipt.committed_at)}</time>
         </Fact>
         <Denied receipt={receipt} />
-        <Fact word="Written">
-          <time dateTime={receipt.as_of}>{formatExact(receipt.as_of)} UTC</time>
-          {receipt.final ? ', final' : ', updated when a verifier catches up'}
+        <Fact word={say('Written')}>
+          {receipt.final
+            ? say('{time}, final', { time: written })
+            : say('{time}, updated when a verifier catches up', { time: written })}
         </Fact>
       </dl>
       <VerifierTimes receipt={receipt} />
       <dl class="machine">
-        <Fact word="entry">
+        <Fact word={say('entry')}>
           <a href={location.origin + sitePath(siteId, 'log', String(receipt.seq))}>{receipt.entry_hash}</a>
         </Fact>
-        <Fact word="key">{receipt.kid}, Ed25519</Fact>
-        <Fact word="signed">{receipt.signature}</Fact>
-        <Fact word="check">countersign verify-receipt {toFileName(siteId, receipt)}</Fact>
+        <Fact word={say('key')}>{receipt.kid}, Ed25519</Fact>
+        <Fact word={say('signed')}>{receipt.signature}</Fact>
+        <Fact word={say('check')}>countersign verify-receipt {toFileName(siteId, receipt)}</Fact>
       </dl>
       <CheckLine check={check} />
       {context !== undefined && context.entry !== null && !context.isEntryProven && (
         <p class="proof-line bad" role="alert">
-          <StateMark tone="bad" size={14} /> The entry in the log has another hash than this receipt.
+          <StateMark tone="bad" size={14} /> {say('The entry in the log has another hash than this receipt.')}
         </p>
       )}
       {children}
@@ -152,16 +155,17 @@ export function CheckLine({ check }: { readonly check: DocumentCheck | undefined
   if (check === undefined)
     return (
       <p class="proof-line" role="status">
-        <StateMark tone="none" size={14} /> Checking the signature in this browser…
+        <StateMark tone="none" size={14} /> {say('Checking the signature in this browser…')}
       </p>
     )
   return check.ok ? (
     <p class="proof-line good" role="status">
-      <StateMark tone="good" size={14} /> Signature valid, checked in this browser
+      <StateMark tone="good" size={14} /> {say('Signature valid, checked in this browser')}
     </p>
   ) : (
     <p class="proof-line bad" role="alert">
-      <StateMark tone="bad" size={14} /> Invalid: {check.why} Do not rely on this paper.
+      <StateMark tone="bad" size={14} />{' '}
+      {say('Invalid: {why} Do not rely on this paper.', { why: check.why })}
     </p>
   )
 }
@@ -171,7 +175,7 @@ export function PaperActs({ children }: { readonly children: ComponentChildren }
   return (
     <p class="paper-acts no-print">
       <button type="button" onClick={() => print()}>
-        <Icon name="print" /> Print
+        <Icon name="print" /> {say('Print')}
       </button>
       {children}
     </p>
@@ -202,23 +206,33 @@ function ReceiptSentence({ receipt }: { readonly receipt: Receipt }): JSX.Elemen
   const { seq, acknowledged, expected, verifiers } = receipt
   const times = verifiers.flatMap((each) => toAppliedMs(each) ?? [])
   const late = verifiers.filter(({ state }) => state !== 'acknowledged')
+  const applied = <strong>{say('{acknowledged} of {expected}', { acknowledged, expected })}</strong>
   return (
     <>
-      {toSubject(receipt)} is durable as <strong>entry {seq.toLocaleString('en')}</strong>.{' '}
+      {say('{subject} is durable as {entries}.', {
+        subject: toSubject(receipt),
+        entries: <strong>{say('entry {seq}', { seq: formatCount(seq) })}</strong>,
+      })}{' '}
       {expected === 0 ? (
-        'No verifier followed the site.'
+        say('No verifier followed the site.')
       ) : (
         <>
-          <strong>
-            {acknowledged} of {expected}
-          </strong>{' '}
-          {expected === 1 ? 'verifier has' : 'verifiers have'} applied it
-          {times.length > 0 && (
-            <>
-              , the last after <strong>{formatDuration(Math.max(...times))}</strong>
-            </>
-          )}
-          . {describeLate(late)}
+          {times.length === 0
+            ? sayCount(
+                expected,
+                '{applied} verifier has applied it.',
+                '{applied} verifiers have applied it.',
+                {
+                  applied,
+                },
+              )
+            : sayCount(
+                expected,
+                '{applied} verifier has applied it, the last after {duration}.',
+                '{applied} verifiers have applied it, the last after {duration}.',
+                { applied, duration: <strong>{formatDuration(Math.max(...times))}</strong> },
+              )}{' '}
+          {describeLate(late)}
         </>
       )}
     </>
@@ -230,39 +244,53 @@ type Late = Receipt['verifiers'][number]
 function describeLate(late: readonly Late[]): string {
   if (late.length === 1 && late[0] !== undefined) return `${late[0].verifier_id} ${toLateWords(late[0])}.`
   if (late.length === 0) return ''
-  return `${joinNames(late.map(({ verifier_id }) => verifier_id))} have not.`
+  return say('{names} have not.', { names: joinNames(late.map(({ verifier_id }) => verifier_id)) })
 }
 
 const LATE: Readonly<Record<Late['state'], string>> = {
-  acknowledged: 'has applied it',
-  waiting: 'is connected and has not applied it yet',
-  silent: 'is connected and does not answer',
-  not_connected: 'is not connected',
-  gone: 'is not connected',
+  acknowledged: say('has applied it'),
+  waiting: say('is connected and has not applied it yet'),
+  silent: say('is connected and does not answer'),
+  not_connected: say('is not connected'),
+  gone: say('is not connected'),
 }
 
 function toLateWords({ state, rejects_from, fails_open }: Late): string {
-  if (fails_open) return `${LATE[state]} and fails open: it may accept revoked access`
+  if (fails_open) return say('{state} and fails open: it may accept revoked access', { state: LATE[state] })
   if (rejects_from === null) return LATE[state]
   return Date.parse(rejects_from) <= serviceNowMs()
-    ? `${LATE[state]} and has rejected everything since ${formatMoment(rejects_from)}`
-    : `${LATE[state]} and rejects everything from ${formatMoment(rejects_from)} on`
+    ? say('{state} and has rejected everything since {time}', {
+        state: LATE[state],
+        time: formatMoment(rejects_from),
+      })
+    : say('{state} and rejects everything from {time} on', {
+        state: LATE[state],
+        time: formatMoment(rejects_from),
+      })
 }
 
 function Denied({ receipt }: { readonly receipt: Receipt }): JSX.Element {
   const { denied_everywhere_at: at, denied_at_latest } = receipt
-  const word = toSubject(receipt) === 'This change' ? 'In effect everywhere' : 'Denied everywhere'
+  const isChange = receipt.drill_id === null && !isRevocation(receipt.kind)
   if (at === null)
     return (
-      <Fact word={word}>
-        <strong class="amber">Not known: a verifier fails open.</strong> All others deny from{' '}
-        {formatExact(denied_at_latest)} UTC on.
+      <Fact word={isChange ? say('In effect everywhere') : say('Denied everywhere')}>
+        <strong class="amber">{say('Not known: a verifier fails open.')}</strong>{' '}
+        {say('All others deny from {time} on.', { time: formatExact(denied_at_latest) })}
       </Fact>
     )
+  const isPast = isDenied(receipt)
+  const word = isChange
+    ? isPast
+      ? say('In effect everywhere at')
+      : say('In effect everywhere by')
+    : isPast
+      ? say('Denied everywhere at')
+      : say('Denied everywhere by')
   return (
-    <Fact word={`${word} ${isDenied(receipt) ? 'at' : 'by'}`}>
-      <strong class={isDenied(receipt) ? 'green' : undefined}>
-        <time dateTime={at}>{formatExact(at)} UTC</time>
+    <Fact word={word}>
+      <strong class={isPast ? 'green' : undefined}>
+        <time dateTime={at}>{formatExact(at)}</time>
       </strong>
     </Fact>
   )
@@ -293,7 +321,7 @@ function VerifierTimes({ receipt }: { readonly receipt: Receipt }): JSX.Element 
   const times = verifiers.flatMap((each) => toAppliedMs(each) ?? [])
   const hasDenied = verifiers.some(({ first_denied_ms }) => typeof first_denied_ms === 'number')
   return (
-    <section class="times" aria-label="Verifiers">
+    <section class="times" aria-label={say('Verifiers')}>
       <div class="times-picture">
         <StripAxis />
         <Strip ticks={times} isComplete={acknowledged === expected} />
@@ -301,8 +329,8 @@ function VerifierTimes({ receipt }: { readonly receipt: Receipt }): JSX.Element 
       <table class={`applied-list ${hasDenied ? 'long' : verifiers.length > 24 ? 'many' : ''}`}>
         <thead class="visually-hidden">
           <tr>
-            <th scope="col">Verifier</th>
-            <th scope="col">Applied after</th>
+            <th scope="col">{say('Verifier')}</th>
+            <th scope="col">{say('Applied after')}</th>
           </tr>
         </thead>
         <tbody>
@@ -320,7 +348,9 @@ function VerifierTimes({ receipt }: { readonly receipt: Receipt }): JSX.Element 
         </tbody>
       </table>
       {expected > verifiers.length && (
-        <p class="meta">{expected - verifiers.length} more are counted and not listed.</p>
+        <p class="meta">
+          {say('{count} more are counted and not listed.', { count: expected - verifiers.length })}
+        </p>
       )}
     </section>
   )
@@ -333,20 +363,31 @@ function describeTime(each: Late): string {
   const { first_denied_ms: denied } = each
   return denied === undefined || denied === null
     ? formatDuration(ms)
-    : `${formatDuration(ms)}, denied at ${formatDuration(denied)}`
+    : say('{applied}, denied at {denied}', {
+        applied: formatDuration(ms),
+        denied: formatDuration(denied),
+      })
+}
+
+const SHORT: Readonly<Record<Late['state'], string>> = {
+  acknowledged: say('applied'),
+  waiting: say('waiting'),
+  silent: say('silent'),
+  not_connected: say('not connected'),
+  gone: say('gone'),
 }
 
 function toShortState({ state, fails_open, rejects_from }: Late): string {
-  if (state === 'acknowledged') return 'applied'
-  if (fails_open) return 'fails open'
+  if (state === 'acknowledged') return SHORT.acknowledged
+  if (fails_open) return say('fails open')
   if (rejects_from !== null)
     return Date.parse(rejects_from) <= serviceNowMs()
-      ? 'rejects'
-      : `rejects from ${formatMoment(rejects_from)}`
-  return state.replace('_', ' ')
+      ? say('rejects')
+      : say('rejects from {time}', { time: formatMoment(rejects_from) })
+  return SHORT[state]
 }
 
-const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+const day = new Intl.DateTimeFormat(dateLocale, { dateStyle: 'long', timeZone: 'UTC' })
 
 function formatDay(time: string): string {
   return day.format(new Date(time))

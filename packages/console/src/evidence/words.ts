@@ -1,20 +1,21 @@
 import type { LogEntry, Receipt, ReceiptSummary } from '@countersign/core/contract'
+import { formatCount, say } from '../say.ts'
 
 const KINDS: Readonly<Record<string, string>> = {
-  'user.revoked': 'User revoked',
-  'user.reinstated': 'User reinstated',
-  'user.signed_out': 'User signed out',
-  'credential.revoked': 'Credential revoked',
-  'token.revoked': 'Token revoked',
-  'holder.revoked': 'Holder key revoked',
-  'issuer.trusted': 'Issuer trusted',
-  'oauth_issuer.trusted': 'OAuth issuer trusted',
-  'issuer.distrusted': 'Issuer no longer trusted',
-  'issuer.cut_off': 'Issuer cut off',
-  'key.retired': 'Issuer key retired',
-  'key.compromised': 'Issuer key compromised',
-  'site.changed': 'Site changed',
-  'site.cut_off': 'Whole site cut off',
+  'user.revoked': say('User revoked'),
+  'user.reinstated': say('User reinstated'),
+  'user.signed_out': say('User signed out'),
+  'credential.revoked': say('Credential revoked'),
+  'token.revoked': say('Token revoked'),
+  'holder.revoked': say('Holder key revoked'),
+  'issuer.trusted': say('Issuer trusted'),
+  'oauth_issuer.trusted': say('OAuth issuer trusted'),
+  'issuer.distrusted': say('Issuer no longer trusted'),
+  'issuer.cut_off': say('Issuer cut off'),
+  'key.retired': say('Issuer key retired'),
+  'key.compromised': say('Issuer key compromised'),
+  'site.changed': say('Site changed'),
+  'site.cut_off': say('Whole site cut off'),
 }
 
 /** `user.revoked` in words. */
@@ -24,11 +25,11 @@ export function toKindWords(kind: string): string {
 
 /** The kinds that a page filters by, each with its word. */
 export const KIND_GROUPS: readonly (readonly [name: string, word: string, kinds: RegExp])[] = [
-  ['users', 'Users', /^user\./],
-  ['credentials', 'Credentials', /^(?:credential|holder)\./],
-  ['tokens', 'Tokens', /^token\./],
-  ['issuers', 'Issuers and keys', /^(?:issuer|oauth_issuer|key)\./],
-  ['site', 'Site', /^site\./],
+  ['users', say('Users'), /^user\./],
+  ['credentials', say('Credentials'), /^(?:credential|holder)\./],
+  ['tokens', say('Tokens'), /^token\./],
+  ['issuers', say('Issuers and keys'), /^(?:issuer|oauth_issuer|key)\./],
+  ['site', say('Site'), /^site\./],
 ]
 
 const TARGETS = ['ppid', 'credential_id', 'token_sha256', 'thumbprint', 'key_id', 'issuer'] as const
@@ -45,7 +46,7 @@ export function isDrill(entry: Pick<LogEntry, 'body'>): boolean {
 }
 
 /** Whether an entry ends access. Others grant it or change settings. */
-function isRevocation(kind: string): boolean {
+export function isRevocation(kind: string): boolean {
   return /\.(?:revoked|signed_out|distrusted|cut_off|retired|compromised)$/.test(kind)
 }
 
@@ -56,12 +57,8 @@ export function hasReceipt(kind: string): boolean {
 
 /** `This revocation`, `This drill` or `This change`. */
 export function toSubject({ kind, drill_id }: Pick<ReceiptSummary, 'kind' | 'drill_id'>): string {
-  if (drill_id !== null) return 'This drill'
-  return isRevocation(kind) ? 'This revocation' : 'This change'
-}
-
-export function formatCount(count: number): string {
-  return count.toLocaleString('en')
+  if (drill_id !== null) return say('This drill')
+  return isRevocation(kind) ? say('This revocation') : say('This change')
 }
 
 /** `14`, or `10,000 or more` if the service stopped counting. */
@@ -72,18 +69,16 @@ export function formatBounded({
   readonly count: number
   readonly or_more: boolean
 }): string {
-  return or_more ? `${formatCount(count)} or more` : formatCount(count)
-}
-
-/** `1 token`, `3 tokens`. */
-export function formatNumber(count: number, one: string, many: string = `${one}s`): string {
-  return `${formatCount(count)} ${count === 1 ? one : many}`
+  return or_more ? say('{count} or more', { count: formatCount(count) }) : formatCount(count)
 }
 
 /** `a, b and c`; more than five are counted. */
 export function joinNames(names: readonly string[]): string {
-  const shown = names.length > 5 ? [...names.slice(0, 4), `${names.length - 4} more`] : names
-  return shown.length < 2 ? (shown[0] ?? '') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+  const shown =
+    names.length > 5 ? [...names.slice(0, 4), say('{count} more', { count: names.length - 4 })] : names
+  return shown.length < 2
+    ? (shown[0] ?? '')
+    : say('{names} and {last}', { names: shown.slice(0, -1).join(', '), last: shown.at(-1) ?? '' })
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   sha256Hex,
   toGrounds,
 } from '@countersign/core'
+import { say, sayCount } from '../say.ts'
 import type { MetRevocation } from './find-entry.ts'
 import type { Paste } from './read-paste.ts'
 
@@ -61,21 +62,21 @@ interface Question {
 }
 
 const TITLES: Readonly<Record<string, string>> = {
-  freshness: 'Freshness',
-  reading: 'Format',
-  issuer: 'Issuer',
-  key: 'Issuer key',
-  signature: 'Signature',
-  delegation: 'Delegation',
-  issuer_limits: 'Issuer limits',
-  claims: 'Claims',
-  time: 'Time',
-  site: 'Site',
-  revocation: 'Revocation',
-  scope: 'Scope',
-  holder: 'Holder proof',
-  request: 'Request',
-  bearer: 'Bearer tokens',
+  freshness: say('Freshness'),
+  reading: say('Format'),
+  issuer: say('Issuer'),
+  key: say('Issuer key'),
+  signature: say('Signature'),
+  delegation: say('Delegation'),
+  issuer_limits: say('Issuer limits'),
+  claims: say('Claims'),
+  time: say('Time'),
+  site: say('Site'),
+  revocation: say('Revocation'),
+  scope: say('Scope'),
+  holder: say('Holder proof'),
+  request: say('Request'),
+  bearer: say('Bearer tokens'),
 }
 
 /** Undefined if the scope cannot be read. */
@@ -98,10 +99,10 @@ export async function inspect(paste: Paste, question: Question): Promise<Inspect
     case 'bearer':
       return inspectBearer(paste.token, data)
     case 'denied':
-      return toInspection('HTTP request', [
+      return toInspection(say('HTTP request'), [
         {
           check: 'request',
-          title: 'Request',
+          title: say('Request'),
           result: 'denied',
           detail: paste.denial.detail,
           code: paste.denial.code,
@@ -110,15 +111,17 @@ export async function inspect(paste: Paste, question: Question): Promise<Inspect
       ])
     case 'api_key':
       return {
-        ...toInspection('API key', []),
+        ...toInspection(say('API key'), []),
         verdict: 'not_known',
-        title: 'This is an API key. It is a secret: delete it here, and replace the key if others saw it.',
+        title: say(
+          'This is an API key. It is a secret: delete it here, and replace the key if others saw it.',
+        ),
       }
     case 'unknown':
       return {
-        ...toInspection('Unknown text', []),
+        ...toInspection(say('Unknown text'), []),
         verdict: 'not_known',
-        title: 'This is no credential, token or HTTP request that the page can read.',
+        title: say('This is no credential, token or HTTP request that the page can read.'),
       }
   }
 }
@@ -131,12 +134,15 @@ async function inspectCredential(header: string, demand: Demand, data: Revocatio
   const facts = credential === undefined ? {} : await toFacts(credential, demand, data)
   const shown = checks.map((each) =>
     each.check === 'holder' && isUnproven
-      ? toShown(each, 'not_checked', 'Not checked. Paste the whole HTTP request to check its signature.')
+      ? toShown(each, 'not_checked', say('Not checked. Paste the whole HTTP request to check its signature.'))
       : toShown(each, each.result, each.denial === undefined ? facts[each.check] : undefined),
   )
   const isSigned = checks.every(({ trustworthy }) => trustworthy)
   return {
-    ...toInspection(demand.request === undefined ? 'Credential' : 'HTTP request with a credential', shown),
+    ...toInspection(
+      demand.request === undefined ? say('Credential') : say('HTTP request with a credential'),
+      shown,
+    ),
     claims: credential === undefined ? [] : listClaims(credential),
     areClaimsSigned: isSigned,
     chain: credential === undefined ? [] : listChainNodes(credential, data),
@@ -171,7 +177,7 @@ function toShown(
   }
 }
 
-const SKIPPED = 'Not checked: it needs what an earlier check could not determine.'
+const SKIPPED = say('Not checked: it needs what an earlier check could not determine.')
 
 function toInspection(what: string, checks: readonly InspectedCheck[]): Inspection {
   const first = checks.find(({ result }) => result === 'denied' || result === 'skipped')
@@ -182,10 +188,12 @@ function toInspection(what: string, checks: readonly InspectedCheck[]): Inspecti
     verdict: first !== undefined ? 'rejected' : isOpen ? 'accepted_if' : 'accepted',
     title:
       first !== undefined
-        ? `Rejected: ${lowerFirst(problem?.title ?? 'a check could not be made')}`
+        ? say('Rejected: {why}', {
+            why: lowerFirst(problem?.title ?? say('a check could not be made')),
+          })
         : isOpen
-          ? 'Accepted, if the holder signs the request'
-          : 'Accepted',
+          ? say('Accepted, if the holder signs the request')
+          : say('Accepted'),
     code: first?.code,
     status: problem?.status,
     checks,
@@ -211,24 +219,51 @@ async function toFacts(
   const key = site.issuer(root.issuer)?.keys.get(root.verificationMethod)
   const revocation = findRevocation(toGrounds(credential, await listHolders(credential)), site)
   return {
-    freshness: `Revocation data is ${(ageMs / 1000).toFixed(1)} s old. The limit is ${ageMsMax / 1000} s.`,
-    reading: `Strict base64url and JSON, ${links === 1 ? 'one proof' : `${links} proofs`}.`,
-    issuer: `${site.siteId} trusts ${root.issuer}.`,
-    key: key === undefined ? '' : `${key.id} is ${key.status} and uses ${key.key.algorithm}.`,
-    signature: 'The proof matches the signed bytes.',
-    delegation: links === 1 ? 'Not delegated.' : `${links} links. Each keeps or narrows the scope.`,
-    issuer_limits: 'The lifetime is within the limits of the site for this issuer.',
-    time: `Valid until ${formatTime(credential.validUntilMs)}, checked for ${formatTime(nowMs)}.`,
-    site: `Issued for ${credential.site}.`,
+    freshness: say('Revocation data is {age} s old. The limit is {limit} s.', {
+      age: (ageMs / 1000).toFixed(1),
+      limit: ageMsMax / 1000,
+    }),
+    reading: sayCount(
+      links,
+      'Strict base64url and JSON, one proof.',
+      'Strict base64url and JSON, {count} proofs.',
+    ),
+    issuer: say('{siteId} trusts {issuer}.', { siteId: site.siteId, issuer: root.issuer }),
+    key:
+      key === undefined
+        ? ''
+        : say('{id} is {status} and uses {algorithm}.', {
+            id: key.id,
+            status: key.status,
+            algorithm: key.key.algorithm,
+          }),
+    signature: say('The proof matches the signed bytes.'),
+    delegation:
+      links === 1 ? say('Not delegated.') : say('{links} links. Each keeps or narrows the scope.', { links }),
+    issuer_limits: say('The lifetime is within the limits of the site for this issuer.'),
+    time: say('Valid until {time}, checked for {now}.', {
+      time: formatTime(credential.validUntilMs),
+      now: formatTime(nowMs),
+    }),
+    site: say('Issued for {site}.', { site: credential.site }),
     revocation:
       revocation === undefined
-        ? `Not revoked as of entry ${site.head.seq}.`
-        : `Revoked at ${formatTime(revocation.sinceMs)} (${revocation.by}).`,
-    scope: scope.length === 0 ? 'No scope was asked for.' : `${scope.join(' ')} is included.`,
+        ? say('Not revoked as of entry {seq}.', { seq: site.head.seq })
+        : say('Revoked at {time} ({by}).', { time: formatTime(revocation.sinceMs), by: revocation.by }),
+    scope:
+      scope.length === 0
+        ? say('No scope was asked for.')
+        : say('{scope} is included.', { scope: scope.join(' ') }),
     holder:
       credential.holderKey === undefined
-        ? 'Not bound to a key: any caller that has it can use it.'
-        : `The holder signed this request${request?.body === 'unseen' ? '; its body was not pasted' : ''}. A verifier accepts its nonce once; whether it was used before is not known here (proof_replayed).`,
+        ? say('Not bound to a key: any caller that has it can use it.')
+        : `${
+            request?.body === 'unseen'
+              ? say('The holder signed this request; its body was not pasted.')
+              : say('The holder signed this request.')
+          } ${say(
+            'A verifier accepts its nonce once; whether it was used before is not known here (proof_replayed).',
+          )}`,
   }
 }
 
@@ -274,27 +309,27 @@ async function inspectJwt(
   const isUnproven = cnf !== undefined && request === undefined
   const shown = checks.map((each) =>
     each.check === 'holder' && isUnproven
-      ? toShown(each, 'not_checked', 'Not checked. Paste the whole HTTP request with its DPoP proof.')
+      ? toShown(each, 'not_checked', say('Not checked. Paste the whole HTTP request with its DPoP proof.'))
       : toShown(each, each.result, each.denial === undefined ? JWT_FACTS[each.check] : undefined),
   )
   return {
-    ...toInspection('JWT access token', shown),
+    ...toInspection(say('JWT access token'), shown),
     claims: read === undefined ? [] : listJwtClaims(read.header, read.claims),
     areClaimsSigned: checks.every(({ trustworthy }) => trustworthy),
   }
 }
 
 const JWT_FACTS: Readonly<Record<string, string>> = {
-  freshness: 'Revocation data is fresh.',
-  reading: 'A signed JWT, strict base64url and JSON.',
-  issuer: 'The site trusts the issuer of the claim iss.',
-  key: 'The issuer has one key with this kid and alg.',
-  signature: 'The signature is that of the issuer’s key.',
-  claims: 'Audience, type and the required claims are as the site expects.',
-  time: 'The token is valid at this time.',
-  revocation: 'Neither the token nor its session, user or issuer is revoked.',
-  scope: 'The scope is included.',
-  holder: 'The proof of the holder fits, or the token is not bound to a key.',
+  freshness: say('Revocation data is fresh.'),
+  reading: say('A signed JWT, strict base64url and JSON.'),
+  issuer: say('The site trusts the issuer of the claim iss.'),
+  key: say('The issuer has one key with this kid and alg.'),
+  signature: say('The signature is that of the issuer’s key.'),
+  claims: say('Audience, type and the required claims are as the site expects.'),
+  time: say('The token is valid at this time.'),
+  revocation: say('Neither the token nor its session, user or issuer is revoked.'),
+  scope: say('The scope is included.'),
+  holder: say('The proof of the holder fits, or the token is not bound to a key.'),
 }
 
 function listJwtClaims(header: JsonObject, claims: JsonObject): Inspection['claims'] {
@@ -324,31 +359,36 @@ async function inspectBearer(token: string, { site, ageMs, ageMsMax }: Revocatio
   const checks = [
     check(
       'freshness',
-      isFresh ? undefined : 'The revocation data of this page is stale.',
+      isFresh ? undefined : say('The revocation data of this page is stale.'),
       'revocation_view_stale',
-      `Revocation data is ${(ageMs / 1000).toFixed(1)} s old. The limit is ${ageMsMax / 1000} s.`,
+      say('Revocation data is {age} s old. The limit is {limit} s.', {
+        age: (ageMs / 1000).toFixed(1),
+        limit: ageMsMax / 1000,
+      }),
     ),
     check(
       'reading',
-      hasForm ? undefined : 'This is not the form of a bearer token: svc_at_ and 49 characters.',
+      hasForm ? undefined : say('This is not the form of a bearer token: svc_at_ and 49 characters.'),
       'token_invalid',
-      'The form of a bearer token of Countersign.',
+      say('The form of a bearer token of Countersign.'),
     ),
     check(
       'bearer',
-      site.settings.bearer === 'on' ? undefined : 'Bearer tokens are off at this site.',
+      site.settings.bearer === 'on' ? undefined : say('Bearer tokens are off at this site.'),
       'bearer_disabled',
-      'Bearer tokens are on at this site.',
+      say('Bearer tokens are on at this site.'),
     ),
     check(
       'revocation',
-      revocation === undefined ? undefined : `Revoked at ${formatTime(revocation.sinceMs)}.`,
+      revocation === undefined
+        ? undefined
+        : say('Revoked at {time}.', { time: formatTime(revocation.sinceMs) }),
       'token_invalid',
-      `Its SHA-256 is not revoked as of entry ${site.head.seq}.`,
+      say('Its SHA-256 is not revoked as of entry {seq}.', { seq: site.head.seq }),
     ),
   ]
   const shown = {
-    ...toInspection('Bearer token', checks),
+    ...toInspection(say('Bearer token'), checks),
     revocation: revocation && { ...revocation, names: [digest] },
   }
   return shown.verdict === 'rejected'
@@ -356,6 +396,6 @@ async function inspectBearer(token: string, { site, ageMs, ageMsMax }: Revocatio
     : {
         ...shown,
         verdict: 'not_known',
-        title: 'Not known: only the service knows whether it issued this token',
+        title: say('Not known: only the service knows whether it issued this token'),
       }
 }

@@ -14,6 +14,7 @@ import {
 import { call, send } from '../api/call.ts'
 import { serviceNowMs } from '../live.ts'
 import { findFeedKey, loadFeedChain } from '../log/feed-keys.ts'
+import { say } from '../say.ts'
 
 const NEWLINE = 10
 const TIMEOUT_MS = 120_000
@@ -29,7 +30,7 @@ export function readClocks(): { readonly wallMs: number; readonly monotonicMs: n
  */
 export async function loadView(siteId: string, signal: AbortSignal): Promise<SiteView> {
   const parsedId = parseSiteId(siteId)
-  if (parsedId === undefined) throw new TypeError('This is not the id of a site.')
+  if (parsedId === undefined) throw new TypeError(say('This is not the id of a site.'))
   const chain = await loadFeedChain(signal)
   const { monotonicMs } = readClocks()
   const answer = await send(`/console/api/sites/${siteId}/snapshot`, {
@@ -44,7 +45,9 @@ export async function loadView(siteId: string, signal: AbortSignal): Promise<Sit
   const { head, end, received, load } = snapshot
   const proof = typeof key === 'string' ? undefined : await checkSnapshot(head, end, received, key)
   if (proof === undefined || load.commit(proof) !== 'loaded')
-    throw new Error('The data of this site is not signed by a feed key of the service, so it is not used.')
+    throw new Error(
+      say('The data of this site is not signed by a feed key of the service, so it is not used.'),
+    )
   view.confirmHead(proof, { ...readClocks(), monotonicMs })
   return view
 }
@@ -112,5 +115,5 @@ async function readPage(
 }
 
 function unreadable(): Error {
-  return new Error('The data of this site cannot be read.')
+  return new Error(say('The data of this site cannot be read.'))
 }

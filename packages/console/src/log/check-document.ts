@@ -8,6 +8,7 @@ import {
   parseReceipt,
   type SignedReceipt,
 } from '@countersign/core'
+import { say } from '../say.ts'
 import { findFeedKey, type KeyFault, loadFeedChain } from './feed-keys.ts'
 
 /** What this browser has found out about a receipt or the report of a drill. */
@@ -16,16 +17,18 @@ export type DocumentCheck =
   | { readonly ok: false; readonly why: string }
 
 const FAULTS: Readonly<Record<KeyFault, string>> = {
-  unknown: 'This service does not publish the key that signed it: it is of another service, or an old key.',
-  compromised: 'The key that signed it was marked as compromised later. It proves nothing.',
-  unreadable: 'The feed keys of the service cannot be read.',
+  unknown: say(
+    'This service does not publish the key that signed it: it is of another service, or an old key.',
+  ),
+  compromised: say('The key that signed it was marked as compromised later. It proves nothing.'),
+  unreadable: say('The feed keys of the service cannot be read.'),
 }
-const NOT_SIGNED = 'The signature does not match the text.'
+const NOT_SIGNED = say('The signature does not match the text.')
 const CHARS_MAX = 1 << 20
 
 /** Checks the text of a file. One changed character makes it invalid. */
 export async function checkDocumentText(text: string): Promise<DocumentCheck> {
-  if (text.length > CHARS_MAX) return { ok: false, why: 'A receipt has at most 1 MiB.' }
+  if (text.length > CHARS_MAX) return { ok: false, why: say('A receipt has at most 1 MiB.') }
   const parsed = parseJson(text, { depthMax: 8 })
   return checkDocument('value' in parsed ? parsed.value : undefined)
 }
@@ -37,7 +40,9 @@ export async function checkDocument(value: unknown): Promise<DocumentCheck> {
   if (receipt === undefined && report === undefined)
     return {
       ok: false,
-      why: 'This is neither a receipt nor the report of a drill, it was changed, or a newer release wrote it.',
+      why: say(
+        'This is neither a receipt nor the report of a drill, it was changed, or a newer release wrote it.',
+      ),
     }
   const chain = await loadFeedChain()
   if (report !== undefined) {

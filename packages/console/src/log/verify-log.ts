@@ -1,5 +1,6 @@
 import { checkEntry, checkHeartbeat, GENESIS_HASH, parseEntry, parseHeartbeat } from '@countersign/core'
 import type { LogEntry, LogPage } from '@countersign/core/contract'
+import { say } from '../say.ts'
 import { findFeedKey } from './feed-keys.ts'
 
 /** Where the log comes from. A test can put anything between it and the service. */
@@ -95,10 +96,11 @@ function findHeadFault(
   leastSeq: number,
   siteId: string,
 ): LogFault | undefined {
-  if (head === undefined) return { seq: firstSeq, why: `is not covered by a valid signature for ${siteId}` }
+  if (head === undefined)
+    return { seq: firstSeq, why: say('is not covered by a valid signature for {siteId}', { siteId }) }
   if (head.seq < leastSeq)
-    return { seq: head.seq + 1, why: 'exists, but the service sent an older signed head without it' }
-  return firstSeq < head.seq ? { seq: head.seq, why: 'is missing' } : undefined
+    return { seq: head.seq + 1, why: say('exists, but the service sent an older signed head without it') }
+  return firstSeq < head.seq ? { seq: head.seq, why: say('is missing') } : undefined
 }
 
 async function verifyHead(source: LogSource): Promise<SignedHead | undefined> {
@@ -135,20 +137,20 @@ async function readPages(
       const slice = page.items.slice(i, i + SLICE)
       const checked = await Promise.all(slice.map((given) => checkOne(given)))
       for (const [n, given] of slice.entries()) {
-        if (given.seq !== expected.seq) return wrong(expected.seq, 'is missing or not in its place')
+        if (given.seq !== expected.seq) return wrong(expected.seq, say('is missing or not in its place'))
         entries.push(given)
         const why = checked[n] ?? findLinkFault(given, expected.hash, head, source.siteId)
         if (why !== undefined) return wrong(given.seq, why)
         if (given.seq === known?.seq && before !== undefined) {
           if (given.hash !== known.hash)
-            return wrong(given.seq, 'is not the one that this page verified before')
+            return wrong(given.seq, say('is not the one that this page verified before'))
           return { ...before, head, entries: [...entries, ...before.entries.slice(1)] }
         }
         expected = { seq: given.seq - 1, hash: given.prev_hash }
       }
       onProgress?.({ ...start, entries: [...entries], cursor: page.next_cursor })
       await takeTurn()
-      if (signal?.aborted === true) throw new DOMException('The page was left.', 'AbortError')
+      if (signal?.aborted === true) throw new DOMException(say('The page was left.'), 'AbortError')
     }
     if (page.next_cursor === null) break
     if (entries.length >= stopAt) return { ...start, entries, cursor: page.next_cursor, fault: undefined }
@@ -157,14 +159,14 @@ async function readPages(
   const isWhole = expected.seq === start.base && (start.base > 0 || expected.hash === GENESIS_HASH)
   return isWhole || entries.length === 0
     ? { ...start, entries, cursor: null, fault: undefined }
-    : wrong(expected.seq, 'is missing')
+    : wrong(expected.seq, say('is missing'))
 }
 
 /** What is wrong with an entry by itself. */
 async function checkOne(given: LogEntry): Promise<string | undefined> {
   const entry = parseEntry(given)
-  if (entry === undefined) return 'does not have the form of an entry'
-  return (await checkEntry(entry)) === undefined ? 'does not match its hash' : undefined
+  if (entry === undefined) return say('does not have the form of an entry')
+  return (await checkEntry(entry)) === undefined ? say('does not match its hash') : undefined
 }
 
 function findLinkFault(
@@ -173,8 +175,8 @@ function findLinkFault(
   head: SignedHead,
   siteId: string,
 ): string | undefined {
-  if (hash !== expectedHash) return 'is not the one that the next entry names'
-  return epoch === head.epoch && site_id === siteId ? undefined : 'belongs to another log'
+  if (hash !== expectedHash) return say('is not the one that the next entry names')
+  return epoch === head.epoch && site_id === siteId ? undefined : say('belongs to another log')
 }
 
 /** Lets the browser paint and react. */

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { toCli } from '../api/command.ts'
 import { mayAdminister } from '../api/session.ts'
 import { verifiers } from '../live.ts'
+import { say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { KeyList } from './key-list.tsx'
 
@@ -12,8 +13,8 @@ export function ApiKeys({ siteId }: SiteProps): JSX.Element {
     verifiers.value?.filter(({ key_id, state }) => key_id === key && state === 'connected').length ?? 0
   return (
     <KeyList<ApiKey>
-      title="API keys"
-      about="Keys are for programs. People sign in as themselves."
+      title={say('API keys')}
+      about={say('Keys are for programs. People sign in as themselves.')}
       siteId={siteId}
       path={`/api/sites/${siteId}/keys`}
       toKeyPath={(keyId) => `/api/sites/${siteId}/keys/${keyId}`}
@@ -22,7 +23,7 @@ export function ApiKeys({ siteId }: SiteProps): JSX.Element {
       cliOptions={{ site: siteId }}
       countVerifiers={countVerifiers}
       empty={{
-        sentence: 'This site has no API key.',
+        sentence: say('This site has no API key.'),
         command: toCli(['keys', 'create'], { site: siteId, permissions: 'site:read' }),
       }}
     />

@@ -13,6 +13,7 @@ import { Menu } from '../components/menu.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
 import { describe } from '../revoke/state.ts'
 import { place, setQuery, sitePath } from '../router.ts'
+import { say } from '../say.ts'
 import { formatExact, formatMoment } from '../time.ts'
 
 type Query = Readonly<Record<string, string | undefined>>
@@ -25,9 +26,9 @@ const SPANS_MS: Readonly<Record<string, number>> = {
 }
 
 const OUTCOMES: Readonly<Record<AuditRow['outcome'], readonly [tone: Tone, word: string]>> = {
-  done: ['good', 'Done'],
-  unchanged: ['none', 'No change'],
-  refused: ['bad', 'Rejected'],
+  done: ['good', say('Done')],
+  unchanged: ['none', say('No change')],
+  refused: ['bad', say('Rejected')],
 }
 
 function Outcome({ outcome }: Pick<AuditRow, 'outcome'>): JSX.Element {
@@ -74,8 +75,8 @@ export function AuditList({ siteId, path }: AuditListProps): JSX.Element {
   return (
     <>
       <List<AuditRow>
-        title={siteId === undefined ? 'Audit of all sites' : 'Audit'}
-        about="Who changed what, when and why. Rows cannot be changed or deleted here."
+        title={siteId === undefined ? say('Audit of all sites') : say('Audit')}
+        about={say('Who changed what, when and why. Rows cannot be changed or deleted here.')}
         siteId={siteId ?? 'all'}
         path={path}
         toQuery={toQuery}
@@ -83,20 +84,20 @@ export function AuditList({ siteId, path }: AuditListProps): JSX.Element {
         onItems={setRows}
         actions={<Export siteId={siteId} path={path} />}
         texts={[
-          { name: 'actor', label: 'Actor', example: 'person:person_01…', pattern: ACTOR },
-          { name: 'action', label: 'Action', example: 'user.revoke', pattern: ACTION },
-          { name: 'target', label: 'Target', example: 'did:service:ppid_…' },
-          { name: 'request_id', label: 'Request id', example: '4f1c…', pattern: REQUEST_ID },
-          { name: 'from', label: 'From (UTC)', example: '', isTime: true },
-          { name: 'to', label: 'To (UTC)', example: '', isTime: true },
+          { name: 'actor', label: say('Actor'), example: 'person:person_01…', pattern: ACTOR },
+          { name: 'action', label: say('Action'), example: 'user.revoke', pattern: ACTION },
+          { name: 'target', label: say('Target'), example: 'did:service:ppid_…' },
+          { name: 'request_id', label: say('Request id'), example: '4f1c…', pattern: REQUEST_ID },
+          { name: 'from', label: say('From (UTC)'), example: '', isTime: true },
+          { name: 'to', label: say('To (UTC)'), example: '', isTime: true },
         ]}
         filters={[
           {
             name: 'since',
-            label: 'Time',
+            label: say('Time'),
             values: [
-              ['', 'Any time'],
-              ['1h', 'Last hour'],
+              ['', say('Any time')],
+              ['1h', say('Last hour')],
               ['24h', '24 hours'],
               ['7d', '7 days'],
               ['30d', '30 days'],
@@ -104,28 +105,28 @@ export function AuditList({ siteId, path }: AuditListProps): JSX.Element {
           },
           {
             name: 'outcome',
-            label: 'Outcome',
+            label: say('Outcome'),
             values: [
-              ['', 'Any outcome'],
+              ['', say('Any outcome')],
               ...Object.entries(OUTCOMES).map(([outcome, [, word]]) => [outcome, word] as const),
             ],
           },
           {
             name: 'order',
-            label: 'Order',
+            label: say('Order'),
             values: [
-              ['', 'Newest first'],
-              ['oldest', 'Oldest first'],
+              ['', say('Newest first')],
+              ['oldest', say('Oldest first')],
             ],
           },
           ...(siteId === undefined
             ? [
                 {
                   name: 'without_site',
-                  label: 'Sites',
+                  label: say('Sites'),
                   values: [
-                    ['', 'All sites and the service'],
-                    ['1', 'The service only'],
+                    ['', say('All sites and the service')],
+                    ['1', say('The service only')],
                   ] as const,
                 },
               ]
@@ -138,22 +139,22 @@ export function AuditList({ siteId, path }: AuditListProps): JSX.Element {
           return `?${query}`
         }}
         columns={[
-          { title: 'Time', cell: ({ at }) => <time dateTime={at}>{formatMoment(at)}</time> },
-          { title: 'Action', cell: ({ action }) => <code>{action}</code> },
+          { title: say('Time'), cell: ({ at }) => <time dateTime={at}>{formatMoment(at)}</time> },
+          { title: say('Action'), cell: ({ action }) => <code>{action}</code> },
           ...(siteId === undefined
-            ? [{ title: 'Site', cell: ({ site_id }: AuditRow) => site_id ?? '–', isExtra: true }]
+            ? [{ title: say('Site'), cell: ({ site_id }: AuditRow) => site_id ?? '–', isExtra: true }]
             : []),
           {
-            title: 'Target',
+            title: say('Target'),
             cell: ({ target }) => (target === null ? '–' : <Id value={target} />),
             isExtra: true,
           },
-          { title: 'By', cell: ({ actor }) => <Actor {...actor} />, isExtra: true },
-          { title: 'Outcome', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
-          { title: 'Reason', cell: ({ reason }) => reason ?? '–', isWide: true },
+          { title: say('By'), cell: ({ actor }) => <Actor {...actor} />, isExtra: true },
+          { title: say('Outcome'), cell: ({ outcome }) => <Outcome outcome={outcome} /> },
+          { title: say('Reason'), cell: ({ reason }) => reason ?? '–', isWide: true },
         ]}
         empty={{
-          sentence: 'No row matches these filters.',
+          sentence: say('No row matches these filters.'),
           command: toCli(['audit'], siteId === undefined ? { 'all-sites': true } : { site: siteId }),
         }}
       />
@@ -171,7 +172,7 @@ function Row({ siteId, row, path }: AuditListProps & { readonly row: AuditRow })
       class="link"
       onClick={() => setQuery({ row: undefined, [name]: value, pages: undefined })}
     >
-      Only these rows
+      {say('Only these rows')}
     </button>
   )
   const actor = row.actor.id === null ? row.actor.type : `${row.actor.type}:${row.actor.id}`
@@ -181,51 +182,53 @@ function Row({ siteId, row, path }: AuditListProps & { readonly row: AuditRow })
       <div class="body">
         <Outcome outcome={row.outcome} />
         <dl class="rows">
-          <dt>Time</dt>
+          <dt>{say('Time')}</dt>
           <dd>
-            {row.at.slice(0, 10)} {formatExact(row.at)} UTC
+            {row.at.slice(0, 10)} {formatExact(row.at)}
           </dd>
-          <dt>By</dt>
+          <dt>{say('By')}</dt>
           <dd>
             <Actor {...row.actor} /> {filterBy('actor', actor)}
           </dd>
           {row.target !== null && (
             <>
-              <dt>Target</dt>
+              <dt>{say('Target')}</dt>
               <dd>
                 <code>{row.target}</code> {filterBy('target', row.target)}
               </dd>
             </>
           )}
-          <dt>Reason</dt>
-          <dd>{row.reason ?? 'None was given'}</dd>
+          <dt>{say('Reason')}</dt>
+          <dd>{row.reason ?? say('None was given')}</dd>
           {row.site_id !== null && (
             <>
-              <dt>Site</dt>
+              <dt>{say('Site')}</dt>
               <dd>{row.site_id}</dd>
             </>
           )}
           {row.seq !== null && site !== undefined && (
             <>
-              <dt>Log entry</dt>
+              <dt>{say('Log entry')}</dt>
               <dd>
                 {row.action === 'user.reinstate' ? (
-                  <a href={sitePath(site, 'log', String(row.seq))}>Entry {row.seq}</a>
+                  <a href={sitePath(site, 'log', String(row.seq))}>{say('Entry {seq}', { seq: row.seq })}</a>
                 ) : (
-                  <a href={sitePath(site, 'receipts', String(row.seq))}>Receipt of entry {row.seq}</a>
+                  <a href={sitePath(site, 'receipts', String(row.seq))}>
+                    {say('Receipt of entry {seq}', { seq: row.seq })}
+                  </a>
                 )}
               </dd>
             </>
           )}
           {row.request_id !== null && (
             <>
-              <dt>Request</dt>
+              <dt>{say('Request')}</dt>
               <dd>
                 <code>{row.request_id}</code> {filterBy('request_id', row.request_id)}
               </dd>
             </>
           )}
-          <dt>Row</dt>
+          <dt>{say('Row')}</dt>
           <dd>
             <Id value={row.audit_id} copy />
           </dd>
@@ -248,7 +251,7 @@ function Row({ siteId, row, path }: AuditListProps & { readonly row: AuditRow })
         />
         <span class="grow" />
         <button type="button" onClick={close}>
-          Close
+          {say('Close')}
         </button>
       </footer>
     </Sheet>
@@ -256,9 +259,9 @@ function Row({ siteId, row, path }: AuditListProps & { readonly row: AuditRow })
 }
 
 const FORMATS = [
-  ['csv', 'CSV for a spreadsheet', 'csv'],
-  ['ndjson', 'NDJSON, one row per line', 'ndjson'],
-  ['ocsf', 'OCSF events for a SIEM', 'ocsf.ndjson'],
+  ['csv', say('CSV for a spreadsheet'), 'csv'],
+  ['ndjson', say('NDJSON, one row per line'), 'ndjson'],
+  ['ocsf', say('OCSF events for a SIEM'), 'ocsf.ndjson'],
 ] as const
 
 const EXPORT_MS_MAX = 15 * 60_000
@@ -289,7 +292,7 @@ function Export({ siteId, path }: AuditListProps): JSX.Element {
         timeoutMs: EXPORT_MS_MAX,
       })
       saveFile(await answer.blob(), `audit-${siteId ?? 'all-sites'}.${ending}`)
-      notice.value = 'The file was downloaded.'
+      notice.value = say('The file was downloaded.')
     } catch (fault) {
       notice.value = describe(fault)
     }
@@ -297,7 +300,7 @@ function Export({ siteId, path }: AuditListProps): JSX.Element {
   }
   return (
     <Menu
-      label={isBusy ? 'Exporting…' : 'Export'}
+      label={isBusy ? say('Exporting…') : say('Export')}
       items={FORMATS.map(([format, title, ending]) => ({ title, run: () => void download(format, ending) }))}
     />
   )

@@ -14,6 +14,7 @@ import { entriesSeen } from '../live.ts'
 import { RevokeRow, SelectionBar, selectionColumn, useSelection } from '../revoke/selection.tsx'
 import { startRevoke } from '../revoke/state.ts'
 import { place, sitePath } from '../router.ts'
+import { say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
 import { CredentialActs } from './issue-sheets.tsx'
@@ -36,8 +37,10 @@ function CredentialList({ siteId }: SiteProps): JSX.Element {
   return (
     <>
       <List<KnownCredential>
-        title="Credentials"
-        about="Credentials that this service has issued or seen. Others may exist, and can be revoked too."
+        title={say('Credentials')}
+        about={say(
+          'Credentials that this service has issued or seen. Others may exist, and can be revoked too.',
+        )}
         siteId={siteId}
         path={path}
         isLive
@@ -46,12 +49,12 @@ function CredentialList({ siteId }: SiteProps): JSX.Element {
         filters={[
           {
             name: 'status',
-            label: 'Status',
+            label: say('Status'),
             values: [
-              ['', 'All'],
-              ['active', 'Active'],
-              ['revoked', 'Revoked'],
-              ['expired', 'Expired'],
+              ['', say('All')],
+              ['active', say('Active')],
+              ['revoked', say('Revoked')],
+              ['expired', say('Expired')],
             ],
           },
         ]}
@@ -62,11 +65,11 @@ function CredentialList({ siteId }: SiteProps): JSX.Element {
           ...(isRevocable
             ? [selectionColumn(selection, ({ credential_id }: KnownCredential) => credential_id)]
             : []),
-          { title: 'Credential', cell: ({ credential_id }) => <Id value={credential_id} /> },
-          { title: 'Status', cell: ({ status }) => <Status status={status} /> },
-          { title: 'User', cell: ({ ppid }) => <Id value={ppid} />, isExtra: true },
-          { title: 'Scope', cell: ({ scope }) => scope.join(', '), isExtra: true },
-          { title: 'Until', cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
+          { title: say('Credential'), cell: ({ credential_id }) => <Id value={credential_id} /> },
+          { title: say('Status'), cell: ({ status }) => <Status status={status} /> },
+          { title: say('User'), cell: ({ ppid }) => <Id value={ppid} />, isExtra: true },
+          { title: say('Scope'), cell: ({ scope }) => scope.join(', '), isExtra: true },
+          { title: say('Until'), cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
         ]}
         {...(isRevocable && {
           rowActions: ({ credential_id, status }: KnownCredential) =>
@@ -75,7 +78,7 @@ function CredentialList({ siteId }: SiteProps): JSX.Element {
             ) : null,
         })}
         empty={{
-          sentence: 'No credential with this status is known here.',
+          sentence: say('No credential with this status is known here.'),
           command: `countersign issue --site ${siteId} --user-ref alice --scope orders:read`,
         }}
       />
@@ -93,10 +96,10 @@ function CredentialList({ siteId }: SiteProps): JSX.Element {
 }
 
 const SOURCES: Readonly<Record<CredentialDetail['source'], string>> = {
-  issued: 'Issued by this service',
-  exchanged: 'Exchanged for a bearer token',
-  presented: 'Presented to this service',
-  sign_in: 'Used to sign in',
+  issued: say('Issued by this service'),
+  exchanged: say('Exchanged for a bearer token'),
+  presented: say('Presented to this service'),
+  sign_in: say('Used to sign in'),
 }
 
 interface Family {
@@ -130,7 +133,7 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
   return (
     <>
       <DetailHead
-        back={{ href: sitePath(siteId, 'credentials'), title: 'Credentials' }}
+        back={{ href: sitePath(siteId, 'credentials'), title: say('Credentials') }}
         fault={own === undefined ? fault : undefined}
         onRetry={reload}
         acts={
@@ -141,7 +144,7 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
             />
             {mayRevoke(siteId) && own?.status !== 'revoked' && (
               <button type="button" class="danger" data-revoke-page onClick={() => startRevoke(siteId, id)}>
-                Revoke this credential
+                {say('Revoke this credential')}
               </button>
             )}
           </>
@@ -154,33 +157,37 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
       {own !== undefined && value !== undefined && (
         <>
           <dl class="card facts">
-            <Fact word="Status">
+            <Fact word={say('Status')}>
               <Status status={own.status} />
             </Fact>
             {own.revoked_at !== null && (
-              <Fact word="Revoked">
-                {formatMoment(own.revoked_at)}
-                {own.revocation_type === 'user' ? ', with its user' : ''}
+              <Fact word={say('Revoked')}>
+                {own.revocation_type === 'user'
+                  ? say('{time}, with its user', { time: formatMoment(own.revoked_at) })
+                  : formatMoment(own.revoked_at)}
               </Fact>
             )}
-            {own.reason !== null && <Fact word="Reason">{own.reason}</Fact>}
-            <Fact word="User">
+            {own.reason !== null && <Fact word={say('Reason')}>{own.reason}</Fact>}
+            <Fact word={say('User')}>
               <a href={sitePath(siteId, 'users', own.ppid)}>
                 <Id value={own.ppid} />
               </a>
             </Fact>
-            <Fact word="Scope">{own.scope.join(', ')}</Fact>
-            <Fact word="Valid">
-              {formatMoment(own.valid_from)} to {formatMoment(own.expires_at)}
+            <Fact word={say('Scope')}>{own.scope.join(', ')}</Fact>
+            <Fact word={say('Valid')}>
+              {say('{from} to {to}', {
+                from: formatMoment(own.valid_from),
+                to: formatMoment(own.expires_at),
+              })}
             </Fact>
-            <Fact word="Holder">
-              {own.holder_bound ? 'Bound to a key' : 'Not bound: any caller that has it can use it'}
+            <Fact word={say('Holder')}>
+              {own.holder_bound ? say('Bound to a key') : say('Not bound: any caller that has it can use it')}
             </Fact>
-            <Fact word="Issuer">
+            <Fact word={say('Issuer')}>
               <Id value={own.issuer} />
             </Fact>
-            <Fact word="Signed">{formatMoment(own.signed_at)}</Fact>
-            <Fact word="First seen">
+            <Fact word={say('Signed')}>{formatMoment(own.signed_at)}</Fact>
+            <Fact word={say('First seen')}>
               {formatMoment(own.first_seen_at)}, {SOURCES[own.source].toLowerCase()}
             </Fact>
           </dl>

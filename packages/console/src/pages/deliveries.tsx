@@ -13,20 +13,21 @@ import { Pill, StateMark, type Tone } from '../components/state.tsx'
 import { isPaused } from '../live.ts'
 import { describe } from '../revoke/state.ts'
 import { place, setQuery, sitePath } from '../router.ts'
+import { say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
 import { entryWords } from './entry-words.ts'
 
 const STATES: Readonly<Record<Delivery['status'], readonly [tone: Tone, word: string]>> = {
-  pending: ['late', 'Pending'],
-  delivered: ['good', 'Delivered'],
-  failed: ['bad', 'Failed'],
+  pending: ['late', say('Pending')],
+  delivered: ['good', say('Delivered')],
+  failed: ['bad', say('Failed')],
 }
 
 const FAILURES: Readonly<Record<string, string>> = {
-  status: 'The receiver answered with an error',
-  no_answer: 'No answer',
-  entry_removed: 'The entry is no longer in the log',
+  status: say('The receiver answered with an error'),
+  no_answer: say('No answer'),
+  entry_removed: say('The entry is no longer in the log'),
 }
 
 function DeliveryState({ status }: Pick<Delivery, 'status'>): JSX.Element {
@@ -56,7 +57,7 @@ export function Deliveries({ siteId, webhookId, version, mayChange }: Deliveries
   return (
     <>
       <List<Delivery>
-        title="Deliveries"
+        title={say('Deliveries')}
         isPart
         siteId={siteId}
         path={`/api/sites/${siteId}/deliveries`}
@@ -66,12 +67,12 @@ export function Deliveries({ siteId, webhookId, version, mayChange }: Deliveries
         filters={[
           {
             name: 'status',
-            label: 'Status',
+            label: say('Status'),
             values: [
-              ['', 'All'],
-              ['pending', 'Pending'],
-              ['delivered', 'Delivered'],
-              ['failed', 'Failed'],
+              ['', say('All')],
+              ['pending', say('Pending')],
+              ['delivered', say('Delivered')],
+              ['failed', say('Failed')],
             ],
           },
         ]}
@@ -82,15 +83,20 @@ export function Deliveries({ siteId, webhookId, version, mayChange }: Deliveries
           return `${sitePath(siteId, 'webhooks', webhookId)}?${query}`
         }}
         columns={[
-          { title: 'Entry', cell: ({ seq }) => seq },
-          { title: 'Kind', cell: ({ kind }) => entryWords[kind], isExtra: true },
-          { title: 'Status', cell: ({ status }) => <DeliveryState status={status} /> },
-          { title: 'Answer', cell: ({ last_status: code }) => code ?? '–', isNumber: true },
-          { title: 'Attempts', cell: ({ attempts }) => attempts, isNumber: true, isExtra: true },
-          { title: 'Created', cell: ({ created_at: at }) => formatMoment(at), isNumber: true, isExtra: true },
+          { title: say('Entry'), cell: ({ seq }) => seq },
+          { title: say('Kind'), cell: ({ kind }) => entryWords[kind], isExtra: true },
+          { title: say('Status'), cell: ({ status }) => <DeliveryState status={status} /> },
+          { title: say('Answer'), cell: ({ last_status: code }) => code ?? '–', isNumber: true },
+          { title: say('Attempts'), cell: ({ attempts }) => attempts, isNumber: true, isExtra: true },
+          {
+            title: say('Created'),
+            cell: ({ created_at: at }) => formatMoment(at),
+            isNumber: true,
+            isExtra: true,
+          },
         ]}
         empty={{
-          sentence: 'No delivery matches. Entries that are appended from now on are sent.',
+          sentence: say('No delivery matches. Entries that are appended from now on are sent.'),
           command: toCli(['drill'], { site: siteId }),
         }}
       />
@@ -132,7 +138,7 @@ function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OnePro
   const sendAgain = async () => {
     try {
       await call(`${path}/replay`, { method: 'POST', site: siteId, idempotencyKey: newIdempotencyKey() })
-      notice.value = 'The delivery is sent again.'
+      notice.value = say('The delivery is sent again.')
       setSent((last) => last + 1)
     } catch (thrown) {
       setFault(describe(thrown))
@@ -140,32 +146,34 @@ function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OnePro
   }
   return (
     <Sheet
-      title={delivery === undefined ? 'Delivery' : `Delivery of entry ${delivery.seq}`}
+      title={delivery === undefined ? say('Delivery') : say('Delivery of entry {seq}', { seq: delivery.seq })}
       onClose={onClose}
     >
       <div class="body">
         <Fault text={fault} {...(delivery === undefined && { onRetry: () => setSent((last) => last + 1) })} />
         <div class="who">
           <span>
-            <strong>{delivery === undefined ? 'Loading' : entryWords[delivery.kind]}</strong>
+            <strong>{delivery === undefined ? say('Loading') : entryWords[delivery.kind]}</strong>
             <Id value={deliveryId} copy />
           </span>
           {delivery !== undefined && <DeliveryState status={delivery.status} />}
         </div>
         {delivery?.next_attempt_at != null && delivery.status === 'pending' && (
-          <p class="meta">The next attempt is not before {formatMoment(delivery.next_attempt_at)}.</p>
+          <p class="meta">
+            {say('The next attempt is not before {time}.', { time: formatMoment(delivery.next_attempt_at) })}
+          </p>
         )}
         {delivery !== undefined && (
           <section>
-            <h3 class="over">Attempts</h3>
-            {delivery.attempt_history.length === 0 && <p>It has not been tried yet.</p>}
+            <h3 class="over">{say('Attempts')}</h3>
+            {delivery.attempt_history.length === 0 && <p>{say('It has not been tried yet.')}</p>}
             <ol class="attempts">
               {delivery.attempt_history.map(({ at, ms, status, failure }) => (
                 <li key={at}>
                   <StateMark tone={failure === null ? 'good' : 'bad'} />
                   <time dateTime={at}>{formatExact(at)}</time>
                   <span>
-                    {failure === null ? 'Delivered' : FAILURES[failure]}
+                    {failure === null ? say('Delivered') : FAILURES[failure]}
                     {status !== null && ` (${status})`}
                   </span>
                   <span class="ms">{ms === null ? '–' : formatDuration(ms)}</span>
@@ -183,7 +191,7 @@ function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OnePro
         <span class="grow" />
         {mayChange && (
           <button type="button" class="primary" onClick={() => void sendAgain()}>
-            Send again
+            {say('Send again')}
           </button>
         )}
       </footer>

@@ -16,13 +16,13 @@ import { TableHead } from '../components/table-head.tsx'
 import { describeDrill } from '../evidence/overview-cards.tsx'
 import { Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
 import { usePages } from '../evidence/use-pages.ts'
-import { formatCount } from '../evidence/words.ts'
 import { entriesSeen } from '../live.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
 import { describe } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
+import { formatCount, say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
-import { formatDuration, formatExact, formatMoment } from '../time.ts'
+import { formatDuration, formatExact, formatMoment, formatUtc } from '../time.ts'
 
 export function Drills({ siteId }: SiteProps): JSX.Element {
   const { id } = place.value
@@ -40,10 +40,11 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
     <>
       <div class="title">
         <div>
-          <h1>Drills</h1>
+          <h1>{say('Drills')}</h1>
           <p class="meta">
-            A drill revokes an id that no credential has, and reports which verifiers applied it within 30
-            seconds. No user loses access. Webhooks receive the entry.
+            {say(
+              'A drill revokes an id that no credential has, and reports which verifiers applied it within 30 seconds. No user loses access. Webhooks receive the entry.',
+            )}
           </p>
         </div>
         <AsCommand
@@ -55,7 +56,7 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
       <Fault text={fault} onRetry={reload} />
       {items?.length === 0 ? (
         <div class="card empty">
-          <p>No drill has been run at this site.</p>
+          <p>{say('No drill has been run at this site.')}</p>
           <Command text={`countersign drill --site ${siteId}`} />
         </div>
       ) : (
@@ -63,11 +64,11 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
           <table class="list">
             <TableHead
               columns={[
-                ['Started'],
-                ['Result'],
-                ['Applied by'],
-                ['Last answer', 'number'],
-                ['Entry', 'number extra'],
+                [say('Started')],
+                [say('Result')],
+                [say('Applied by')],
+                [say('Last answer'), 'number'],
+                [say('Entry'), 'number extra'],
               ]}
             />
             <tbody>
@@ -76,17 +77,17 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
                   <td class="main">
                     <a href={sitePath(siteId, 'drills', each.drill_id)}>{formatMoment(each.started_at)}</a>
                   </td>
-                  <td data-title="Result">
+                  <td data-title={say('Result')}>
                     <Result drill={each} />
                   </td>
-                  <td data-title="Applied by">
+                  <td data-title={say('Applied by')}>
                     {each.acknowledged === null || each.expected === null ? (
                       '–'
                     ) : (
                       <Applied acknowledged={each.acknowledged} expected={each.expected} state="complete" />
                     )}
                   </td>
-                  <td class="number" data-title="Last answer">
+                  <td class="number" data-title={say('Last answer')}>
                     {each.elapsed_ms === null ? '–' : formatDuration(each.elapsed_ms)}
                   </td>
                   <td class="number extra">{formatCount(each.seq)}</td>
@@ -98,7 +99,7 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
       )}
       {cursor !== null && (
         <button type="button" class="more" onClick={loadMore}>
-          Show more
+          {say('Show more')}
         </button>
       )}
     </>
@@ -110,12 +111,12 @@ function Result({ drill }: { readonly drill: Pick<DrillSummary, 'state' | 'expec
   const { state, expected } = drill
   const [tone, word]: readonly [Tone, string] =
     state === 'running'
-      ? ['none', 'running']
+      ? ['none', say('running')]
       : expected === 0
-        ? ['none', 'no verifier']
+        ? ['none', say('no verifier')]
         : state === 'complete'
-          ? ['good', 'complete']
-          : ['gone', 'incomplete']
+          ? ['good', say('complete')]
+          : ['gone', say('incomplete')]
   return <Pill tone={tone}>{word}</Pill>
 }
 
@@ -150,7 +151,7 @@ function StartDrill({ siteId }: SiteProps): JSX.Element {
   if (!isOpen)
     return (
       <button type="button" class="primary spaced" onClick={() => setIsOpen(true)}>
-        Run a drill
+        {say('Run a drill')}
       </button>
     )
   return (
@@ -162,11 +163,11 @@ function StartDrill({ siteId }: SiteProps): JSX.Element {
       }}
     >
       <label>
-        Why now?
+        {say('Why now?')}
         <input
           value={reason}
           maxLength={200}
-          placeholder="Weekly drill"
+          placeholder={say('Weekly drill')}
           ref={focusFirst}
           onInput={(event) => setReason(event.currentTarget.value)}
         />
@@ -174,14 +175,14 @@ function StartDrill({ siteId }: SiteProps): JSX.Element {
       <Fault text={fault} />
       <p class="paper-acts">
         <button type="submit" class="primary" disabled={isBusy || reason.trim() === ''}>
-          {isBusy ? 'Starting…' : 'Run the drill'}
+          {isBusy ? say('Starting…') : say('Run the drill')}
         </button>
         <AsCommand
           curl={{ method: 'POST', path: `/api/sites/${siteId}/drills`, body: { reason: reason.trim() } }}
           cli={toCli(['drill'], { site: siteId, reason: reason.trim() })}
         />
         <button type="button" onClick={() => setIsOpen(false)}>
-          Cancel
+          {say('Cancel')}
         </button>
       </p>
     </form>
@@ -207,16 +208,18 @@ function OneDrill({ siteId, id }: SiteProps & { readonly id: string }): JSX.Elem
   return (
     <>
       <p class="meta no-print">
-        <a href={sitePath(siteId, 'drills')}>Drills</a>
+        <a href={sitePath(siteId, 'drills')}>{say('Drills')}</a>
       </p>
       <Fault text={drill === undefined ? fault : undefined} />
       {drill !== undefined && (
         <div class="title no-print">
           <div>
-            <h1>Drill at {formatMoment(drill.started_at)}</h1>
+            <h1>{say('Drill at {time}', { time: formatMoment(drill.started_at) })}</h1>
             <p class="lead" role="status">
               {drill.report === null
-                ? `Entry ${formatCount(drill.seq)} is durable. Waiting for the verifiers, at most 30 seconds.`
+                ? say('Entry {seq} is durable. Waiting for the verifiers, at most 30 seconds.', {
+                    seq: formatCount(drill.seq),
+                  })
                 : describeDrill({
                     ...drill,
                     acknowledged: drill.report.receipt.acknowledged,
@@ -246,19 +249,22 @@ function Report({
         siteId={siteId}
         receipt={receipt}
         check={check}
-        title="Countersign drill report"
+        title={say('Countersign drill report')}
         facts={
           <>
             <div>
-              <dt>Outcome</dt>
+              <dt>{say('Outcome')}</dt>
               <dd>
-                <strong>{report.outcome}</strong>
+                <strong>{report.outcome === 'complete' ? say('complete') : say('incomplete')}</strong>
               </dd>
             </div>
             <div>
-              <dt>Ran</dt>
+              <dt>{say('Ran')}</dt>
               <dd>
-                {formatExact(report.started_at)} to {formatExact(report.ended_at)} UTC
+                {say('{from} to {to}', {
+                  from: formatUtc(report.started_at),
+                  to: formatExact(report.ended_at),
+                })}
               </dd>
             </div>
           </>
@@ -266,10 +272,10 @@ function Report({
       />
       <PaperActs>
         <button type="button" onClick={() => saveFile(toFileName(siteId, receipt), text, 'application/json')}>
-          <Icon name="download" /> Download JSON
+          <Icon name="download" /> {say('Download JSON')}
         </button>
         <a class="button" href={sitePath(siteId, 'log', String(receipt.seq))}>
-          Entry in the log
+          {say('Entry in the log')}
         </a>
       </PaperActs>
     </div>

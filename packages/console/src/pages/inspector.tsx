@@ -1,3 +1,4 @@
+import { formatCount, say } from '../say.ts'
 import '../style/inspector.css'
 import type { SiteView } from '@countersign/core'
 import type { JSX } from 'preact'
@@ -7,13 +8,20 @@ import { copyText } from '../components/copy.tsx'
 import { Icon } from '../components/icon.tsx'
 import { shorten } from '../components/id.tsx'
 import { Pill, StateMark, type Tone } from '../components/state.tsx'
-import { formatCount } from '../evidence/words.ts'
 import type { InspectedCheck, Inspection } from '../inspector/inspect.ts'
 import { serviceNowMs } from '../live.ts'
 import { describe } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
+
+const EXAMPLE = `X-Service-Credential: eyJAY29udGV4dCI6…
+
+or the output of curl -v:
+
+> GET /orders HTTP/1.1
+> Host: shop.example
+> X-Service-Credential: eyJ…`
 
 /** The default of a guard. */
 const AGE_MS_MAX = 30_000
@@ -92,22 +100,23 @@ export function Inspector({ siteId }: SiteProps): JSX.Element {
     <>
       <div class="title">
         <div>
-          <h1>Inspector</h1>
+          <h1>{say('Inspector')}</h1>
           <p class="meta">
-            Paste a credential, a JWT, a bearer token or a whole HTTP request. Nothing that you paste leaves
-            this page.
+            {say(
+              'Paste a credential, a JWT, a bearer token or a whole HTTP request. Nothing that you paste leaves this page.',
+            )}
           </p>
         </div>
         <span class="acts">
           <button type="button" disabled={text === ''} onClick={() => setText('')}>
-            Clear
+            {say('Clear')}
           </button>
           <button
             type="button"
             disabled={inspection === undefined}
             onClick={() => inspection !== undefined && void copyText(toText(siteId, inspection))}
           >
-            <Icon name="copy" /> Copy result
+            <Icon name="copy" /> {say('Copy result')}
           </button>
         </span>
       </div>
@@ -115,7 +124,7 @@ export function Inspector({ siteId }: SiteProps): JSX.Element {
         <section class="card flush">
           <div class="pad">
             <div class="row">
-              <label for="pasted">Presented</label>
+              <label for="pasted">{say('Presented')}</label>
               {inspection !== undefined && <Pill tone="none">{inspection.what}</Pill>}
             </div>
             <textarea
@@ -126,9 +135,7 @@ export function Inspector({ siteId }: SiteProps): JSX.Element {
               spellcheck={false}
               autocomplete="off"
               autocapitalize="off"
-              placeholder={
-                'X-Service-Credential: eyJAY29udGV4dCI6…\n\nor the output of curl -v:\n\n> GET /orders HTTP/1.1\n> Host: shop.example\n> X-Service-Credential: eyJ…'
-              }
+              placeholder={EXAMPLE}
               onInput={(event) => setText(event.currentTarget.value)}
             />
           </div>
@@ -138,23 +145,28 @@ export function Inspector({ siteId }: SiteProps): JSX.Element {
             <Icon name="verifiers" />
             <span>
               {view === undefined
-                ? (fault ?? 'Loading the trust and the revocations of the site…')
-                : `Your browser runs the code that verifiers run, against entry ${formatCount(view.head.seq)} of the log of ${siteId}.`}{' '}
-              {view !== undefined && fault !== undefined && `It could not be proven again: ${fault}`}
+                ? (fault ?? say('Loading the trust and the revocations of the site…'))
+                : say(
+                    'Your browser runs the code that verifiers run, against entry {seq} of the log of {siteId}.',
+                    { seq: formatCount(view.head.seq), siteId },
+                  )}{' '}
+              {view !== undefined &&
+                fault !== undefined &&
+                say('It could not be proven again: {fault}', { fault })}
             </span>
           </p>
         </section>
-        <section class="card flush" aria-label="Result">
+        <section class="card flush" aria-label={say('Result')}>
           <div class="pad asked">
             <label>
-              At site
+              {say('At site')}
               <input value={siteId} readOnly />
             </label>
             <label>
-              With scope
+              {say('With scope')}
               <input
                 value={scope}
-                placeholder="any"
+                placeholder={say('any')}
                 autocomplete="off"
                 spellcheck={false}
                 aria-invalid={found === 'bad_scope'}
@@ -162,10 +174,10 @@ export function Inspector({ siteId }: SiteProps): JSX.Element {
               />
             </label>
             <label>
-              At time
+              {say('At time')}
               <input
                 value={time}
-                placeholder="Now"
+                placeholder={say('Now')}
                 autocomplete="off"
                 aria-invalid={found === 'bad_time'}
                 onInput={(event) => setTime(event.currentTarget.value)}
@@ -174,16 +186,18 @@ export function Inspector({ siteId }: SiteProps): JSX.Element {
           </div>
           {found === 'bad_scope' && (
             <p class="fault" role="alert">
-              A scope is lower-case, such as orders:read. Separate several with blanks.
+              {say('A scope is lower-case, such as orders:read. Separate several with blanks.')}
             </p>
           )}
           {found === 'bad_time' && (
             <p class="fault" role="alert">
-              Write the time as 2027-01-31T12:00:00Z.
+              {say('Write the time as 2027-01-31T12:00:00Z.')}
             </p>
           )}
           {inspection === undefined ? (
-            <p class="pad meta">Each check appears here, in the order in which verifiers run them.</p>
+            <p class="pad meta">
+              {say('Each check appears here, in the order in which verifiers run them.')}
+            </p>
           ) : (
             <Result siteId={siteId} inspection={inspection} />
           )}
@@ -209,7 +223,7 @@ const WORDS: Readonly<Record<InspectedCheck['result'], string>> = {
   passed: 'passed',
   denied: 'rejected',
   skipped: 'skipped',
-  not_checked: 'not checked',
+  not_checked: say('not checked'),
 }
 
 function Result({ siteId, inspection }: SiteProps & { readonly inspection: Inspection }): JSX.Element {
@@ -276,14 +290,21 @@ function RevokedBy({
     return (
       <>
         {' '}
-        The entry is not among the newest of its kind. <a href={sitePath(siteId, 'log')}>Open the log</a>
+        {say('The entry is not among the newest of its kind.')}{' '}
+        <a href={sitePath(siteId, 'log')}>{say('Open the log')}</a>
       </>
     )
+  const entry = (
+    <a href={sitePath(siteId, 'receipts', String(value.seq))}>
+      {say('Entry {seq}', { seq: formatCount(value.seq) })}
+    </a>
+  )
+  const time = <time dateTime={value.at}>{formatMoment(value.at)}</time>
   return (
     <span class="revoked-by">
-      <a href={sitePath(siteId, 'receipts', String(value.seq))}>Entry {formatCount(value.seq)}</a> of{' '}
-      <time dateTime={value.at}>{formatMoment(value.at)}</time>
-      {value.reason === null ? ', without a reason' : `: ${value.reason}`}
+      {value.reason === null
+        ? say('{entry} of {time}, without a reason', { entry, time })
+        : say('{entry} of {time}: {reason}', { entry, time, reason: value.reason })}
     </span>
   )
 }
@@ -293,19 +314,19 @@ function countResults(checks: readonly InspectedCheck[]): string {
     .map((result) => [checks.filter((each) => each.result === result).length, WORDS[result]] as const)
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count} ${word}`)
-  return words.length === 0 ? '' : `Checks: ${words.join(', ')}`
+  return words.length === 0 ? '' : say('Checks: {words}', { words: words.join(', ') })
 }
 
 function Chain({ inspection }: { readonly inspection: Inspection }): JSX.Element {
   return (
     <div class="pad">
-      <h2>Delegation chain</h2>
+      <h2>{say('Delegation chain')}</h2>
       <ol class="chain-nodes">
         {inspection.chain.map(({ id, scope, isRevoked }) => (
           <li key={id} class={isRevoked ? 'revoked' : undefined}>
             <code title={id}>{shorten(id)}</code>
             <span class="meta">{scope.join(', ')}</span>
-            {isRevoked && <span class="meta">revoked</span>}
+            {isRevoked && <span class="meta">{say('revoked')}</span>}
           </li>
         ))}
       </ol>
@@ -316,7 +337,9 @@ function Chain({ inspection }: { readonly inspection: Inspection }): JSX.Element
 function Claims({ inspection }: { readonly inspection: Inspection }): JSX.Element {
   return (
     <div class="pad">
-      <h2>{inspection.areClaimsSigned ? 'Signed claims' : 'Claims, not covered by a valid signature'}</h2>
+      <h2>
+        {inspection.areClaimsSigned ? say('Signed claims') : say('Claims, not covered by a valid signature')}
+      </h2>
       <dl class={inspection.areClaimsSigned ? 'claims' : 'claims unsigned'}>
         {inspection.claims.map(([name, value]) => (
           <div key={name}>
@@ -332,7 +355,11 @@ function Claims({ inspection }: { readonly inspection: Inspection }): JSX.Elemen
 /** The result without anything of what was pasted. */
 function toText(siteId: string, { what, title, code, checks }: Inspection): string {
   return [
-    `${what} at ${siteId}: ${title}${code === undefined ? '' : ` (${code})`}`,
+    say('{what} at {site}: {result}', {
+      what,
+      site: siteId,
+      result: `${title}${code === undefined ? '' : ` (${code})`}`,
+    }),
     ...checks.map(
       (each, i) =>
         `${i + 1}. ${each.title}: ${WORDS[each.result]}${each.code === undefined ? '' : ` (${each.code})`}`,

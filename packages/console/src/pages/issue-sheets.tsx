@@ -9,6 +9,7 @@ import { Menu, type MenuItem } from '../components/menu.tsx'
 import { SecondsField } from '../components/seconds-field.tsx'
 import { SecretSheet } from '../components/secret-sheet.tsx'
 import { showCutOff } from '../revoke/cut-off-receipt.ts'
+import { say } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 
@@ -18,24 +19,24 @@ const LIFETIME_SECONDS_MAX = 366 * 86_400
 export function CredentialActs({ siteId }: SiteProps): JSX.Element {
   const { act } = sheet.value
   const items: readonly MenuItem[] = mayRevoke(siteId)
-    ? [{ title: 'Revoke a stolen holder key', isDanger: true, run: () => openSheet('revoke-holder') }]
+    ? [{ title: say('Revoke a stolen holder key'), isDanger: true, run: () => openSheet('revoke-holder') }]
     : []
   return (
     <>
       {mayIssue(siteId) && (
         <>
           <button type="button" onClick={() => openSheet('issue')}>
-            Issue a credential
+            {say('Issue a credential')}
           </button>
           <button type="button" class="primary" onClick={() => openSheet('offer')}>
-            Invite a user
+            {say('Invite a user')}
           </button>
           {(act === 'issue' || act === 'offer') && (
             <Issue key={act} siteId={siteId} isOffer={act === 'offer'} />
           )}
         </>
       )}
-      <Menu class="icon-button" name="More actions" label="⋯" items={items} />
+      <Menu class="icon-button" name={say('More actions')} label="⋯" items={items} />
       {mayRevoke(siteId) && act === 'revoke-holder' && <RevokeHolder siteId={siteId} />}
     </>
   )
@@ -57,33 +58,39 @@ function Issue({ siteId, isOffer }: IssueProps): JSX.Element {
   if (done !== undefined)
     return (
       <SecretSheet
-        title={isOffer ? 'The invitation' : 'The credential'}
+        title={isOffer ? say('The invitation') : say('The credential')}
         secret={'offer_url' in done ? done.offer_url : JSON.stringify(done.credential)}
         onClose={closeSheet}
       >
         {'offer_url' in done ? (
           <p>
-            Send the link to the user. It works once, for {done.expires_in / 60} minutes, and the credential
-            is bound to the browser that opens it.
+            {say(
+              'Send the link to the user. It works once, for {minutes} minutes, and the credential is bound to the browser that opens it.',
+              { minutes: done.expires_in / 60 },
+            )}
           </p>
         ) : (
           <p>
-            Without a holder key, any caller that has the credential can use it. Give it to its user only.
+            {say(
+              'Without a holder key, any caller that has the credential can use it. Give it to its user only.',
+            )}
           </p>
         )}
         {'user_revoked' in done && (
           <p class="banner amber">
-            <strong>This user is revoked,</strong> so every verifier rejects the credential.
+            {say('{strong} so every verifier rejects the credential.', {
+              strong: <strong>{say('This user is revoked,')}</strong>,
+            })}
           </p>
         )}
       </SecretSheet>
     )
   return (
     <ActSheet<IssuedCredential | Offer>
-      title={isOffer ? 'Invite a user' : 'Issue a credential'}
+      title={isOffer ? say('Invite a user') : say('Issue a credential')}
       siteId={siteId}
-      verb={isOffer ? 'Create the link' : 'Issue the credential'}
-      busyVerb={isOffer ? 'Creating…' : 'Issuing…'}
+      verb={isOffer ? say('Create the link') : say('Issue the credential')}
+      busyVerb={isOffer ? say('Creating…') : say('Issuing…')}
       hasReason={false}
       toRequest={() => {
         const scopes = toLines(scope)
@@ -105,7 +112,7 @@ function Issue({ siteId, isOffer }: IssueProps): JSX.Element {
       onClose={closeSheet}
     >
       <label>
-        User
+        {say('User')}
         <input
           data-first=""
           spellcheck={false}
@@ -114,18 +121,18 @@ function Issue({ siteId, isOffer }: IssueProps): JSX.Element {
           value={user}
           onInput={(event) => setUser(event.currentTarget.value)}
         />
-        <span class="hint">The name that your own systems use. It is not stored.</span>
+        <span class="hint">{say('The name that your own systems use. It is not stored.')}</span>
       </label>
       <LinesField
-        label="What the user may do"
-        hint="Scopes, one in each line."
+        label={say('What the user may do')}
+        hint={say('Scopes, one in each line.')}
         example="orders:read"
         value={scope}
         onChange={setScope}
       />
       <SecondsField
-        label="Valid for, in seconds"
-        hint="Empty: 30 days."
+        label={say('Valid for, in seconds')}
+        hint={say('Empty: 30 days.')}
         max={LIFETIME_SECONDS_MAX}
         value={seconds}
         onChange={setSeconds}
@@ -142,10 +149,10 @@ function RevokeHolder({ siteId }: SiteProps): JSX.Element {
   const isComplete = THUMBPRINT.test(thumbprint)
   return (
     <ActSheet<CutOff>
-      title="Revoke a stolen holder key"
+      title={say('Revoke a stolen holder key')}
       siteId={siteId}
-      verb="Revoke the key"
-      busyVerb="Revoking…"
+      verb={say('Revoke the key')}
+      busyVerb={say('Revoking…')}
       isEnding
       {...(isComplete && { ends: { type: 'revoke_holder', thumbprint } as const })}
       toRequest={(reason) =>
@@ -161,16 +168,22 @@ function RevokeHolder({ siteId }: SiteProps): JSX.Element {
       toCli={(reason) => toCli(['revoke-holder', thumbprint], { site: siteId, yes: true, reason })}
       onDone={(answer, sent) => {
         closeSheet()
-        showCutOff(siteId, { title: 'Holder key', noun: 'revocation', done: 'Revoked' }, answer, sent)
+        showCutOff(
+          siteId,
+          { title: say('Holder key'), subject: say('This revocation'), done: say('Revoked') },
+          answer,
+          sent,
+        )
       }}
       onClose={closeSheet}
     >
       <p>
-        Everything that is bound to the key or was delegated through it ends permanently, also what this
-        service has never seen.
+        {say(
+          'Everything that is bound to the key or was delegated through it ends permanently, also what this service has never seen.',
+        )}
       </p>
       <label>
-        Thumbprint of the key
+        {say('Thumbprint of the key')}
         <input
           data-first=""
           spellcheck={false}
@@ -180,7 +193,9 @@ function RevokeHolder({ siteId }: SiteProps): JSX.Element {
           onInput={(event) => setText(event.currentTarget.value)}
         />
         <span class="hint">
-          As RFC 7638 defines it. <code>countersign inspect</code> prints it for a credential.
+          {say('As RFC 7638 defines it. {code} prints it for a credential.', {
+            code: <code>countersign inspect</code>,
+          })}
         </span>
       </label>
     </ActSheet>

@@ -7,6 +7,7 @@ import { ActSheet } from '../components/act-sheet.tsx'
 import { LinesField, toLines } from '../components/lines-field.tsx'
 import { SecondsField } from '../components/seconds-field.tsx'
 import { showCutOff } from '../revoke/cut-off-receipt.ts'
+import { say } from '../say.ts'
 import { closeSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 
@@ -43,10 +44,10 @@ export function TrustIssuer({ siteId, onDone }: TrustProps): JSX.Element {
   const isComplete = name !== '' && (!isOAuth || toLines(audience) !== undefined)
   return (
     <ActSheet<Issuer>
-      title="Trust an issuer"
+      title={say('Trust an issuer')}
       siteId={siteId}
-      verb="Trust the issuer"
-      busyVerb="Fetching its keys…"
+      verb={say('Trust the issuer')}
+      busyVerb={say('Fetching its keys…')}
       toRequest={(reason) =>
         isComplete
           ? {
@@ -89,13 +90,13 @@ export function TrustIssuer({ siteId, onDone }: TrustProps): JSX.Element {
       onClose={closeSheet}
     >
       <label>
-        It signs
+        {say('It signs')}
         <select
           value={type}
           onChange={(event) => setType(event.currentTarget.value === 'oauth' ? 'oauth' : 'credential')}
         >
-          <option value="credential">Credentials</option>
-          <option value="oauth">OAuth access tokens (JWT)</option>
+          <option value="credential">{say('Credentials')}</option>
+          <option value="oauth">{say('OAuth access tokens (JWT)')}</option>
         </select>
       </label>
       <label>
@@ -109,32 +110,32 @@ export function TrustIssuer({ siteId, onDone }: TrustProps): JSX.Element {
           onInput={(event) => setIssuer(event.currentTarget.value)}
         />
         <span class="hint">
-          {isOAuth ? 'Exactly as iss of its tokens says it.' : 'did:web, did:key or did:jwk.'}
+          {isOAuth ? say('Exactly as iss of its tokens says it.') : say('did:web, did:key or did:jwk.')}
         </span>
       </label>
       {isOAuth && (
         <LinesField
-          label="Audience"
-          hint="One of these must be in aud of every token."
+          label={say('Audience')}
+          hint={say('One of these must be in aud of every token.')}
           example="https://api.shop.example"
           value={audience}
           onChange={setAudience}
         />
       )}
       <label>
-        Label <span class="optional">optional</span>
+        {say('Label')} <span class="optional">{say('optional')}</span>
         <input maxLength={64} value={label} onInput={(event) => setLabel(event.currentTarget.value)} />
       </label>
       <LinesField
-        label="May grant at most"
-        hint="Scopes, one in each line. Empty: every scope."
+        label={say('May grant at most')}
+        hint={say('Scopes, one in each line. Empty: every scope.')}
         example="orders:read"
         value={scope}
         onChange={setScope}
       />
       <SecondsField
-        label="Longest life in seconds"
-        hint={isOAuth ? 'Empty: the default of the service.' : 'Empty: as the site allows.'}
+        label={say('Longest life in seconds')}
+        hint={isOAuth ? say('Empty: the default of the service.') : say('Empty: as the site allows.')}
         max={isOAuth ? TOKEN_SECONDS_MAX : CREDENTIAL_SECONDS_MAX}
         value={seconds}
         onChange={setSeconds}
@@ -142,27 +143,29 @@ export function TrustIssuer({ siteId, onDone }: TrustProps): JSX.Element {
       {isOAuth ? (
         <>
           <LinesField
-            label="Only these clients"
-            hint="Empty: tokens of all its clients."
+            label={say('Only these clients')}
+            hint={say('Empty: tokens of all its clients.')}
             value={clients}
             onChange={setClients}
           />
           <label>
-            URL of its key set <span class="optional">optional</span>
+            {say('URL of its key set')} <span class="optional">{say('optional')}</span>
             <input
               type="url"
               spellcheck={false}
               value={keySet}
               onInput={(event) => setKeySet(event.currentTarget.value)}
             />
-            <span class="hint">Empty: the service finds it in the metadata of the issuer.</span>
+            <span class="hint">{say('Empty: the service finds it in the metadata of the issuer.')}</span>
           </label>
         </>
       ) : (
         name.startsWith('did:web:') && (
           <LinesField
-            label="Fixed keys"
-            hint="Multikeys (z6Mk…), one in each line. Empty: the service fetches them and keeps them fresh."
+            label={say('Fixed keys')}
+            hint={say(
+              'Multikeys (z6Mk…), one in each line. Empty: the service fetches them and keeps them fresh.',
+            )}
             value={keys}
             onChange={setKeys}
           />
@@ -242,10 +245,10 @@ function ChangeLimits({ siteId, issuer, finish }: IssuerProps): JSX.Element {
   ]
   return (
     <ActSheet<ChangedIssuer>
-      title="Change limits"
+      title={say('Change limits')}
       siteId={siteId}
-      verb="Change the issuer"
-      busyVerb="Changing…"
+      verb={say('Change the issuer')}
+      busyVerb={say('Changing…')}
       isEnding={isEnding}
       typedName={isEnding ? toIssuerName(issuer) : undefined}
       toRequest={(reason) =>
@@ -265,11 +268,11 @@ function ChangeLimits({ siteId, issuer, finish }: IssuerProps): JSX.Element {
           reason,
         })
       }
-      onDone={() => finish('The issuer was changed.')}
+      onDone={() => finish(say('The issuer was changed.'))}
       onClose={closeSheet}
     >
       <label>
-        Label
+        {say('Label')}
         <input
           data-first=""
           maxLength={64}
@@ -278,30 +281,32 @@ function ChangeLimits({ siteId, issuer, finish }: IssuerProps): JSX.Element {
         />
       </label>
       <LinesField
-        label="May grant at most"
-        hint="Scopes, one in each line. Empty: every scope."
+        label={say('May grant at most')}
+        hint={say('Scopes, one in each line. Empty: every scope.')}
         value={scope}
         onChange={setScope}
       />
       <SecondsField
-        label="Longest life in seconds"
-        hint="Empty: as the site allows."
+        label={say('Longest life in seconds')}
+        hint={say('Empty: as the site allows.')}
         max={isOAuth ? TOKEN_SECONDS_MAX : CREDENTIAL_SECONDS_MAX}
         value={seconds}
         onChange={setSeconds}
       />
       {isOAuth && (
         <LinesField
-          label="Audience"
-          hint="One of these must be in aud of every token."
+          label={say('Audience')}
+          hint={say('One of these must be in aud of every token.')}
           value={audience}
           onChange={setAudience}
         />
       )}
       {isEnding && (
         <p class="banner amber">
-          <strong>This ends access.</strong> What the issuer signed beyond the new limits is rejected
-          immediately, also if it was accepted before.
+          <strong>{say('This ends access.')}</strong>{' '}
+          {say(
+            'What the issuer signed beyond the new limits is rejected immediately, also if it was accepted before.',
+          )}
         </p>
       )}
     </ActSheet>
@@ -316,22 +321,24 @@ function AddKey({ siteId, issuer, finish }: IssuerProps): JSX.Element {
   ]
   return (
     <ActSheet<ChangedIssuer>
-      title="Add a key"
+      title={say('Add a key')}
       siteId={siteId}
-      verb="Add the key"
-      busyVerb="Adding…"
+      verb={say('Add the key')}
+      busyVerb={say('Adding…')}
       toRequest={(reason) =>
         key.trim() === ''
           ? undefined
           : { method: 'PATCH', path: toPath(siteId, issuer), site: siteId, body: { keys: all, reason } }
       }
       toCli={(reason) => toCli(['issuers', 'change', issuer.issuer], { site: siteId, keys: all, reason })}
-      onDone={() => finish('The key was added.')}
+      onDone={() => finish(say('The key was added.'))}
       onClose={closeSheet}
     >
-      <p>The keys that the issuer has stay. The new one is accepted immediately, at every verifier.</p>
+      <p>
+        {say('The keys that the issuer has stay. The new one is accepted immediately, at every verifier.')}
+      </p>
       <label>
-        New key
+        {say('New key')}
         <input
           data-first=""
           spellcheck={false}
@@ -339,7 +346,7 @@ function AddKey({ siteId, issuer, finish }: IssuerProps): JSX.Element {
           placeholder="z6Mk…"
           onInput={(event) => setKey(event.currentTarget.value)}
         />
-        <span class="hint">A public key as a multikey.</span>
+        <span class="hint">{say('A public key as a multikey.')}</span>
       </label>
     </ActSheet>
   )
@@ -348,10 +355,10 @@ function AddKey({ siteId, issuer, finish }: IssuerProps): JSX.Element {
 function TrustAgain({ siteId, issuer, finish }: IssuerProps): JSX.Element {
   return (
     <ActSheet<ChangedIssuer>
-      title={`Trust ${toIssuerName(issuer)} again`}
+      title={say('Trust {issuer} again', { issuer: toIssuerName(issuer) })}
       siteId={siteId}
-      verb="Trust the issuer"
-      busyVerb="Trusting…"
+      verb={say('Trust the issuer')}
+      busyVerb={say('Trusting…')}
       typedName={toIssuerName(issuer)}
       toRequest={(reason) => ({
         method: 'PATCH',
@@ -362,12 +369,12 @@ function TrustAgain({ siteId, issuer, finish }: IssuerProps): JSX.Element {
       toCli={(reason) =>
         toCli(['issuers', 'change', issuer.issuer], { site: siteId, status: 'trusted', reason })
       }
-      onDone={() => finish('The issuer is trusted again.')}
+      onDone={() => finish(say('The issuer is trusted again.'))}
       onClose={closeSheet}
     >
       <p class="banner amber">
-        <strong>This gives access back.</strong> Everything that the issuer signed and that has not expired or
-        been revoked is accepted again.
+        <strong>{say('This gives access back.')}</strong>{' '}
+        {say('Everything that the issuer signed and that has not expired or been revoked is accepted again.')}
       </p>
     </ActSheet>
   )
@@ -381,10 +388,10 @@ function ReactivateKey({
 }: IssuerProps & { readonly keyId: string }): JSX.Element {
   return (
     <ActSheet<ChangedIssuer>
-      title="Reactivate a key"
+      title={say('Reactivate a key')}
       siteId={siteId}
-      verb="Reactivate the key"
-      busyVerb="Changing…"
+      verb={say('Reactivate the key')}
+      busyVerb={say('Changing…')}
       toRequest={(reason) => ({
         method: 'PATCH',
         path: `/api/sites/${siteId}/issuers/${issuer.issuer_id}/keys/${encodeURIComponent(keyId)}`,
@@ -394,13 +401,11 @@ function ReactivateKey({
       toCli={(reason) =>
         toCli(['issuers', 'change-key', issuer.issuer, keyId], { site: siteId, status: 'active', reason })
       }
-      onDone={() => finish('The key is active again.')}
+      onDone={() => finish(say('The key is active again.'))}
       onClose={closeSheet}
     >
-      <p>
-        <code>{keyId}</code> of {toIssuerName(issuer)}
-      </p>
-      <p>What the key signs is accepted again, at every verifier.</p>
+      <p>{say('{keyId} of {issuer}', { keyId: <code>{keyId}</code>, issuer: toIssuerName(issuer) })}</p>
+      <p>{say('What the key signs is accepted again, at every verifier.')}</p>
     </ActSheet>
   )
 }
@@ -408,10 +413,10 @@ function ReactivateKey({
 function CutOff({ siteId, issuer }: IssuerProps): JSX.Element {
   return (
     <ActSheet<CutOffAnswer>
-      title="End everything signed so far"
+      title={say('End everything signed so far')}
       siteId={siteId}
-      verb="End all of it"
-      busyVerb="Ending…"
+      verb={say('End all of it')}
+      busyVerb={say('Ending…')}
       ends={{ type: 'cut_off_issuer', issuer: issuer.issuer }}
       typedName={toIssuerName(issuer)}
       toRequest={(reason) => ({
@@ -423,14 +428,16 @@ function CutOff({ siteId, issuer }: IssuerProps): JSX.Element {
       toCli={(reason) => toCli(['cut-off', 'issuer', issuer.issuer], { site: siteId, yes: true, reason })}
       onDone={(answer, sent) => {
         closeSheet()
-        const words = { title: toIssuerName(issuer), noun: 'cut-off', done: 'Cut off' }
+        const words = { title: toIssuerName(issuer), subject: say('This cut-off'), done: say('Cut off') }
         showCutOff(siteId, words, answer, sent)
       }}
       onClose={closeSheet}
     >
       <p>
-        Everything that <strong>{issuer.issuer}</strong> has signed until now is rejected. It stays trusted:
-        what it signs later is accepted.
+        {say(
+          'Everything that {issuer} has signed until now is rejected. It stays trusted: what it signs later is accepted.',
+          { issuer: <strong>{issuer.issuer}</strong> },
+        )}
       </p>
     </ActSheet>
   )

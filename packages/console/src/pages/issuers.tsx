@@ -14,6 +14,7 @@ import { Pill, type Tone } from '../components/state.tsx'
 import { useChanging } from '../components/use-changing.ts'
 import { startRevokeTarget } from '../revoke/state.ts'
 import { auditPath, open, place, sitePath } from '../router.ts'
+import { formatCount, say } from '../say.ts'
 import { openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
@@ -22,13 +23,17 @@ import { IssuerSheets, TrustIssuer, toIssuerName } from './issuer-sheets.tsx'
 type Key = Issuer['keys'][number]
 
 const KEY_STATES: Readonly<Record<Key['status'], readonly [tone: Tone, word: string]>> = {
-  active: ['good', 'Active'],
-  retired: ['none', 'Retired'],
-  compromised: ['bad', 'Compromised'],
+  active: ['good', say('Active')],
+  retired: ['none', say('Retired')],
+  compromised: ['bad', say('Compromised')],
 }
 
 function IssuerState({ status }: Pick<Issuer, 'status'>): JSX.Element {
-  return status === 'trusted' ? <Pill tone="good">Trusted</Pill> : <Pill tone="bad">Distrusted</Pill>
+  return status === 'trusted' ? (
+    <Pill tone="good">{say('Trusted')}</Pill>
+  ) : (
+    <Pill tone="bad">{say('Distrusted')}</Pill>
+  )
 }
 
 export function Issuers({ siteId }: SiteProps): JSX.Element {
@@ -41,8 +46,10 @@ function IssuerList({ siteId }: SiteProps): JSX.Element {
   return (
     <>
       <List<Issuer>
-        title="Issuers and keys"
-        about="Who may sign credentials and access tokens for this site, and what they may grant at most."
+        title={say('Issuers and keys')}
+        about={say(
+          'Who may sign credentials and access tokens for this site, and what they may grant at most.',
+        )}
         siteId={siteId}
         path={`/api/sites/${siteId}/issuers`}
         isLive
@@ -52,13 +59,13 @@ function IssuerList({ siteId }: SiteProps): JSX.Element {
         actions={
           mayChange && (
             <button type="button" class="primary" onClick={() => openSheet('trust')}>
-              Trust an issuer
+              {say('Trust an issuer')}
             </button>
           )
         }
         columns={[
           {
-            title: 'Issuer',
+            title: say('Issuer'),
             cell: (issuer) => (
               <span class="two-lines">
                 <strong>{toIssuerName(issuer)}</strong>
@@ -68,25 +75,30 @@ function IssuerList({ siteId }: SiteProps): JSX.Element {
               </span>
             ),
           },
-          { title: 'Status', cell: ({ status }) => <IssuerState status={status} /> },
+          { title: say('Status'), cell: ({ status }) => <IssuerState status={status} /> },
           {
-            title: 'Signs',
-            cell: ({ type }) => (type === 'oauth' ? 'Access tokens' : 'Credentials'),
+            title: say('Signs'),
+            cell: ({ type }) => (type === 'oauth' ? say('Access tokens') : say('Credentials')),
             isExtra: true,
           },
           {
-            title: 'May grant',
-            cell: ({ scope }) => (scope === null ? <span class="meta">every scope</span> : scope.join(', ')),
+            title: say('May grant'),
+            cell: ({ scope }) =>
+              scope === null ? <span class="meta">{say('every scope')}</span> : scope.join(', '),
             isExtra: true,
           },
           {
-            title: 'Active keys',
-            cell: ({ keys }) => `${(keys as readonly Key[]).filter(isActive).length} of ${keys.length}`,
+            title: say('Active keys'),
+            cell: ({ keys }) =>
+              say('{active} of {all}', {
+                active: (keys as readonly Key[]).filter(isActive).length,
+                all: keys.length,
+              }),
             isNumber: true,
           },
         ]}
         empty={{
-          sentence: 'This site trusts no issuer, so every credential is rejected.',
+          sentence: say('This site trusts no issuer, so every credential is rejected.'),
           command: toCli(['issuers', 'add', 'did:web:issuer.example'], { site: siteId }),
         }}
       />
@@ -94,7 +106,7 @@ function IssuerList({ siteId }: SiteProps): JSX.Element {
         <TrustIssuer
           siteId={siteId}
           onDone={({ issuer_id }) => {
-            notice.value = 'The issuer is trusted.'
+            notice.value = say('The issuer is trusted.')
             open(sitePath(siteId, 'issuers', issuer_id))
           }}
         />
@@ -118,7 +130,7 @@ function OneIssuer({ siteId, id }: SiteProps & { readonly id: string }): JSX.Ele
   return (
     <>
       <DetailHead
-        back={{ href: sitePath(siteId, 'issuers'), title: 'Issuers and keys' }}
+        back={{ href: sitePath(siteId, 'issuers'), title: say('Issuers and keys') }}
         fault={fault}
         onRetry={reload}
         acts={
@@ -163,26 +175,26 @@ function Acts({ siteId, issuer }: SiteProps & { readonly issuer: Issuer }): JSX.
   const mayChange = mayAdminister(siteId)
   const items: readonly MenuItem[] = [
     ...(mayChange && issuer.status === 'trusted'
-      ? [{ title: 'Distrust', isDanger: true, run: () => distrust(siteId, issuer) }]
+      ? [{ title: say('Distrust'), isDanger: true, run: () => distrust(siteId, issuer) }]
       : []),
     ...(mayRevoke(siteId)
-      ? [{ title: 'End everything signed so far', isDanger: true, run: () => openSheet('cut-off') }]
+      ? [{ title: say('End everything signed so far'), isDanger: true, run: () => openSheet('cut-off') }]
       : []),
-    { title: 'Show its audit rows', run: () => open(auditPath(siteId, issuer.issuer)) },
+    { title: say('Show its audit rows'), run: () => open(auditPath(siteId, issuer.issuer)) },
   ]
   return (
     <>
       {mayChange && issuer.status === 'trusted' && (
         <button type="button" onClick={() => openSheet('change')}>
-          Change limits
+          {say('Change limits')}
         </button>
       )}
       {mayChange && issuer.status === 'distrusted' && (
         <button type="button" class="primary" onClick={() => openSheet('trust-again')}>
-          Trust again
+          {say('Trust again')}
         </button>
       )}
-      <Menu class="icon-button" name="More actions" label="⋯" items={items} />
+      <Menu class="icon-button" name={say('More actions')} label="⋯" items={items} />
     </>
   )
 }
@@ -192,53 +204,53 @@ function Facts({ issuer }: { readonly issuer: Issuer }): JSX.Element {
   return (
     <dl class="card facts">
       <div>
-        <dt>Status</dt>
+        <dt>{say('Status')}</dt>
         <dd>
           <IssuerState status={issuer.status} />
         </dd>
       </div>
       <div>
-        <dt>Signs</dt>
-        <dd>{issuer.type === 'oauth' ? 'Access tokens' : 'Credentials'}</dd>
+        <dt>{say('Signs')}</dt>
+        <dd>{issuer.type === 'oauth' ? say('Access tokens') : say('Credentials')}</dd>
       </div>
       <div>
-        <dt>May grant</dt>
-        <dd>{issuer.scope === null ? 'Every scope' : issuer.scope.join(', ')}</dd>
+        <dt>{say('May grant')}</dt>
+        <dd>{issuer.scope === null ? say('Every scope') : issuer.scope.join(', ')}</dd>
       </div>
       <div>
-        <dt>Longest life</dt>
-        <dd>{ttl === null ? 'As the site allows' : formatSpan(ttl)}</dd>
+        <dt>{say('Longest life')}</dt>
+        <dd>{ttl === null ? say('As the site allows') : formatSpan(ttl)}</dd>
       </div>
       {issuer.type === 'oauth' && (
         <>
           <div>
-            <dt>Audience</dt>
+            <dt>{say('Audience')}</dt>
             <dd>{issuer.audience.join(', ')}</dd>
           </div>
           <div>
-            <dt>Clients</dt>
-            <dd>{issuer.client_ids === null ? 'All' : issuer.client_ids.join(', ')}</dd>
+            <dt>{say('Clients')}</dt>
+            <dd>{issuer.client_ids === null ? say('All') : issuer.client_ids.join(', ')}</dd>
           </div>
           <div>
-            <dt>Signals from</dt>
+            <dt>{say('Signals from')}</dt>
             <dd>
               {issuer.signals.length === 0
-                ? 'No sender'
+                ? say('No sender')
                 : issuer.signals.map((each) => each.issuer).join(', ')}
             </dd>
           </div>
         </>
       )}
       <div>
-        <dt>Keys fetched</dt>
+        <dt>{say('Keys fetched')}</dt>
         <dd>
           {issuer.keys_refreshed_at === null
-            ? 'Never: they are fixed'
+            ? say('Never: they are fixed')
             : formatMoment(issuer.keys_refreshed_at)}
         </dd>
       </div>
       <div>
-        <dt>Trusted since</dt>
+        <dt>{say('Trusted since')}</dt>
         <dd>{formatMoment(issuer.created_at)}</dd>
       </div>
     </dl>
@@ -256,27 +268,29 @@ function Keys({ siteId, issuer }: SiteProps & { readonly issuer: Issuer }): JSX.
       status,
     })
   const toItems = ({ id, status }: Key): readonly MenuItem[] => [
-    ...(status === 'active' ? [{ title: 'Retire', run: () => end(id, 'retired') }] : []),
-    ...(status === 'retired' ? [{ title: 'Reactivate', run: () => openSheet('reactivate-key', id) }] : []),
+    ...(status === 'active' ? [{ title: say('Retire'), run: () => end(id, 'retired') }] : []),
+    ...(status === 'retired'
+      ? [{ title: say('Reactivate'), run: () => openSheet('reactivate-key', id) }]
+      : []),
     ...(status === 'compromised'
       ? []
-      : [{ title: 'Mark as compromised', isDanger: true, run: () => end(id, 'compromised') }]),
+      : [{ title: say('Mark as compromised'), isDanger: true, run: () => end(id, 'compromised') }]),
   ]
   return (
     <>
-      <h2 class="over">Keys</h2>
+      <h2 class="over">{say('Keys')}</h2>
       <div class="card table">
         <table>
           <thead>
             <tr>
-              <th scope="col">Key</th>
-              <th scope="col">Status</th>
+              <th scope="col">{say('Key')}</th>
+              <th scope="col">{say('Status')}</th>
               <th scope="col" class="number extra">
-                Retired
+                {say('Retired')}
               </th>
               {mayChange && (
                 <th scope="col">
-                  <span class="visually-hidden">Actions</span>
+                  <span class="visually-hidden">{say('Actions')}</span>
                 </th>
               )}
             </tr>
@@ -299,7 +313,7 @@ function Keys({ siteId, issuer }: SiteProps & { readonly issuer: Issuer }): JSX.
                   <td class="row-acts">
                     <Menu
                       class="quiet icon-button"
-                      name={`Actions for key ${key.id}`}
+                      name={say('Actions for key {id}', { id: key.id })}
                       label="⋯"
                       items={toItems(key)}
                     />
@@ -322,30 +336,32 @@ function Rotation({ siteId, issuer }: SiteProps & { readonly issuer: Issuer }): 
   if (!isFetched && !isPinned)
     return (
       <section class="card walk-card">
-        <h2>Replace its key</h2>
+        <h2>{say('Replace its key')}</h2>
         <p class="meta">
           {issuer.type === 'oauth'
-            ? 'The key set of this issuer is fixed. Give the service the new one with the command line.'
-            : 'The name of this issuer contains its key. Trust a new issuer with the new key, let the signer change over, then distrust this one.'}
+            ? say('The key set of this issuer is fixed. Give the service the new one with the command line.')
+            : say(
+                'The name of this issuer contains its key. Trust a new issuer with the new key, let the signer change over, then distrust this one.',
+              )}
         </p>
       </section>
     )
   return (
     <section class="card walk-card">
-      <h2>Replace a key without a gap</h2>
+      <h2>{say('Replace a key without a gap')}</h2>
       <ol class="walk">
         <li class={active.length > 1 ? 'done' : ''}>
-          <strong>Publish the new key.</strong>{' '}
+          <strong>{say('Publish the new key.')}</strong>{' '}
           {isFetched ? (
-            <>The issuer adds it to its document, and the service fetches it.</>
+            say('The issuer adds it to its document, and the service fetches it.')
           ) : (
             <>
-              Add it to the fixed keys of this issuer.
+              {say('Add it to the fixed keys of this issuer.')}
               {mayAdminister(siteId) && (
                 <>
                   {' '}
                   <button type="button" class="link" onClick={() => openSheet('add-key')}>
-                    Add a key
+                    {say('Add a key')}
                   </button>
                 </>
               )}
@@ -353,16 +369,20 @@ function Rotation({ siteId, issuer }: SiteProps & { readonly issuer: Issuer }): 
           )}
         </li>
         <li>
-          <strong>Sign with the new key.</strong> What the old key has signed stays valid.
+          <strong>{say('Sign with the new key.')}</strong> {say('What the old key has signed stays valid.')}
         </li>
         <li>
-          <strong>Retire the old key.</strong> It may sign nothing new; what it signed before is valid until
-          it expires. If it has leaked, mark it as compromised instead: that ends everything it signed.
+          <strong>{say('Retire the old key.')}</strong>{' '}
+          {say(
+            'It may sign nothing new; what it signed before is valid until it expires. If it has leaked, mark it as compromised instead: that ends everything it signed.',
+          )}
         </li>
       </ol>
       <p class="meta">
-        {active.length === 1 ? 'One key is active now.' : `${active.length} keys are active now.`} The issuer
-        of this service itself changes its keys with this command, at the store:
+        {active.length === 1
+          ? say('One key is active now.')
+          : say('{count} keys are active now.', { count: formatCount(active.length) })}{' '}
+        {say('The issuer of this service itself changes its keys with this command, at the store:')}
       </p>
       <Command text="countersign rotate-issuer-key" />
     </section>

@@ -14,6 +14,7 @@ import { SecretSheet } from '../components/secret-sheet.tsx'
 import { Pill } from '../components/state.tsx'
 import { startRevokeTarget } from '../revoke/state.ts'
 import { auditPath, open, servicePath } from '../router.ts'
+import { say } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import { formatHour, formatMoment } from '../time.ts'
 import { permissionWords } from './permission-words.ts'
@@ -63,16 +64,16 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
         actions={
           mayChange && (
             <button type="button" class="primary" onClick={() => openSheet('create')}>
-              Create a key
+              {say('Create a key')}
             </button>
           )
         }
         columns={[
           {
-            title: 'Key',
+            title: say('Key'),
             cell: ({ label, last4 }) => (
               <span class="two-lines">
-                <strong>{label ?? 'Without a label'}</strong>
+                <strong>{label ?? say('Without a label')}</strong>
                 <code class="meta">…{last4}</code>
               </span>
             ),
@@ -80,7 +81,7 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
           ...(hasPermissions
             ? [
                 {
-                  title: 'May',
+                  title: say('May'),
                   cell: (key: Item) => <Permissions all={key.permissions ?? []} />,
                   isExtra: true,
                 },
@@ -90,51 +91,49 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
             ? []
             : [
                 {
-                  title: 'Verifiers',
+                  title: say('Verifiers'),
                   cell: ({ key_id }: Item) => props.countVerifiers?.(key_id) || '–',
                   isNumber: true,
                   isExtra: true,
                 },
               ]),
           {
-            title: 'Last used',
+            title: say('Last used'),
             cell: ({ last_used_at }) =>
-              last_used_at === null ? <span class="meta">not seen</span> : formatHour(last_used_at),
+              last_used_at === null ? <span class="meta">{say('not seen')}</span> : formatHour(last_used_at),
           },
           {
-            title: 'Created',
+            title: say('Created'),
             cell: ({ created_at, created_by }) => (
               <span class="two-lines">
                 <span>{formatMoment(created_at)}</span>
                 {created_by !== null && (
-                  <span class="meta">
-                    by <Actor {...created_by} />
-                  </span>
+                  <span class="meta">{say('by {actor}', { actor: <Actor {...created_by} /> })}</span>
                 )}
               </span>
             ),
             isExtra: true,
           },
-          { title: 'Expires', cell: ({ expires_at }) => <Until time={expires_at} /> },
+          { title: say('Expires'), cell: ({ expires_at }) => <Until time={expires_at} /> },
         ]}
         {...(mayChange && {
           rowActions: ({ key_id, label, last4 }: Item) => (
             <Menu
               class="quiet icon-button"
-              name={`Actions for ${label ?? `…${last4}`}`}
+              name={say('Actions for {label}', { label: label ?? `…${last4}` })}
               label="⋯"
               items={[
-                { title: 'Change label', run: () => openSheet('rename', key_id) },
-                { title: 'Replace', run: () => openSheet('replace', key_id) },
+                { title: say('Change label'), run: () => openSheet('rename', key_id) },
+                { title: say('Replace'), run: () => openSheet('replace', key_id) },
                 {
-                  title: 'Show its audit rows',
+                  title: say('Show its audit rows'),
                   run: () =>
                     siteId === 'all'
                       ? open(`${servicePath('audit')}?${new URLSearchParams({ target: key_id })}`)
                       : open(auditPath(siteId, key_id)),
                 },
                 {
-                  title: 'Delete',
+                  title: say('Delete'),
                   isDanger: true,
                   run: () =>
                     siteId === 'all'
@@ -152,15 +151,19 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
         <Create key={on} {...common} replaced={chosen} onCreated={onCreated} />
       )}
       {mayChange && act === 'rename' && chosen !== undefined && (
-        <Rename {...common} chosen={chosen} onDone={() => finish('The label was changed.')} />
+        <Rename {...common} chosen={chosen} onDone={() => finish(say('The label was changed.'))} />
       )}
       {mayChange && siteId === 'all' && act === 'delete' && chosen !== undefined && (
-        <DeleteOperatorKey {...common} chosen={chosen} onDone={() => finish('The key was deleted.')} />
+        <DeleteOperatorKey {...common} chosen={chosen} onDone={() => finish(say('The key was deleted.'))} />
       )}
       {created !== undefined && (
-        <SecretSheet title="The new key" secret={created.api_key} onClose={() => setCreated(undefined)}>
+        <SecretSheet
+          title={say('The new key')}
+          secret={created.api_key}
+          onClose={() => setCreated(undefined)}
+        >
           <p class="meta">
-            It is <code>{created.key_id}</code> in lists and in the audit log.
+            {say('It is {keyId} in lists and in the audit log.', { keyId: <code>{created.key_id}</code> })}
           </p>
         </SecretSheet>
       )}
@@ -179,7 +182,7 @@ const SHOWN_MAX = 3
 /** The first permissions; the rest is in the title, and in the sheet that replaces the key. */
 function Permissions({ all }: { readonly all: readonly Permission[] }): JSX.Element {
   if (all.includes('site:admin') && all.length === Object.keys(permissionWords).length)
-    return <span>Everything at this site</span>
+    return <span>{say('Everything at this site')}</span>
   const more = all.slice(SHOWN_MAX)
   return (
     <ul class="scopes">
@@ -196,9 +199,9 @@ function Permissions({ all }: { readonly all: readonly Permission[] }): JSX.Elem
 const SOON_MS = 7 * 86_400_000
 
 function Until({ time }: { readonly time: string | null }): JSX.Element {
-  if (time === null) return <span class="meta">never</span>
+  if (time === null) return <span class="meta">{say('never')}</span>
   const leftMs = Date.parse(time) - Date.now()
-  if (leftMs <= 0) return <Pill tone="none">Expired</Pill>
+  if (leftMs <= 0) return <Pill tone="none">{say('Expired')}</Pill>
   return leftMs < SOON_MS ? <Pill tone="soon">{formatMoment(time)}</Pill> : <span>{formatMoment(time)}</span>
 }
 
@@ -207,12 +210,12 @@ interface SheetProps extends KeyListProps {
 }
 
 const EXPIRIES: readonly (readonly [seconds: number, words: string])[] = [
-  [0, 'until it is deleted'],
-  [3600, 'one hour'],
-  [86_400, 'one day'],
-  [30 * 86_400, '30 days'],
-  [90 * 86_400, '90 days'],
-  [365 * 86_400, 'one year'],
+  [0, say('until it is deleted')],
+  [3600, say('one hour')],
+  [86_400, say('one day')],
+  [30 * 86_400, say('30 days')],
+  [90 * 86_400, say('90 days')],
+  [365 * 86_400, say('one year')],
 ]
 
 function Create({
@@ -248,10 +251,10 @@ function Create({
         }
   return (
     <ActSheet<{ api_key: string; key_id: string }>
-      title={replaced === undefined ? 'Create a key' : 'Replace a key'}
+      title={replaced === undefined ? say('Create a key') : say('Replace a key')}
       siteId={siteId}
-      verb="Create the key"
-      busyVerb="Creating…"
+      verb={say('Create the key')}
+      busyVerb={say('Creating…')}
       toRequest={toRequest}
       toCli={(reason) =>
         toCli(['keys', 'create'], {
@@ -267,28 +270,26 @@ function Create({
     >
       {replaced !== undefined && (
         <ol class="walk">
-          <li>Create a second key that may do the same.</li>
-          <li>Give it to the program, and see here that it is used.</li>
-          <li>
-            Delete the key that ends with <code>{replaced.last4}</code>.
-          </li>
+          <li>{say('Create a second key that may do the same.')}</li>
+          <li>{say('Give it to the program, and see here that it is used.')}</li>
+          <li>{say('Delete the key that ends with {last4}.', { last4: <code>{replaced.last4}</code> })}</li>
         </ol>
       )}
       <label>
-        Label <span class="optional">optional</span>
+        {say('Label')} <span class="optional">{say('optional')}</span>
         <input
           data-first=""
           value={label}
           maxLength={64}
-          placeholder="guard of the shop"
+          placeholder={say('guard of the shop')}
           onInput={(event) => setLabel(event.currentTarget.value)}
         />
       </label>
       {hasPermissions && (
-        <Checks legend="What it may do" words={permissionWords} chosen={may} onChange={setMay} />
+        <Checks legend={say('What it may do')} words={permissionWords} chosen={may} onChange={setMay} />
       )}
       <label>
-        Valid
+        {say('Valid')}
         <select value={seconds} onChange={(event) => setSeconds(Number(event.currentTarget.value))}>
           {EXPIRIES.map(([value, words]) => (
             <option key={value} value={value}>
@@ -311,10 +312,10 @@ function Rename({ siteId, toKeyPath, cliOptions, chosen, onDone, onClose }: Chos
   const name = label.trim() === '' ? null : label.trim()
   return (
     <ActSheet<unknown>
-      title="Change the label"
+      title={say('Change the label')}
       siteId={siteId}
-      verb="Change the label"
-      busyVerb="Changing…"
+      verb={say('Change the label')}
+      busyVerb={say('Changing…')}
       toRequest={(reason) =>
         name === chosen.label
           ? undefined
@@ -331,11 +332,9 @@ function Rename({ siteId, toKeyPath, cliOptions, chosen, onDone, onClose }: Chos
       onDone={onDone}
       onClose={onClose}
     >
-      <p>
-        The key that ends with <code>{chosen.last4}</code> stays valid.
-      </p>
+      <p>{say('The key that ends with {last4} stays valid.', { last4: <code>{chosen.last4}</code> })}</p>
       <label>
-        Label
+        {say('Label')}
         <input
           data-first=""
           value={label}
@@ -352,10 +351,10 @@ function DeleteOperatorKey(props: ChosenProps): JSX.Element {
   const { siteId, toKeyPath, cliOptions, chosen, onDone, onClose } = props
   return (
     <ActSheet<unknown>
-      title="Delete an operator key"
+      title={say('Delete an operator key')}
       siteId={siteId}
-      verb="Delete the key"
-      busyVerb="Deleting…"
+      verb={say('Delete the key')}
+      busyVerb={say('Deleting…')}
       isEnding
       typedName={chosen.label ?? chosen.last4}
       toRequest={(reason) => ({ method: 'DELETE', path: toKeyPath(chosen.key_id), site: siteId, reason })}
@@ -365,14 +364,16 @@ function DeleteOperatorKey(props: ChosenProps): JSX.Element {
     >
       <div class="who">
         <span>
-          <strong>{chosen.label ?? 'Without a label'}</strong>
+          <strong>{chosen.label ?? say('Without a label')}</strong>
           <code class="meta">…{chosen.last4}</code>
         </span>
         <span class="meta">
-          {chosen.last_used_at === null ? 'Not seen in use' : `Last used ${formatHour(chosen.last_used_at)}`}
+          {chosen.last_used_at === null
+            ? say('Not seen in use')
+            : say('Last used {time}', { time: formatHour(chosen.last_used_at) })}
         </span>
       </div>
-      <p>The key becomes invalid immediately, at every site, and this cannot be undone.</p>
+      <p>{say('The key becomes invalid immediately, at every site, and this cannot be undone.')}</p>
     </ActSheet>
   )
 }

@@ -8,12 +8,13 @@ import { shorten } from '../components/id.tsx'
 import { saveFile } from '../components/save-file.ts'
 import { StateMark } from '../components/state.tsx'
 import { JsonView } from '../evidence/json-view.tsx'
-import { findTarget, formatCount, hasReceipt, isDrill, KIND_GROUPS, toKindWords } from '../evidence/words.ts'
+import { findTarget, hasReceipt, isDrill, KIND_GROUPS, toKindWords } from '../evidence/words.ts'
 import { type Shown, useLog, verified } from '../log/use-log.ts'
 import type { VerifiedLog } from '../log/verify-log.ts'
 import { open, place, setQuery, sitePath } from '../router.ts'
+import { formatCount, say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
-import { formatDuration, formatExact, formatMoment } from '../time.ts'
+import { formatDuration, formatExact, formatMoment, zoneName } from '../time.ts'
 
 const ROWS = 100
 
@@ -50,8 +51,8 @@ export function Log({ siteId }: SiteProps): JSX.Element {
       <ProofCard siteId={siteId} {...shown} />
       <div class="filters">
         <fieldset class="choices">
-          <legend class="visually-hidden">Kind</legend>
-          {[['', 'All kinds'] as const, ...KIND_GROUPS].map(([name, word]) => (
+          <legend class="visually-hidden">{say('Kind')}</legend>
+          {[['', say('All kinds')] as const, ...KIND_GROUPS].map(([name, word]) => (
             <button
               key={name}
               type="button"
@@ -78,8 +79,8 @@ export function Log({ siteId }: SiteProps): JSX.Element {
             name="seq"
             inputMode="numeric"
             pattern="[0-9]+"
-            aria-label="Jump to entry"
-            placeholder="Jump to entry"
+            aria-label={say('Jump to entry')}
+            placeholder={say('Jump to entry')}
           />
         </form>
         <button
@@ -87,7 +88,7 @@ export function Log({ siteId }: SiteProps): JSX.Element {
           disabled={entries.length === 0}
           onClick={() => saveFile(`log-${siteId}.ndjson`, toLines(entries), 'application/x-ndjson')}
         >
-          <Icon name="download" /> Download
+          <Icon name="download" /> {say('Download')}
         </button>
         <AsCommand
           curl={[
@@ -103,18 +104,18 @@ export function Log({ siteId }: SiteProps): JSX.Element {
             <thead>
               <tr>
                 <th scope="col" class="link-cell">
-                  <span class="visually-hidden">Verified</span>
+                  <span class="visually-hidden">{say('Verified')}</span>
                 </th>
-                <th scope="col">Entry</th>
-                <th scope="col">Kind</th>
+                <th scope="col">{say('Entry')}</th>
+                <th scope="col">{say('Kind')}</th>
                 <th scope="col" class="extra">
-                  Subject
+                  {say('Subject')}
                 </th>
                 <th scope="col" class="number">
-                  Time, UTC
+                  {say('Time, {zone}', { zone: zoneName() })}
                 </th>
                 <th scope="col" class="number extra">
-                  Hash
+                  {say('Hash')}
                 </th>
               </tr>
             </thead>
@@ -128,12 +129,12 @@ export function Log({ siteId }: SiteProps): JSX.Element {
       </div>
       {fitting.length > rows && (
         <button type="button" class="more" onClick={() => setRows(rows + ROWS)}>
-          Older
+          {say('Older')}
         </button>
       )}
       {fitting.length <= rows && shown.log?.cursor && (
         <button type="button" class="more" disabled={shown.isRunning} onClick={shown.readOlder}>
-          Verify older entries
+          {say('Verify older entries')}
         </button>
       )}
     </>
@@ -148,13 +149,24 @@ function toLines(entries: readonly LogEntry[]): string {
 }
 
 function toCaption({ log, isRunning }: Shown, count: number, rows: number, word: string | undefined): string {
-  if (log === undefined) return 'Reading the log…'
-  if (log.fault !== undefined) return 'The list ends here: what comes before cannot be relied on.'
-  const all = log.entries.length
-  const of = word === undefined ? '' : ` of the kind ${word.toLowerCase()}`
-  const part =
-    log.cursor === null && !isRunning ? '' : `, among the newest ${formatCount(all)} that were verified`
-  return `${formatCount(Math.min(rows, count))} of ${formatCount(count)} entries${of}${part}.`
+  if (log === undefined) return say('Reading the log…')
+  if (log.fault !== undefined) return say('The list ends here: what comes before cannot be relied on.')
+  const values = {
+    shown: formatCount(Math.min(rows, count)),
+    all: formatCount(count),
+    kind: word?.toLowerCase() ?? '',
+    verified: formatCount(log.entries.length),
+  }
+  if (log.cursor === null && !isRunning)
+    return word === undefined
+      ? say('{shown} of {all} entries.', values)
+      : say('{shown} of {all} entries of the kind {kind}.', values)
+  return word === undefined
+    ? say('{shown} of {all} entries, among the newest {verified} that were verified.', values)
+    : say(
+        '{shown} of {all} entries of the kind {kind}, among the newest {verified} that were verified.',
+        values,
+      )
 }
 
 interface RowProps {
@@ -183,14 +195,14 @@ function Row({ entry, href, isOpen, isWrong }: RowProps): JSX.Element {
             <rect class="chain-node" x="3" y="12" width="8" height="14" rx="4" />
           )}
         </svg>
-        <span class="visually-hidden">{isWrong ? 'Wrong' : 'Verified'}</span>
+        <span class="visually-hidden">{isWrong ? say('Wrong') : say('Verified')}</span>
       </td>
       <td class="seq">
         <a href={href} aria-current={isOpen ? 'true' : undefined}>
           {entry.seq}
         </a>
       </td>
-      <td>{isDrill(entry) ? 'Drill' : toKindWords(entry.kind)}</td>
+      <td>{isDrill(entry) ? say('Drill') : toKindWords(entry.kind)}</td>
       <td class="extra">{target !== undefined && <code title={target}>{shorten(target)}</code>}</td>
       <td class="number">
         <time dateTime={entry.at}>{formatMoment(entry.at)}</time>
@@ -215,39 +227,44 @@ function ProofCard({ siteId, log, isRunning, tookMs, fault }: Shown & SiteProps)
   const share = total === 0 ? (isWhole ? 1 : 0) : Math.min(1, done / total)
   const since = verified.get(siteId)?.since
   return (
-    <section class={wrong === undefined ? 'card proof' : 'card proof wrong'} aria-label="Proof">
+    <section class={wrong === undefined ? 'card proof' : 'card proof wrong'} aria-label={say('Proof')}>
       <Seal isProven={isWhole} size={52} />
       <div>
         <h1>{toProofTitle({ log, isRunning, tookMs, fault }, done, total)}</h1>
         {wrong !== undefined ? (
           <p class="meta" role="alert">
-            Do not rely on it or on older entries. Compare with another node, and keep this page.
+            {say('Do not rely on it or on older entries. Compare with another node, and keep this page.')}
           </p>
         ) : fault !== undefined ? (
           <p class="meta" role="alert">
-            {fault} What follows was verified before.
+            {fault} {say('What follows was verified before.')}
           </p>
         ) : (
           <ul>
             {head !== undefined && (
               <li>
-                <StateMark tone={isWhole ? 'good' : 'none'} /> Head {formatCount(head.seq)} signed by feed key{' '}
-                <code title={head.kid}>{shorten(head.kid)}</code>
+                <StateMark tone={isWhole ? 'good' : 'none'} />{' '}
+                {say('Head {seq} signed by feed key {kid}', {
+                  seq: formatCount(head.seq),
+                  kid: <code title={head.kid}>{shorten(head.kid)}</code>,
+                })}
               </li>
             )}
             {isWhole && since !== undefined && (
               <li>
-                <StateMark tone="good" /> Same log that this page has followed since {formatMoment(since)}
+                <StateMark tone="good" />{' '}
+                {say('Same log that this page has followed since {time}', { time: formatMoment(since) })}
               </li>
             )}
             {isWhole && (
               <li>
-                <StateMark tone="good" /> Took {formatDuration(tookMs)}
+                <StateMark tone="good" /> {say('Took {duration}', { duration: formatDuration(tookMs) })}
               </li>
             )}
             {log !== undefined && log.base > 0 && (
               <li>
-                <StateMark tone="none" /> Entries up to {formatCount(log.base)} are no longer kept
+                <StateMark tone="none" />{' '}
+                {say('Entries up to {base} are no longer kept', { base: formatCount(log.base) })}
               </li>
             )}
           </ul>
@@ -258,7 +275,7 @@ function ProofCard({ siteId, log, isRunning, tookMs, fault }: Shown & SiteProps)
         viewBox="0 0 1000 6"
         preserveAspectRatio="none"
         role="progressbar"
-        aria-label="Verified entries"
+        aria-label={say('Verified entries')}
         aria-valuemin={0}
         aria-valuemax={total}
         aria-valuenow={done}
@@ -274,12 +291,16 @@ function ProofCard({ siteId, log, isRunning, tookMs, fault }: Shown & SiteProps)
   )
 }
 
+const HASH = 'hash'
+
 function toProofTitle({ log, isRunning, fault }: Shown, done: number, total: number): string {
-  if (log?.fault !== undefined) return `Entry ${log.fault.seq} ${log.fault.why}.`
-  if (fault !== undefined) return 'Not verified: the service did not answer.'
-  if (log === undefined) return 'Reading the log…'
-  const hashes = `${formatCount(done)} of ${formatCount(total)} hashes`
-  return isRunning ? `Verifying in your browser: ${hashes}` : `Verified in your browser: ${hashes}`
+  if (log?.fault !== undefined) return say('Entry {seq} {why}.', { seq: log.fault.seq, why: log.fault.why })
+  if (fault !== undefined) return say('Not verified: the service did not answer.')
+  if (log === undefined) return say('Reading the log…')
+  const hashes = say('{done} of {total} hashes', { done: formatCount(done), total: formatCount(total) })
+  return isRunning
+    ? say('Verifying in your browser: {hashes}', { hashes })
+    : say('Verified in your browser: {hashes}', { hashes })
 }
 
 interface EntryProps extends SiteProps {
@@ -293,14 +314,18 @@ interface EntryProps extends SiteProps {
 function Entry({ siteId, id, entry, log, isRunning }: EntryProps): JSX.Element {
   const isWrong = log?.fault !== undefined && String(log.fault.seq) === id
   return (
-    <aside class="card entry" aria-label={`Entry ${id}`}>
+    <aside class="card entry" aria-label={say('Entry {id}', { id })}>
       <div class="row">
-        <h2>Entry {id}</h2>
+        <h2>{say('Entry {id}', { id })}</h2>
         <span class="acts">
           {entry !== undefined && hasReceipt(entry.kind) && (
-            <a href={sitePath(siteId, 'receipts', id)}>Receipt</a>
+            <a href={sitePath(siteId, 'receipts', id)}>{say('Receipt')}</a>
           )}
-          <a class="close" href={sitePath(siteId, 'log') + location.search} aria-label="Close the entry">
+          <a
+            class="close"
+            href={sitePath(siteId, 'log') + location.search}
+            aria-label={say('Close the entry')}
+          >
             <Icon name="close" />
           </a>
         </span>
@@ -308,10 +333,10 @@ function Entry({ siteId, id, entry, log, isRunning }: EntryProps): JSX.Element {
       {entry === undefined ? (
         <p class="meta">
           {isWrong
-            ? `This entry ${log?.fault?.why}.`
+            ? say('This entry {why}.', { why: log?.fault?.why })
             : isRunning
-              ? 'This entry has not been verified yet.'
-              : 'No verified entry has this number.'}
+              ? say('This entry has not been verified yet.')
+              : say('No verified entry has this number.')}
         </p>
       ) : (
         <>
@@ -319,34 +344,36 @@ function Entry({ siteId, id, entry, log, isRunning }: EntryProps): JSX.Element {
           <ul class="marks">
             {isWrong ? (
               <li>
-                <StateMark tone="bad" size={14} /> This entry {log?.fault?.why}.
+                <StateMark tone="bad" size={14} /> {say('This entry {why}.', { why: log?.fault?.why })}
               </li>
             ) : (
               <>
                 <li>
                   <StateMark tone="good" size={14} />
                   <span>
-                    <strong>hash</strong> equals the SHA-256 of the canonical entry
+                    {say('{field} equals the SHA-256 of the canonical entry', {
+                      field: <strong>{HASH}</strong>,
+                    })}
                   </span>
                 </li>
                 <li>
                   <StateMark tone="good" size={14} />
                   <span>
-                    {log?.head?.seq === entry.seq ? (
-                      <>
-                        <strong>Head</strong> of the log, signed at {formatExact(log.head.asOf)} UTC
-                      </>
-                    ) : (
-                      <>
-                        <strong>hash</strong> equals the prev_hash of entry {entry.seq + 1}
-                      </>
-                    )}
+                    {log?.head?.seq === entry.seq
+                      ? say('{head} of the log, signed at {time}', {
+                          head: <strong>{say('Head')}</strong>,
+                          time: formatExact(log.head.asOf),
+                        })
+                      : say('{field} equals the prev_hash of entry {seq}', {
+                          field: <strong>{HASH}</strong>,
+                          seq: entry.seq + 1,
+                        })}
                   </span>
                 </li>
               </>
             )}
           </ul>
-          <p class="label">The same on the command line</p>
+          <p class="label">{say('The same on the command line')}</p>
           <div class="command">
             <code>{`countersign log --site ${siteId} --before ${entry.epoch}.${entry.seq + 1} --limit 1 --json`}</code>
           </div>

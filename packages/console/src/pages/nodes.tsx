@@ -6,12 +6,13 @@ import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
 import { isPaused } from '../live.ts'
+import { formatCount, say } from '../say.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 
 const STATES: Readonly<Record<Node['state'], readonly [tone: Tone, word: string]>> = {
-  ready: ['good', 'Ready'],
-  not_ready: ['bad', 'Not ready'],
-  silent: ['silent', 'Silent'],
+  ready: ['good', say('Ready')],
+  not_ready: ['bad', say('Not ready')],
+  silent: ['silent', say('Silent')],
 }
 
 const REPORT_MS = 10_000
@@ -29,8 +30,8 @@ export function Nodes(): JSX.Element {
   }, [])
   return (
     <List<Node>
-      title="Nodes"
-      about="Each node reports every 10 seconds. The state of a silent node is not known."
+      title={say('Nodes')}
+      about={say('Each node reports every 10 seconds. The state of a silent node is not known.')}
       siteId="all"
       path="/api/service/nodes"
       version={beat}
@@ -38,59 +39,59 @@ export function Nodes(): JSX.Element {
       toKey={({ node_id }) => node_id}
       columns={[
         {
-          title: 'Node',
+          title: say('Node'),
           cell: ({ node_id, version }) => (
             <span class="two-lines">
               <Id value={node_id} copy />
-              <span class="meta">version {version}</span>
+              <span class="meta">{say('version {version}', { version })}</span>
             </span>
           ),
         },
         {
-          title: 'State',
+          title: say('State'),
           cell: ({ state }) => {
             const [tone, word] = STATES[state]
             return <Pill tone={tone}>{word}</Pill>
           },
         },
         {
-          title: 'View age',
+          title: say('View age'),
           cell: ({ view_age_ms: ms }) => (ms === null ? 'none' : formatDuration(ms)),
           isNumber: true,
         },
         {
-          title: 'Position',
-          cell: ({ position }) => position.toLocaleString('en'),
+          title: say('Position'),
+          cell: ({ position }) => formatCount(position),
           isNumber: true,
           isExtra: true,
         },
         {
-          title: 'Streams',
-          cell: ({ streams }) => streams.toLocaleString('en'),
+          title: say('Streams'),
+          cell: ({ streams }) => formatCount(streams),
           isNumber: true,
           isExtra: true,
         },
         {
-          title: 'Clock offset',
+          title: say('Clock offset'),
           cell: ({ clock_difference_ms: ms }) =>
             Math.abs(ms) >= CLOCK_MS ? <Pill tone="late">{toDifference(ms)}</Pill> : toDifference(ms),
           isNumber: true,
           isExtra: true,
         },
         {
-          title: 'Started',
+          title: say('Started'),
           cell: ({ started_at }) => formatMoment(started_at),
           isNumber: true,
           isWide: true,
         },
         {
-          title: 'Reported',
+          title: say('Reported'),
           cell: ({ reported_at }) => formatMoment(reported_at),
           isNumber: true,
           isExtra: true,
         },
       ]}
-      empty={{ sentence: 'No node has reported yet.', command: toCli(['nodes']) }}
+      empty={{ sentence: say('No node has reported yet.'), command: toCli(['nodes']) }}
     />
   )
 }

@@ -11,11 +11,12 @@ import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Pill, StateMark } from '../components/state.tsx'
 import { TableHead } from '../components/table-head.tsx'
-import { formatCount, toAppliedMs, toKindWords } from '../evidence/words.ts'
+import { toAppliedMs, toKindWords } from '../evidence/words.ts'
 import { entriesSeen, liveLog } from '../live.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
 import { describe } from '../revoke/state.ts'
 import { open, sitePath } from '../router.ts'
+import { formatCount, say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 import { describeVerifier, showVerifier } from './verifier-states.ts'
@@ -77,7 +78,7 @@ export function OneVerifier({ siteId, id }: SiteProps & { readonly id: string })
   return (
     <>
       <p class="meta">
-        <a href={sitePath(siteId, 'verifiers')}>Verifiers</a>
+        <a href={sitePath(siteId, 'verifiers')}>{say('Verifiers')}</a>
       </p>
       <Fault text={each === undefined ? fault : undefined} />
       {each !== undefined && (
@@ -93,33 +94,40 @@ export function OneVerifier({ siteId, id }: SiteProps & { readonly id: string })
             )}
           </div>
           <dl class="card facts">
-            <Fact word="State">
+            <Fact word={say('State')}>
               <Pill tone={showVerifier(each).tone}>{showVerifier(each).word}</Pill>
             </Fact>
-            <Fact word="Applied">
-              {formatCount(each.seq)} of {formatCount(Math.max(liveLog.value?.seq ?? 0, each.seq + each.lag))}
+            <Fact word={say('Applied')}>
+              {say('{seq} of {count}', {
+                seq: formatCount(each.seq),
+                count: formatCount(Math.max(liveLog.value?.seq ?? 0, each.seq + each.lag)),
+              })}
             </Fact>
-            <Fact word="In receipts">{each.expected ? 'Expected' : 'Not expected'}</Fact>
-            <Fact word="Without fresh data">
+            <Fact word={say('In receipts')}>{each.expected ? say('Expected') : say('Not expected')}</Fact>
+            <Fact word={say('Without fresh data')}>
               {each.fails_open
-                ? 'Fails open: may accept revoked access'
+                ? say('Fails open: may accept revoked access')
                 : each.max_staleness_seconds === null
-                  ? 'Not declared'
-                  : `Rejects everything after ${each.max_staleness_seconds} s`}
+                  ? say('Not declared')
+                  : say('Rejects everything after {seconds} s', {
+                      seconds: each.max_staleness_seconds,
+                    })}
             </Fact>
-            <Fact word="Last answer">
+            <Fact word={say('Last answer')}>
               {each.acknowledged_at === null ? '–' : formatMoment(each.acknowledged_at)}
             </Fact>
-            <Fact word={each.state === 'connected' ? 'Connected since' : 'Last connected'}>
+            <Fact word={each.state === 'connected' ? say('Connected since') : say('Last connected')}>
               {formatMoment(each.connected_at)}
             </Fact>
-            <Fact word="First seen">{formatMoment(each.first_seen_at)}</Fact>
-            <Fact word="Node">{each.node_id ?? '–'}</Fact>
-            <Fact word="Version">{each.version ?? 'Not declared'}</Fact>
-            <Fact word="Clock difference">
-              {each.clock_difference_ms === undefined ? 'Not known' : `${each.clock_difference_ms} ms`}
+            <Fact word={say('First seen')}>{formatMoment(each.first_seen_at)}</Fact>
+            <Fact word={say('Node')}>{each.node_id ?? '–'}</Fact>
+            <Fact word={say('Version')}>{each.version ?? say('Not declared')}</Fact>
+            <Fact word={say('Clock difference')}>
+              {each.clock_difference_ms === undefined
+                ? say('Not known')
+                : say('{ms} ms', { ms: each.clock_difference_ms })}
             </Fact>
-            <Fact word="Instance">
+            <Fact word={say('Instance')}>
               <code>{each.instance_id}</code>
             </Fact>
           </dl>
@@ -128,10 +136,14 @@ export function OneVerifier({ siteId, id }: SiteProps & { readonly id: string })
       {answers !== undefined && answers.length > 0 && (
         <section class="card answers">
           <div class="row">
-            <h2>Its last {answers.length} entries</h2>
+            <h2>{say('Its last {count} entries', { count: answers.length })}</h2>
             {own !== undefined && (
               <span class="meta">
-                30 days: p50 {showMs(own.p50_ms)}, p99 {showMs(own.p99_ms)}, slowest {showMs(own.max_ms)}
+                {say('30 days: p50 {half}, p99 {most}, slowest {slowest}', {
+                  half: showMs(own.p50_ms),
+                  most: showMs(own.p99_ms),
+                  slowest: showMs(own.max_ms),
+                })}
               </span>
             )}
           </div>
@@ -210,23 +222,30 @@ function AnswerTable({
 }: SiteProps & { readonly answers: readonly Answered[] }): JSX.Element {
   return (
     <table class="compact">
-      <TableHead columns={[['Entry'], ['What'], ['Applied after', 'number'], ['Time', 'number extra']]} />
+      <TableHead
+        columns={[
+          [say('Entry')],
+          [say('What')],
+          [say('Applied after'), 'number'],
+          [say('Time'), 'number extra'],
+        ]}
+      />
       <tbody>
         {answers.map(({ summary, afterMs, isListed }) => (
           <tr key={summary.seq}>
             <td class="seq">
               <a href={sitePath(siteId, 'receipts', String(summary.seq))}>{formatCount(summary.seq)}</a>
             </td>
-            <td>{summary.drill_id === null ? toKindWords(summary.kind) : 'Drill'}</td>
+            <td>{summary.drill_id === null ? toKindWords(summary.kind) : say('Drill')}</td>
             <td class="number">
               {afterMs !== null ? (
                 formatDuration(afterMs)
               ) : isListed ? (
                 <span class="applied">
-                  <StateMark tone="gone" /> not applied
+                  <StateMark tone="gone" /> {say('not applied')}
                 </span>
               ) : (
-                'not in the receipt'
+                say('not in the receipt')
               )}
             </td>
             <td class="number extra">{formatMoment(summary.at)}</td>
@@ -256,7 +275,7 @@ function Retire({ siteId, path, each, onDone }: RetireProps): JSX.Element {
         reason: reason.trim(),
         idempotencyKey: newIdempotencyKey(),
       })
-      notice.value = `${each.verifier_id} is retired.`
+      notice.value = say('{verifier} is retired.', { verifier: each.verifier_id })
       onDone()
       open(`${sitePath(siteId, 'verifiers')}?state=retired`)
     } catch (thrown) {
@@ -266,7 +285,7 @@ function Retire({ siteId, path, each, onDone }: RetireProps): JSX.Element {
   if (!isOpen)
     return (
       <button type="button" onClick={() => setIsOpen(true)}>
-        Retire
+        {say('Retire')}
       </button>
     )
   return (
@@ -278,21 +297,21 @@ function Retire({ siteId, path, each, onDone }: RetireProps): JSX.Element {
       }}
     >
       <p class="meta">
-        Receipts no longer expect it.{' '}
-        {each.fails_open && 'It fails open: retire it only after its process has ended. '}A verifier that
-        reconnects is counted again.
+        {say('Receipts no longer expect it.')}{' '}
+        {each.fails_open && `${say('It fails open: retire it only after its process has ended.')} `}
+        {say('A verifier that reconnects is counted again.')}
       </p>
       <label>
-        Reason
+        {say('Reason')}
         <input value={reason} maxLength={200} onInput={(event) => setReason(event.currentTarget.value)} />
       </label>
       <Fault text={fault} />
       <p class="paper-acts">
         <button type="submit" class="primary" disabled={reason.trim() === ''}>
-          Retire {each.verifier_id}
+          {say('Retire {verifier}', { verifier: each.verifier_id })}
         </button>
         <button type="button" onClick={() => setIsOpen(false)}>
-          Cancel
+          {say('Cancel')}
         </button>
       </p>
     </form>

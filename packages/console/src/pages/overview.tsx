@@ -14,9 +14,10 @@ import { StateMark, type Tone } from '../components/state.tsx'
 import { TableHead } from '../components/table-head.tsx'
 import { loadWritten } from '../evidence/load-written.ts'
 import { Attention, LastDrill, Numbers } from '../evidence/overview-cards.tsx'
-import { findTarget, formatCount, hasReceipt, isDrill, toAppliedMs, toKindWords } from '../evidence/words.ts'
+import { findTarget, hasReceipt, isDrill, toAppliedMs, toKindWords } from '../evidence/words.ts'
 import { entriesSeen, isLive, liveLog, tick, verifiers } from '../live.ts'
 import { sitePath } from '../router.ts'
+import { formatCount, say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatAge, formatDuration, formatMoment } from '../time.ts'
 import { countUpToDate, describeVerifier, groupBy, showVerifier } from './verifier-states.ts'
@@ -27,7 +28,7 @@ export function Overview({ siteId }: SiteProps): JSX.Element {
   return (
     <>
       <div class="row">
-        <p class="question">Is every verifier up to date?</p>
+        <p class="question">{say('Is every verifier up to date?')}</p>
         <AsCommand
           curl={[{ path: `/api/sites/${siteId}/verifiers` }, { path: `/api/sites/${siteId}/summary` }]}
           cli={toCli(['verifiers'], { site: siteId })}
@@ -48,23 +49,23 @@ export function Overview({ siteId }: SiteProps): JSX.Element {
 }
 
 function Answer({ all }: { readonly all: readonly Verifier[] | undefined }): JSX.Element {
-  if (all === undefined) return <h1 class="answer pending">Asking the service…</h1>
+  if (all === undefined) return <h1 class="answer pending">{say('Asking the service…')}</h1>
   if (!isLive())
     return (
       <div class="answer">
-        <h1>Not known at this moment.</h1>
+        <h1>{say('Not known at this moment.')}</h1>
         <p class="lead">
           {liveLog.value === undefined
-            ? 'The service has not sent a signed head yet.'
-            : `The service has not sent a signed head for ${describeAge()}.`}{' '}
-          What follows is the last known state.
+            ? say('The service has not sent a signed head yet.')
+            : say('The service has not sent a signed head for {age}.', { age: describeAge() })}{' '}
+          {say('What follows is the last known state.')}
         </p>
       </div>
     )
   if (all.length === 0)
     return (
       <div class="answer">
-        <h1>No verifier follows this site yet.</h1>
+        <h1>{say('No verifier follows this site yet.')}</h1>
         <p class="lead">{position()}</p>
         <NoVerifier />
       </div>
@@ -78,12 +79,15 @@ function Answer({ all }: { readonly all: readonly Verifier[] | undefined }): JSX
       <p class="lead">
         {position()}{' '}
         {good === count
-          ? 'All have applied it.'
-          : `${formatCount(good)} of ${formatCount(count)} have applied it.`}{' '}
+          ? say('All have applied it.')
+          : say('{good} of {count} have applied it.', {
+              good: formatCount(good),
+              count: formatCount(count),
+            })}{' '}
         {others.slice(0, 3).map((each) => (
           <Sentence key={toKey(each)} verifier={each} />
         ))}
-        {others.length > 3 && `${others.length - 3} more are not up to date. `}
+        {others.length > 3 && `${say('{count} more are not up to date.', { count: others.length - 3 })} `}
         {open.slice(0, 2).map((each) => (
           <Sentence key={toKey(each)} verifier={each} />
         ))}
@@ -95,29 +99,37 @@ function Answer({ all }: { readonly all: readonly Verifier[] | undefined }): JSX
 /** The sentence about a verifier, with its name in bold. */
 function Sentence({ verifier }: { readonly verifier: Verifier }): JSX.Element {
   const { verifier_id } = verifier
+  const [before, ...after] = describeVerifier(verifier).split(verifier_id)
   return (
     <>
+      {before}
       <strong>{verifier_id}</strong>
-      {describeVerifier(verifier).slice(verifier_id.length)}{' '}
+      {after.join(verifier_id)}{' '}
     </>
   )
 }
 
 function toHeadline(good: number, count: number): string {
-  if (good < count) return `${formatCount(good)} of ${formatCount(count)} verifiers are up to date.`
+  if (good < count)
+    return say('{good} of {count} verifiers are up to date.', {
+      good: formatCount(good),
+      count: formatCount(count),
+    })
   return count === 1
-    ? 'The one verifier is up to date.'
-    : `All ${formatCount(count)} verifiers are up to date.`
+    ? say('The one verifier is up to date.')
+    : say('All {count} verifiers are up to date.', { count: formatCount(count) })
 }
 
 function position(): string {
   const known = liveLog.value
-  return known === undefined ? '' : `Log at ${formatCount(known.seq)}, proven ${describeAge()} ago.`
+  return known === undefined
+    ? ''
+    : say('Log at {seq}, proven {age} ago.', { seq: formatCount(known.seq), age: describeAge() })
 }
 
 function describeAge(): string {
   const known = liveLog.value
-  return known === undefined ? 'some time' : formatAge(tick.value - known.provenAtMs)
+  return known === undefined ? say('some time') : formatAge(tick.value - known.provenAtMs)
 }
 
 function toKey({ verifier_id, instance_id, key_id }: Verifier): string {
@@ -125,13 +137,13 @@ function toKey({ verifier_id, instance_id, key_id }: Verifier): string {
 }
 
 const LEGEND: readonly (readonly [Tone, string])[] = [
-  ['good', 'up to date'],
-  ['late', 'behind'],
-  ['silent', 'silent'],
-  ['gone', 'not connected, rejects everything'],
-  ['soon', 'not connected, may still accept'],
-  ['bad', 'not connected, may accept revoked access'],
-  ['none', 'not known now'],
+  ['good', say('up to date')],
+  ['late', say('behind')],
+  ['silent', say('silent')],
+  ['gone', say('not connected, rejects everything')],
+  ['soon', say('not connected, may still accept')],
+  ['bad', say('not connected, may accept revoked access')],
+  ['none', say('not known now')],
 ]
 /** These are in the legend even if there is none. */
 const ALWAYS: readonly Tone[] = ['good', 'late', 'silent', 'gone']
@@ -147,26 +159,32 @@ function Fleet({ siteId, all }: { readonly siteId: string; readonly all: readonl
   const toTone = (each: Verifier): Tone => (isLive() ? showVerifier(each).tone : 'none')
   const toLabel = ({ key_id }: Verifier) => {
     const key = keys?.items.find((each) => each.key_id === key_id)
-    return key?.label ?? (key === undefined ? shorten(key_id) : `API key …${key.last4}`)
+    return key?.label ?? (key === undefined ? shorten(key_id) : say('API key …{last4}', { last4: key.last4 }))
   }
   const hasNodes = new Set(all.map(({ node_id }) => node_id)).size > 1
   return (
-    <section class="card fleet-card" aria-label="Verifiers">
+    <section class="card fleet-card" aria-label={say('Verifiers')}>
       <div>
-        <h2>Verifiers by API key{hasNodes && ' and node'}</h2>
+        <h2>{hasNodes ? say('Verifiers by API key and node') : say('Verifiers by API key')}</h2>
         <ul class="groups">
           {groupBy(all, toLabel).map(([label, ofKey]) => (
             <li key={label} class="group">
               <h3>{label}</h3>
               <p>
                 {isLive()
-                  ? `${countUpToDate(ofKey).good} of ${ofKey.length} up to date`
-                  : `${ofKey.length} known`}
+                  ? say('{good} of {count} up to date', {
+                      good: countUpToDate(ofKey).good,
+                      count: ofKey.length,
+                    })
+                  : say('{count} known', { count: ofKey.length })}
               </p>
-              {groupBy(ofKey, ({ node_id }) => node_id ?? 'no node').map(([node, ofNode]) => (
+              {groupBy(ofKey, ({ node_id }) => node_id ?? say('no node')).map(([node, ofNode]) => (
                 <div key={node} class="node">
                   {hasNodes && <span class="label">{shorten(node)}</span>}
-                  <ul class="dots" aria-label={hasNodes ? `${label}, node ${node}` : label}>
+                  <ul
+                    class="dots"
+                    aria-label={hasNodes ? say('{label}, node {node}', { label, node }) : label}
+                  >
                     {ofNode.map((each) => (
                       <li key={toKey(each)}>
                         <a
@@ -216,11 +234,9 @@ function Position({ all }: { readonly all: readonly Verifier[] }): JSX.Element {
   const ageS = known === undefined ? undefined : Math.max(0, tick.value - known.provenAtMs) / 1000
   return (
     <div class="position">
-      <h2>Log position</h2>
+      <h2>{say('Log position')}</h2>
       <p class="figure">{known === undefined ? '–' : formatCount(known.seq)}</p>
-      <p class="meta">
-        Signed head, proven <strong>{describeAge()}</strong> ago
-      </p>
+      <p class="meta">{say('Signed head, proven {age} ago', { age: <strong>{describeAge()}</strong> })}</p>
       <svg class="chart age" viewBox="0 0 250 34" aria-hidden="true">
         <rect class="fill-sunken" y="6" width="250" height="6" rx="3" />
         {ageS !== undefined && (
@@ -236,13 +252,15 @@ function Position({ all }: { readonly all: readonly Verifier[] }): JSX.Element {
           <>
             <line class="grid" x1={toX(LATE_S)} x2={toX(LATE_S)} y1="2" y2="16" />
             <text x={toX(LATE_S)} y="30" text-anchor="middle">
-              {LATE_S} s: late
+              {say('{seconds} s: late', { seconds: LATE_S })}
             </text>
           </>
         )}
         {bound !== undefined && (
           <text x="250" y="30" text-anchor="end">
-            {bound} s: {hasSeveral ? 'the first rejects all' : 'rejects all'}
+            {hasSeveral
+              ? say('{seconds} s: the first rejects all', { seconds: bound })
+              : say('{seconds} s: rejects all', { seconds: bound })}
           </text>
         )}
       </svg>
@@ -289,24 +307,24 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
   return (
     <section class="card flush">
       <header>
-        <h2>Last entries</h2>
-        <a href={sitePath(siteId, 'receipts')}>All receipts</a>
+        <h2>{say('Last entries')}</h2>
+        <a href={sitePath(siteId, 'receipts')}>{say('All receipts')}</a>
       </header>
       <Fault text={value === undefined ? fault : undefined} onRetry={reload} />
       <table class="recent">
         <TableHead
           columns={[
-            ['Entry'],
-            ['What'],
+            [say('Entry')],
+            [say('What')],
             [
               <>
-                <span class="visually-hidden">Time until each verifier had applied it, </span>
+                <span class="visually-hidden">{say('Time until each verifier had applied it,')} </span>
                 <StripAxis />
               </>,
               'extra',
             ],
-            ['Last applied', 'number'],
-            ['Time', 'number extra'],
+            [say('Last applied'), 'number'],
+            [say('Time'), 'number extra'],
           ]}
         />
         <tbody>
@@ -318,7 +336,7 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
                 </a>
               </td>
               <td class="two">
-                {isDrill(entry) ? 'Drill' : toKindWords(entry.kind)} <Target entry={entry} />
+                {isDrill(entry) ? say('Drill') : toKindWords(entry.kind)} <Target entry={entry} />
                 {reason !== null && <span>{reason}</span>}
               </td>
               <td class="extra">
@@ -331,7 +349,9 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
               </td>
               <td class="number two">
                 {receipt === undefined ? (
-                  <span>{hasReceipt(entry.kind) ? 'waiting for its receipt' : 'no receipt needed'}</span>
+                  <span>
+                    {hasReceipt(entry.kind) ? say('waiting for its receipt') : say('no receipt needed')}
+                  </span>
                 ) : (
                   <>
                     {lastAfter(receipt)}
@@ -350,8 +370,8 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
       </table>
       <p class="caption">
         {value?.length === 0
-          ? 'Nothing has changed at this site yet.'
-          : 'Each tick is one verifier. Times count from the entry until the verifier had applied it.'}
+          ? say('Nothing has changed at this site yet.')
+          : say('Each tick is one verifier. Times count from the entry until the verifier had applied it.')}
       </p>
     </section>
   )

@@ -14,11 +14,12 @@ import { saveFile } from '../components/save-file.ts'
 import { TableHead } from '../components/table-head.tsx'
 import { CheckLine, Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
 import { usePages } from '../evidence/use-pages.ts'
-import { formatCount, formatNumber, toKindWords } from '../evidence/words.ts'
+import { toKindWords } from '../evidence/words.ts'
 import { entriesSeen } from '../live.ts'
 import type { DocumentCheck } from '../log/check-document.ts'
 import { describe } from '../revoke/state.ts'
 import { place, setQuery, sitePath } from '../router.ts'
+import { formatCount, say, sayCount } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 
@@ -42,14 +43,15 @@ export function Receipts({ siteId }: SiteProps): JSX.Element {
     <>
       <div class="title no-print">
         <div>
-          <h1>Receipts</h1>
+          <h1>{say('Receipts')}</h1>
           <p class="meta">
-            A signed record of every entry: when each verifier applied it, and since when access is denied
-            everywhere.
+            {say(
+              'A signed record of every entry: when each verifier applied it, and since when access is denied everywhere.',
+            )}
           </p>
         </div>
         <fieldset class="segment">
-          <legend class="visually-hidden">Time of the histogram</legend>
+          <legend class="visually-hidden">{say('Time of the histogram')}</legend>
           {WINDOWS.map(([name, word]) => (
             <button
               key={name}
@@ -75,11 +77,13 @@ export function Receipts({ siteId }: SiteProps): JSX.Element {
 }
 
 const MEASURES: Readonly<Record<NonNullable<PropagationStats['measure']>, string>> = {
-  applied: 'From the entry until each verifier had applied it, as it reports. These are upper bounds.',
-  acknowledged:
+  applied: say('From the entry until each verifier had applied it, as it reports. These are upper bounds.'),
+  acknowledged: say(
     'From the entry until its acknowledgement arrived. Guards collect acknowledgements for up to 250 ms, so these are upper bounds.',
-  mixed:
+  ),
+  mixed: say(
     'Some verifiers report when they applied an entry; of the others, the arrival of the acknowledgement counts. Both are upper bounds.',
+  ),
 }
 const STATS_MS = 5000
 
@@ -98,22 +102,22 @@ function TimeToDeny({ siteId, window }: SiteProps & { readonly window: string })
   return (
     <section class="card">
       <div class="row">
-        <h2>Time until verifiers deny</h2>
+        <h2>{say('Time until verifiers deny')}</h2>
         <AsCommand
           curl={{ path: `/api/sites/${siteId}/propagation/stats`, query: { window } }}
           cli={toCli(['receipts'], { site: siteId, stats: window })}
         />
       </div>
       {value === undefined ? (
-        <p class={fault === undefined ? 'meta' : 'fault'}>{fault ?? 'Asking the service…'}</p>
+        <p class={fault === undefined ? 'meta' : 'fault'}>{fault ?? say('Asking the service…')}</p>
       ) : value.samples === 0 ? (
-        <p class="meta">No verifier has applied an entry in this time. A drill adds one.</p>
+        <p class="meta">{say('No verifier has applied an entry in this time. A drill adds one.')}</p>
       ) : (
         <>
           <dl class="stats">
-            <Stat ms={value.p50_ms} word="median, p50" />
-            <Stat ms={value.p99_ms} word="99 of 100, p99" />
-            <Stat ms={value.max_ms} word="slowest" />
+            <Stat ms={value.p50_ms} word={say('median, p50')} />
+            <Stat ms={value.p99_ms} word={say('99 of 100, p99')} />
+            <Stat ms={value.max_ms} word={say('slowest')} />
           </dl>
           <Histogram stats={value} />
           <p class="meta">{MEASURES[value.measure ?? 'acknowledged']}</p>
@@ -141,22 +145,22 @@ function showMs(ms: number | null): string {
 function StatsTable({ stats }: { readonly stats: PropagationStats }): JSX.Element {
   return (
     <details class="numbers-table">
-      <summary>The same as a table</summary>
+      <summary>{say('The same as a table')}</summary>
       <table>
-        <caption class="visually-hidden">Time until each verifier had applied entries</caption>
+        <caption class="visually-hidden">{say('Time until each verifier had applied entries')}</caption>
         <TableHead
           columns={[
-            ['Verifier'],
-            ['Entries', 'number'],
-            ['p50', 'number'],
-            ['p99', 'number'],
-            ['Slowest', 'number'],
+            [say('Verifier')],
+            [say('Entries'), 'number'],
+            [say('p50'), 'number'],
+            [say('p99'), 'number'],
+            [say('Slowest'), 'number'],
           ]}
         />
         <tbody>
           {stats.verifiers.map(({ verifier_id, samples, p50_ms, p99_ms, max_ms }) => (
             <tr key={verifier_id}>
-              <th scope="row">{verifier_id ?? 'Without a name'}</th>
+              <th scope="row">{verifier_id ?? say('Without a name')}</th>
               <td class="number">{formatCount(samples)}</td>
               <td class="number">{showMs(p50_ms)}</td>
               <td class="number">{showMs(p99_ms)}</td>
@@ -166,8 +170,8 @@ function StatsTable({ stats }: { readonly stats: PropagationStats }): JSX.Elemen
         </tbody>
       </table>
       <table>
-        <caption class="visually-hidden">The bars of the histogram</caption>
-        <TableHead columns={[['Up to'], ['Times', 'number']]} />
+        <caption class="visually-hidden">{say('The bars of the histogram')}</caption>
+        <TableHead columns={[[say('Up to')], [say('Times'), 'number']]} />
         <tbody>
           {stats.buckets.map(({ up_to_ms, count }) => (
             <tr key={up_to_ms}>
@@ -182,9 +186,9 @@ function StatsTable({ stats }: { readonly stats: PropagationStats }): JSX.Elemen
 }
 
 const STATES: readonly (readonly [string, string])[] = [
-  ['', 'All'],
-  ['complete', 'Complete'],
-  ['waiting', 'Waiting'],
+  ['', say('All')],
+  ['complete', say('Complete')],
+  ['waiting', say('Waiting')],
 ]
 
 interface ListProps extends SiteProps {
@@ -198,9 +202,9 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
   return (
     <section class="card flush">
       <header>
-        <h2>Entries</h2>
+        <h2>{say('Entries')}</h2>
         <fieldset class="choices">
-          <legend class="visually-hidden">State</legend>
+          <legend class="visually-hidden">{say('State')}</legend>
           {STATES.map(([name, word]) => (
             <button
               key={name}
@@ -218,15 +222,21 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
         <div class="empty">
           <p>
             {query.get('state') === null
-              ? 'Nothing has been revoked at this site. A drill shows what a receipt looks like.'
-              : 'No receipt is in this state.'}
+              ? say('Nothing has been revoked at this site. A drill shows what a receipt looks like.')
+              : say('No receipt is in this state.')}
           </p>
           {query.get('state') === null && <Command text={`countersign drill --site ${siteId}`} />}
         </div>
       ) : (
         <table class="receipt-table">
           <TableHead
-            columns={[['Entry'], ['What'], ['Applied'], ['Last answer', 'number'], ['Time', 'number extra']]}
+            columns={[
+              [say('Entry')],
+              [say('What')],
+              [say('Applied')],
+              [say('Last answer'), 'number'],
+              [say('Time'), 'number extra'],
+            ]}
           />
           <tbody>
             {items?.map((each) => (
@@ -239,7 +249,7 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
                     {formatCount(each.seq)}
                   </a>
                 </td>
-                <td>{each.drill_id === null ? toKindWords(each.kind) : 'Drill'}</td>
+                <td>{each.drill_id === null ? toKindWords(each.kind) : say('Drill')}</td>
                 <td>
                   <AppliedCount {...each} />
                 </td>
@@ -255,7 +265,7 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
       {cursor !== null && (
         <p class="caption">
           <button type="button" onClick={list.loadMore}>
-            Older
+            {say('Older')}
           </button>
         </p>
       )}
@@ -284,11 +294,11 @@ function OneReceipt({ siteId, seq }: SiteProps & { readonly seq: string }): JSX.
   return (
     <div class="paper-column">
       <p class="back no-print">
-        <a href={sitePath(siteId, 'receipts') + location.search}>All receipts</a>
+        <a href={sitePath(siteId, 'receipts') + location.search}>{say('All receipts')}</a>
       </p>
       {receipt === undefined ? (
         <p class={fault === undefined ? 'meta' : 'fault'} role={fault === undefined ? undefined : 'alert'}>
-          {fault ?? 'Asking the service…'}
+          {fault ?? say('Asking the service…')}
         </p>
       ) : (
         <CheckedPaper siteId={siteId} receipt={receipt} text={text ?? ''} />
@@ -306,10 +316,10 @@ function CheckedPaper({ siteId, receipt, text }: CheckedPaperProps): JSX.Element
   const check = useCheck(receipt, text)
   return (
     <>
-      <Paper siteId={siteId} receipt={receipt} check={check} title="Countersign receipt" />
+      <Paper siteId={siteId} receipt={receipt} check={check} title={say('Countersign receipt')} />
       <PaperActs>
         <button type="button" onClick={() => saveFile(toFileName(siteId, receipt), text, 'application/json')}>
-          <Icon name="download" /> Download JSON
+          <Icon name="download" /> {say('Download JSON')}
         </button>
         <AsCommand
           curl={{ path: `/api/sites/${siteId}/receipts/${receipt.seq}` }}
@@ -335,13 +345,14 @@ function CheckFile(): JSX.Element {
   }
   return (
     <section class="card check-file">
-      <h2>Check a file</h2>
+      <h2>{say('Check a file')}</h2>
       <p class="meta">
-        Choose a receipt or a report that was downloaded. This browser checks its signature; the file is not
-        sent.
+        {say(
+          'Choose a receipt or a report that was downloaded. This browser checks its signature; the file is not sent.',
+        )}
       </p>
       <label class="file">
-        <span class="visually-hidden">Receipt or report</span>
+        <span class="visually-hidden">{say('Receipt or report')}</span>
         <input
           type="file"
           accept="application/json,.json"
@@ -357,9 +368,17 @@ function CheckFile(): JSX.Element {
       {name !== undefined && <CheckLine check={check} />}
       {check?.ok === true && (
         <p class="meta">
-          {check.type === 'drill' ? 'A drill' : toKindWords(check.receipt.kind)} at {check.receipt.site_id},
-          entry {formatCount(check.receipt.seq)}: {check.receipt.acknowledged} of{' '}
-          {formatNumber(check.receipt.expected, 'verifier')}.
+          {sayCount(
+            check.receipt.expected,
+            '{kind} at {site}, entry {seq}: {acknowledged} of {count} verifier.',
+            '{kind} at {site}, entry {seq}: {acknowledged} of {count} verifiers.',
+            {
+              kind: check.type === 'drill' ? say('A drill') : toKindWords(check.receipt.kind),
+              site: check.receipt.site_id,
+              seq: formatCount(check.receipt.seq),
+              acknowledged: check.receipt.acknowledged,
+            },
+          )}
         </p>
       )}
     </section>

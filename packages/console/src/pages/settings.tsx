@@ -5,8 +5,9 @@ import { Sessions } from '../people/own-sessions.tsx'
 import { People } from '../people/people-list.tsx'
 import { roleTitles } from '../people/role-words.ts'
 import { place, servicePath } from '../router.ts'
+import { say } from '../say.ts'
 import { chooseTheme, type Theme, theme, themes } from '../theme.ts'
-import { formatMoment } from '../time.ts'
+import { formatMoment, zoneName } from '../time.ts'
 
 /** One's own account, and for operators the people who may sign in. */
 export function Settings(): JSX.Element {
@@ -19,12 +20,12 @@ export function Settings(): JSX.Element {
   return (
     <>
       <div class="title">
-        <h1>Settings</h1>
+        <h1>{say('Settings')}</h1>
       </div>
       {isOperator.value && (
-        <nav class="tabs" aria-label="Settings">
-          {tab('settings', 'Your account', !isPeople)}
-          {tab('settings/people', 'People', isPeople)}
+        <nav class="tabs" aria-label={say('Settings')}>
+          {tab('settings', say('Your account'), !isPeople)}
+          {tab('settings/people', say('People'), isPeople)}
         </nav>
       )}
       {isPeople ? (
@@ -48,35 +49,39 @@ function You(): JSX.Element | null {
     <section class="card" aria-labelledby="you">
       <h2 id="you">{you.name}</h2>
       <ul class="roles">
-        {you.roles.length === 0 && <li>You have no role yet. Ask an operator for one.</li>}
+        {you.roles.length === 0 && <li>{say('You have no role yet. Ask an operator for one.')}</li>}
         {you.roles.map(({ site_id, role }) => (
           <li key={site_id ?? ''}>
             <strong>{roleTitles[role]}</strong>{' '}
             {site_id === null
-              ? 'for all sites'
-              : `at ${sites.value.find((site) => site.site_id === site_id)?.name ?? site_id}`}
+              ? say('for all sites')
+              : say('at {name}', {
+                  name: sites.value.find((site) => site.site_id === site_id)?.name ?? site_id,
+                })}
           </li>
         ))}
       </ul>
       <p class="meta">
-        This session ends at {formatMoment(you.expires_at)} UTC, or after 30 minutes without use.
+        {say('This session ends at {time}, or after 30 minutes without use.', {
+          time: `${formatMoment(you.expires_at)} ${zoneName()}`,
+        })}
       </p>
     </section>
   )
 }
 
 const THEME_WORDS: Readonly<Record<Theme, string>> = {
-  system: 'As the system',
-  light: 'Light',
-  dark: 'Dark',
+  system: say('As the system'),
+  light: say('Light'),
+  dark: say('Dark'),
 }
 
 function Appearance(): JSX.Element {
   return (
     <section class="card" aria-labelledby="appearance">
-      <h2 id="appearance">Appearance</h2>
+      <h2 id="appearance">{say('Appearance')}</h2>
       <fieldset class="choices">
-        <legend class="visually-hidden">Theme</legend>
+        <legend class="visually-hidden">{say('Theme')}</legend>
         {themes.map((each) => (
           <button
             key={each}
@@ -88,7 +93,7 @@ function Appearance(): JSX.Element {
           </button>
         ))}
       </fieldset>
-      <p class="meta">Kept in this browser only.</p>
+      <p class="meta">{say('Kept in this browser only.')}</p>
     </section>
   )
 }

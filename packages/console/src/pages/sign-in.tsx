@@ -6,6 +6,7 @@ import { Icon, Seal } from '../components/icon.tsx'
 import { hasPasskeys, signInWithPasskey } from '../people/passkey.ts'
 import { doors, loadDoors, refreshSession, signInWithLink } from '../people/sign-in.ts'
 import { LinkForm } from '../people/step-up.tsx'
+import { say } from '../say.ts'
 
 export function SignIn({ fault: first }: { readonly fault: string | undefined }): JSX.Element {
   const [fault, setFault] = useState(first)
@@ -16,9 +17,9 @@ export function SignIn({ fault: first }: { readonly fault: string | undefined })
     setFault(undefined)
     try {
       await act()
-      if (!(await refreshSession())) setFault('The service cannot be reached. Try again.')
+      if (!(await refreshSession())) setFault(say('The service cannot be reached. Try again.'))
     } catch (thrown) {
-      setFault(thrown instanceof Error ? thrown.message : 'Something went wrong. Try again.')
+      setFault(thrown instanceof Error ? thrown.message : say('Something went wrong. Try again.'))
     }
     setBusy(false)
   }
@@ -28,7 +29,7 @@ export function SignIn({ fault: first }: { readonly fault: string | undefined })
     <main class="door">
       <div class="card">
         <Seal isProven size={48} />
-        <h1>Sign in to the console</h1>
+        <h1>{say('Sign in to the console')}</h1>
         <Fault text={fault} />
         {doors.value?.passkey === true && hasPasskeys() && (
           <button
@@ -38,12 +39,12 @@ export function SignIn({ fault: first }: { readonly fault: string | undefined })
             onClick={() => void run(signInWithPasskey)}
           >
             <Icon name="passkey" />
-            Sign in with a passkey
+            {say('Sign in with a passkey')}
           </button>
         )}
         {oidc !== undefined && (
           <a class="button wide" href={start} target="_self">
-            Continue with {oidc.name}
+            {say('Continue with {name}', { name: oidc.name })}
           </a>
         )}
         <LinkForm isBusy={isBusy} onLink={(link) => void run(() => signInWithLink(link))} />
@@ -58,16 +59,18 @@ export function LinkQuestion({ name, answer }: LinkQuestionProps): JSX.Element {
     <main class="door">
       <div class="card">
         <Seal isProven size={48} />
-        <h1>Use this sign-in link?</h1>
+        <h1>{say('Use this sign-in link?')}</h1>
         <p>
-          You are signed in as <strong>{name}</strong>. The link ends that session and signs this browser in
-          again, perhaps as another person. Use it only if you asked for it.
+          {say(
+            'You are signed in as {name}. The link ends that session and signs this browser in again, perhaps as another person. Use it only if you asked for it.',
+            { name: <strong>{name}</strong> },
+          )}
         </p>
         <button type="button" class="primary wide" autofocus onClick={() => answer(false)}>
-          <span>Stay signed in as {name}</span>
+          <span>{say('Stay signed in as {name}', { name })}</span>
         </button>
         <button type="button" class="wide" onClick={() => answer(true)}>
-          Use the link and sign in again
+          {say('Use the link and sign in again')}
         </button>
       </div>
     </main>

@@ -14,6 +14,7 @@ import { useChanging } from '../components/use-changing.ts'
 import { showCutOff } from '../revoke/cut-off-receipt.ts'
 import { showReceipt, startRevokeTarget } from '../revoke/state.ts'
 import { findNewest, toOne } from '../revoke/target.ts'
+import { say } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 
@@ -32,35 +33,42 @@ interface Mode {
 
 const MODES: Readonly<Record<Switch, Mode>> = {
   bearer: {
-    title: 'Bearer tokens',
-    about:
+    title: say('Bearer tokens'),
+    about: say(
       'Any caller that has a bearer token can use it. A credential with a holder key cannot be replayed.',
+    ),
     wide: 'on',
     strict: 'off',
-    widen: ['Switch on', 'Bearer tokens are accepted again. Tokens that ended stay invalid.'],
-    tighten: ['Switch off', 'All bearer tokens end immediately, and no new ones are accepted.'],
-    words: { on: ['late', 'Accepted'], off: ['good', 'Off'] },
+    widen: [say('Switch on'), say('Bearer tokens are accepted again. Tokens that ended stay invalid.')],
+    tighten: [say('Switch off'), say('All bearer tokens end immediately, and no new ones are accepted.')],
+    words: { on: ['late', say('Accepted')], off: ['good', say('Off')] },
   },
   holder_proof: {
-    title: 'Holder proof',
-    about: 'A signature on each request proves that the caller has the key of the credential.',
+    title: say('Holder proof'),
+    about: say('A signature on each request proves that the caller has the key of the credential.'),
     wide: 'optional',
     strict: 'required',
-    widen: ['Make it optional', 'Credentials without a holder key and bearer tokens are accepted again.'],
-    tighten: [
-      'Require it',
-      'Bearer tokens and credentials without a holder key are rejected immediately, at every verifier.',
+    widen: [
+      say('Make it optional'),
+      say('Credentials without a holder key and bearer tokens are accepted again.'),
     ],
-    words: { optional: ['late', 'Optional'], required: ['good', 'Required'] },
+    tighten: [
+      say('Require it'),
+      say('Bearer tokens and credentials without a holder key are rejected immediately, at every verifier.'),
+    ],
+    words: { optional: ['late', say('Optional')], required: ['good', say('Required')] },
   },
   delegation: {
-    title: 'Delegation',
-    about: 'Holders can delegate less than they have to another key, such as that of an agent.',
+    title: say('Delegation'),
+    about: say('Holders can delegate less than they have to another key, such as that of an agent.'),
     wide: 'on',
     strict: 'off',
-    widen: ['Switch on', 'Delegated credentials that have not expired or been revoked are accepted again.'],
-    tighten: ['Switch off', 'All delegated credentials are rejected immediately.'],
-    words: { on: ['none', 'Allowed'], off: ['none', 'Off'] },
+    widen: [
+      say('Switch on'),
+      say('Delegated credentials that have not expired or been revoked are accepted again.'),
+    ],
+    tighten: [say('Switch off'), say('All delegated credentials are rejected immediately.')],
+    words: { on: ['none', say('Allowed')], off: ['none', say('Off')] },
   },
 }
 
@@ -78,7 +86,7 @@ export function SiteSettings({ siteId }: SiteProps): JSX.Element {
     <>
       <div class="title">
         <div>
-          <h1>Site settings</h1>
+          <h1>{say('Site settings')}</h1>
           <p class="meta">{siteId}</p>
         </div>
         <div class="acts">
@@ -89,7 +97,7 @@ export function SiteSettings({ siteId }: SiteProps): JSX.Element {
       {site !== undefined && (
         <>
           <General site={site} mayChange={mayChange} />
-          <h2 class="over">What is accepted</h2>
+          <h2 class="over">{say('What is accepted')}</h2>
           <ul class="card settings">
             {(Object.keys(MODES) as Switch[]).map((name) => (
               <Setting key={name} siteId={siteId} name={name} value={site[name]} mayChange={mayChange} />
@@ -97,16 +105,18 @@ export function SiteSettings({ siteId }: SiteProps): JSX.Element {
           </ul>
           {mayChange && (
             <>
-              <h2 class="over">In an emergency</h2>
+              <h2 class="over">{say('In an emergency')}</h2>
               <section class="card danger-card">
                 <div>
-                  <strong>End all access at this site</strong>
+                  <strong>{say('End all access at this site')}</strong>
                   <p class="meta">
-                    Credentials, tokens, sign-ins and offers all end. Every user needs a new credential.
+                    {say(
+                      'Credentials, tokens, sign-ins and offers all end. Every user needs a new credential.',
+                    )}
                   </p>
                 </div>
                 <button type="button" class="danger" onClick={() => openSheet('cut-off')}>
-                  End all access
+                  {say('End all access')}
                 </button>
               </section>
               <Sheets siteId={siteId} site={site} finish={finish} />
@@ -122,24 +132,24 @@ function General({ site, mayChange }: { readonly site: Site; readonly mayChange:
   return (
     <section class="card general">
       <dl class="rows">
-        <dt>Name</dt>
-        <dd>{site.name ?? 'None'}</dd>
-        <dt>Hosts behind forward-auth</dt>
+        <dt>{say('Name')}</dt>
+        <dd>{site.name ?? say('None')}</dd>
+        <dt>{say('Hosts behind forward-auth')}</dt>
         <dd>{site.hosts === null ? site.site_id : site.hosts.join(', ')}</dd>
-        <dt>Sign-in returns to</dt>
-        <dd>{site.return_urls.length === 0 ? 'No address yet' : site.return_urls.join(', ')}</dd>
-        <dt>Longest life of credentials</dt>
+        <dt>{say('Sign-in returns to')}</dt>
+        <dd>{site.return_urls.length === 0 ? say('No address yet') : site.return_urls.join(', ')}</dd>
+        <dt>{say('Longest life of credentials')}</dt>
         <dd>
           {site.credential_ttl_seconds_max === null
-            ? 'No limit'
+            ? say('No limit')
             : formatSpan(site.credential_ttl_seconds_max)}
         </dd>
-        <dt>Longest age of revocation data</dt>
+        <dt>{say('Longest age of revocation data')}</dt>
         <dd>{formatSpan(site.max_staleness_seconds_max)}</dd>
       </dl>
       {mayChange && (
         <button type="button" onClick={() => openSheet('change')}>
-          Change
+          {say('Change')}
         </button>
       )}
     </section>
@@ -205,7 +215,7 @@ function SwitchSheet({ siteId, site, finish, name }: SheetsProps & { readonly na
       title={mode.title}
       siteId={siteId}
       verb={verb}
-      busyVerb="Changing…"
+      busyVerb={say('Changing…')}
       isEnding={isEnding}
       {...(ends !== undefined && { ends })}
       typedName={isEnding ? siteId : undefined}
@@ -219,10 +229,14 @@ function SwitchSheet({ siteId, site, finish, name }: SheetsProps & { readonly na
         toCli(['sites', 'change', siteId], { [name.replaceAll('_', '-')]: value, yes: isEnding, reason })
       }
       onDone={async (_answer, { request, cli, reason }) => {
-        if (!isEnding) return finish('The site was changed.')
+        if (!isEnding) return finish(say('The site was changed.'))
         const seq = await findNewest(siteId, 'site.changed', { [name]: value }).catch(() => undefined)
         closeSheet()
-        const words = { title: mode.title, noun: 'change', done: mode.words[value]?.[1] ?? value }
+        const words = {
+          title: mode.title,
+          subject: say('This change'),
+          done: mode.words[value]?.[1] ?? value,
+        }
         const target = { kind: 'change', id: undefined, ...words, request, cli } as const
         showReceipt(siteId, target, reason, toOne(seq, siteId))
       }}
@@ -231,7 +245,7 @@ function SwitchSheet({ siteId, site, finish, name }: SheetsProps & { readonly na
       <p>{consequence}</p>
       {!isEnding && (
         <p class="banner amber">
-          <strong>This accepts more.</strong> It applies at every verifier of the site.
+          <strong>{say('This accepts more.')}</strong> {say('It applies at every verifier of the site.')}
         </p>
       )}
     </ActSheet>
@@ -246,10 +260,10 @@ function toPreview(name: Switch): PreviewAct | undefined {
 function CutOff({ siteId }: SheetsProps): JSX.Element {
   return (
     <ActSheet<CutOffAnswer>
-      title="End all access"
+      title={say('End all access')}
       siteId={siteId}
-      verb="End all access"
-      busyVerb="Ending…"
+      verb={say('End all access')}
+      busyVerb={say('Ending…')}
       ends={{ type: 'cut_off_site' }}
       typedName={siteId}
       toRequest={(reason) => ({
@@ -261,13 +275,20 @@ function CutOff({ siteId }: SheetsProps): JSX.Element {
       toCli={(reason) => toCli(['cut-off', 'site', siteId], { yes: true, reason })}
       onDone={(answer, sent) => {
         closeSheet()
-        showCutOff(siteId, { title: 'All access', noun: 'cut-off', done: 'Ended' }, answer, sent)
+        showCutOff(
+          siteId,
+          { title: say('All access'), subject: say('This cut-off'), done: say('Ended') },
+          answer,
+          sent,
+        )
       }}
       onClose={closeSheet}
     >
       <p>
-        Everything that was issued for <strong>{siteId}</strong> until now is rejected, at every verifier.
-        What is issued later is accepted.
+        {say(
+          'Everything that was issued for {siteId} until now is rejected, at every verifier. What is issued later is accepted.',
+          { siteId: <strong>{siteId}</strong> },
+        )}
       </p>
     </ActSheet>
   )
@@ -300,10 +321,10 @@ function Change({ siteId, site, finish }: SheetsProps): JSX.Element {
   const cleared = Object.entries(changes).flatMap(([member, value]) => (value === null ? [member] : []))
   return (
     <ActSheet<ChangedSite>
-      title="Change the site"
+      title={say('Change the site')}
       siteId={siteId}
-      verb="Change the site"
-      busyVerb="Changing…"
+      verb={say('Change the site')}
+      busyVerb={say('Changing…')}
       isEnding={isEnding}
       typedName={isEnding ? siteId : undefined}
       toRequest={(reason) =>
@@ -322,11 +343,11 @@ function Change({ siteId, site, finish }: SheetsProps): JSX.Element {
           reason,
         })
       }
-      onDone={() => finish('The site was changed.')}
+      onDone={() => finish(say('The site was changed.'))}
       onClose={closeSheet}
     >
       <label>
-        Name
+        {say('Name')}
         <input
           data-first=""
           maxLength={128}
@@ -335,34 +356,35 @@ function Change({ siteId, site, finish }: SheetsProps): JSX.Element {
         />
       </label>
       <LinesField
-        label="Hosts behind forward-auth"
-        hint={`One in each line. Empty: ${siteId} only.`}
+        label={say('Hosts behind forward-auth')}
+        hint={say('One in each line. Empty: {siteId} only.', { siteId })}
         value={hosts}
         onChange={setHosts}
       />
       <LinesField
-        label="Sign-in may return to"
-        hint="Whole addresses, one in each line."
+        label={say('Sign-in may return to')}
+        hint={say('Whole addresses, one in each line.')}
         example="https://shop.example/callback"
         value={returns}
         onChange={setReturns}
       />
       <SecondsField
-        label="Longest life of credentials in seconds"
-        hint="Empty: no limit of this site."
+        label={say('Longest life of credentials in seconds')}
+        hint={say('Empty: no limit of this site.')}
         max={CREDENTIAL_SECONDS_MAX}
         value={ttl}
         onChange={setTtl}
       />
       <SecondsField
-        label="Longest age of revocation data in seconds"
+        label={say('Longest age of revocation data in seconds')}
         {...STALENESS}
         value={staleness}
         onChange={setStaleness}
       />
       {isEnding && (
         <p class="banner amber">
-          <strong>This ends access.</strong> Credentials that live longer than this are rejected immediately.
+          <strong>{say('This ends access.')}</strong>{' '}
+          {say('Credentials that live longer than this are rejected immediately.')}
         </p>
       )}
     </ActSheet>

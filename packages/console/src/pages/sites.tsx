@@ -7,6 +7,7 @@ import { ActSheet } from '../components/act-sheet.tsx'
 import { notice } from '../components/copy.tsx'
 import { List } from '../components/list.tsx'
 import { open, sitePath } from '../router.ts'
+import { say } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import { formatMoment } from '../time.ts'
 
@@ -15,8 +16,8 @@ export function Sites(): JSX.Element {
   return (
     <>
       <List<Site>
-        title="Sites"
-        about="Each site has its own users, issuers, keys and log."
+        title={say('Sites')}
+        about={say('Each site has its own users, issuers, keys and log.')}
         siteId="all"
         path="/api/sites"
         toCli={() => toCli(['sites', 'list'])}
@@ -25,13 +26,13 @@ export function Sites(): JSX.Element {
         actions={
           isOperator.value && (
             <button type="button" class="primary" onClick={() => openSheet('create')}>
-              Create a site
+              {say('Create a site')}
             </button>
           )
         }
         columns={[
           {
-            title: 'Site',
+            title: say('Site'),
             cell: ({ site_id, name }) => (
               <span class="two-lines">
                 <strong>{name ?? site_id}</strong>
@@ -40,18 +41,21 @@ export function Sites(): JSX.Element {
             ),
           },
           {
-            title: 'Bearer tokens',
-            cell: ({ bearer }) => (bearer === 'on' ? 'Accepted' : 'Off'),
+            title: say('Bearer tokens'),
+            cell: ({ bearer }) => (bearer === 'on' ? say('Accepted') : say('Off')),
             isExtra: true,
           },
           {
-            title: 'Holder proof',
-            cell: ({ holder_proof }) => (holder_proof === 'required' ? 'Required' : 'Optional'),
+            title: say('Holder proof'),
+            cell: ({ holder_proof }) => (holder_proof === 'required' ? say('Required') : say('Optional')),
             isExtra: true,
           },
-          { title: 'Created', cell: ({ created_at }) => formatMoment(created_at), isNumber: true },
+          { title: say('Created'), cell: ({ created_at }) => formatMoment(created_at), isNumber: true },
         ]}
-        empty={{ sentence: 'There is no site yet.', command: toCli(['sites', 'create', 'shop.example']) }}
+        empty={{
+          sentence: say('There is no site yet.'),
+          command: toCli(['sites', 'create', 'shop.example']),
+        }}
       />
       {isOperator.value && sheet.value.act === 'create' && <Create />}
     </>
@@ -64,10 +68,10 @@ function Create(): JSX.Element {
   const words = name.trim() === '' ? undefined : name.trim()
   return (
     <ActSheet<Site>
-      title="Create a site"
+      title={say('Create a site')}
       siteId="all"
-      verb="Create the site"
-      busyVerb="Creating…"
+      verb={say('Create the site')}
+      busyVerb={say('Creating…')}
       toRequest={(reason) =>
         id.trim() === ''
           ? undefined
@@ -81,13 +85,13 @@ function Create(): JSX.Element {
       toCli={(reason) => toCli(['sites', 'create', id.trim()], { name: words, reason })}
       onDone={(site) => {
         sites.value = [...sites.value, { site_id: site.site_id, name: site.name }]
-        notice.value = 'The site was created.'
+        notice.value = say('The site was created.')
         open(sitePath(site.site_id, 'issuers'))
       }}
       onClose={closeSheet}
     >
       <label>
-        Site
+        {say('Site')}
         <input
           data-first=""
           spellcheck={false}
@@ -96,10 +100,10 @@ function Create(): JSX.Element {
           placeholder="shop.example"
           onInput={(event) => setId(event.currentTarget.value)}
         />
-        <span class="hint">Its host name in lower case. It cannot be changed later.</span>
+        <span class="hint">{say('Its host name in lower case. It cannot be changed later.')}</span>
       </label>
       <label>
-        Name <span class="optional">optional</span>
+        {say('Name')} <span class="optional">{say('optional')}</span>
         <input maxLength={128} value={name} onInput={(event) => setName(event.currentTarget.value)} />
       </label>
     </ActSheet>

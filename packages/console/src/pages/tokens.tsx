@@ -8,24 +8,25 @@ import { Status } from '../components/status.tsx'
 import { BearerMeter } from '../evidence/bearer-meter.tsx'
 import { RevokeRow } from '../revoke/selection.tsx'
 import { sitePath } from '../router.ts'
+import { say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
 
 export function Tokens({ siteId }: SiteProps): JSX.Element {
   return (
     <List<IssuedToken>
-      title="Tokens"
-      about="Short-lived bearer tokens that were exchanged for a credential."
+      title={say('Tokens')}
+      about={say('Short-lived bearer tokens that were exchanged for a credential.')}
       siteId={siteId}
       path={`/api/sites/${siteId}/tokens`}
       isLive
       toKey={({ token_id }) => token_id}
       toCli={() => toCli(['tokens', 'list'], { site: siteId })}
       columns={[
-        { title: 'Token', cell: ({ token_id }) => <Id value={token_id} copy /> },
-        { title: 'Status', cell: ({ status }) => <Status status={status} /> },
+        { title: say('Token'), cell: ({ token_id }) => <Id value={token_id} copy /> },
+        { title: say('Status'), cell: ({ status }) => <Status status={status} /> },
         {
-          title: 'User',
+          title: say('User'),
           cell: ({ ppid }) => (
             <a href={sitePath(siteId, 'users', ppid)}>
               <Id value={ppid} />
@@ -34,7 +35,7 @@ export function Tokens({ siteId }: SiteProps): JSX.Element {
           isExtra: true,
         },
         {
-          title: 'From',
+          title: say('From'),
           cell: ({ credential_id }) => (
             <a href={sitePath(siteId, 'credentials', credential_id)}>
               <Id value={credential_id} />
@@ -42,14 +43,14 @@ export function Tokens({ siteId }: SiteProps): JSX.Element {
           ),
           isExtra: true,
         },
-        { title: 'Until', cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
+        { title: say('Until'), cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
       ]}
       {...(mayRevoke(siteId) && {
         rowActions: ({ token_id, status }: IssuedToken) =>
           status === 'active' ? <RevokeRow siteId={siteId} target={{ kind: 'token', id: token_id }} /> : null,
       })}
       empty={{
-        sentence: 'No bearer token is known.',
+        sentence: say('No bearer token is known.'),
         command: 'countersign exchange --credential credential.json',
       }}
     >

@@ -9,6 +9,7 @@ import { Status } from '../components/status.tsx'
 import { RevokeRow, SelectionBar, selectionColumn, useSelection } from '../revoke/selection.tsx'
 import { describe, resolveUser, typedName } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
+import { say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
 import { User } from '../users/user.tsx'
@@ -29,8 +30,8 @@ function UserList({ siteId }: SiteProps): JSX.Element {
   return (
     <>
       <List<KnownUser>
-        title="Users"
-        about="Users who were revoked, reinstated or signed out. Find any other user by name."
+        title={say('Users')}
+        about={say('Users who were revoked, reinstated or signed out. Find any other user by name.')}
         siteId={siteId}
         path={path}
         isLive
@@ -40,11 +41,11 @@ function UserList({ siteId }: SiteProps): JSX.Element {
         filters={[
           {
             name: 'status',
-            label: 'Status',
+            label: say('Status'),
             values: [
-              ['', 'All'],
-              ['active', 'Active'],
-              ['revoked', 'Revoked'],
+              ['', say('All')],
+              ['active', say('Active')],
+              ['revoked', say('Revoked')],
             ],
           },
         ]}
@@ -53,15 +54,19 @@ function UserList({ siteId }: SiteProps): JSX.Element {
         onItems={selection.setItems}
         columns={[
           ...(hasRows ? [selectionColumn(selection, ({ ppid }: KnownUser) => ppid)] : []),
-          { title: 'User', cell: ({ ppid }) => <UserName ppid={ppid} /> },
-          { title: 'Status', cell: ({ status }) => <Status status={status} /> },
-          { title: 'Reason', cell: ({ reason }) => reason ?? '–', isExtra: true },
+          { title: say('User'), cell: ({ ppid }) => <UserName ppid={ppid} /> },
+          { title: say('Status'), cell: ({ status }) => <Status status={status} /> },
+          { title: say('Reason'), cell: ({ reason }) => reason ?? '–', isExtra: true },
           {
-            title: 'Last change',
-            cell: ({ last_entry }) => `${ENTRY_WORDS[last_entry.kind]}, entry ${last_entry.seq}`,
+            title: say('Last change'),
+            cell: ({ last_entry }) =>
+              say('{what}, entry {seq}', {
+                what: ENTRY_WORDS[last_entry.kind],
+                seq: last_entry.seq,
+              }),
             isExtra: true,
           },
-          { title: 'Time', cell: ({ last_entry }) => formatMoment(last_entry.at), isNumber: true },
+          { title: say('Time'), cell: ({ last_entry }) => formatMoment(last_entry.at), isNumber: true },
         ]}
         {...(hasRows && {
           rowActions: ({ ppid, status }: KnownUser) =>
@@ -71,8 +76,8 @@ function UserList({ siteId }: SiteProps): JSX.Element {
         })}
         empty={{
           sentence: place.value.query.has('status')
-            ? 'No user has this status.'
-            : 'No user has been revoked, reinstated or signed out yet.',
+            ? say('No user has this status.')
+            : say('No user has been revoked, reinstated or signed out yet.'),
           command: `countersign revoke-user alice --site ${siteId} --reason 'left the company'`,
         }}
       >
@@ -125,19 +130,19 @@ function FindUser({ siteId }: SiteProps): JSX.Element {
         }}
       >
         <label>
-          <span class="visually-hidden">User name or ppid</span>
+          <span class="visually-hidden">{say('User name or ppid')}</span>
           <input
             type="search"
             maxLength={256}
             autocomplete="off"
             spellcheck={false}
-            placeholder="User name or ppid_…"
+            placeholder={say('User name or ppid_…')}
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
         </label>
         <button type="submit" class="large" disabled={text.trim() === ''}>
-          Find user
+          {say('Find user')}
         </button>
       </form>
       <Fault text={fault} />

@@ -8,20 +8,20 @@ import { NoVerifier } from '../components/no-verifier.tsx'
 import { Pill } from '../components/state.tsx'
 import { TableHead } from '../components/table-head.tsx'
 import { usePages } from '../evidence/use-pages.ts'
-import { formatCount, formatNumber } from '../evidence/words.ts'
 import { entriesSeen } from '../live.ts'
 import { place, setQuery, sitePath } from '../router.ts'
+import { formatCount, say, sayCount } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
 import { OneVerifier } from './one-verifier.tsx'
 import { showVerifier } from './verifier-states.ts'
 
 const STATES: readonly (readonly [string, string])[] = [
-  ['', 'Expected and connected'],
-  ['connected', 'Connected'],
-  ['silent', 'Silent'],
-  ['gone', 'Gone'],
-  ['retired', 'Retired'],
+  ['', say('Expected and connected')],
+  ['connected', say('Connected')],
+  ['silent', say('Silent')],
+  ['gone', say('Gone')],
+  ['retired', say('Retired')],
 ]
 
 export function Verifiers({ siteId }: SiteProps): JSX.Element {
@@ -42,10 +42,11 @@ function Roster({ siteId }: SiteProps): JSX.Element {
     <>
       <div class="title">
         <div>
-          <h1>Verifiers</h1>
+          <h1>{say('Verifiers')}</h1>
           <p class="meta">
-            Guards that decide about requests to this site. One that vanished stays listed, with the time
-            since which it rejects everything.
+            {say(
+              'Guards that decide about requests to this site. One that vanished stays listed, with the time since which it rejects everything.',
+            )}
           </p>
         </div>
         <AsCommand
@@ -54,7 +55,7 @@ function Roster({ siteId }: SiteProps): JSX.Element {
         />
       </div>
       <fieldset class="choices">
-        <legend class="visually-hidden">State</legend>
+        <legend class="visually-hidden">{say('State')}</legend>
         {STATES.map(([name, word]) => (
           <button
             key={name}
@@ -70,7 +71,9 @@ function Roster({ siteId }: SiteProps): JSX.Element {
       {items?.length === 0 ? (
         <div class="card empty">
           <p>
-            {state === undefined ? 'No verifier follows this site yet.' : 'No verifier is in this state.'}
+            {state === undefined
+              ? say('No verifier follows this site yet.')
+              : say('No verifier is in this state.')}
           </p>
           {state === undefined && <NoVerifier />}
         </div>
@@ -79,12 +82,12 @@ function Roster({ siteId }: SiteProps): JSX.Element {
           <table class="roster" aria-busy={items === undefined}>
             <TableHead
               columns={[
-                ['Verifier'],
-                ['State'],
-                ['Applied', 'extra'],
-                ['Receipts', 'extra'],
-                ['Bound', 'number extra'],
-                ['Last answer', 'number extra'],
+                [say('Verifier')],
+                [say('State')],
+                [say('Applied'), 'extra'],
+                [say('Receipts'), 'extra'],
+                [say('Bound'), 'number extra'],
+                [say('Last answer'), 'number extra'],
               ]}
             />
             <tbody>
@@ -101,7 +104,7 @@ function Roster({ siteId }: SiteProps): JSX.Element {
       )}
       {cursor !== null && (
         <button type="button" class="more" onClick={loadMore}>
-          Show more
+          {say('Show more')}
         </button>
       )}
     </>
@@ -124,24 +127,28 @@ function RosterRow({ siteId, each }: SiteProps & { readonly each: Verifier }): J
         {version !== null && <span class="extra">{version}</span>}
       </td>
       <td class="two">
-        <Pill tone={tone}>{word.split(',')[0]}</Pill>
+        <Pill tone={tone}>{word.split(/[,،]/)[0]}</Pill>
         {since !== null && each.state !== 'retired' && (
           <span>
-            rejects everything {tone === 'gone' ? 'since' : 'from'} {formatMoment(since)}
+            {tone === 'gone'
+              ? say('rejects everything since {time}', { time: formatMoment(since) })
+              : say('rejects everything from {time}', { time: formatMoment(since) })}
           </span>
         )}
-        {each.fails_open && <span>fails open: may accept revoked access</span>}
+        {each.fails_open && <span>{say('fails open: may accept revoked access')}</span>}
       </td>
       <td class="extra two">
         <Line each={each} />
         <span>
           {formatCount(each.seq)}
-          {each.lag > 0 && `, ${formatNumber(each.lag, 'entry', 'entries')} behind`}
+          {each.lag > 0 && `, ${sayCount(each.lag, '{count} entry behind', '{count} entries behind')}`}
         </span>
       </td>
-      <td class="extra">{each.expected ? 'expected' : 'not expected'}</td>
+      <td class="extra">{each.expected ? say('expected') : say('not expected')}</td>
       <td class="number extra">
-        {each.max_staleness_seconds === null ? '–' : `${each.max_staleness_seconds} s`}
+        {each.max_staleness_seconds === null
+          ? '–'
+          : say('{seconds} s', { seconds: each.max_staleness_seconds })}
       </td>
       <td class="number extra">{each.acknowledged_at === null ? '–' : formatMoment(each.acknowledged_at)}</td>
     </tr>

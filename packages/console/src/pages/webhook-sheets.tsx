@@ -6,6 +6,7 @@ import { ActSheet } from '../components/act-sheet.tsx'
 import { Checks } from '../components/checks.tsx'
 import { notice } from '../components/copy.tsx'
 import { open, sitePath } from '../router.ts'
+import { say, sayCount } from '../say.ts'
 import { closeSheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatDuration } from '../time.ts'
@@ -25,7 +26,11 @@ export function WebhookSheets({ act, siteId, webhook, finish, onRotated }: Sheet
   switch (act) {
     case 'change':
       return (
-        <EditWebhook siteId={siteId} webhook={webhook} onChanged={() => finish('The webhook was changed.')} />
+        <EditWebhook
+          siteId={siteId}
+          webhook={webhook}
+          onChanged={() => finish(say('The webhook was changed.'))}
+        />
       )
     case 'recover':
       return <Recover siteId={siteId} webhook={webhook} finish={finish} />
@@ -35,9 +40,9 @@ export function WebhookSheets({ act, siteId, webhook, finish, onRotated }: Sheet
       return (
         <ActSheet
           {...common}
-          title="Pause the webhook"
-          verb="Pause"
-          busyVerb="Pausing…"
+          title={say('Pause the webhook')}
+          verb={say('Pause')}
+          busyVerb={say('Pausing…')}
           toRequest={(reason) => ({
             method: 'PATCH',
             path,
@@ -45,11 +50,12 @@ export function WebhookSheets({ act, siteId, webhook, finish, onRotated }: Sheet
             body: { status: 'paused', reason },
           })}
           toCli={(reason) => toCli(['webhooks', 'pause', id], { site: siteId, reason })}
-          onDone={() => finish('The webhook is paused.')}
+          onDone={() => finish(say('The webhook is paused.'))}
         >
           <p>
-            Nothing is sent until you resume. Entries wait in the log for as long as it keeps them, and keep
-            their order.
+            {say(
+              'Nothing is sent until you resume. Entries wait in the log for as long as it keeps them, and keep their order.',
+            )}
           </p>
         </ActSheet>
       )
@@ -57,15 +63,17 @@ export function WebhookSheets({ act, siteId, webhook, finish, onRotated }: Sheet
       return (
         <ActSheet
           {...common}
-          title="Resume the webhook"
-          verb="Resume"
-          busyVerb="Resuming…"
+          title={say('Resume the webhook')}
+          verb={say('Resume')}
+          busyVerb={say('Resuming…')}
           toRequest={(reason) => ({ method: 'PATCH', path, site: siteId, body: { status: 'on', reason } })}
           toCli={(reason) => toCli(['webhooks', 'resume', id], { site: siteId, reason })}
-          onDone={() => finish('The webhook is on again.')}
+          onDone={() => finish(say('The webhook is on again.'))}
         >
           <p>
-            It continues where it stopped. Deliveries that failed stay failed: send them again afterwards.
+            {say(
+              'It continues where it stopped. Deliveries that failed stay failed: send them again afterwards.',
+            )}
           </p>
         </ActSheet>
       )
@@ -73,16 +81,18 @@ export function WebhookSheets({ act, siteId, webhook, finish, onRotated }: Sheet
       return (
         <ActSheet<RotatedSecret>
           {...common}
-          title="Rotate the secret"
-          verb="Create a new secret"
-          busyVerb="Creating…"
+          title={say('Rotate the secret')}
+          verb={say('Create a new secret')}
+          busyVerb={say('Creating…')}
           hasReason={false}
           toRequest={() => ({ method: 'POST', path: `${path}/rotate-secret`, site: siteId })}
           toCli={() => toCli(['webhooks', 'rotate-secret', id], { site: siteId })}
           onDone={onRotated}
         >
           <p>
-            For one day, each delivery is signed with both secrets. Give the receiver the new one by then.
+            {say(
+              'For one day, each delivery is signed with both secrets. Give the receiver the new one by then.',
+            )}
           </p>
         </ActSheet>
       )
@@ -90,19 +100,21 @@ export function WebhookSheets({ act, siteId, webhook, finish, onRotated }: Sheet
       return (
         <ActSheet
           {...common}
-          title="Delete the webhook"
-          verb="Delete the webhook"
-          busyVerb="Deleting…"
+          title={say('Delete the webhook')}
+          verb={say('Delete the webhook')}
+          busyVerb={say('Deleting…')}
           isEnding
           toRequest={(reason) => ({ method: 'DELETE', path, site: siteId, reason })}
           toCli={(reason) => toCli(['webhooks', 'delete', id], { site: siteId, yes: true, reason })}
           onDone={() => {
-            notice.value = 'The webhook was deleted.'
+            notice.value = say('The webhook was deleted.')
             open(sitePath(siteId, 'webhooks'))
           }}
         >
           <p>
-            <strong>{webhook.url}</strong> receives nothing more. Deliveries that are pending are not sent.
+            {say('{url} receives nothing more. Deliveries that are pending are not sent.', {
+              url: <strong>{webhook.url}</strong>,
+            })}
           </p>
         </ActSheet>
       )
@@ -112,10 +124,10 @@ export function WebhookSheets({ act, siteId, webhook, finish, onRotated }: Sheet
 }
 
 const ANSWERS: Readonly<Record<string, string>> = {
-  '2xx': 'The receiver accepted the test',
-  '3xx': 'The receiver answered with a redirect, which is not followed',
-  '4xx': 'The receiver rejected the test',
-  '5xx': 'The receiver failed',
+  '2xx': say('The receiver accepted the test'),
+  '3xx': say('The receiver answered with a redirect, which is not followed'),
+  '4xx': say('The receiver rejected the test'),
+  '5xx': say('The receiver failed'),
 }
 
 /** Sends a signed message of its own type, which changes nothing. */
@@ -125,10 +137,10 @@ function Test({ siteId, webhook }: Pick<SheetsProps, 'siteId' | 'webhook'>): JSX
   return (
     <ActSheet<WebhookTest>
       key={result?.sent_at}
-      title="Send a test"
+      title={say('Send a test')}
       siteId={siteId}
-      verb={result === undefined ? 'Send a test' : 'Send another test'}
-      busyVerb="Waiting for the receiver…"
+      verb={result === undefined ? say('Send a test') : say('Send another test')}
+      busyVerb={say('Waiting for the receiver…')}
       hasReason={false}
       toRequest={() => ({
         method: 'POST',
@@ -141,13 +153,17 @@ function Test({ siteId, webhook }: Pick<SheetsProps, 'siteId' | 'webhook'>): JSX
       onClose={closeSheet}
     >
       <p>
-        One signed message of the type <code>webhook.test</code> is sent to <strong>{webhook.url}</strong>. It
-        is not repeated and changes nothing.
+        {say(
+          'One signed message of the type {code} is sent to {url}. It is not repeated and changes nothing.',
+          { code: <code>webhook.test</code>, url: <strong>{webhook.url}</strong> },
+        )}
       </p>
       {result !== undefined && (
         <p class={result.failure === null ? 'banner green' : 'banner red'} role="status">
-          <strong>{result.status_class === null ? 'No answer' : ANSWERS[result.status_class]}</strong>
-          {result.ms !== null && <span>after {formatDuration(result.ms)}</span>}
+          <strong>{result.status_class === null ? say('No answer') : ANSWERS[result.status_class]}</strong>
+          {result.ms !== null && (
+            <span>{say('after {duration}', { duration: formatDuration(result.ms) })}</span>
+          )}
         </p>
       )}
     </ActSheet>
@@ -170,10 +186,10 @@ export function EditWebhook({ siteId, webhook, onCreated, onChanged }: EditProps
   const isNew = webhook === undefined
   return (
     <ActSheet<CreatedWebhook>
-      title={isNew ? 'Create a webhook' : 'Change the webhook'}
+      title={isNew ? say('Create a webhook') : say('Change the webhook')}
       siteId={siteId}
-      verb={isNew ? 'Create the webhook' : 'Change the webhook'}
-      busyVerb={isNew ? 'Creating…' : 'Changing…'}
+      verb={isNew ? say('Create the webhook') : say('Change the webhook')}
+      busyVerb={isNew ? say('Creating…') : say('Changing…')}
       toRequest={(reason) => {
         if (!isComplete) return undefined
         return isNew
@@ -219,22 +235,27 @@ export function EditWebhook({ siteId, webhook, onCreated, onChanged }: EditProps
         />
         <span class="hint">
           {isNew
-            ? 'https on port 443 or 8443, at a public address.'
-            : 'Pending deliveries are sent there immediately.'}
+            ? say('https on port 443 or 8443, at a public address.')
+            : say('Pending deliveries are sent there immediately.')}
         </span>
       </label>
       <label>
-        Entries
+        {say('Entries')}
         <select
           value={isAll ? 'all' : 'some'}
           onChange={(event) => setIsAll(event.currentTarget.value === 'all')}
         >
-          <option value="all">All kinds</option>
-          <option value="some">Only some kinds</option>
+          <option value="all">{say('All kinds')}</option>
+          <option value="some">{say('Only some kinds')}</option>
         </select>
       </label>
       {!isAll && (
-        <Checks legend="Kinds" words={entryWords} chosen={kinds} onChange={(next) => setKinds([...next])} />
+        <Checks
+          legend={say('Kinds')}
+          words={entryWords}
+          chosen={kinds}
+          onChange={(next) => setKinds([...next])}
+        />
       )}
     </ActSheet>
   )
@@ -256,10 +277,10 @@ function Recover({ siteId, webhook, finish }: RecoverProps): JSX.Element {
   return (
     <ActSheet<{ recovered: number; next_cursor: string | null }>
       key={cursor}
-      title="Send again since a time"
+      title={say('Send again since a time')}
       siteId={siteId}
-      verb={cursor === undefined ? 'Send again' : 'Send the next ones'}
-      busyVerb="Asking…"
+      verb={cursor === undefined ? say('Send again') : say('Send the next ones')}
+      busyVerb={say('Asking…')}
       toRequest={(reason) =>
         time === undefined
           ? undefined
@@ -284,7 +305,9 @@ function Recover({ siteId, webhook, finish }: RecoverProps): JSX.Element {
         const all = count + recovered
         if (next === null)
           return finish(
-            all === 0 ? 'There was nothing to send again.' : `${all} deliveries are pending again.`,
+            all === 0
+              ? say('There was nothing to send again.')
+              : sayCount(all, '{count} delivery is pending again.', '{count} deliveries are pending again.'),
           )
         setCount(all)
         setCursor(next)
@@ -293,12 +316,14 @@ function Recover({ siteId, webhook, finish }: RecoverProps): JSX.Element {
     >
       {cursor !== undefined && (
         <p class="banner">
-          <strong>{count} deliveries are pending again.</strong> There are more: send the next ones when these
-          have arrived.
+          <strong>
+            {sayCount(count, '{count} delivery is pending again.', '{count} deliveries are pending again.')}
+          </strong>{' '}
+          {say('There are more: send the next ones when these have arrived.')}
         </p>
       )}
       <label>
-        Deliveries created since (UTC)
+        {say('Deliveries created since (UTC)')}
         <input
           data-first=""
           type="datetime-local"
@@ -308,14 +333,14 @@ function Recover({ siteId, webhook, finish }: RecoverProps): JSX.Element {
         />
       </label>
       <label>
-        Which
+        {say('Which')}
         <select
           value={which}
           disabled={cursor !== undefined}
           onChange={(event) => setWhich(event.currentTarget.value === 'all' ? 'all' : 'failed')}
         >
-          <option value="failed">Only those that failed</option>
-          <option value="all">All, also those that arrived</option>
+          <option value="failed">{say('Only those that failed')}</option>
+          <option value="all">{say('All, also those that arrived')}</option>
         </select>
       </label>
     </ActSheet>

@@ -13,6 +13,7 @@ import { SecretSheet } from '../components/secret-sheet.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
 import { useChanging } from '../components/use-changing.ts'
 import { open, place, sitePath } from '../router.ts'
+import { say, sayCount } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
@@ -21,9 +22,9 @@ import { entryWords } from './entry-words.ts'
 import { EditWebhook, WebhookSheets } from './webhook-sheets.tsx'
 
 const STATES: Readonly<Record<Webhook['status'], readonly [tone: Tone, word: string]>> = {
-  on: ['good', 'On'],
-  paused: ['silent', 'Paused'],
-  disabled: ['bad', 'Disabled'],
+  on: ['good', say('On')],
+  paused: ['silent', say('Paused')],
+  disabled: ['bad', say('Disabled')],
 }
 
 function WebhookState({ status }: Pick<Webhook, 'status'>): JSX.Element {
@@ -43,8 +44,8 @@ function WebhookList({ siteId }: SiteProps): JSX.Element {
   return (
     <>
       <List<Webhook>
-        title="Webhooks"
-        about="Every entry of the log is sent to these addresses, in order and signed."
+        title={say('Webhooks')}
+        about={say('Every entry of the log is sent to these addresses, in order and signed.')}
         siteId={siteId}
         path={`/api/sites/${siteId}/webhooks`}
         version={version}
@@ -54,27 +55,28 @@ function WebhookList({ siteId }: SiteProps): JSX.Element {
         actions={
           mayChange && (
             <button type="button" class="primary" onClick={() => openSheet('create')}>
-              Create a webhook
+              {say('Create a webhook')}
             </button>
           )
         }
         columns={[
           { title: 'URL', cell: ({ url }) => url },
-          { title: 'Status', cell: ({ status }) => <WebhookState status={status} /> },
+          { title: say('Status'), cell: ({ status }) => <WebhookState status={status} /> },
           {
-            title: 'Entries',
-            cell: ({ kinds }) => (kinds === null ? 'All kinds' : `${kinds.length} kinds`),
+            title: say('Entries'),
+            cell: ({ kinds }) =>
+              kinds === null ? say('All kinds') : sayCount(kinds.length, '{count} kind', '{count} kinds'),
             isExtra: true,
           },
           {
-            title: 'Created',
+            title: say('Created'),
             cell: ({ created_at }) => formatMoment(created_at),
             isNumber: true,
             isExtra: true,
           },
         ]}
         empty={{
-          sentence: 'No webhook receives the entries of this site.',
+          sentence: say('No webhook receives the entries of this site.'),
           command: toCli(['webhooks', 'create', 'https://hooks.example/countersign'], { site: siteId }),
         }}
       />
@@ -90,14 +92,14 @@ function WebhookList({ siteId }: SiteProps): JSX.Element {
       )}
       {created !== undefined && (
         <SecretSheet
-          title="The secret of the webhook"
+          title={say('The secret of the webhook')}
           secret={created.secret}
           onClose={() => {
             setCreated(undefined)
             open(sitePath(siteId, 'webhooks', created.webhook_id))
           }}
         >
-          <p class="meta">The receiver checks the signature of every delivery with it.</p>
+          <p class="meta">{say('The receiver checks the signature of every delivery with it.')}</p>
         </SecretSheet>
       )}
     </>
@@ -123,7 +125,7 @@ function OneWebhook({ siteId, id }: OneProps): JSX.Element {
   return (
     <>
       <DetailHead
-        back={{ href: sitePath(siteId, 'webhooks'), title: 'Webhooks' }}
+        back={{ href: sitePath(siteId, 'webhooks'), title: say('Webhooks') }}
         fault={fault}
         onRetry={reload}
         acts={
@@ -135,7 +137,7 @@ function OneWebhook({ siteId, id }: OneProps): JSX.Element {
             {mayChange && found !== undefined && (
               <>
                 <button type="button" onClick={() => openSheet('test')}>
-                  Send a test
+                  {say('Send a test')}
                 </button>
                 <Acts status={found.status} />
               </>
@@ -146,31 +148,35 @@ function OneWebhook({ siteId, id }: OneProps): JSX.Element {
         <h1 class="url">{found?.url ?? <Id value={id} />}</h1>
         <Id value={id} copy />
       </DetailHead>
-      {webhook === 'missing' && <p class="card empty">This webhook was deleted.</p>}
+      {webhook === 'missing' && <p class="card empty">{say('This webhook was deleted.')}</p>}
       {found !== undefined && (
         <>
           <dl class="card facts">
             <div>
-              <dt>Status</dt>
+              <dt>{say('Status')}</dt>
               <dd>
                 <WebhookState status={found.status} />
               </dd>
             </div>
             <div>
-              <dt>Entries</dt>
+              <dt>{say('Entries')}</dt>
               <dd>
-                {found.kinds === null ? 'All kinds' : found.kinds.map((kind) => entryWords[kind]).join(', ')}
+                {found.kinds === null
+                  ? say('All kinds')
+                  : found.kinds.map((kind) => entryWords[kind]).join(', ')}
               </dd>
             </div>
             <div>
-              <dt>Created</dt>
+              <dt>{say('Created')}</dt>
               <dd>{formatMoment(found.created_at)}</dd>
             </div>
           </dl>
           {found.status === 'disabled' && (
             <p class="banner amber">
-              <strong>The service has disabled this webhook</strong> because its receiver failed for too long,
-              or answered 410. Repair the receiver, resume, then send again what failed.
+              {say(
+                '{strong} because its receiver failed for too long, or answered 410. Repair the receiver, resume, then send again what failed.',
+                { strong: <strong>{say('The service has disabled this webhook')}</strong> },
+              )}
             </p>
           )}
         </>
@@ -189,9 +195,15 @@ function OneWebhook({ siteId, id }: OneProps): JSX.Element {
         />
       )}
       {rotated !== undefined && (
-        <SecretSheet title="The new secret" secret={rotated.secret} onClose={() => setRotated(undefined)}>
+        <SecretSheet
+          title={say('The new secret')}
+          secret={rotated.secret}
+          onClose={() => setRotated(undefined)}
+        >
           <p class="meta">
-            Until {formatMoment(rotated.previous_valid_until)}, deliveries are signed with both secrets.
+            {say('Until {time}, deliveries are signed with both secrets.', {
+              time: formatMoment(rotated.previous_valid_until),
+            })}
           </p>
         </SecretSheet>
       )}
@@ -218,22 +230,22 @@ function Acts({ status }: Pick<Webhook, 'status'>): JSX.Element {
     <>
       {status === 'on' ? (
         <button type="button" onClick={() => openSheet('pause')}>
-          Pause
+          {say('Pause')}
         </button>
       ) : (
         <button type="button" class="primary" onClick={() => openSheet('resume')}>
-          Resume
+          {say('Resume')}
         </button>
       )}
       <Menu
         class="icon-button"
-        name="More actions"
+        name={say('More actions')}
         label="⋯"
         items={[
-          { title: 'Change', run: () => openSheet('change') },
-          { title: 'Send again since a time', run: () => openSheet('recover') },
-          { title: 'Rotate the secret', run: () => openSheet('rotate') },
-          { title: 'Delete', isDanger: true, run: () => openSheet('delete') },
+          { title: say('Change'), run: () => openSheet('change') },
+          { title: say('Send again since a time'), run: () => openSheet('recover') },
+          { title: say('Rotate the secret'), run: () => openSheet('rotate') },
+          { title: say('Delete'), isDanger: true, run: () => openSheet('delete') },
         ]}
       />
     </>

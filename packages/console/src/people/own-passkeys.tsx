@@ -8,6 +8,7 @@ import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Menu } from '../components/menu.tsx'
 import { describe } from '../revoke/state.ts'
+import { say } from '../say.ts'
 import { formatMoment } from '../time.ts'
 import { useOwnList } from './load-list.ts'
 import { createPasskey, hasPasskeys } from './passkey.ts'
@@ -37,21 +38,25 @@ export function Passkeys(): JSX.Element {
     <section class="card" aria-labelledby="passkeys">
       <header class="card-head">
         <div>
-          <h2 id="passkeys">Passkeys</h2>
+          <h2 id="passkeys">{say('Passkeys')}</h2>
           <p class="meta">
-            Sign in without a link, and confirm acts that need it, with your fingerprint, face or PIN.
+            {say(
+              'Sign in without a link, and confirm acts that need it, with your fingerprint, face or PIN.',
+            )}
           </p>
         </div>
         {isPossible && !isFull && (
           <button type="button" onClick={() => setShown({ act: 'add' })}>
             <Icon name="passkey" />
-            Add a passkey
+            {say('Add a passkey')}
           </button>
         )}
       </header>
       <Fault text={fault} onRetry={() => void reload()} />
       {doors.value?.passkey === false && <NeedsName />}
-      {items?.length === 0 && doors.value?.passkey === true && <p class="meta">You have no passkey yet.</p>}
+      {items?.length === 0 && doors.value?.passkey === true && (
+        <p class="meta">{say('You have no passkey yet.')}</p>
+      )}
       {items !== undefined && items.length > 0 && (
         <ul class="own-list">
           {items.map((passkey) => (
@@ -59,19 +64,21 @@ export function Passkeys(): JSX.Element {
               <span class="two-lines">
                 <strong>{passkey.name}</strong>
                 <span class="meta">
-                  Added {formatMoment(passkey.created_at)}
                   {passkey.last_used_at === null
-                    ? ', not used yet'
-                    : `, last used ${formatMoment(passkey.last_used_at)}`}
+                    ? say('Added {time}, not used yet', { time: formatMoment(passkey.created_at) })
+                    : say('Added {time}, last used {used}', {
+                        time: formatMoment(passkey.created_at),
+                        used: formatMoment(passkey.last_used_at),
+                      })}
                 </span>
               </span>
               <Menu
                 class="quiet icon-button"
-                name={`Actions for ${passkey.name}`}
+                name={say('Actions for {name}', { name: passkey.name })}
                 label="⋯"
                 items={[
-                  { title: 'Rename', run: () => setShown({ act: 'rename', passkey }) },
-                  { title: 'Remove', isDanger: true, run: () => setShown({ act: 'remove', passkey }) },
+                  { title: say('Rename'), run: () => setShown({ act: 'rename', passkey }) },
+                  { title: say('Remove'), isDanger: true, run: () => setShown({ act: 'remove', passkey }) },
                 ]}
               />
             </li>
@@ -80,32 +87,34 @@ export function Passkeys(): JSX.Element {
       )}
       {shown?.act === 'add' && (
         <NameSheet
-          title="Add a passkey"
-          verb="Add the passkey"
-          about="Your browser asks where to keep it: on this device, on your phone or on a security key."
+          title={say('Add a passkey')}
+          verb={say('Add the passkey')}
+          about={say(
+            'Your browser asks where to keep it: on this device, on your phone or on a security key.',
+          )}
           first={guessName()}
           onSubmit={(name) => withStepUp(() => createPasskey(name))}
-          onDone={() => finish('The passkey was added.')}
+          onDone={() => finish(say('The passkey was added.'))}
           onClose={close}
         />
       )}
       {shown?.act === 'rename' && (
         <NameSheet
-          title="Rename a passkey"
-          verb="Rename"
-          about="Only you and operators see the name."
+          title={say('Rename a passkey')}
+          verb={say('Rename')}
+          about={say('Only you and operators see the name.')}
           first={shown.passkey.name}
           onSubmit={(name) =>
             send(`/console/passkeys/${shown.passkey.passkey_id}`, { method: 'PATCH', body: { name } })
           }
-          onDone={() => finish('The passkey was renamed.')}
+          onDone={() => finish(say('The passkey was renamed.'))}
           onClose={close}
         />
       )}
       {shown?.act === 'remove' && (
         <RemoveSheet
           passkey={shown.passkey}
-          onDone={() => finish('The passkey was removed.')}
+          onDone={() => finish(say('The passkey was removed.'))}
           onClose={close}
         />
       )}
@@ -120,18 +129,16 @@ function NeedsName(): JSX.Element {
   return (
     <p class="banner">
       <span>
-        Browsers bind passkeys to a host name.{' '}
-        {isLoopback ? (
-          <>
-            Open the console at{' '}
-            <a href={here} target="_blank" rel="noreferrer">
-              {here}
-            </a>{' '}
-            to add one. Sign in there with a new link.
-          </>
-        ) : (
-          'Open the console with its host name to add one.'
-        )}
+        {say('Browsers bind passkeys to a host name.')}{' '}
+        {isLoopback
+          ? say('Open the console at {here} to add one. Sign in there with a new link.', {
+              here: (
+                <a href={here} target="_blank" rel="noreferrer">
+                  {here}
+                </a>
+              ),
+            })
+          : say('Open the console with its host name to add one.')}
       </span>
     </p>
   )
@@ -173,7 +180,7 @@ function NameSheet({ title, verb, about, first, onSubmit, onDone, onClose }: Nam
       >
         <div class="body">
           <label>
-            Name
+            {say('Name')}
             <input
               data-first=""
               required
@@ -189,7 +196,7 @@ function NameSheet({ title, verb, about, first, onSubmit, onDone, onClose }: Nam
         <footer>
           <span class="grow" />
           <button type="button" onClick={onClose}>
-            Cancel
+            {say('Cancel')}
           </button>
           <button type="submit" class="primary" disabled={isBusy || name.trim() === ''}>
             {verb}
@@ -220,24 +227,25 @@ function RemoveSheet({ passkey, onDone, onClose }: RemoveSheetProps): JSX.Elemen
     }
   }
   return (
-    <Sheet title="Remove a passkey" onClose={onClose}>
+    <Sheet title={say('Remove a passkey')} onClose={onClose}>
       <div class="body">
         <p class="lead">
           <strong>{passkey.name}</strong>
         </p>
         <p>
-          It can no longer sign you in. Sessions that were opened with it end, also this one if you signed in
-          with it. Delete it on the device too, so that the device does not offer it any more.
+          {say(
+            'It can no longer sign you in. Sessions that were opened with it end, also this one if you signed in with it. Delete it on the device too, so that the device does not offer it any more.',
+          )}
         </p>
         <Fault text={fault} />
       </div>
       <footer>
         <span class="grow" />
         <button type="button" data-first="" onClick={onClose}>
-          Cancel
+          {say('Cancel')}
         </button>
         <button type="button" class="danger-fill" disabled={isBusy} onClick={() => void remove()}>
-          Remove the passkey
+          {say('Remove the passkey')}
         </button>
       </footer>
     </Sheet>
@@ -249,10 +257,10 @@ function guessName(): string {
   const known = [
     [/iPhone/, 'iPhone'],
     [/iPad/, 'iPad'],
-    [/Android/, 'Android phone'],
-    [/Mac OS/, 'Mac'],
-    [/Windows/, 'Windows computer'],
-    [/Linux/, 'Linux computer'],
+    [/Android/, say('Android phone')],
+    [/Mac OS/, say('Mac')],
+    [/Windows/, say('Windows computer')],
+    [/Linux/, say('Linux computer')],
   ] as const
-  return known.find(([pattern]) => pattern.test(navigator.userAgent))?.[1] ?? 'This device'
+  return known.find(([pattern]) => pattern.test(navigator.userAgent))?.[1] ?? say('This device')
 }

@@ -7,14 +7,15 @@ import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Pill } from '../components/state.tsx'
 import { describe } from '../revoke/state.ts'
+import { say } from '../say.ts'
 import { formatMoment } from '../time.ts'
 import { useOwnList } from './load-list.ts'
 
 /** How a session was opened. */
 export const doorWords: Readonly<Record<string, string>> = {
-  link: 'Signed in with a link',
-  passkey: 'Signed in with a passkey',
-  oidc: 'Signed in with the identity provider',
+  link: say('Signed in with a link'),
+  passkey: say('Signed in with a passkey'),
+  oidc: say('Signed in with the identity provider'),
 }
 
 /** Where the person is signed in. */
@@ -36,7 +37,7 @@ export function Sessions(): JSX.Element {
   const endOne = (sessionId: string) =>
     run(async () => {
       await end(sessionId)
-      notice.value = 'The session was ended.'
+      notice.value = say('The session was ended.')
       await reload()
     })
   /** This one last, so that a fault leaves a way to try again. */
@@ -49,12 +50,12 @@ export function Sessions(): JSX.Element {
     <section class="card" aria-labelledby="sessions">
       <header class="card-head">
         <div>
-          <h2 id="sessions">Sessions</h2>
-          <p class="meta">A session ends on every node within two seconds.</p>
+          <h2 id="sessions">{say('Sessions')}</h2>
+          <p class="meta">{say('A session ends on every node within two seconds.')}</p>
         </div>
         {items !== undefined && (
           <button type="button" class="danger" disabled={isBusy} onClick={() => void endAll()}>
-            Sign out everywhere
+            {say('Sign out everywhere')}
           </button>
         )}
       </header>
@@ -66,19 +67,22 @@ export function Sessions(): JSX.Element {
             <span class="two-lines">
               <strong>{doorWords[door] ?? door}</strong>
               <span class="meta">
-                {formatMoment(created_at)}, last used {formatMoment(seen_at)}
+                {say('{time}, last used {used}', {
+                  time: formatMoment(created_at),
+                  used: formatMoment(seen_at),
+                })}
               </span>
             </span>
             {current ? (
-              <Pill tone="good">This session</Pill>
+              <Pill tone="good">{say('This session')}</Pill>
             ) : (
               <button
                 type="button"
                 disabled={isBusy}
-                aria-label={`End the session of ${formatMoment(created_at)}`}
+                aria-label={say('End the session of {time}', { time: formatMoment(created_at) })}
                 onClick={() => void endOne(session_id)}
               >
-                End
+                {say('End')}
               </button>
             )}
           </li>

@@ -6,6 +6,7 @@ import type {
   PasskeyChallenge,
 } from '@countersign/core/contract'
 import { send } from '../api/call.ts'
+import { say } from '../say.ts'
 
 /** The browser or the person has ended the ceremony: nothing was changed. */
 class NotConfirmed extends Error {}
@@ -86,7 +87,7 @@ async function create(
   return { client_data: toText(response.clientDataJSON), attestation: toText(response.attestationObject) }
 }
 
-const NO_ANSWER = 'The passkey was not used, so nothing was changed.'
+const NO_ANSWER = say('The passkey was not used, so nothing was changed.')
 
 async function ask(ceremony: () => Promise<Credential | null>): Promise<PublicKeyCredential> {
   let found: Credential | null
@@ -95,7 +96,7 @@ async function ask(ceremony: () => Promise<Credential | null>): Promise<PublicKe
   } catch (fault) {
     const name = fault instanceof DOMException ? fault.name : ''
     if (name === 'InvalidStateError')
-      throw new NotConfirmed('This device has a passkey for you already.', { cause: fault })
+      throw new NotConfirmed(say('This device has a passkey for you already.'), { cause: fault })
     throw new NotConfirmed(NO_ANSWER, { cause: fault })
   }
   if (!(found instanceof PublicKeyCredential)) throw new NotConfirmed(NO_ANSWER)

@@ -15,6 +15,7 @@ import { Menu } from '../components/menu.tsx'
 import { Pill } from '../components/state.tsx'
 import { describe } from '../revoke/state.ts'
 import { open, servicePath } from '../router.ts'
+import { say } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import { formatMoment } from '../time.ts'
 import { SignInsSheet } from './person-sign-ins.tsx'
@@ -37,9 +38,9 @@ export function People(): JSX.Element {
   return (
     <>
       <List<Person>
-        title="People"
+        title={say('People')}
         isPart
-        about="People sign in as themselves, so the audit log names them. API keys are for programs."
+        about={say('People sign in as themselves, so the audit log names them. API keys are for programs.')}
         siteId="all"
         path="/api/people"
         version={version}
@@ -48,30 +49,34 @@ export function People(): JSX.Element {
         onItems={(items) => setKnown(Object.fromEntries(items.map((item) => [item.person_id, item])))}
         actions={
           <button type="button" class="primary" onClick={() => openSheet('add')}>
-            Add a person
+            {say('Add a person')}
           </button>
         }
         columns={[
           {
-            title: 'Person',
+            title: say('Person'),
             cell: ({ person_id, name }) => (
               <span class="two-lines">
                 <strong>
-                  {name} {isYou(person_id) && <span class="you">you</span>}
+                  {name} {isYou(person_id) && <span class="you">{say('you')}</span>}
                 </strong>
                 <Id value={person_id} />
               </span>
             ),
           },
-          { title: 'Roles', cell: ({ roles }) => <RoleList roles={roles} /> },
+          { title: say('Roles'), cell: ({ roles }) => <RoleList roles={roles} /> },
           {
-            title: 'Access',
+            title: say('Access'),
             cell: ({ status }) =>
-              status === 'active' ? <Pill tone="good">Active</Pill> : <Pill tone="none">Ended</Pill>,
+              status === 'active' ? (
+                <Pill tone="good">{say('Active')}</Pill>
+              ) : (
+                <Pill tone="none">{say('Ended')}</Pill>
+              ),
             isExtra: true,
           },
           {
-            title: 'Added',
+            title: say('Added'),
             cell: ({ created_at }) => formatMoment(created_at),
             isNumber: true,
             isExtra: true,
@@ -79,22 +84,24 @@ export function People(): JSX.Element {
         ]}
         rowActions={(person) => <Acts person={person} />}
         empty={{
-          sentence: 'There is no person yet.',
+          sentence: say('There is no person yet.'),
           command: toCli(['people', 'add', 'Ada'], { role: 'operator' }),
         }}
       />
       <p class="meta foot">
-        You cannot end or reduce your own access here: ask another operator, so that one always remains.
+        {say(
+          'You cannot end or reduce your own access here: ask another operator, so that one always remains.',
+        )}
       </p>
-      {act === 'add' && <PersonSheet onDone={() => finish('The person was added.')} />}
+      {act === 'add' && <PersonSheet onDone={() => finish(say('The person was added.'))} />}
       {act === 'change' && chosen !== undefined && (
-        <PersonSheet key={on} chosen={chosen} onDone={() => finish('The person was changed.')} />
+        <PersonSheet key={on} chosen={chosen} onDone={() => finish(say('The person was changed.'))} />
       )}
       {act === 'end' && chosen !== undefined && (
-        <EndSheet chosen={chosen} onDone={() => finish('The access was ended.')} />
+        <EndSheet chosen={chosen} onDone={() => finish(say('The access was ended.'))} />
       )}
       {act === 'reactivate' && chosen !== undefined && (
-        <ReactivateSheet chosen={chosen} onDone={() => finish('The person has access again.')} />
+        <ReactivateSheet chosen={chosen} onDone={() => finish(say('The person has access again.'))} />
       )}
       {act === 'sign-ins' && chosen !== undefined && <SignInsSheet key={on} chosen={chosen} />}
       {act === 'link' && chosen !== undefined && <LinkSheet key={on} chosen={chosen} />}
@@ -108,23 +115,23 @@ function isYou(personId: string): boolean {
 
 function Acts({ person: { person_id, name, status } }: { readonly person: Person }): JSX.Element {
   const audit = {
-    title: 'Show their audit rows',
+    title: say('Show their audit rows'),
     run: () => open(`${servicePath('audit')}?${new URLSearchParams({ actor: `person:${person_id}` })}`),
   }
   const others =
     status === 'active'
       ? [
-          { title: 'Make a sign-in link', run: () => openSheet('link', person_id) },
-          { title: 'Change', run: () => openSheet('change', person_id) },
-          { title: 'Sessions and passkeys', run: () => openSheet('sign-ins', person_id) },
+          { title: say('Make a sign-in link'), run: () => openSheet('link', person_id) },
+          { title: say('Change'), run: () => openSheet('change', person_id) },
+          { title: say('Sessions and passkeys'), run: () => openSheet('sign-ins', person_id) },
           audit,
-          { title: 'End access', isDanger: true, run: () => openSheet('end', person_id) },
+          { title: say('End access'), isDanger: true, run: () => openSheet('end', person_id) },
         ]
-      : [{ title: 'Give access back', run: () => openSheet('reactivate', person_id) }, audit]
+      : [{ title: say('Give access back'), run: () => openSheet('reactivate', person_id) }, audit]
   return (
     <Menu
       class="quiet icon-button"
-      name={`Actions for ${name}`}
+      name={say('Actions for {name}', { name })}
       label="⋯"
       items={isYou(person_id) ? [audit] : others}
     />
@@ -132,12 +139,14 @@ function Acts({ person: { person_id, name, status } }: { readonly person: Person
 }
 
 function RoleList({ roles }: { readonly roles: Roles }): JSX.Element {
-  if (roles.length === 0) return <span class="meta">none</span>
+  if (roles.length === 0) return <span class="meta">{say('none')}</span>
   return (
     <ul class="scopes">
       {roles.map(({ site_id, role }) => (
         <li key={site_id ?? ''} title={roleWords[role]}>
-          {site_id === null ? roleTitles[role] : `${roleTitles[role]} at ${toSiteName(site_id)}`}
+          {site_id === null
+            ? roleTitles[role]
+            : say('{role} at {site}', { role: roleTitles[role], site: toSiteName(site_id) })}
         </li>
       ))}
     </ul>
@@ -166,10 +175,10 @@ function PersonSheet({ chosen, onDone }: PersonSheetProps): JSX.Element {
   const body = (reason: string | undefined) => ({ name: said, roles, reason })
   return (
     <ActSheet<Person>
-      title={chosen === undefined ? 'Add a person' : 'Change a person'}
+      title={chosen === undefined ? say('Add a person') : say('Change a person')}
       siteId="all"
-      verb={chosen === undefined ? 'Add the person' : 'Change'}
-      busyVerb={chosen === undefined ? 'Adding…' : 'Changing…'}
+      verb={chosen === undefined ? say('Add the person') : say('Change')}
+      busyVerb={chosen === undefined ? say('Adding…') : say('Changing…')}
       toRequest={(reason) =>
         said === ''
           ? undefined
@@ -194,7 +203,7 @@ function PersonSheet({ chosen, onDone }: PersonSheetProps): JSX.Element {
       onClose={closeSheet}
     >
       <label>
-        Name
+        {say('Name')}
         <input
           data-first=""
           maxLength={64}
@@ -206,7 +215,9 @@ function PersonSheet({ chosen, onDone }: PersonSheetProps): JSX.Element {
       </label>
       <RoleFields roles={roles} onChange={setRoles} />
       {chosen === undefined && (
-        <p class="hint">To sign the person in for the first time, make a link for them afterwards.</p>
+        <p class="hint">
+          {say('To sign the person in for the first time, make a link for them afterwards.')}
+        </p>
       )}
     </ActSheet>
   )
@@ -224,7 +235,7 @@ function RoleFields({ roles, onChange }: RoleFieldsProps): JSX.Element {
   const free = sites.value.filter(({ site_id }) => !roles.some((each) => each.site_id === site_id))
   return (
     <fieldset class="role-fields">
-      <legend>Roles</legend>
+      <legend>{say('Roles')}</legend>
       <label class="check">
         <input
           type="checkbox"
@@ -234,7 +245,8 @@ function RoleFields({ roles, onChange }: RoleFieldsProps): JSX.Element {
           }
         />
         <span>
-          Operator <span class="hint">{roleWords.operator}, and manages people</span>
+          {roleTitles.operator}{' '}
+          <span class="hint">{say('everything at every site, and manages people')}</span>
         </span>
       </label>
       {!isOperator &&
@@ -262,7 +274,7 @@ function RoleFields({ roles, onChange }: RoleFieldsProps): JSX.Element {
             <button
               type="button"
               class="quiet icon-button"
-              aria-label={`Remove the role at ${site_id}`}
+              aria-label={say('Remove the role at {site}', { site: site_id ?? '' })}
               onClick={() => onChange(roles.filter((each) => each.site_id !== site_id))}
             >
               <Icon name="close" />
@@ -271,7 +283,7 @@ function RoleFields({ roles, onChange }: RoleFieldsProps): JSX.Element {
         ))}
       {!isOperator && free.length > 0 && (
         <label>
-          <span class="visually-hidden">Add a role at a site</span>
+          <span class="visually-hidden">{say('Add a role at a site')}</span>
           <select
             value=""
             onChange={({ currentTarget }) => {
@@ -280,7 +292,7 @@ function RoleFields({ roles, onChange }: RoleFieldsProps): JSX.Element {
               currentTarget.value = ''
             }}
           >
-            <option value="">Add a role at a site…</option>
+            <option value="">{say('Add a role at a site…')}</option>
             {free.map(({ site_id, name }) => (
               <option key={site_id} value={site_id}>
                 {name ?? site_id}
@@ -301,10 +313,10 @@ interface ChosenProps {
 function EndSheet({ chosen, onDone }: ChosenProps): JSX.Element {
   return (
     <ActSheet<Person>
-      title="End access"
+      title={say('End access')}
       siteId="all"
-      verb="End access"
-      busyVerb="Ending…"
+      verb={say('End access')}
+      busyVerb={say('Ending…')}
       isEnding
       toRequest={(reason) => ({
         method: 'PATCH',
@@ -320,10 +332,12 @@ function EndSheet({ chosen, onDone }: ChosenProps): JSX.Element {
         <strong>{chosen.name}</strong>
       </p>
       <ul class="plain">
-        <li>Their sessions end, on every node within two seconds.</li>
-        <li>Their links and passkeys are removed.</li>
+        <li>{say('Their sessions end, on every node within two seconds.')}</li>
+        <li>{say('Their links and passkeys are removed.')}</li>
         <li>
-          API keys that they have created <strong>stay valid</strong>. Delete those separately.
+          {say('API keys that they have created {strong}. Delete those separately.', {
+            strong: <strong>{say('stay valid')}</strong>,
+          })}
         </li>
       </ul>
     </ActSheet>
@@ -333,10 +347,10 @@ function EndSheet({ chosen, onDone }: ChosenProps): JSX.Element {
 function ReactivateSheet({ chosen, onDone }: ChosenProps): JSX.Element {
   return (
     <ActSheet<Person>
-      title="Give access back"
+      title={say('Give access back')}
       siteId="all"
-      verb="Give access back"
-      busyVerb="Changing…"
+      verb={say('Give access back')}
+      busyVerb={say('Changing…')}
       toRequest={(reason) => ({
         method: 'PATCH',
         path: `/api/people/${chosen.person_id}`,
@@ -348,10 +362,10 @@ function ReactivateSheet({ chosen, onDone }: ChosenProps): JSX.Element {
       onClose={closeSheet}
     >
       <p class="lead">
-        <strong>{chosen.name}</strong> gets the same roles as before:
+        {say('{name} gets the same roles as before:', { name: <strong>{chosen.name}</strong> })}
       </p>
       <RoleList roles={chosen.roles} />
-      <p>They sign in with a new link, and add their passkeys again.</p>
+      <p>{say('They sign in with a new link, and add their passkeys again.')}</p>
     </ActSheet>
   )
 }
@@ -392,11 +406,13 @@ function LinkSheet({ chosen }: { readonly chosen: Person }): JSX.Element {
     setBusy(false)
   }
   return (
-    <Sheet title="Make a sign-in link" onClose={closeSheet}>
+    <Sheet title={say('Make a sign-in link')} onClose={closeSheet}>
       <div class="body">
         <p>
-          The link signs <strong>{chosen.name}</strong> in, once, within a minute. Anyone who has it can use
-          it, so give it to them directly. The audit log names you as its maker.
+          {say(
+            'The link signs {name} in, once, within a minute. Anyone who has it can use it, so give it to them directly. The audit log names you as its maker.',
+            { name: <strong>{chosen.name}</strong> },
+          )}
         </p>
         {link !== undefined && left > 0 && (
           <>
@@ -404,17 +420,17 @@ function LinkSheet({ chosen }: { readonly chosen: Person }): JSX.Element {
               <code>{link.url}</code>
               <button type="button" data-first="" onClick={() => void copyText(link.url)}>
                 <Icon name="copy" />
-                Copy
+                {say('Copy')}
               </button>
             </div>
             <p class="meta" role="timer">
-              Valid for {left} s.
+              {say('Valid for {left} s.', { left })}
             </p>
           </>
         )}
         {link !== undefined && left === 0 && (
           <p class="banner" role="status">
-            <strong>This link has expired.</strong> If it was not used, make another one.
+            <strong>{say('This link has expired.')}</strong> {say('If it was not used, make another one.')}
           </p>
         )}
         <Fault text={fault} />
@@ -423,11 +439,11 @@ function LinkSheet({ chosen }: { readonly chosen: Person }): JSX.Element {
         <AsCommand curl={request} cli={toCli(['console'], { person: chosen.person_id })} />
         <span class="grow" />
         <button type="button" onClick={closeSheet}>
-          Close
+          {say('Close')}
         </button>
         {(link === undefined || left === 0) && (
           <button type="button" class="primary" data-first="" disabled={isBusy} onClick={() => void make()}>
-            Make the link
+            {say('Make the link')}
           </button>
         )}
       </footer>

@@ -6,6 +6,7 @@ import { Sheet } from '../components/act-sheet.tsx'
 import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { describe } from '../revoke/state.ts'
+import { say } from '../say.ts'
 import { closeSheet } from '../sheet-place.ts'
 import { formatMoment } from '../time.ts'
 import { useOwnList } from './load-list.ts'
@@ -16,47 +17,52 @@ import { withStepUp } from './step-up.tsx'
 export function SignInsSheet({ chosen }: { readonly chosen: Person }): JSX.Element {
   const { person_id, name } = chosen
   return (
-    <Sheet title="Sessions and passkeys" onClose={closeSheet}>
+    <Sheet title={say('Sessions and passkeys')} onClose={closeSheet}>
       <div class="body">
         <p class="lead">
           <strong>{name}</strong>
         </p>
         <Part<ListedSession>
-          title="Sessions"
+          title={say('Sessions')}
           path="/console/sessions"
           personId={person_id}
-          none="Not signed in now."
-          verb="End"
-          done="The session was ended."
+          none={say('Not signed in now.')}
+          verb={say('End')}
+          done={say('The session was ended.')}
           toId={({ session_id }) => session_id}
           toTitle={({ door }) => doorWords[door] ?? door}
           toText={({ created_at, seen_at }) =>
-            `${formatMoment(created_at)}, last used ${formatMoment(seen_at)}`
+            say('{time}, last used {used}', { time: formatMoment(created_at), used: formatMoment(seen_at) })
           }
         />
         <Part<Passkey>
-          title="Passkeys"
+          title={say('Passkeys')}
           path="/console/passkeys"
           personId={person_id}
-          none="No passkey."
-          verb="Remove"
-          done="The passkey was removed, and sessions that it opened have ended."
+          none={say('No passkey.')}
+          verb={say('Remove')}
+          done={say('The passkey was removed, and sessions that it opened have ended.')}
           toId={({ passkey_id }) => passkey_id}
           toTitle={(passkey) => passkey.name}
-          toText={({ created_at, last_used_at }) => {
-            const use = last_used_at === null ? 'not used yet' : `last used ${formatMoment(last_used_at)}`
-            return `Added ${formatMoment(created_at)}, ${use}`
-          }}
+          toText={({ created_at, last_used_at }) =>
+            last_used_at === null
+              ? say('Added {time}, not used yet', { time: formatMoment(created_at) })
+              : say('Added {time}, last used {used}', {
+                  time: formatMoment(created_at),
+                  used: formatMoment(last_used_at),
+                })
+          }
         />
         <p class="meta">
-          A session ends on every node within two seconds. The person keeps their roles and can sign in again:
-          use “End access” to prevent that.
+          {say(
+            'A session ends on every node within two seconds. The person keeps their roles and can sign in again: use “End access” to prevent that.',
+          )}
         </p>
       </div>
       <footer>
         <span class="grow" />
         <button type="button" data-first="" onClick={closeSheet}>
-          Close
+          {say('Close')}
         </button>
       </footer>
     </Sheet>

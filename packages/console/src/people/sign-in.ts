@@ -2,6 +2,7 @@ import type { ConsoleDoors } from '@countersign/core/contract'
 import { signal } from '@preact/signals'
 import { CallProblem, send } from '../api/call.ts'
 import { isSignedIn, load } from '../api/session.ts'
+import { say } from '../say.ts'
 
 /** The ways to sign in at this address. Undefined until they are known. */
 export const doors = signal<ConsoleDoors | undefined>(undefined)
@@ -27,7 +28,7 @@ export async function signInWithLink(link: string): Promise<void> {
     await send('/console/session', { method: 'POST', body: { link } })
   } catch (fault) {
     if (fault instanceof CallProblem && fault.code === 'link_invalid')
-      throw new Error('This link was used before or has expired. Make a new one.', { cause: fault })
+      throw new Error(say('This link was used before or has expired. Make a new one.'), { cause: fault })
     throw fault
   }
 }

@@ -6,13 +6,14 @@ import { isOperator, isSignedIn, session } from '../api/session.ts'
 import { Command } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
+import { say } from '../say.ts'
 import { confirmWithPasskey, hasPasskeys, signInWithPasskey } from './passkey.ts'
 import { doors, findLink, loadDoors, refreshSession, signInWithLink } from './sign-in.ts'
 
 /** The person has closed the dialog: the act was not carried out. */
 class StepUpCancelled extends Error {
   constructor() {
-    super('Not confirmed, so nothing was changed.')
+    super(say('Not confirmed, so nothing was changed.'))
   }
 }
 
@@ -57,25 +58,26 @@ export function SignInDialogs(): JSX.Element | null {
 
 function ConfirmDialog({ done, cancel }: Asked): JSX.Element {
   return (
-    <Modal onCancel={cancel} label="confirm-title">
+    <Modal onCancel={cancel} labelledBy="confirm-title">
       <header>
         <Icon name="lock" size={20} />
-        <h2 id="confirm-title">Confirm that it is you</h2>
+        <h2 id="confirm-title">{say('Confirm that it is you')}</h2>
       </header>
       <p>
-        This act gives access or affects many people, so it needs a sign-in from the last five minutes.
-        Nothing has been changed yet.
+        {say(
+          'This act gives access or affects many people, so it needs a sign-in from the last five minutes. Nothing has been changed yet.',
+        )}
       </p>
       <Ways
         withPasskey={confirmWithPasskey}
-        passkeyLabel="Confirm with a passkey"
-        oidc={{ verb: 'Confirm', href: '/console/oidc/start?step_up=1' }}
+        passkeyLabel={say('Confirm with a passkey')}
+        oidc={{ verb: say('Confirm'), href: '/console/oidc/start?step_up=1' }}
         isDone={() => session.value?.elevated_until !== null}
         onDone={done}
       />
       <footer>
         <button type="button" onClick={cancel}>
-          Cancel
+          {say('Cancel')}
         </button>
       </footer>
     </Modal>
@@ -84,19 +86,20 @@ function ConfirmDialog({ done, cancel }: Asked): JSX.Element {
 
 function EndedDialog(): JSX.Element {
   return (
-    <Modal label="ended-title">
+    <Modal labelledBy="ended-title">
       <header>
         <Icon name="lock" size={20} />
-        <h2 id="ended-title">Your session has ended</h2>
+        <h2 id="ended-title">{say('Your session has ended')}</h2>
       </header>
       <p>
-        Sign in again to continue. This page stays as it is, with everything that you have typed. What you
-        sent last is sent again after the sign-in.
+        {say(
+          'Sign in again to continue. This page stays as it is, with everything that you have typed. What you sent last is sent again after the sign-in.',
+        )}
       </p>
       <Ways
         withPasskey={signInWithPasskey}
-        passkeyLabel="Sign in with a passkey"
-        oidc={{ verb: 'Continue', href: '/console/oidc/start' }}
+        passkeyLabel={say('Sign in with a passkey')}
+        oidc={{ verb: say('Continue'), href: '/console/oidc/start' }}
         isDone={() => true}
         onDone={() => {
           sessionEnded.value = false
@@ -107,13 +110,13 @@ function EndedDialog(): JSX.Element {
 }
 
 interface ModalProps {
-  readonly label: string
+  readonly labelledBy: string
   /** Without it, the dialog cannot be closed. */
   readonly onCancel?: () => void
   readonly children: JSX.Element | readonly (JSX.Element | false)[]
 }
 
-function Modal({ label, onCancel, children }: ModalProps): JSX.Element {
+function Modal({ labelledBy, onCancel, children }: ModalProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const before = document.activeElement
@@ -127,7 +130,7 @@ function Modal({ label, onCancel, children }: ModalProps): JSX.Element {
     <dialog
       ref={dialog}
       class="confirm"
-      aria-labelledby={label}
+      aria-labelledby={labelledBy}
       onCancel={(event) => {
         event.preventDefault()
         onCancel?.()
@@ -174,7 +177,7 @@ function Ways({ withPasskey, passkeyLabel, oidc, isDone, onDone }: WaysProps): J
       await act()
       await look()
     } catch (thrown) {
-      setFault(thrown instanceof Error ? thrown.message : 'Something went wrong. Try again.')
+      setFault(thrown instanceof Error ? thrown.message : say('Something went wrong. Try again.'))
     }
     setBusy(false)
   }
@@ -197,7 +200,7 @@ function Ways({ withPasskey, passkeyLabel, oidc, isDone, onDone }: WaysProps): J
       )}
       {provider !== undefined && (
         <a class="button wide" href={oidc.href} target="_blank" rel="noopener">
-          {oidc.verb} with {provider}
+          {say('{verb} with {provider}', { verb: oidc.verb, provider })}
         </a>
       )}
       <LinkForm isBusy={isBusy} onLink={(link) => void run(() => signInWithLink(link))} />
@@ -228,23 +231,23 @@ export function LinkForm({ isBusy, onLink }: LinkFormProps): JSX.Element {
     >
       <p class="meta">
         {personId === undefined || isOperator.value
-          ? 'Or make a sign-in link with an operator key. It works once, within a minute.'
-          : 'Or ask an operator for a sign-in link. It works once, within a minute.'}
+          ? say('Or make a sign-in link with an operator key. It works once, within a minute.')
+          : say('Or ask an operator for a sign-in link. It works once, within a minute.')}
       </p>
       <Command text={command} />
       <label>
-        Sign-in link
+        {say('Sign-in link')}
         <span class="with-button">
           <input
             type="password"
             autocomplete="off"
             spellcheck={false}
-            placeholder="Paste it here"
+            placeholder={say('Paste it here')}
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
           <button type="submit" disabled={isBusy || link === undefined}>
-            Use the link
+            {say('Use the link')}
           </button>
         </span>
       </label>

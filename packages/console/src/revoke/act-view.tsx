@@ -4,6 +4,7 @@ import { copyText } from '../components/copy.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Pill, StateMark, type Tone } from '../components/state.tsx'
 import { tick } from '../live.ts'
+import { formatCount, say } from '../say.ts'
 import { formatDuration } from '../time.ts'
 import { ReceiptView } from './receipt-view.tsx'
 import { Ends, Head, takeFocus, Who } from './sheet-parts.tsx'
@@ -40,51 +41,62 @@ function Waiting({ act, progress }: WaitingProps): JSX.Element {
       <Head title={words.act} />
       <div class="body">
         <Who siteId={siteId} target={target}>
-          {isUnknown ? <Pill tone="soon">Result unknown</Pill> : <Pill tone="none">Not confirmed yet</Pill>}
+          {isUnknown ? (
+            <Pill tone="soon">{say('Result unknown')}</Pill>
+          ) : (
+            <Pill tone="none">{say('Not confirmed yet')}</Pill>
+          )}
         </Who>
         <Ends target={target} preview={outlook?.preview} isUpperBound={outlook?.isUpperBound ?? false} />
         <div class="field">
-          <label for="revoke-given">Reason</label>
+          <label for="revoke-given">{say('Reason')}</label>
           <input id="revoke-given" readOnly value={reason} />
         </div>
         {isUnknown && (
           <p class="notice amber" role="alert">
             <Icon name="info" />
             <span>
-              <strong>The result is unknown: the service has not answered.</strong>
+              <strong>{say('The result is unknown: the service has not answered.')}</strong>
               <br />
-              The act may or may not be durable. This page is asking again with the same idempotency key, so
-              that it takes effect once at most.
+              {say(
+                'The act may or may not be durable. This page is asking again with the same idempotency key, so that it takes effect once at most.',
+              )}
             </span>
           </p>
         )}
         <section>
           <h3>{words.busy.replace('…', '')}</h3>
           <ol class="steps">
-            <Step tone="good" title="Request sent" time="0.0 s" />
+            <Step tone="good" title={say('Request sent')} time={formatSeconds(0)} />
             <Step
               tone={isUnknown ? 'soon' : 'none'}
               isNow
-              title={`Waiting for the durable answer${tries > 1 ? `, attempt ${tries}` : ''}`}
+              title={
+                tries > 1
+                  ? say('Waiting for the durable answer, attempt {tries}', { tries })
+                  : say('Waiting for the durable answer')
+              }
               time={elapsed}
               about={
                 isUnknown
-                  ? `Idempotency key ${id.slice(0, 4)}…${id.slice(-2)}`
+                  ? say('Idempotency key {key}', { key: `${id.slice(0, 4)}…${id.slice(-2)}` })
                   : done > 0
-                    ? `${done.toLocaleString('en')} are revoked so far.`
-                    : 'Access counts as active until the service has committed the entry.'
+                    ? say('{done} are revoked so far.', { done: formatCount(done) })
+                    : say('Access counts as active until the service has committed the entry.')
               }
             />
-            <Step tone="none" title="Verifiers apply the entry" />
-            <Step tone="none" title="Denied everywhere" />
+            <Step tone="none" title={say('Verifiers apply the entry')} />
+            <Step tone="none" title={say('Denied everywhere')} />
           </ol>
         </section>
         {!isUnknown && (
           <p class="notice">
             <Icon name="info" />
             <span>
-              If no answer arrives within {ANSWER_MS_MAX / 1000} s, this page shows the result as unknown and
-              retries with the same idempotency key. The act cannot take effect twice.
+              {say(
+                'If no answer arrives within {seconds} s, this page shows the result as unknown and retries with the same idempotency key. The act cannot take effect twice.',
+                { seconds: ANSWER_MS_MAX / 1000 },
+              )}
             </span>
           </p>
         )}
@@ -94,11 +106,11 @@ function Waiting({ act, progress }: WaitingProps): JSX.Element {
         <span class="grow" />
         {isUnknown && (
           <button type="button" class="large" onClick={() => copyText(toDetails(act, tries))}>
-            Copy details
+            {say('Copy details')}
           </button>
         )}
         <button type="button" class="large" ref={takeFocus} onClick={closeSheet}>
-          Close and keep {isUnknown ? 'retrying' : 'waiting'}
+          {isUnknown ? say('Close and keep retrying') : say('Close and keep waiting')}
         </button>
       </footer>
     </div>
@@ -134,7 +146,7 @@ function Step({ tone, title, time, about, isNow = false }: StepProps): JSX.Eleme
 }
 
 function formatSeconds(ms: number): string {
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : formatDuration(ms)
+  return ms < 60_000 ? say('{seconds} s', { seconds: (ms / 1000).toFixed(1) }) : formatDuration(ms)
 }
 
 interface FailedProps {
@@ -150,26 +162,30 @@ function Failed({ act, progress }: FailedProps): JSX.Element {
       <Head title={words.act} />
       <div class="body">
         <Who siteId={siteId} target={target}>
-          <Pill tone="none">{progress.done === 0 ? 'Nothing has changed' : 'Partly done'}</Pill>
+          <Pill tone="none">{progress.done === 0 ? say('Nothing has changed') : say('Partly done')}</Pill>
         </Who>
         <p class="fault" role="alert">
           {progress.fault}
         </p>
         {progress.done > 0 && (
           <p>
-            {progress.done.toLocaleString('en')} of them are revoked and durable. The rest is as before.
-            Trying again continues with the rest.
+            {say(
+              '{done} of them are revoked and durable. The rest is as before. Trying again continues with the rest.',
+              { done: formatCount(progress.done) },
+            )}
           </p>
         )}
-        <p class="meta">Reason: {reason}</p>
+        <p class="meta">
+          {say('Reason:')} {reason}
+        </p>
       </div>
       <footer>
         <span class="grow" />
         <button type="button" class="large" onClick={closeSheet}>
-          Close
+          {say('Close')}
         </button>
         <button type="button" class="large primary" ref={takeFocus} onClick={() => retryAct(act)}>
-          Try again
+          {say('Try again')}
         </button>
       </footer>
     </div>

@@ -2,6 +2,7 @@ import type { PropagationReceipt } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { StateMark } from '../components/state.tsx'
 import { serviceNowMs } from '../live.ts'
+import { say } from '../say.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 import { toCounts } from './counts.ts'
 import { failsOpen, findRejectedSince, type Reported, toKey, toMs } from './reported.ts'
@@ -17,8 +18,8 @@ export function AppliedBy({ propagation }: { readonly propagation: PropagationRe
   return (
     <section class="applied-by">
       <div class="row">
-        <h3>Applied by</h3>
-        <span class="meta">{toCounts(propagation)} verifiers</span>
+        <h3>{say('Applied by')}</h3>
+        <span class="meta">{say('{counts} verifiers', { counts: toCounts(propagation) })}</span>
       </div>
       <Segments rows={rows} />
       <div class="axis" aria-hidden="true">
@@ -49,13 +50,15 @@ export function AppliedBy({ propagation }: { readonly propagation: PropagationRe
                     <rect class="fill" y="6" width={Math.max(scale.max / 200, ms)} height="10" />
                   )}
                 </svg>
-                <span class="ms">{ms === undefined ? 'waiting' : formatDuration(ms)}</span>
+                <span class="ms">{ms === undefined ? say('waiting') : formatDuration(ms)}</span>
               </>
             )}
           </li>
         ))}
       </ol>
-      {rows.length > ROWS_MAX && <p class="meta">and {rows.length - ROWS_MAX} more</p>}
+      {rows.length > ROWS_MAX && (
+        <p class="meta">{say('and {count} more', { count: rows.length - ROWS_MAX })}</p>
+      )}
     </section>
   )
 }
@@ -74,12 +77,14 @@ function toClass({ state }: Reported): string {
 }
 
 function describeRow(each: Reported, propagation: PropagationReceipt): string {
-  const word = each.state === 'not_connected' ? 'not connected' : 'silent'
-  if (failsOpen(each, propagation)) return `${word}, fails open`
-  if (each.rejects_from === null) return `${word}, not known from when on it rejects`
+  const word = each.state === 'not_connected' ? say('not connected') : say('silent')
+  if (failsOpen(each, propagation)) return say('{word}, fails open', { word })
+  if (each.rejects_from === null) return say('{word}, not known from when on it rejects', { word })
   const isPast = Date.parse(each.rejects_from) <= serviceNowMs()
   const time = isPast ? (findRejectedSince(each) ?? each.rejects_from) : each.rejects_from
-  return `${word}, rejects everything ${isPast ? 'since' : 'from'} ${formatMoment(time)}`
+  return isPast
+    ? say('{word}, rejects everything since {time}', { word, time: formatMoment(time) })
+    : say('{word}, rejects everything from {time}', { word, time: formatMoment(time) })
 }
 
 /** One piece for each verifier, all in one line. */

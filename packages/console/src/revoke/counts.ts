@@ -1,4 +1,5 @@
 import type { PropagationReceipt } from '@countersign/core/contract'
+import { say } from '../say.ts'
 import type { Act } from './state.ts'
 import { toTitle } from './target.ts'
 
@@ -16,15 +17,15 @@ export function toCounts(propagation: PropagationReceipt): string {
   const done = verifiers.filter(({ state }) => state === 'acknowledged').length
   const all = countAll(propagation)
   // A list that is too long begins with those that have not applied it.
-  return `${done + all - verifiers.length} of ${all}`
+  return say('{done} of {all}', { done: done + all - verifiers.length, all })
 }
 
 /** An act that goes on after its sheet was closed, in a few words. */
 export function describeAct(act: Act): string {
   const progress = act.progress.value
   const title = toTitle(act.target)
-  if (progress.at === 'unknown') return `${title}: result unknown`
+  if (progress.at === 'unknown') return say('{title}: result unknown', { title })
   if (progress.at === 'done' && progress.propagation !== undefined)
     return `${title}: ${toCounts(progress.propagation)}`
-  return `${title}: waiting`
+  return say('{title}: waiting', { title })
 }

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { shorten } from '../components/id.tsx'
+import { say } from '../say.ts'
 
 const SHOWN_MAX = 8
 
@@ -40,7 +41,9 @@ export function EndingTree({ siteId, ids }: EndingTreeProps): JSX.Element | null
       <Branches
         branches={details.length === 0 ? ids.slice(0, SHOWN_MAX).map(toPlain) : toBranches(details)}
       />
-      {ids.length > SHOWN_MAX && <p class="meta">and {ids.length - SHOWN_MAX} more</p>}
+      {ids.length > SHOWN_MAX && (
+        <p class="meta">{say('and {count} more', { count: ids.length - SHOWN_MAX })}</p>
+      )}
     </div>
   )
 }
@@ -52,7 +55,7 @@ function Branches({ branches }: { readonly branches: readonly Branch[] }): JSX.E
         <li key={id}>
           <div>
             <code title={id}>{shorten(id)}</code>
-            {isDelegated && <span class="meta">delegated</span>}
+            {isDelegated && <span class="meta">{say('delegated')}</span>}
             <span class="scope">{scope.join(', ')}</span>
           </div>
           {children.length > 0 && <Branches branches={children} />}

@@ -2,6 +2,7 @@ import type { Verifier } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { Icon } from '../components/icon.tsx'
 import { serviceNowMs, verifiers } from '../live.ts'
+import { say, sayCount } from '../say.ts'
 import { formatMoment } from '../time.ts'
 import type { Outlook, Target } from './state.ts'
 import { toTitle } from './target.ts'
@@ -26,7 +27,8 @@ export function Notes({
         <li>
           <Icon name="receipts" />
           <span>
-            <strong>Revoked already.</strong> Revoking again changes nothing and shows the first receipt.
+            <strong>{say('Revoked already.')}</strong>{' '}
+            {say('Revoking again changes nothing and shows the first receipt.')}
           </span>
         </li>
       )}
@@ -34,8 +36,10 @@ export function Notes({
         <li>
           <Icon name="users" />
           <span>
-            <strong>Known under {plural(outlook.ids.length, 'id')}.</strong> All of them are revoked, each
-            with an entry and a receipt of its own.
+            <strong>
+              {sayCount(outlook.ids.length, 'Known under {count} id.', 'Known under {count} ids.')}
+            </strong>{' '}
+            {say('All of them are revoked, each with an entry and a receipt of its own.')}
           </span>
         </li>
       )}
@@ -43,17 +47,15 @@ export function Notes({
         <li>
           <Icon name="users" />
           <span>
-            {target.choice === 'matching' ? (
-              <>
-                <strong>All {toTitle(target)} that match the filter,</strong> as counted just now. What
-                appears later is not revoked.
-              </>
-            ) : (
-              <>
-                <strong>These {toTitle(target)},</strong> which you selected. Others that match the filter are
-                not revoked.
-              </>
-            )}
+            {target.choice === 'matching'
+              ? say('{target} as counted just now. What appears later is not revoked.', {
+                  target: (
+                    <strong>{say('All {target} that match the filter,', { target: toTitle(target) })}</strong>
+                  ),
+                })
+              : say('{target} which you selected. Others that match the filter are not revoked.', {
+                  target: <strong>{say('These {target},', { target: toTitle(target) })}</strong>,
+                })}
           </span>
         </li>
       )}
@@ -66,13 +68,22 @@ export function Notes({
       <li>
         <Icon name="verifiers" />
         <span>
-          {plural(known.length, 'verifier')}
-          {preview.webhooks.length > 0 && ` and ${plural(preview.webhooks.length, 'webhook')}`} will be
-          notified.
+          {preview.webhooks.length > 0
+            ? say('{verifiers} and {webhooks} will be notified.', {
+                verifiers: sayCount(known.length, '{count} verifier', '{count} verifiers'),
+                webhooks: sayCount(preview.webhooks.length, '{count} webhook', '{count} webhooks'),
+              })
+            : sayCount(
+                known.length,
+                '{count} verifier will be notified.',
+                '{count} verifiers will be notified.',
+              )}
           {behind.length > 0 && (
             <>
               {' '}
-              <strong>{behind.join(', ')}</strong> {behind.length === 1 ? 'is' : 'are'} behind now.
+              {sayCount(behind.length, '{names} is behind now.', '{names} are behind now.', {
+                names: <strong>{behind.join(', ')}</strong>,
+              })}
             </>
           )}
           {known
@@ -87,7 +98,9 @@ export function Notes({
             .map(({ verifier_id, instance_id }) => (
               <span key={instance_id ?? verifier_id}>
                 {' '}
-                <strong>{verifier_id}</strong> fails open: without fresh data it may accept what was revoked.
+                {say('{verifier} fails open: without fresh data it may accept what was revoked.', {
+                  verifier: <strong>{verifier_id}</strong>,
+                })}
               </span>
             ))}
         </span>
@@ -96,7 +109,9 @@ export function Notes({
       {!isUnseen && target.kind !== 'token' && target.kind !== 'api_key' && (
         <li>
           <Icon name="credentials" />
-          <span>The numbers count what this service has seen. Access that it has not seen ends too.</span>
+          <span>
+            {say('The numbers count what this service has seen. Access that it has not seen ends too.')}
+          </span>
         </li>
       )}
     </ul>
@@ -106,19 +121,24 @@ export function Notes({
 /** The verifiers that read the log with an API key: without it, they soon reject everything. */
 function Users({ keyId, all }: { readonly keyId: string; readonly all: readonly Verifier[] }): JSX.Element {
   const names = all.filter(({ key_id }) => key_id === keyId).map(({ verifier_id }) => verifier_id)
+  const shown = <strong>{[...new Set(names)].slice(0, 5).join(', ')}</strong>
   return (
     <li>
       <Icon name="log" />
       <span>
-        {names.length === 0 ? (
-          'No verifier follows the log with this key now.'
-        ) : (
-          <>
-            <strong>{[...new Set(names)].slice(0, 5).join(', ')}</strong>
-            {names.length > 5 && ` and ${names.length - 5} more`} follow the log with this key. They reject
-            everything when their data is too old.
-          </>
-        )}
+        {names.length === 0
+          ? say('No verifier follows the log with this key now.')
+          : names.length > 5
+            ? say(
+                '{names} and {count} more follow the log with this key. They reject everything when their data is too old.',
+                { names: shown, count: names.length - 5 },
+              )
+            : say(
+                '{names} follow the log with this key. They reject everything when their data is too old.',
+                {
+                  names: shown,
+                },
+              )}
       </span>
     </li>
   )
@@ -127,17 +147,25 @@ function Users({ keyId, all }: { readonly keyId: string; readonly all: readonly 
 function NotConnected({ verifier }: { readonly verifier: Verifier }): JSX.Element {
   const { verifier_id, fails_open, rejects_everything_since: since } = verifier
   const isPast = since !== null && Date.parse(since) <= serviceNowMs()
+  const name = <strong>{verifier_id}</strong>
   return (
     <span>
       {' '}
-      <strong>{verifier_id}</strong>{' '}
       {fails_open
-        ? 'is not connected and fails open: it may accept what was revoked.'
+        ? say('{verifier} is not connected and fails open: it may accept what was revoked.', {
+            verifier: name,
+          })
         : since === null
-          ? 'is not connected.'
+          ? say('{verifier} is not connected.', { verifier: name })
           : isPast
-            ? `is not connected and has rejected everything since ${formatMoment(since)}.`
-            : `is not connected and rejects everything from ${formatMoment(since)} on.`}
+            ? say('{verifier} is not connected and has rejected everything since {time}.', {
+                verifier: name,
+                time: formatMoment(since),
+              })
+            : say('{verifier} is not connected and rejects everything from {time} on.', {
+                verifier: name,
+                time: formatMoment(since),
+              })}
     </span>
   )
 }
@@ -153,45 +181,45 @@ function Permanence({ target, count, isIrreversible }: PermanenceProps): JSX.Ele
     return (
       <>
         <strong>
-          {count === 0 ? 'Until the user is reinstated.' : `Permanent for ${plural(count, 'credential')}.`}
+          {count === 0
+            ? say('Until the user is reinstated.')
+            : sayCount(count, 'Permanent for {count} credential.', 'Permanent for {count} credentials.')}
         </strong>{' '}
-        A user who is reinstated later needs new credentials.
+        {say('A user who is reinstated later needs new credentials.')}
       </>
     )
   if (target.kind === 'issuer')
     return (
       <>
-        <strong>All that this issuer signed is denied.</strong> An administrator can trust it again later.
+        <strong>{say('All that this issuer signed is denied.')}</strong>{' '}
+        {say('An administrator can trust it again later.')}
       </>
     )
   if (target.kind === 'bearer')
     return (
       <>
-        <strong>Every bearer token of this site ends.</strong> They stay invalid when bearer is switched on
-        again.
+        <strong>{say('Every bearer token of this site ends.')}</strong>{' '}
+        {say('They stay invalid when bearer is switched on again.')}
       </>
     )
   if (target.kind === 'issuer_key' && target.status === 'retired')
     return (
       <>
-        <strong>The key may sign nothing new.</strong> What it signed before stays valid until it expires.
+        <strong>{say('The key may sign nothing new.')}</strong>{' '}
+        {say('What it signed before stays valid until it expires.')}
       </>
     )
   if (target.kind === 'api_key')
     return (
       <>
-        <strong>Permanent.</strong> Verifiers that use this key lose their stream. Give them another one
-        first.
+        <strong>{say('Permanent.')}</strong>{' '}
+        {say('Verifiers that use this key lose their stream. Give them another one first.')}
       </>
     )
   return (
     <>
-      <strong>{isIrreversible ? 'Permanent.' : 'Can be undone.'}</strong>{' '}
-      {isIrreversible ? 'No other act undoes this one.' : 'Another act can undo this one later.'}
+      <strong>{isIrreversible ? say('Permanent.') : say('Can be undone.')}</strong>{' '}
+      {isIrreversible ? say('No other act undoes this one.') : say('Another act can undo this one later.')}
     </>
   )
-}
-
-function plural(count: number, word: string): string {
-  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
 }

@@ -1,21 +1,22 @@
 import type { PropagationReceipt } from '@countersign/core/contract'
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { AsCommand } from '../components/as-command.tsx'
 import { Icon, Seal } from '../components/icon.tsx'
 import { Id } from '../components/id.tsx'
 import { Pill } from '../components/state.tsx'
 import { loadWritten } from '../evidence/load-written.ts'
-import { formatCount, joinNames } from '../evidence/words.ts'
+import { joinNames } from '../evidence/words.ts'
 import { serviceNowMs, tick } from '../live.ts'
 import { open, sitePath } from '../router.ts'
-import { formatDuration, formatExact, formatMoment } from '../time.ts'
+import { formatCount, say, sayCount } from '../say.ts'
+import { formatDuration, formatMoment, formatUtc, toZones } from '../time.ts'
 import { AppliedBy } from './applied-by.tsx'
 import { countAll, toCounts } from './counts.ts'
 import { failsOpen, findRejectedSince, type Reported, toKey, toMs } from './reported.ts'
 import { Head, takeFocus, Who } from './sheet-parts.tsx'
 import { type Act, closeSheet, isComplete, isDeniedEverywhere } from './state.ts'
-import { type Done, type DoneEntry, toCommand, toRequest, toWords } from './target.ts'
+import { countTargets, type Done, type DoneEntry, toCommand, toRequest, toWords } from './target.ts'
 
 interface ReceiptViewProps {
   readonly act: Act
@@ -40,12 +41,16 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
     <div>
       <Head
         title={
-          seq === undefined ? toWords(target).act : hasSeveral ? toTitles(done.entries) : `Receipt ${seq}`
+          seq === undefined
+            ? toWords(target).act
+            : hasSeveral
+              ? toTitles(done.entries)
+              : say('Receipt {seq}', { seq })
         }
       />
       {/* It may have nothing that takes the focus, and must be scrolled with keys all the same. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls */}
-      <section class="body" tabIndex={0} aria-label="Receipt">
+      <section class="body" tabIndex={0} aria-label={say('Receipt')}>
         <Who siteId={siteId} target={target}>
           <DonePill act={act} done={done} />
         </Who>
@@ -69,10 +74,10 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
         <Announcement
           text={
             isDenied
-              ? 'Denied everywhere'
+              ? say('Denied everywhere')
               : propagation === undefined
                 ? ''
-                : `${toCounts(propagation)} verifiers`
+                : say('{counts} verifiers', { counts: toCounts(propagation) })
           }
         />
       </section>
@@ -81,11 +86,11 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
         <span class="grow" />
         {seq !== undefined && (
           <button type="button" class="large" onClick={() => openReceipt(seq)}>
-            {hasSeveral ? 'Open receipts' : 'Open receipt'}
+            {hasSeveral ? say('Open receipts') : say('Open receipt')}
           </button>
         )}
         <button type="button" class={isOver ? 'large primary' : 'large'} ref={takeFocus} onClick={closeSheet}>
-          {isOver ? 'Done' : 'Close and keep watching'}
+          {isOver ? say('Done') : say('Close and keep watching')}
         </button>
       </footer>
     </div>
@@ -93,7 +98,7 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
 }
 
 function DonePill({ act: { target }, done }: Pick<ReceiptViewProps, 'act' | 'done'>): JSX.Element {
-  if (target.kind === 'token' && done.count === 0) return <Pill tone="none">Nothing to revoke</Pill>
+  if (target.kind === 'token' && done.count === 0) return <Pill tone="none">{say('Nothing to revoke')}</Pill>
   return <Pill tone="bad">{toWords(target).done}</Pill>
 }
 
@@ -101,56 +106,77 @@ function Sentence({ act: { target }, done, propagation }: ReceiptViewProps): JSX
   const { seq, entries, wasRevoked, count, notFound } = done
   if (seq === undefined) {
     if (target.kind === 'api_key')
-      return <>The key is invalid from now on, and the streams that were open with it are closed.</>
-    return target.kind === 'token' || target.kind === 'many' ? (
-      <>There was nothing to revoke: what was named has expired, was revoked before or is not known.</>
-    ) : (
-      <>The change is durable. It appended no entry, because nothing had to change.</>
+      return <>{say('The key is invalid from now on, and the streams that were open with it are closed.')}</>
+    return (
+      <>
+        {target.kind === 'token' || target.kind === 'many'
+          ? say(
+              'There was nothing to revoke: what was named has expired, was revoked before or is not known.',
+            )
+          : say('The change is durable. It appended no entry, because nothing had to change.')}
+      </>
     )
   }
+  const before = target.kind === 'many' ? target.targets.length - count - notFound : 0
   return (
     <>
-      {target.kind === 'many' ? (
-        <>
-          <strong>
-            {count.toLocaleString('en')} {target.noun}
-          </strong>{' '}
-          {count === 1 ? 'was' : 'were'} revoked
-          {target.targets.length - count - notFound > 0
-            ? `, ${(target.targets.length - count - notFound).toLocaleString('en')} had been before`
-            : ''}
-          . This is durable up to <strong>entry {seq}</strong>.{' '}
-        </>
-      ) : wasRevoked ? (
-        <>
-          It was revoked before, as <strong>{nameEntries(entries)}</strong>.{' '}
-        </>
-      ) : (
-        <>
-          This {toNoun(target)} is durable as <strong>{nameEntries(entries)}</strong>
-          {entries.length > 1 && ', one for each id of the user'}.{' '}
-        </>
-      )}
-      This node denies. <Applied propagation={propagation} />
+      {target.kind === 'many'
+        ? sayMany(countTargets(count, target.noun), count, before, seq)
+        : wasRevoked
+          ? say('It was revoked before, as {entries}.', { entries: <strong>{nameEntries(entries)}</strong> })
+          : entries.length > 1
+            ? say('{subject} is durable as {entries}, one for each id of the user.', {
+                subject: toSubject(target),
+                entries: <strong>{nameEntries(entries)}</strong>,
+              })
+            : say('{subject} is durable as {entries}.', {
+                subject: toSubject(target),
+                entries: <strong>{nameEntries(entries)}</strong>,
+              })}{' '}
+      {say('This node denies.')} <Applied propagation={propagation} />
     </>
   )
 }
 
-function toNoun(target: Act['target']): string {
-  if (target.kind === 'change') return target.noun
-  return ['issuer', 'issuer_key', 'bearer'].includes(target.kind) ? 'change' : 'revocation'
+function sayMany(targets: string, count: number, before: number, seq: number): ComponentChildren {
+  const values = {
+    targets: <strong>{targets}</strong>,
+    entry: <strong>{say('entry {seq}', { seq })}</strong>,
+  }
+  return before > 0
+    ? sayCount(
+        count,
+        '{targets} was revoked, {before} had been before. This is durable up to {entry}.',
+        '{targets} were revoked, {before} had been before. This is durable up to {entry}.',
+        { ...values, before: formatCount(before) },
+      )
+    : sayCount(
+        count,
+        '{targets} was revoked. This is durable up to {entry}.',
+        '{targets} were revoked. This is durable up to {entry}.',
+        values,
+      )
+}
+
+function toSubject(target: Act['target']): string {
+  if (target.kind === 'change') return target.subject
+  return ['issuer', 'issuer_key', 'bearer'].includes(target.kind)
+    ? say('This change')
+    : say('This revocation')
 }
 
 /** `Receipts 12 and 13`, or their number if there are many. */
 function toTitles(entries: readonly DoneEntry[]): string {
-  if (entries.length > 3) return `${formatCount(entries.length)} receipts`
-  return `Receipts ${joinNames(entries.map(({ seq }) => formatCount(seq)))}`
+  if (entries.length > 3) return say('{count} receipts', { count: formatCount(entries.length) })
+  return say('Receipts {names}', { names: joinNames(entries.map(({ seq }) => formatCount(seq))) })
 }
 
 /** `entry 12`, `entries 12 and 13` */
 function nameEntries(entries: readonly DoneEntry[]): string {
   const names = entries.map(({ seq }) => formatCount(seq))
-  return `${names.length === 1 ? 'entry' : 'entries'} ${joinNames(names)}`
+  return names.length === 1
+    ? say('entry {seq}', { seq: names[0] ?? '' })
+    : say('entries {names}', { names: joinNames(names) })
 }
 
 const ENTRIES_MAX = 20
@@ -166,43 +192,47 @@ function Entries({
   const more = entries.length - ENTRIES_MAX
   return (
     <section>
-      <h3>Entries</h3>
+      <h3>{say('Entries')}</h3>
       <ul class="own-list entries">
         {entries.slice(0, ENTRIES_MAX).map(({ seq, id }) => (
           <li key={`${seq} ${id}`}>
             <span class="two-lines">
-              <strong>Entry {formatCount(seq)}</strong>
+              <strong>{say('Entry {seq}', { seq: formatCount(seq) })}</strong>
               <Id value={id} />
             </span>
-            <button type="button" aria-label={`Open receipt of entry ${seq}`} onClick={() => onOpen(seq)}>
-              Open receipt
+            <button
+              type="button"
+              aria-label={say('Open receipt of entry {seq}', { seq })}
+              onClick={() => onOpen(seq)}
+            >
+              {say('Open receipt')}
             </button>
           </li>
         ))}
       </ul>
-      {more > 0 && <p class="meta">and {formatCount(more)} more, in the list of receipts</p>}
+      {more > 0 && (
+        <p class="meta">{say('and {more} more, in the list of receipts', { more: formatCount(more) })}</p>
+      )}
     </section>
   )
 }
 
 function Applied({ propagation }: Pick<ReceiptViewProps, 'propagation'>): JSX.Element {
-  if (propagation === undefined) return <>Verifiers are being asked.</>
+  if (propagation === undefined) return <>{say('Verifiers are being asked.')}</>
   const { verifiers: all } = propagation
-  if (all.length === 0) return <>No verifier follows this site now.</>
+  if (all.length === 0) return <>{say('No verifier follows this site now.')}</>
   const times = all.flatMap((each) => toMs(each, propagation) ?? [])
   const isAll = times.length === countAll(propagation)
+  const counts = <strong>{toCounts(propagation)}</strong>
+  if (times.length === 0) return <>{say('{counts} verifiers have applied it.', { counts })}</>
   return (
     <>
-      <strong>{toCounts(propagation)}</strong> verifiers have applied it
-      {times.length === 0
-        ? ''
-        : isAll || all.every(({ state }) => state !== 'waiting')
-          ? ', the last after '
-          : ' so far'}
-      {times.length > 0 && (isAll || all.every(({ state }) => state !== 'waiting')) && (
-        <strong>{formatDuration(Math.max(...times))}</strong>
-      )}
-      .
+      {isAll || all.every(({ state }) => state !== 'waiting')
+        ? say('{counts} verifiers have applied it, the last after {duration}.', {
+            counts,
+            duration: <strong>{formatDuration(Math.max(...times))}</strong>,
+          })
+        : say('{counts} verifiers have applied it so far.', { counts })}
     </>
   )
 }
@@ -218,7 +248,7 @@ function Missing({ propagation }: { readonly propagation: PropagationReceipt }):
           <strong>{each.verifier_id}</strong> {describeMissing(each, propagation)}
         </p>
       ))}
-      {others > 0 && <p class="missing">and {others} more</p>}
+      {others > 0 && <p class="missing">{say('and {others} more', { others })}</p>}
     </>
   )
 }
@@ -229,20 +259,22 @@ function describeMissing(each: Reported, propagation: PropagationReceipt): strin
   const time = rejects_from === null ? '' : formatMoment(rejects_from)
   const beginning =
     state === 'waiting'
-      ? 'has not answered yet'
+      ? say('has not answered yet')
       : state === 'silent'
-        ? 'is connected and does not answer'
-        : 'is not connected'
-  if (failsOpen(each, propagation)) return `${beginning} and fails open: it may accept what was revoked.`
-  if (rejects_from === null) return `${beginning}. From when on it rejects everything is not known.`
+        ? say('is connected and does not answer')
+        : say('is not connected')
+  if (failsOpen(each, propagation))
+    return say('{beginning} and fails open: it may accept what was revoked.', { beginning })
+  if (rejects_from === null)
+    return say('{beginning}. From when on it rejects everything is not known.', { beginning })
   if (state !== 'not_connected')
     return isPast
-      ? `${beginning}. It has rejected everything since ${time}.`
-      : `${beginning}. Without an answer it rejects everything from ${time} on.`
+      ? say('{beginning}. It has rejected everything since {time}.', { beginning, time })
+      : say('{beginning}. Without an answer it rejects everything from {time} on.', { beginning, time })
   const since = findRejectedSince(each) ?? rejects_from
   return isPast
-    ? `${beginning} and has rejected everything since ${formatMoment(since)}.`
-    : `${beginning} and rejects everything from ${time} on.`
+    ? say('{beginning} and has rejected everything since {time}.', { beginning, time: formatMoment(since) })
+    : say('{beginning} and rejects everything from {time} on.', { beginning, time })
 }
 
 interface BannerProps {
@@ -256,18 +288,22 @@ function Banner({ propagation, isDenied }: BannerProps): JSX.Element {
     return (
       <p class="banner amber">
         <span>
-          <strong>Not denied everywhere.</strong>{' '}
-          {[...new Set(exceptions.map(({ verifier_id }) => verifier_id))].join(', ')}{' '}
-          {exceptions.length === 1 ? 'fails' : 'fail'} open, so no time is certain.
+          <strong>{say('Not denied everywhere.')}</strong>{' '}
+          {sayCount(
+            exceptions.length,
+            '{names} fails open, so no time is certain.',
+            '{names} fail open, so no time is certain.',
+            { names: [...new Set(exceptions.map(({ verifier_id }) => verifier_id))].join(', ') },
+          )}
         </span>
       </p>
     )
   const time = isDenied ? denied_everywhere_at : toLater(denied_everywhere_at, denied_at_latest)
   return (
     <p class={isDenied ? 'banner green' : 'banner'}>
-      <strong>{isDenied ? 'Denied everywhere at' : 'Denied everywhere no later than'}</strong>
+      <strong>{isDenied ? say('Denied everywhere at') : say('Denied everywhere no later than')}</strong>
       <time dateTime={time}>
-        {formatExact(time)} <small>UTC</small>
+        {formatUtc(time)} <small>{toZones(time)}</small>
       </time>
     </p>
   )
@@ -315,13 +351,14 @@ function Signature({
     <p class="signature">
       <Icon name="lock" />
       <span>
-        Signed with feed key <code title={checked.kid}>{shortenKey(checked.kid)}</code>. Checked in this
-        browser.
+        {say('Signed with feed key {kid}. Checked in this browser.', {
+          kid: <code title={checked.kid}>{shortenKey(checked.kid)}</code>,
+        })}
       </span>
     </p>
   ) : (
     <p class="fault" role="alert">
-      The signature of the stored receipt does not match. Do not rely on it.
+      {say('The signature of the stored receipt does not match. Do not rely on it.')}
     </p>
   )
 }

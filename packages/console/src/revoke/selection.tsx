@@ -2,7 +2,9 @@ import type { RevocationTarget } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { toTooltip } from '../keyboard.ts'
+import { formatCount, say } from '../say.ts'
 import { describe, findMatching, MATCHING_MAX, startRevokeTarget, type Target } from './state.ts'
+import { countTargets } from './target.ts'
 
 interface RevokeRowProps {
   readonly siteId: string
@@ -19,7 +21,7 @@ export function RevokeRow({ siteId, target }: RevokeRowProps): JSX.Element {
       title={toTooltip('revoke')}
       onClick={() => startRevokeTarget(siteId, target)}
     >
-      Revoke
+      {say('Revoke')}
     </button>
   )
 }
@@ -43,7 +45,7 @@ export function useSelection<Item>(toTarget: Selection<Item>['toTarget']): Selec
 export function selectionColumn<Item>(selection: Selection<Item>, toKey: (item: Item) => string) {
   const { chosen, toTarget, setChosen } = selection
   return {
-    title: 'Select',
+    title: say('Select'),
     isCheck: true,
     cell: (item: Item): JSX.Element | null => {
       const target = toTarget(item)
@@ -52,7 +54,7 @@ export function selectionColumn<Item>(selection: Selection<Item>, toKey: (item: 
       return (
         <input
           type="checkbox"
-          aria-label={`Select ${key}`}
+          aria-label={say('Select {key}', { key })}
           checked={chosen.has(key)}
           onChange={(event) => {
             const next = new Map(chosen)
@@ -89,12 +91,15 @@ export function SelectionBar<Item>(props: SelectionBarProps<Item>): JSX.Element 
     startRevokeTarget(siteId, { kind: 'many', noun, targets, choice })
   }
   const startMatching = async () => {
-    setCounting('Counting…')
+    setCounting(say('Counting…'))
     try {
       const found = await findMatching(siteId, path, query, toTarget)
       if (found === undefined)
         return setCounting(
-          `More than ${MATCHING_MAX.toLocaleString('en')} match, which is too many for one act. Narrow the filter, or cut off the issuer or the site.`,
+          say(
+            'More than {max} match, which is too many for one act. Narrow the filter, or cut off the issuer or the site.',
+            { max: formatCount(MATCHING_MAX) },
+          ),
         )
       setCounting(undefined)
       if (found.length > 0) start(found, 'matching')
@@ -103,17 +108,15 @@ export function SelectionBar<Item>(props: SelectionBarProps<Item>): JSX.Element 
     }
   }
   return (
-    <section class="selection" aria-label="Selected rows">
+    <section class="selection" aria-label={say('Selected rows')}>
       {chosen.size > 0 && (
         <>
-          <strong>
-            {chosen.size.toLocaleString('en')} {chosen.size === 1 ? noun.slice(0, -1) : noun} selected
-          </strong>
+          <strong>{say('{targets} selected', { targets: countTargets(chosen.size, noun) })}</strong>
           <button type="button" class="danger" onClick={() => start([...chosen.values()], 'chosen')}>
-            Revoke these {chosen.size.toLocaleString('en')}
+            {say('Revoke these {size}', { size: formatCount(chosen.size) })}
           </button>
           <button type="button" class="quiet" onClick={() => setChosen(new Map())}>
-            Clear
+            {say('Clear')}
           </button>
         </>
       )}
@@ -130,16 +133,16 @@ export function SelectionBar<Item>(props: SelectionBarProps<Item>): JSX.Element 
             )
           }
         >
-          Select these {shown.length.toLocaleString('en')}
+          {say('Select these {count}', { count: formatCount(shown.length) })}
         </button>
       )}
       <button
         type="button"
         class="quiet"
-        disabled={counting === 'Counting…'}
+        disabled={counting === say('Counting…')}
         onClick={() => void startMatching()}
       >
-        Revoke all that match…
+        {say('Revoke all that match…')}
       </button>
       {counting !== undefined && <p role="status">{counting}</p>}
     </section>

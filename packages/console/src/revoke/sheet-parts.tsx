@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Id } from '../components/id.tsx'
 import { Monogram } from '../components/monogram.tsx'
+import { formatCount, say } from '../say.ts'
 import { closeSheet, type Target } from './state.ts'
 import { toId, toTitle } from './target.ts'
 
@@ -15,7 +16,7 @@ export function Head({ title }: { readonly title: string }): JSX.Element {
   return (
     <header>
       <h2 id="sheet-title">{title}</h2>
-      <button type="button" class="icon-button" aria-label="Close" onClick={closeSheet}>
+      <button type="button" class="icon-button" aria-label={say('Close')} onClick={closeSheet}>
         <Icon name="close" />
       </button>
     </header>
@@ -37,7 +38,9 @@ export function Who({ siteId, target, children }: WhoProps): JSX.Element {
       <span class="named">
         <strong>{title}</strong>
         <span class="meta">
-          {id !== undefined && <Id value={id} />} at {siteId}
+          {id === undefined
+            ? say('at {site}', { site: siteId })
+            : say('{id} at {site}', { id: <Id value={id} />, site: siteId })}
         </span>
       </span>
       {children}
@@ -74,24 +77,24 @@ interface EndsProps {
 export function Ends({ target, preview, isUpperBound }: EndsProps): JSX.Element {
   const isSingle = ['user', 'credential', 'token'].includes(target.kind)
   const bounded = ({ count, complete }: Preview['users'], less = 0) =>
-    `${isUpperBound ? '≤ ' : ''}${(count - less).toLocaleString('en')}${complete ? '' : '+'}`
+    `${isUpperBound ? '≤ ' : ''}${formatCount(count - less)}${complete ? '' : '+'}`
   const started = preview && preview.sign_ins + preview.offers
   const figures: readonly (readonly [word: string, figure: string | undefined])[] = [
     isSingle
-      ? ['credentials', preview && bounded(preview.credentials, preview.delegated_credentials)]
-      : ['users', preview && bounded(preview.users)],
+      ? [say('credentials'), preview && bounded(preview.credentials, preview.delegated_credentials)]
+      : [say('users'), preview && bounded(preview.users)],
     isSingle
-      ? ['delegated', preview?.delegated_credentials.toLocaleString('en')]
-      : ['credentials', preview && bounded(preview.credentials)],
-    ['live tokens', preview && bounded(preview.tokens)],
+      ? [say('delegated'), preview && formatCount(preview.delegated_credentials)]
+      : [say('credentials'), preview && bounded(preview.credentials)],
+    [say('live tokens'), preview && bounded(preview.tokens)],
     [
-      preview === undefined || preview.offers === 0 ? 'open sign-ins' : 'sign-ins, offers',
-      started?.toLocaleString('en'),
+      preview === undefined || preview.offers === 0 ? say('open sign-ins') : say('sign-ins, offers'),
+      started === undefined ? undefined : formatCount(started),
     ],
   ]
   return (
     <section aria-busy={preview === undefined}>
-      <h3>This ends</h3>
+      <h3>{say('This ends')}</h3>
       <dl class="counts">
         {figures.map(([word, figure]) => (
           <div key={word}>

@@ -7,6 +7,7 @@ import { Icon } from '../components/icon.tsx'
 import { dropHeldEnter, PreviewFirst } from '../components/preview-first.tsx'
 import { Pill } from '../components/state.tsx'
 import { place } from '../router.ts'
+import { say } from '../say.ts'
 import { ActView } from './act-view.tsx'
 import { EndingTree } from './ending-tree.tsx'
 import { Notes } from './notes.tsx'
@@ -85,10 +86,10 @@ function Choose({ siteId, text, isBusy, fault }: ChooseProps): JSX.Element {
         void choose(siteId, value)
       }}
     >
-      <Head title="Revoke access" />
+      <Head title={say('Revoke access')} />
       <div class="body">
         <div class="field">
-          <label for="revoke-name">User, credential or token</label>
+          <label for="revoke-name">{say('User, credential or token')}</label>
           <input
             id="revoke-name"
             ref={takeFocus}
@@ -98,11 +99,11 @@ function Choose({ siteId, text, isBusy, fault }: ChooseProps): JSX.Element {
             spellcheck={false}
             autocomplete="off"
             value={value}
-            placeholder="User name, ppid_…, cred_… or tok_…"
+            placeholder={say('User name, ppid_…, cred_… or tok_…')}
             onInput={(event) => setValue(event.currentTarget.value)}
           />
           <p class="hint">
-            A user name is the one that your own systems use. It is not stored and is in no address.
+            {say('A user name is the one that your own systems use. It is not stored and is in no address.')}
           </p>
         </div>
         <Fault text={fault} />
@@ -110,10 +111,10 @@ function Choose({ siteId, text, isBusy, fault }: ChooseProps): JSX.Element {
       <footer>
         <span class="grow" />
         <button type="button" class="large" onClick={closeSheet}>
-          Cancel
+          {say('Cancel')}
         </button>
         <button type="submit" class="large primary" disabled={isBusy || value.trim() === ''}>
-          Continue <kbd>Enter</kbd>
+          {say('Continue')} <kbd>Enter</kbd>
         </button>
       </footer>
     </form>
@@ -122,8 +123,13 @@ function Choose({ siteId, text, isBusy, fault }: ChooseProps): JSX.Element {
 
 type FormProps = Extract<Sheet, { at: 'form' }> & { readonly siteId: string }
 
-const REASONS = ['Device lost or stolen', 'Left the company', 'Suspicious use', 'Key leaked']
-const TRUST_REASONS = ['Key leaked', 'Breach at the issuer', 'Contract ended', 'Rotation']
+const REASONS = [
+  say('Device lost or stolen'),
+  say('Left the company'),
+  say('Suspicious use'),
+  say('Key leaked'),
+]
+const TRUST_REASONS = [say('Key leaked'), say('Breach at the issuer'), say('Contract ended'), say('Rotation')]
 
 function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Element {
   const [typed, setTyped] = useState('')
@@ -161,7 +167,7 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
           <p class="notice amber" role="alert">
             <Icon name="audit" />
             <span>
-              <strong>What this ends could not be counted.</strong> {fault}
+              <strong>{say('What this ends could not be counted.')}</strong> {fault}
             </span>
           </p>
         )}
@@ -169,12 +175,13 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
           <p class="notice amber">
             <Icon name="lock" />
             <span>
-              <strong>This ends your own access.</strong> Make sure that another person can sign in.
+              <strong>{say('This ends your own access.')}</strong>{' '}
+              {say('Make sure that another person can sign in.')}
             </span>
           </p>
         )}
         <div class="field">
-          <label for="revoke-reason">Reason</label>
+          <label for="revoke-reason">{say('Reason')}</label>
           <input
             id="revoke-reason"
             ref={input}
@@ -183,10 +190,10 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
             maxLength={256}
             autocomplete="off"
             value={reason}
-            placeholder="Why does this access end?"
+            placeholder={say('Why does this access end?')}
             onInput={(event) => setReason(event.currentTarget.value)}
           />
-          <p class="hint">Stored in the audit log. Verifiers do not see it.</p>
+          <p class="hint">{say('Stored in the audit log. Verifiers do not see it.')}</p>
           <div class="chips">
             {reasons.map((each) => (
               <button
@@ -206,9 +213,7 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
         </div>
         {name !== undefined && (
           <div class="field">
-            <label for="revoke-typed">
-              Type <code>{name}</code> to confirm
-            </label>
+            <label for="revoke-typed">{say('Type {name} to confirm', { name: <code>{name}</code> })}</label>
             <input
               id="revoke-typed"
               autocomplete="off"
@@ -219,7 +224,7 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
               onDrop={(event) => event.preventDefault()}
               onInput={(event) => setTyped(event.currentTarget.value)}
             />
-            <p class="hint">Exactly as it is written. Pasting is off here.</p>
+            <p class="hint">{say('Exactly as it is written. Pasting is off here.')}</p>
           </div>
         )}
         {wasEarly && <PreviewFirst isLoading={isLoading} />}
@@ -232,7 +237,7 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
         />
         <span class="grow" />
         <button type="button" class="large" onClick={closeSheet}>
-          Cancel
+          {say('Cancel')}
         </button>
         <button
           type="submit"
@@ -254,8 +259,8 @@ function AwayNotice(): JSX.Element | null {
     <p class="notice amber" role="alert">
       <Icon name="verifiers" />
       <span>
-        <strong>The service does not answer.</strong> This page will not act until it answers again. What you
-        typed is kept.
+        <strong>{say('The service does not answer.')}</strong>{' '}
+        {say('This page will not act until it answers again. What you typed is kept.')}
       </span>
     </p>
   )
@@ -267,16 +272,36 @@ interface StateProps {
 }
 
 function StatePill({ target, outlook }: StateProps): JSX.Element | null {
-  if (outlook === undefined) return <Pill tone="none">Checking</Pill>
-  if (outlook.isRevoked) return <Pill tone="bad">Revoked</Pill>
-  if (outlook.isUnseen) return <Pill tone="soon">Never seen here</Pill>
-  return ['user', 'credential', 'token'].includes(target.kind) ? <Pill tone="good">Active</Pill> : null
+  if (outlook === undefined) return <Pill tone="none">{say('Checking')}</Pill>
+  if (outlook.isRevoked) return <Pill tone="bad">{say('Revoked')}</Pill>
+  if (outlook.isUnseen) return <Pill tone="soon">{say('Never seen here')}</Pill>
+  return ['user', 'credential', 'token'].includes(target.kind) ? (
+    <Pill tone="good">{say('Active')}</Pill>
+  ) : null
+}
+
+const UNSEEN = {
+  user: {
+    this: say('this user'),
+    wrong: say('A user with a wrong letter looks the same.'),
+    revoke: say('Revoke an unknown user'),
+  },
+  credential: {
+    this: say('this credential'),
+    wrong: say('A credential with a wrong letter looks the same.'),
+    revoke: say('Revoke an unknown credential'),
+  },
+  token: {
+    this: say('this token'),
+    wrong: say('A token with a wrong letter looks the same.'),
+    revoke: say('Revoke an unknown token'),
+  },
 }
 
 /** In other words than the form, and with the way back in front: most often it is a wrong name. */
 function SecondQuestion({ siteId, target, reason }: FormProps): JSX.Element {
   const title = toTitle(target)
-  const { noun } = toWords(target)
+  const words = UNSEEN[target.kind === 'user' || target.kind === 'token' ? target.kind : 'credential']
   return (
     <form
       onSubmit={(event) => {
@@ -285,29 +310,35 @@ function SecondQuestion({ siteId, target, reason }: FormProps): JSX.Element {
       }}
       onKeyDown={dropHeldEnter}
     >
-      <Head title="Is the name right?" />
+      <Head title={say('Is the name right?')} />
       <div class="body">
         <Who siteId={siteId} target={target}>
-          <Pill tone="soon">Never seen here</Pill>
+          <Pill tone="soon">{say('Never seen here')}</Pill>
         </Who>
         <p class="lead">
-          This service has never seen {target.kind === 'user' ? <strong>{title}</strong> : `this ${noun}`}: no
-          credential, no token and no entry of the log names it.
+          {say(
+            'This service has never seen {title}: no credential, no token and no entry of the log names it.',
+            { title: target.kind === 'user' ? <strong>{title}</strong> : words.this },
+          )}
         </p>
         <p>
-          A {noun} with a wrong letter looks the same. Revoking it is durable and ends the access of no one
-          you know. Revoke it only if it may have access that this service has not seen yet.
+          {words.wrong}{' '}
+          {say(
+            'Revoking it is durable and ends the access of no one you know. Revoke it only if it may have access that this service has not seen yet.',
+          )}
         </p>
-        <p class="meta">Reason: {reason}</p>
+        <p class="meta">
+          {say('Reason:')} {reason}
+        </p>
         <AwayNotice />
       </div>
       <footer>
         <span class="grow" />
         <button type="submit" class="large danger" disabled={isAway.value}>
-          Revoke an unknown {noun}
+          {words.revoke}
         </button>
         <button type="button" class="large primary" ref={takeFocus} onClick={goBack}>
-          Go back and check
+          {say('Go back and check')}
         </button>
       </footer>
     </form>

@@ -8,6 +8,7 @@ import type {
 import { type Signal, signal } from '@preact/signals'
 import { CallProblem, call, NoAnswer, newIdempotencyKey, sessionEnded } from '../api/call.ts'
 import { serviceNowMs } from '../live.ts'
+import { say } from '../say.ts'
 import { countRequests, type Done, sendPart, type Target, toPreviewActs } from './target.ts'
 
 export type { Target } from './target.ts'
@@ -122,7 +123,7 @@ export async function resolveUser(
   const path = `/api/sites/${siteId}/users/resolve`
   const { users } = await call<ResolvedUser>(path, { method: 'POST', site: siteId, body })
   const [first] = users
-  if (first === undefined) throw new Error('The service knows no such user.')
+  if (first === undefined) throw new Error(say('The service knows no such user.'))
   if (!isPpid) for (const { ppid } of users) names.set(ppid, text)
   return { id: first.ppid, name: isPpid ? names.get(first.ppid) : text }
 }
@@ -148,7 +149,7 @@ async function loadOutlook(siteId: string, target: Target): Promise<void> {
 async function findOutlook(siteId: string, target: Target): Promise<Outlook> {
   const [previews, state] = await Promise.all([loadPreviews(siteId, target), findState(siteId, target)])
   const [first, ...rest] = previews
-  if (first === undefined) throw new Error('Nothing was chosen.')
+  if (first === undefined) throw new Error(say('Nothing was chosen.'))
   const preview = rest.reduce(addPreviews, first)
   return { preview, isUpperBound: rest.length > 0, ...state }
 }
@@ -414,7 +415,7 @@ export async function findMatching<Item>(
 }
 
 export function describe(fault: unknown): string {
-  return fault instanceof Error ? fault.message : 'Something went wrong.'
+  return fault instanceof Error ? fault.message : say('Something went wrong.')
 }
 
 function sleep(ms: number): Promise<void> {

@@ -10,6 +10,7 @@ import type {
 import { type ApiRequest, type Call, call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
+import { say, sayCount } from '../say.ts'
 
 /**
  * What will be revoked. `name` is what people call it. The name of a user is what was typed: it is
@@ -35,8 +36,8 @@ export type Target =
       readonly kind: 'change'
       readonly title: string
       readonly id: string | undefined
-      /** What it is, as in "This cut-off is durable". */
-      readonly noun: string
+      /** As in "This cut-off is durable". */
+      readonly subject: string
       readonly done: string
       readonly request: ApiRequest
       readonly cli: string | undefined
@@ -72,23 +73,30 @@ const TARGETS_PER_REQUEST = 200
 export function toTitle(target: Target): string {
   switch (target.kind) {
     case 'user':
-      return target.name ?? 'User'
+      return target.name ?? say('User')
     case 'credential':
-      return 'Credential'
+      return say('Credential')
     case 'token':
-      return 'Token'
+      return say('Token')
     case 'issuer':
     case 'api_key':
       return target.name
     case 'issuer_key':
-      return `Key ${target.key}`
+      return say('Key {key}', { key: target.key })
     case 'bearer':
-      return 'Bearer tokens'
+      return say('Bearer tokens')
     case 'change':
       return target.title
     case 'many':
-      return `${target.targets.length.toLocaleString('en')} ${target.noun}`
+      return countTargets(target.targets.length, target.noun)
   }
+}
+
+/** `1 user`, `3 tokens`. */
+export function countTargets(count: number, noun: 'users' | 'credentials' | 'tokens'): string {
+  if (noun === 'users') return sayCount(count, '{count} user', '{count} users')
+  if (noun === 'tokens') return sayCount(count, '{count} token', '{count} tokens')
+  return sayCount(count, '{count} credential', '{count} credentials')
 }
 
 /** The id below the title, if it is another. */
@@ -102,25 +110,40 @@ export function toWords(target: Target): {
   readonly act: string
   readonly busy: string
   readonly done: string
-  readonly noun: string
 } {
   switch (target.kind) {
     case 'issuer':
-      return { act: 'Distrust issuer', busy: 'Distrusting…', done: 'Distrusted', noun: 'issuer' }
+      return {
+        act: say('Distrust issuer'),
+        busy: say('Distrusting…'),
+        done: say('Distrusted'),
+      }
     case 'issuer_key':
       return target.status === 'retired'
-        ? { act: 'Retire key', busy: 'Retiring…', done: 'Retired', noun: 'key' }
-        : { act: 'Mark as compromised', busy: 'Marking…', done: 'Compromised', noun: 'key' }
+        ? { act: say('Retire key'), busy: say('Retiring…'), done: say('Retired') }
+        : { act: say('Mark as compromised'), busy: say('Marking…'), done: say('Compromised') }
     case 'api_key':
-      return { act: 'Delete API key', busy: 'Deleting…', done: 'Deleted', noun: 'API key' }
+      return {
+        act: say('Delete API key'),
+        busy: say('Deleting…'),
+        done: say('Deleted'),
+      }
     case 'bearer':
-      return { act: 'Switch bearer off', busy: 'Switching off…', done: 'Off', noun: 'bearer tokens' }
+      return {
+        act: say('Switch bearer off'),
+        busy: say('Switching off…'),
+        done: say('Off'),
+      }
     case 'change':
-      return { act: target.title, busy: 'Sending…', done: target.done, noun: target.noun }
+      return { act: target.title, busy: say('Sending…'), done: target.done }
     case 'many':
-      return { act: `Revoke ${toTitle(target)}`, busy: 'Revoking…', done: 'Revoked', noun: target.noun }
+      return {
+        act: say('Revoke {target}', { target: toTitle(target) }),
+        busy: say('Revoking…'),
+        done: say('Revoked'),
+      }
     default:
-      return { act: 'Revoke access', busy: 'Revoking…', done: 'Revoked', noun: target.kind }
+      return { act: say('Revoke access'), busy: say('Revoking…'), done: say('Revoked') }
   }
 }
 
@@ -310,7 +333,10 @@ async function findEntry(siteId: string, target: Target): Promise<number | undef
     case 'issuer':
       return findNewest(siteId, 'issuer.distrusted', { issuer: target.issuer })
     case 'issuer_key':
-      return findNewest(siteId, `key.${target.status}`, { issuer: target.issuer, key_id: target.key })
+      return findNewest(siteId, `key.${target.status}`, {
+        issuer: target.issuer,
+        key_id: target.key,
+      })
     default:
       return findNewest(siteId, 'site.changed', { bearer: 'off' })
   }

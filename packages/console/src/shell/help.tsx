@@ -2,8 +2,13 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Icon } from '../components/icon.tsx'
 import { hasSingleKeys, helpOpen, type Shortcut, setSingleKeys, shortcuts } from '../keyboard.ts'
+import { say } from '../say.ts'
 
-const GROUPS: readonly Shortcut['group'][] = ['Everywhere', 'In lists', 'Go to']
+const GROUPS: readonly (readonly [group: Shortcut['group'], title: string])[] = [
+  ['everywhere', say('Everywhere')],
+  ['lists', say('In lists')],
+  ['pages', say('Go to')],
+]
 
 /** All shortcuts of the console, and the switch for those that are single letters. */
 export function Help(): JSX.Element {
@@ -19,16 +24,16 @@ export function Help(): JSX.Element {
   return (
     <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={close}>
       <header>
-        <h2 id="help-title">Keyboard shortcuts</h2>
-        <button type="button" class="icon-button" aria-label="Close" onClick={close}>
+        <h2 id="help-title">{say('Keyboard shortcuts')}</h2>
+        <button type="button" class="icon-button" aria-label={say('Close')} onClick={close}>
           <Icon name="close" />
         </button>
       </header>
       {isOpen && (
         <div class="shortcut-groups">
-          {GROUPS.map((group) => (
+          {GROUPS.map(([group, title]) => (
             <section key={group}>
-              <h3>{group}</h3>
+              <h3>{title}</h3>
               <dl>
                 {shortcuts
                   .filter((each) => each.group === group && each.isAllowed?.() !== false)
@@ -54,7 +59,7 @@ export function Help(): JSX.Element {
             checked={hasSingleKeys.value}
             onChange={(event) => setSingleKeys(event.currentTarget.checked)}
           />
-          Shortcuts that are single letters
+          {say('Shortcuts that are single letters')}
         </label>
       </footer>
     </dialog>

@@ -5,6 +5,7 @@ import { notice } from '../components/copy.tsx'
 import { paletteOpen, shortcuts } from '../keyboard.ts'
 import { describe, resolveUser, startRevoke } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
+import { say } from '../say.ts'
 
 interface Action {
   readonly id: string
@@ -37,7 +38,7 @@ function findActions(text: string, siteId: string): readonly Action[] {
       id,
       title,
       keys,
-      hint: group === 'Go to' ? 'Page' : 'Action',
+      hint: group === 'pages' ? say('Page') : say('Action'),
       run: () => run?.(),
     }))
   if (typed === '') return known
@@ -46,24 +47,29 @@ function findActions(text: string, siteId: string): readonly Action[] {
     found.push({
       id: 'open',
       title: typed,
-      hint: 'Open the credential',
+      hint: say('Open the credential'),
       run: () => open(sitePath(siteId, 'credentials', typed)),
     })
   else if (/^\d{1,15}$/.test(typed))
     found.push({
       id: 'receipt',
-      title: `Receipt ${typed}`,
-      hint: 'Open the receipt of this entry',
+      title: say('Receipt {typed}', { typed }),
+      hint: say('Open the receipt of this entry'),
       run: () => open(sitePath(siteId, 'receipts', typed)),
     })
   else if (!typed.startsWith('tok_'))
-    found.push({ id: 'user', title: typed, hint: 'Open the user', run: () => void openUser(siteId, typed) })
+    found.push({
+      id: 'user',
+      title: typed,
+      hint: say('Open the user'),
+      run: () => void openUser(siteId, typed),
+    })
   const revoking: readonly Action[] = mayRevoke(siteId)
     ? [
         {
           id: 'revoke-typed',
-          title: `Revoke ${typed}`,
-          hint: 'Shows what it ends first',
+          title: say('Revoke {typed}', { typed }),
+          hint: say('Shows what it ends first'),
           run: () => startRevoke(siteId, typed),
         },
       ]
@@ -96,7 +102,12 @@ export function Palette(): JSX.Element | null {
     action.run()
   }
   return (
-    <dialog ref={dialog} class="palette" aria-label="Search" onClose={() => (paletteOpen.value = false)}>
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label={say('Search')}
+      onClose={() => (paletteOpen.value = false)}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -108,8 +119,8 @@ export function Palette(): JSX.Element | null {
           aria-expanded="true"
           aria-controls="palette-list"
           aria-activedescendant={actions.length === 0 ? undefined : `palette-${chosen}`}
-          aria-label="User name, id, page or action"
-          placeholder="User name, id, page or action"
+          aria-label={say('User name, id, page or action')}
+          placeholder={say('User name, id, page or action')}
           spellcheck={false}
           autocomplete="off"
           maxLength={256}
@@ -128,7 +139,7 @@ export function Palette(): JSX.Element | null {
           }}
         />
       </form>
-      <div id="palette-list" class="results" role="listbox" aria-label="Results">
+      <div id="palette-list" class="results" role="listbox" aria-label={say('Results')}>
         {actions.map((action, i) => (
           <div
             key={action.id}

@@ -15,6 +15,7 @@ import { SignInDialogs } from '../people/step-up.tsx'
 import { describeAct } from '../revoke/counts.ts'
 import { openAct, openActs, openRevoke, sheet } from '../revoke/state.ts'
 import { open, place, servicePath, sitePath } from '../router.ts'
+import { formatCount, say, sayCount } from '../say.ts'
 import { formatAge } from '../time.ts'
 import { Help } from './help.tsx'
 import { Palette } from './palette.tsx'
@@ -26,42 +27,42 @@ interface Item {
 }
 
 const GROUPS: readonly (readonly [title: string, items: readonly Item[]])[] = [
-  ['', [{ page: 'overview', title: 'Overview', icon: 'overview' }]],
+  ['', [{ page: 'overview', title: say('Overview'), icon: 'overview' }]],
   [
-    'Access',
+    say('Access'),
     [
-      { page: 'users', title: 'Users', icon: 'users' },
-      { page: 'credentials', title: 'Credentials', icon: 'credentials' },
-      { page: 'tokens', title: 'Tokens', icon: 'tokens' },
+      { page: 'users', title: say('Users'), icon: 'users' },
+      { page: 'credentials', title: say('Credentials'), icon: 'credentials' },
+      { page: 'tokens', title: say('Tokens'), icon: 'tokens' },
     ],
   ],
   [
-    'Evidence',
+    say('Evidence'),
     [
-      { page: 'verifiers', title: 'Verifiers', icon: 'verifiers' },
-      { page: 'receipts', title: 'Receipts', icon: 'receipts' },
-      { page: 'drills', title: 'Drills', icon: 'drills' },
-      { page: 'log', title: 'Log', icon: 'log' },
-      { page: 'inspector', title: 'Inspector', icon: 'inspector' },
+      { page: 'verifiers', title: say('Verifiers'), icon: 'verifiers' },
+      { page: 'receipts', title: say('Receipts'), icon: 'receipts' },
+      { page: 'drills', title: say('Drills'), icon: 'drills' },
+      { page: 'log', title: say('Log'), icon: 'log' },
+      { page: 'inspector', title: say('Inspector'), icon: 'inspector' },
     ],
   ],
   [
-    'Trust',
+    say('Trust'),
     [
-      { page: 'issuers', title: 'Issuers and keys', icon: 'issuers' },
-      { page: 'keys', title: 'API keys', icon: 'keys' },
-      { page: 'webhooks', title: 'Webhooks', icon: 'webhooks' },
-      { page: 'site', title: 'Site settings', icon: 'settings' },
+      { page: 'issuers', title: say('Issuers and keys'), icon: 'issuers' },
+      { page: 'keys', title: say('API keys'), icon: 'keys' },
+      { page: 'webhooks', title: say('Webhooks'), icon: 'webhooks' },
+      { page: 'site', title: say('Site settings'), icon: 'settings' },
     ],
   ],
-  ['Service', [{ page: 'audit', title: 'Audit', icon: 'audit' }]],
+  [say('Service'), [{ page: 'audit', title: say('Audit'), icon: 'audit' }]],
 ]
 const SERVICE: readonly Item[] = [
-  { page: 'all-sites', title: 'Sites', icon: 'overview' },
-  { page: 'audit', title: 'Audit of all sites', icon: 'audit' },
-  { page: 'operator-keys', title: 'Operator keys', icon: 'keys' },
-  { page: 'nodes', title: 'Nodes', icon: 'nodes' },
-  { page: 'settings', title: 'Settings', icon: 'settings' },
+  { page: 'all-sites', title: say('Sites'), icon: 'overview' },
+  { page: 'audit', title: say('Audit of all sites'), icon: 'audit' },
+  { page: 'operator-keys', title: say('Operator keys'), icon: 'keys' },
+  { page: 'nodes', title: say('Nodes'), icon: 'nodes' },
+  { page: 'settings', title: say('Settings'), icon: 'settings' },
 ]
 
 /** Everyone has settings; the rest of the service is for operators. */
@@ -99,7 +100,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }): J
   return (
     <div class="shell" data-stale={isStale ? '' : undefined}>
       <a class="skip" href="#content">
-        Skip to the content
+        {say('Skip to the content')}
       </a>
       <Rail />
       <TopBar />
@@ -160,7 +161,7 @@ function Rail(): JSX.Element {
     </li>
   )
   return (
-    <nav class={menuOpen.value ? 'rail open' : 'rail'} aria-label="Pages">
+    <nav class={menuOpen.value ? 'rail open' : 'rail'} aria-label={say('Pages')}>
       <a class="brand" href={servicePath('')}>
         <Seal isProven size={24} /> Countersign
       </a>
@@ -168,12 +169,12 @@ function Rail(): JSX.Element {
         <span class="monogram" aria-hidden="true">
           {siteId === undefined ? <Icon name="overview" /> : toMonogram(site?.name ?? siteId)}
         </span>
-        <span class="visually-hidden">Site</span>
+        <span class="visually-hidden">{say('Site')}</span>
         <select
           value={siteId ?? ''}
           onChange={(event) => open(sitePath(event.currentTarget.value, 'overview'))}
         >
-          {siteId === undefined && <option value="">All sites</option>}
+          {siteId === undefined && <option value="">{say('All sites')}</option>}
           {sites.value.map(({ site_id, name }) => (
             <option key={site_id} value={site_id}>
               {name ?? site_id}
@@ -190,14 +191,14 @@ function Rail(): JSX.Element {
               {items
                 .filter(({ page: name }) => name in sitePages)
                 .map((item) => link(item, sitePath(siteId, item.page)))}
-              {title === 'Service' &&
+              {title === say('Service') &&
                 SERVICE.filter(isShown).map((item) => link(item, servicePath(item.page)))}
             </ul>
           </section>
         ))}
       {siteId === undefined && (
         <section>
-          <h2>Service</h2>
+          <h2>{say('Service')}</h2>
           <ul>{SERVICE.filter(isShown).map((item) => link(item, servicePath(item.page)))}</ul>
         </section>
       )}
@@ -208,7 +209,7 @@ function Rail(): JSX.Element {
         <span>
           <strong>{session.value?.name}</strong>
           <button type="button" class="link" onClick={() => void signOut()}>
-            Sign out
+            {say('Sign out')}
           </button>
         </span>
       </div>
@@ -222,7 +223,7 @@ function UpToDate(): JSX.Element | null {
   return (
     <span class="count">
       <StateMark tone={good === all ? 'good' : 'gone'} />
-      {good} of {all}
+      {say('{good} of {all}', { good, all })}
     </span>
   )
 }
@@ -234,7 +235,7 @@ function TopBar(): JSX.Element {
       <button
         type="button"
         class="icon-button menu-button"
-        aria-label="Menu"
+        aria-label={say('Menu')}
         aria-expanded={menuOpen.value}
         onClick={() => (menuOpen.value = !menuOpen.value)}
       >
@@ -247,7 +248,7 @@ function TopBar(): JSX.Element {
         onClick={() => (paletteOpen.value = true)}
       >
         <Icon name="inspector" />
-        <span>Search users, ids, pages and actions</span>
+        <span>{say('Search users, ids, pages and actions')}</span>
         <kbd>Ctrl K</kbd>
       </button>
       <span class="grow" />
@@ -256,7 +257,8 @@ function TopBar(): JSX.Element {
       {mayRevoke(siteId) && (
         <button type="button" class="danger" title={toTooltip('revoke')} onClick={() => openRevoke('')}>
           <span>
-            Revoke<span class="longer"> access</span>
+            {say('Revoke')}
+            <span class="longer"> {say('access')}</span>
           </span>{' '}
           <kbd>R</kbd>
         </button>
@@ -299,19 +301,24 @@ function NotLive(): JSX.Element | null {
       : !isAway.value && (known === undefined || isLive() || isPaused.value)
   )
     return null
-  const age = known === undefined ? undefined : formatAge(tick.value - known.provenAtMs)
   return (
     <div class="notice amber not-live">
       <StateMark tone="silent" size={14} />
       <span>
         <strong role="status">
           {isAway.value
-            ? 'The service does not answer. This page will not act until it answers again.'
-            : 'Nothing is proven at this moment: the service has sent no signed head.'}
+            ? say('The service does not answer. This page will not act until it answers again.')
+            : say('Nothing is proven at this moment: the service has sent no signed head.')}
         </strong>{' '}
-        {known !== undefined &&
-          `What is shown was known ${age} ago, at entry ${known.seq.toLocaleString('en')}. `}
-        It catches up by itself.
+        {known !== undefined && (
+          <>
+            {say('What is shown was known {age} ago, at entry {seq}.', {
+              age: formatAge(tick.value - known.provenAtMs),
+              seq: formatCount(known.seq),
+            })}{' '}
+          </>
+        )}
+        {say('It catches up by itself.')}
       </span>
     </div>
   )
@@ -321,29 +328,38 @@ function Live(): JSX.Element {
   const known = liveLog.value
   const tone = isPaused.value || !isLive() ? 'silent' : 'good'
   const word = isPaused.value
-    ? 'Paused'
+    ? say('Paused')
     : known === undefined
-      ? 'Connecting'
+      ? say('Connecting')
       : isLive()
-        ? 'Live'
-        : 'Not connected'
+        ? say('Live')
+        : say('Not connected')
   return (
     <span class="live">
       <StateMark tone={tone} />
       <strong>{word}</strong>
       {known !== undefined && (
         <span class="meta">
-          entry {known.seq.toLocaleString('en')}
           {isPaused.value && entriesHeld.value > 0
-            ? `, ${entriesHeld.value.toLocaleString('en')} new since`
-            : `, proven ${formatAge(tick.value - known.provenAtMs)} ago`}
+            ? sayCount(
+                entriesHeld.value,
+                'entry {seq}, {count} new since',
+                'entry {seq}, {count} new since',
+                {
+                  seq: formatCount(known.seq),
+                },
+              )
+            : say('entry {seq}, proven {age} ago', {
+                seq: formatCount(known.seq),
+                age: formatAge(tick.value - known.provenAtMs),
+              })}
         </span>
       )}
       <button
         type="button"
         class="icon-button"
         aria-pressed={isPaused.value}
-        aria-label={isPaused.value ? 'Continue live updates' : 'Pause live updates'}
+        aria-label={isPaused.value ? say('Continue live updates') : say('Pause live updates')}
         title={toTooltip('pause')}
         onClick={() => (isPaused.value = !isPaused.value)}
       >

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { toCli } from '../api/command.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
 import { notice } from '../components/copy.tsx'
+import { say } from '../say.ts'
 
 interface ReinstateProps {
   readonly siteId: string
@@ -16,10 +17,10 @@ export function ReinstateSheet({ siteId, ppid, name, onClose }: ReinstateProps):
   const who = name === undefined ? { ppid } : { user_ref: name }
   return (
     <ActSheet<Reinstatement>
-      title="Reinstate user"
+      title={say('Reinstate user')}
       siteId={siteId}
-      verb="Reinstate"
-      busyVerb="Reinstating…"
+      verb={say('Reinstate')}
+      busyVerb={say('Reinstating…')}
       toRequest={(reason) => ({
         method: 'POST',
         path: '/api/wallet/reinstate-user',
@@ -28,15 +29,17 @@ export function ReinstateSheet({ siteId, ppid, name, onClose }: ReinstateProps):
       })}
       toCli={(reason) => toCli(['reinstate', name ?? ppid], { site: siteId, reason })}
       onDone={({ seq }) => {
-        notice.value = `Reinstated as entry ${seq}`
+        notice.value = say('Reinstated as entry {seq}', { seq })
         setTimeout(() => (notice.value = ''), 4000)
         onClose()
       }}
       onClose={onClose}
     >
       <p>
-        <strong>{name ?? ppid}</strong> can be given new credentials again. Credentials and tokens that ended
-        with the revocation stay revoked: the user needs new ones.
+        {say(
+          '{name} can be given new credentials again. Credentials and tokens that ended with the revocation stay revoked: the user needs new ones.',
+          { name: <strong>{name ?? ppid}</strong> },
+        )}
       </p>
     </ActSheet>
   )

@@ -5,9 +5,9 @@ import { mayAdminister, mayRevoke } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
 import { notice } from '../components/copy.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
-import { formatNumber } from '../evidence/words.ts'
 import { showCutOff } from '../revoke/cut-off-receipt.ts'
 import { auditPath, open } from '../router.ts'
+import { say, sayCount } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 
@@ -22,15 +22,15 @@ export function UserActs(props: UserActsProps): JSX.Element {
   const { siteId, ppid } = props
   const { act } = sheet.value
   const items: readonly MenuItem[] = [
-    ...(mayRevoke(siteId) ? [{ title: 'Sign out everywhere', run: () => openSheet('sign-out') }] : []),
-    { title: 'Show the audit rows', run: () => open(auditPath(siteId, ppid)) },
+    ...(mayRevoke(siteId) ? [{ title: say('Sign out everywhere'), run: () => openSheet('sign-out') }] : []),
+    { title: say('Show the audit rows'), run: () => open(auditPath(siteId, ppid)) },
     ...(mayAdminister(siteId)
-      ? [{ title: 'Erase personal data', isDanger: true, run: () => openSheet('erase') }]
+      ? [{ title: say('Erase personal data'), isDanger: true, run: () => openSheet('erase') }]
       : []),
   ]
   return (
     <>
-      <Menu class="icon-button" name="More actions" label="⋯" items={items} />
+      <Menu class="icon-button" name={say('More actions')} label="⋯" items={items} />
       {mayRevoke(siteId) && act === 'sign-out' && <SignOut {...props} />}
       {mayAdminister(siteId) && act === 'erase' && <Erase {...props} />}
     </>
@@ -41,10 +41,10 @@ function SignOut({ siteId, ppid, name }: UserActsProps): JSX.Element {
   const user = name === undefined ? { ppid } : { user_ref: name }
   return (
     <ActSheet<CutOff>
-      title="Sign out everywhere"
+      title={say('Sign out everywhere')}
       siteId={siteId}
-      verb="Sign the user out"
-      busyVerb="Signing out…"
+      verb={say('Sign the user out')}
+      busyVerb={say('Signing out…')}
       ends={{ type: 'sign_out_user', ...user }}
       toRequest={(reason) => ({
         method: 'POST',
@@ -55,12 +55,12 @@ function SignOut({ siteId, ppid, name }: UserActsProps): JSX.Element {
       toCli={(reason) => toCli(['sign-out-user', name ?? ppid], { site: siteId, yes: true, reason })}
       onDone={(answer, sent) => {
         closeSheet()
-        const words = { title: name ?? 'User', noun: 'sign-out', done: 'Signed out' }
+        const words = { title: name ?? say('User'), subject: say('This sign-out'), done: say('Signed out') }
         showCutOff(siteId, words, answer, sent)
       }}
       onClose={closeSheet}
     >
-      <p>Everything that was issued to the user until now ends. The user can sign in again.</p>
+      <p>{say('Everything that was issued to the user until now ends. The user can sign in again.')}</p>
     </ActSheet>
   )
 }
@@ -69,10 +69,10 @@ function Erase({ siteId, ppid, name }: UserActsProps): JSX.Element {
   const user = name === undefined ? { ppid } : { user_ref: name }
   return (
     <ActSheet<ErasedUser>
-      title="Erase personal data"
+      title={say('Erase personal data')}
       siteId={siteId}
-      verb="Erase the data"
-      busyVerb="Erasing…"
+      verb={say('Erase the data')}
+      busyVerb={say('Erasing…')}
       isEnding
       ends={{ type: 'sign_out_user', ...user }}
       typedName={ppid.slice(-8)}
@@ -87,17 +87,18 @@ function Erase({ siteId, ppid, name }: UserActsProps): JSX.Element {
       onDone={({ credentials, tokens, audit_rows }) => {
         closeSheet()
         const counts = [
-          formatNumber(credentials, 'credential'),
-          formatNumber(tokens, 'token'),
-          formatNumber(audit_rows, 'audit row'),
+          sayCount(credentials, '{count} credential', '{count} credentials'),
+          sayCount(tokens, '{count} token', '{count} tokens'),
+          sayCount(audit_rows, '{count} audit row', '{count} audit rows'),
         ]
-        notice.value = `Erased: ${counts.join(', ')}.`
+        notice.value = say('Erased: {counts}.', { counts: counts.join(', ') })
       }}
       onClose={closeSheet}
     >
       <p>
-        The user is signed out, and the known credentials, tokens, offers and sign-ins are removed, also the
-        person from the audit log. The log keeps the ids, so that revocations stay in effect.
+        {say(
+          'The user is signed out, and the known credentials, tokens, offers and sign-ins are removed, also the person from the audit log. The log keeps the ids, so that revocations stay in effect.',
+        )}
       </p>
     </ActSheet>
   )

@@ -23,8 +23,9 @@ import { entriesSeen, serviceNowMs } from '../live.ts'
 import { RevokeRow } from '../revoke/selection.tsx'
 import { describe, startRevokeTarget, typedName } from '../revoke/state.ts'
 import { auditPath, sitePath } from '../router.ts'
+import { say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
-import { formatDuration, formatMoment } from '../time.ts'
+import { formatClock, formatDay, formatDuration, formatMoment, isSameDay } from '../time.ts'
 import { ReinstateSheet } from './reinstate.tsx'
 import { UserActs } from './user-acts.tsx'
 import { ENTRY_WORDS } from './words.ts'
@@ -68,7 +69,7 @@ export function User({ siteId, ppid }: UserProps): JSX.Element {
   return (
     <>
       <p class="meta">
-        <a href={sitePath(siteId, 'users')}>Users</a>
+        <a href={sitePath(siteId, 'users')}>{say('Users')}</a>
       </p>
       <div class="user-head">
         <Monogram name={name ?? shorten(ppid).slice(5)} />
@@ -83,7 +84,7 @@ export function User({ siteId, ppid }: UserProps): JSX.Element {
           />
           {isRevoked && mayReinstate(siteId) && (
             <button type="button" onClick={() => setReinstating(true)}>
-              Reinstate
+              {say('Reinstate')}
             </button>
           )}
           {user !== undefined && !isRevoked && mayRevoke(siteId) && (
@@ -94,7 +95,7 @@ export function User({ siteId, ppid }: UserProps): JSX.Element {
               title={toTooltip('revoke')}
               onClick={() => startRevokeTarget(siteId, { kind: 'user', id: ppid, name })}
             >
-              Revoke access <kbd>r</kbd>
+              {say('Revoke access')} <kbd>r</kbd>
             </button>
           )}
           {user !== undefined && <UserActs siteId={siteId} ppid={ppid} name={name} />}
@@ -138,24 +139,26 @@ interface FactsProps {
 
 function Facts({ loaded: { user }, name }: FactsProps): JSX.Element {
   const bounded = ({ count, complete }: UserDetail['tokens']) =>
-    complete ? String(count) : `more than ${count}`
+    complete ? String(count) : say('more than {count}', { count })
   return (
     <dl class="facts-row">
-      <Fact title="Status">
+      <Fact title={say('Status')}>
         {user.status === 'revoked' ? (
           <Pill tone="bad">
-            Revoked{user.revoked_at === null ? '' : ` since ${formatMoment(user.revoked_at)}`}
+            {user.revoked_at === null
+              ? say('Revoked')
+              : say('Revoked since {time}', { time: formatMoment(user.revoked_at) })}
           </Pill>
         ) : (
-          <Pill tone="good">Active</Pill>
+          <Pill tone="good">{say('Active')}</Pill>
         )}
       </Fact>
-      {user.reason !== null && <Fact title="Why">{user.reason}</Fact>}
-      <Fact title="Active credentials">{bounded(user.credentials)}</Fact>
-      <Fact title="Live tokens">{bounded(user.tokens)}</Fact>
+      {user.reason !== null && <Fact title={say('Why')}>{user.reason}</Fact>}
+      <Fact title={say('Active credentials')}>{bounded(user.credentials)}</Fact>
+      <Fact title={say('Live tokens')}>{bounded(user.tokens)}</Fact>
       {name !== undefined && (
-        <Fact title="Name" isPlain>
-          From your search, not stored
+        <Fact title={say('Name')} isPlain>
+          {say('From your search, not stored')}
         </Fact>
       )}
     </dl>
@@ -224,28 +227,29 @@ function Credentials({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }
   return (
     <section class="card part">
       <header>
-        <h2>Credentials</h2>
+        <h2>{say('Credentials')}</h2>
         <span class="meta">
-          {active} active, {credentials.length - active} past
-          {credentials.length === LISTED ? ' of the newest' : ''}
+          {credentials.length === LISTED
+            ? say('{active} active, {past} past of the newest', { active, past: credentials.length - active })
+            : say('{active} active, {past} past', { active, past: credentials.length - active })}
         </span>
       </header>
       {credentials.length === 0 ? (
-        <p class="inside meta">This service has seen no credential of the user.</p>
+        <p class="inside meta">{say('This service has seen no credential of the user.')}</p>
       ) : (
         <table class="list">
           <thead>
             <tr>
-              <th scope="col">Credential</th>
+              <th scope="col">{say('Credential')}</th>
               <th scope="col" class="extra">
-                Kind
+                {say('Kind')}
               </th>
               <th scope="col" class="extra">
-                Scope
+                {say('Scope')}
               </th>
-              <th scope="col">Status</th>
+              <th scope="col">{say('Status')}</th>
               <th scope="col" class="number">
-                Expires
+                {say('Expires')}
               </th>
               {mayRevoke(siteId) && <Actions />}
             </tr>
@@ -258,12 +262,12 @@ function Credentials({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }
                     <Id value={each.credential_id} />
                   </a>
                 </td>
-                <td class="extra meta">{each.holder_bound ? 'Bound to a key' : 'Not bound'}</td>
+                <td class="extra meta">{each.holder_bound ? say('Bound to a key') : say('Not bound')}</td>
                 <td class="extra meta">{each.scope.join(', ')}</td>
-                <td data-title="Status">
+                <td data-title={say('Status')}>
                   <Status status={each.status} />
                 </td>
-                <td class="number meta" data-title="Expires">
+                <td class="number meta" data-title={say('Expires')}>
                   {formatMoment(each.expires_at)}
                 </td>
                 {mayRevoke(siteId) && (
@@ -285,7 +289,7 @@ function Credentials({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }
 function Actions(): JSX.Element {
   return (
     <th scope="col">
-      <span class="visually-hidden">Actions</span>
+      <span class="visually-hidden">{say('Actions')}</span>
     </th>
   )
 }
@@ -295,24 +299,24 @@ function Tokens({ siteId, tokens }: SiteProps & { readonly tokens: readonly Issu
   return (
     <section class="card part">
       <header>
-        <h2>Tokens</h2>
-        <span class="meta">{live.length} live</span>
+        <h2>{say('Tokens')}</h2>
+        <span class="meta">{say('{count} live', { count: live.length })}</span>
       </header>
       {live.length === 0 ? (
-        <p class="inside meta">The user has no live bearer token.</p>
+        <p class="inside meta">{say('The user has no live bearer token.')}</p>
       ) : (
         <table class="list">
           <thead>
             <tr>
-              <th scope="col">Token</th>
+              <th scope="col">{say('Token')}</th>
               <th scope="col" class="extra">
-                From
+                {say('From')}
               </th>
               <th scope="col" class="extra">
-                Scope
+                {say('Scope')}
               </th>
               <th scope="col" class="number">
-                Expires
+                {say('Expires')}
               </th>
               {mayRevoke(siteId) && <Actions />}
             </tr>
@@ -329,8 +333,10 @@ function Tokens({ siteId, tokens }: SiteProps & { readonly tokens: readonly Issu
                   </a>
                 </td>
                 <td class="extra meta">{each.scope.join(', ')}</td>
-                <td class="number meta" data-title="Expires">
-                  in {formatDuration(Math.max(0, Date.parse(each.expires_at) - serviceNowMs()))}
+                <td class="number meta" data-title={say('Expires')}>
+                  {say('in {duration}', {
+                    duration: formatDuration(Math.max(0, Date.parse(each.expires_at) - serviceNowMs())),
+                  })}
                 </td>
                 {mayRevoke(siteId) && (
                   <td class="row-acts">
@@ -346,8 +352,6 @@ function Tokens({ siteId, tokens }: SiteProps & { readonly tokens: readonly Issu
   )
 }
 
-const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', timeZone: 'UTC' })
-
 /** What the log says of the user, with who did it and why. */
 function History({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }): JSX.Element {
   const { user, audit } = loaded
@@ -355,11 +359,11 @@ function History({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }): J
   return (
     <section class="card part">
       <header>
-        <h2>Timeline</h2>
-        <a href={auditPath(siteId, user.ppid)}>Audit</a>
+        <h2>{say('Timeline')}</h2>
+        <a href={auditPath(siteId, user.ppid)}>{say('Audit')}</a>
       </header>
       {user.history.length === 0 ? (
-        <p class="inside meta">No entry of the log names this user.</p>
+        <p class="inside meta">{say('No entry of the log names this user.')}</p>
       ) : (
         <ol class="history">
           {user.history.flatMap(({ seq, kind, at, reason }) => {
@@ -384,15 +388,11 @@ function History({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }): J
                 <div>
                   <strong>{ENTRY_WORDS[kind]}</strong>
                   <p>
-                    {at.slice(11, 19)},{' '}
+                    {formatClock(at)},{' '}
                     <a href={sitePath(siteId, hasReceipt(kind) ? 'receipts' : 'log', String(seq))}>
-                      entry {seq}
+                      {say('entry {seq}', { seq })}
                     </a>
-                    {row !== undefined && (
-                      <>
-                        , by <Actor {...row.actor} />
-                      </>
-                    )}
+                    {row !== undefined && <>, {say('by {actor}', { actor: <Actor {...row.actor} /> })}</>}
                   </p>
                   {reason !== null && <p>“{reason}”</p>}
                 </div>
@@ -401,14 +401,13 @@ function History({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }): J
           })}
         </ol>
       )}
-      {!user.history_complete && <p class="inside meta">There are older entries.</p>}
+      {!user.history_complete && <p class="inside meta">{say('There are older entries.')}</p>}
     </section>
   )
 }
 
 function toDay(at: string): string {
-  const today = new Date(serviceNowMs()).toISOString().slice(0, 10)
-  const yesterday = new Date(serviceNowMs() - 86_400_000).toISOString().slice(0, 10)
-  const day = at.slice(0, 10)
-  return day === today ? 'Today' : day === yesterday ? 'Yesterday' : dayFormat.format(new Date(at))
+  const nowMs = serviceNowMs()
+  if (isSameDay(at, nowMs)) return say('Today')
+  return isSameDay(at, nowMs - 86_400_000) ? say('Yesterday') : formatDay(at)
 }

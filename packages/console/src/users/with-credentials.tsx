@@ -3,10 +3,10 @@ import type { JSX } from 'preact'
 import { call } from '../api/call.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Id } from '../components/id.tsx'
-import { formatNumber } from '../evidence/words.ts'
 import { entriesSeen } from '../live.ts'
 import { typedName } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
+import { say, sayCount } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 
 const NEWEST = 200
@@ -29,8 +29,8 @@ export function UsersWithCredentials({ siteId }: SiteProps): JSX.Element | null 
   return (
     <section class="card flush with-credentials">
       <header>
-        <h2>With active credentials</h2>
-        <a href={sitePath(siteId, 'credentials')}>All</a>
+        <h2>{say('With active credentials')}</h2>
+        <a href={sitePath(siteId, 'credentials')}>{say('All')}</a>
       </header>
       <ul class="own-list">
         {users.slice(0, SHOWN_MAX).map(([ppid, credentials]) => (
@@ -39,14 +39,20 @@ export function UsersWithCredentials({ siteId }: SiteProps): JSX.Element | null 
               {typedName(ppid) !== undefined && <strong>{typedName(ppid)} </strong>}
               <Id value={ppid} />
             </a>
-            <span class="meta">{formatNumber(credentials.length, 'credential')}</span>
+            <span class="meta">
+              {sayCount(credentials.length, '{count} credential', '{count} credentials')}
+            </span>
           </li>
         ))}
       </ul>
       <p class="caption">
         {users.length > SHOWN_MAX
-          ? `The first ${SHOWN_MAX} of the newest credentials. Find others by name.`
-          : 'Of the newest credentials. The service stores no names: find users by those of your systems.'}
+          ? say('The first {count} of the newest credentials. Find others by name.', {
+              count: SHOWN_MAX,
+            })
+          : say(
+              'Of the newest credentials. The service stores no names: find users by those of your systems.',
+            )}
       </p>
     </section>
   )

@@ -1,7 +1,8 @@
 import type { KnownUser } from '@countersign/core/contract'
+import { say } from '../say.ts'
 
 export const ENTRY_WORDS: Readonly<Record<KnownUser['last_entry']['kind'], string>> = {
-  'user.revoked': 'Revoked',
-  'user.reinstated': 'Reinstated',
-  'user.signed_out': 'Signed out',
+  'user.revoked': say('Revoked'),
+  'user.reinstated': say('Reinstated'),
+  'user.signed_out': say('Signed out'),
 }

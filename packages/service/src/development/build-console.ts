@@ -48,7 +48,7 @@ function replaceFolder(fresh: string, folder: string): void {
 
 /** Of its own sources, and of the core in the same repository, which is built into it. */
 function findNewestMs(folder: string): number {
-  const sources = ['src', join('..', 'core', 'src')].flatMap((name) =>
+  const sources = ['src', 'languages', join('..', 'core', 'src')].flatMap((name) =>
     readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).map((file) => join(name, file)),
   )
   const files = [...sources, 'index.html', 'vite.config.ts', 'package.json']

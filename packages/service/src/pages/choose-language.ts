@@ -26,11 +26,26 @@ const RANGE = /^([a-z]{1,8}(?:-[a-z0-9]{1,8}){0,4}|\*)(?:\s*;\s*q=(0(?:\.\d{0,3}
  */
 export function chooseLanguage(uiLocales: string | undefined, acceptLanguage: string | undefined): Messages {
   const wanted = (uiLocales ?? '').slice(0, FIELD_CHARS_MAX).split(' ').slice(0, RANGES_MAX)
-  for (const tag of [...wanted, ...parseAcceptLanguage(acceptLanguage)]) {
-    const found = findLanguage(tag)
+  return findFirst([...wanted, ...parseAcceptLanguage(acceptLanguage)], languages) ?? english
+}
+
+/** The first of these languages that the browser prefers. Undefined when it wants none of them. */
+export function acceptedLanguage<Language extends { readonly lang: string }>(
+  acceptLanguage: string | undefined,
+  known: readonly Language[],
+): Language | undefined {
+  return findFirst(parseAcceptLanguage(acceptLanguage), known)
+}
+
+function findFirst<Language extends { readonly lang: string }>(
+  tags: readonly string[],
+  known: readonly Language[],
+): Language | undefined {
+  for (const tag of tags) {
+    const found = findLanguage(tag, known)
     if (found !== undefined) return found
   }
-  return english
+  return undefined
 }
 
 /** RFC 9110 §12.5.4. The most preferred first; [] for a field that is malformed or too long. */
@@ -47,8 +62,11 @@ function parseAcceptLanguage(field = ''): readonly string[] {
 }
 
 /** The language of a tag, whatever its region. Traditional Chinese is not served as simplified. */
-function findLanguage(tag: string): Messages | undefined {
+function findLanguage<Language extends { readonly lang: string }>(
+  tag: string,
+  known: readonly Language[],
+): Language | undefined {
   const [primary = '', ...subtags] = tag.toLowerCase().split('-')
   if (primary === 'zh' && ['hant', 'tw', 'hk', 'mo'].some((one) => subtags.includes(one))) return undefined
-  return languages.find(({ lang }) => lang.toLowerCase().split('-')[0] === primary)
+  return known.find(({ lang }) => lang.toLowerCase().split('-')[0] === primary)
 }

@@ -4,12 +4,13 @@ import { dirname, extname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { RouteAnswer } from '../answer.ts'
 import { acceptsGzip } from '../http/send-stream.ts'
+import { acceptedLanguage } from './choose-language.ts'
 import { pageHeaders } from './hosted-page.ts'
 
 /** The built files of the console. */
 export interface ConsoleFiles {
-  /** The page, whatever the path: the console finds out itself what to show. */
-  readonly page: RouteAnswer
+  /** The page in the language of the browser, whatever the path: the console knows what to show. */
+  page(acceptLanguage: string | undefined): RouteAnswer
   /** A script or style sheet. Undefined when there is no such file. */
   asset(name: string, acceptEncoding: string | undefined): RouteAnswer | undefined
 }
@@ -36,12 +37,9 @@ const POLICY = [
 
 /** Reads all files once. Undefined when the console was not built. */
 export function readConsoleFiles(folder: string = findFolder()): ConsoleFiles | undefined {
-  let html: string
-  try {
-    html = readFileSync(join(folder, 'index.html'), 'utf8')
-  } catch {
-    return undefined
-  }
+  const pages = readPages(folder)
+  const [english] = pages
+  if (english === undefined) return undefined
   const files = new Map(
     readdirSync(join(folder, 'assets')).flatMap((name) => {
       const contentType = TYPES[extname(name)]
@@ -51,16 +49,21 @@ export function readConsoleFiles(folder: string = findFolder()): ConsoleFiles | 
     }),
   )
   return {
-    page: {
-      status: 200,
-      contentType: 'text/html; charset=utf-8',
-      headers: {
-        ...pageHeaders,
-        'content-security-policy': POLICY,
-        'permissions-policy': 'publickey-credentials-get=(self), publickey-credentials-create=(self)',
-        'cache-control': 'no-store',
-      },
-      body: html,
+    page(acceptLanguage) {
+      const { lang, body } = acceptedLanguage(acceptLanguage, pages) ?? english
+      return {
+        status: 200,
+        contentType: 'text/html; charset=utf-8',
+        headers: {
+          ...pageHeaders,
+          'content-security-policy': POLICY,
+          'permissions-policy': 'publickey-credentials-get=(self), publickey-credentials-create=(self)',
+          'cache-control': 'no-store',
+          'content-language': lang,
+          vary: 'accept-language',
+        },
+        body,
+      }
     },
     asset(name, acceptEncoding) {
       const file = files.get(name)
@@ -80,6 +83,25 @@ export function readConsoleFiles(folder: string = findFolder()): ConsoleFiles | 
         body: isGzipped ? file.gzipped : file.body,
       }
     },
+  }
+}
+
+interface Page {
+  readonly lang: string
+  readonly body: string
+}
+
+/** `index.html` is English and comes first, `index.ar.html` is Arabic. [] when there is none. */
+function readPages(folder: string): readonly Page[] {
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8')
+  try {
+    const others = readdirSync(folder).flatMap((name) => {
+      const lang = /^index\.([\w-]+)\.html$/.exec(name)?.[1]
+      return lang === undefined ? [] : [{ lang, body: read(name) }]
+    })
+    return [{ lang: 'en', body: read('index.html') }, ...others]
+  } catch {
+    return []
   }
 }
 

@@ -8,8 +8,8 @@ const NOT_BUILT = 'This service was installed without the pages of the console.'
 let files: ReturnType<typeof readConsoleFiles>
 
 /** GET /console/…: the page of the console. */
-export function consolePage(): RouteAnswer {
-  return requireFiles().page
+export function consolePage({ lines }: PageRequest): RouteAnswer {
+  return requireFiles().page(lines('accept-language')?.join(','))
 }
 
 /** GET /console/assets/…: its scripts and style sheets. */

@@ -1,0 +1,71 @@
+import type { ComponentChild, ComponentChildren } from 'preact'
+
+/** The forms of a text with a number, by the categories of `Intl.PluralRules`. */
+type Forms = Readonly<Record<string, string>>
+type Words = Readonly<Record<string, string | Forms>>
+
+/** The languages besides English, whose words are in the sources. Each is loaded when it is used. */
+const files: Readonly<Record<string, () => Promise<{ readonly default: Words }>>> = {}
+
+/** As the page of the service says, which reads `Accept-Language`. */
+const language = globalThis.document?.documentElement.lang || 'en'
+/** Modules that use words wait for this one, so that no word is shown in another language. */
+const words: Words = (await files[language]?.())?.default ?? {}
+
+/** For `Intl`. Digits are those of entries, ids and commands, so that people can compare them. */
+const locale = `${language}-u-nu-latn`
+/** For dates: the day comes before the month, and hours go up to 23. */
+export const dateLocale = language === 'en' ? 'en-GB' : locale
+const plurals = new Intl.PluralRules(language)
+
+type Text = string | number
+
+/**
+ * A text in the language of the page. The English one is its key. `{name}` is replaced by the value of
+ * that name, which may also be an element.
+ */
+export function say(text: string, values?: Readonly<Record<string, Text>>): string
+export function say(text: string, values: Readonly<Record<string, ComponentChildren>>): ComponentChildren
+export function say(
+  text: string,
+  values?: Readonly<Record<string, ComponentChildren>>,
+): string | ComponentChild[] {
+  return fill((words[text] ?? text) as string, values)
+}
+
+/** A text with a number, which is also the value of `{count}`. The key is the second text. */
+export function sayCount(
+  count: number,
+  one: string,
+  other: string,
+  values?: Readonly<Record<string, Text>>,
+): string
+export function sayCount(
+  count: number,
+  one: string,
+  other: string,
+  values: Readonly<Record<string, ComponentChildren>>,
+): ComponentChildren
+export function sayCount(
+  count: number,
+  one: string,
+  other: string,
+  values?: Readonly<Record<string, ComponentChildren>>,
+): string | ComponentChild[] {
+  const forms = (words[other] ?? { one, other }) as Forms
+  return fill(forms[plurals.select(count)] ?? other, { count: formatCount(count), ...values })
+}
+
+function fill(text: string, values?: Readonly<Record<string, ComponentChildren>>): string | ComponentChild[] {
+  if (values === undefined) return text
+  // Every second part is a name.
+  const parts = text.split(/\{(\w+)\}/).map((part, i) => (i % 2 === 0 ? part : values[part]))
+  return parts.some((part) => typeof part === 'object')
+    ? (parts as ComponentChild[])
+    : parts.filter((part) => part !== false).join('')
+}
+
+/** `1,042` */
+export function formatCount(count: number): string {
+  return count.toLocaleString(locale)
+}
