@@ -14,7 +14,7 @@ interface Node {
 export interface ConsoleTexts {
   /** Every text of `say` and `sayCount` by its key: itself, or its forms. */
   readonly words: Readonly<Record<string, string | Readonly<Record<string, string>>>>
-  /** Texts outside of these calls, and calls whose text is not written in place, with their file. */
+  /** Texts outside of these calls, and calls whose text is not written in place, by file. */
   readonly bare: readonly string[]
 }
 

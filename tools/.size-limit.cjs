@@ -59,7 +59,7 @@ module.exports = [
     path: '../packages/sdk/src/index.ts',
     import: '{ agentFetch }',
     gzip: true,
-    limit: '17.8 kB',
+    limit: '17.9 kB',
     modifyEsbuildConfig: fromSources,
   },
   {
@@ -75,13 +75,13 @@ module.exports = [
     path: [...firstFiles(), '../packages/console/dist/assets/overview-*.js'],
     disablePlugins: ['@size-limit/esbuild'],
     gzip: true,
-    limit: '45 kB',
+    limit: '46.5 kB',
   },
   {
     name: 'the console: everything',
     path: '../packages/console/dist/assets/*',
     disablePlugins: ['@size-limit/esbuild'],
     gzip: true,
-    limit: '170 kB',
+    limit: '174 kB',
   },
 ]

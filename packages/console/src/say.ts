@@ -4,7 +4,7 @@ import type { ComponentChild, ComponentChildren } from 'preact'
 type Forms = Readonly<Record<string, string>>
 type Words = Readonly<Record<string, string | Forms>>
 
-/** The languages besides English, whose words are in the sources. Each is loaded when it is used. */
+/** The languages besides English, whose words are in the sources. Each is loaded on demand. */
 const files: Readonly<Record<string, () => Promise<{ readonly default: Words }>>> = {}
 
 /** As the page of the service says, which reads `Accept-Language`. */
@@ -21,8 +21,8 @@ const plurals = new Intl.PluralRules(language)
 type Text = string | number
 
 /**
- * A text in the language of the page. The English one is its key. `{name}` is replaced by the value of
- * that name, which may also be an element.
+ * A text in the language of the page. The English one is its key. `{name}` is replaced by the value
+ * of that name, which may also be an element.
  */
 export function say(text: string, values?: Readonly<Record<string, Text>>): string
 export function say(text: string, values: Readonly<Record<string, ComponentChildren>>): ComponentChildren
