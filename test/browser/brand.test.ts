@@ -88,10 +88,11 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
 
   /** The colours of the main button. */
   const paint = (page: Page): Promise<readonly string[]> =>
-    page
-      .locator('.btn.primary:visible')
-      .first()
-      .evaluate('(button) => [getComputedStyle(button).backgroundColor, getComputedStyle(button).color]')
+    page.evaluate(`(() => {
+      const button = [...document.querySelectorAll('.btn.primary')].find((one) => one.checkVisibility())
+      const { backgroundColor, color } = getComputedStyle(button)
+      return [backgroundColor, color]
+    })()`)
 
   const states: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     claim: openOffer,
@@ -120,10 +121,11 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     async (name, open) => {
       const { page, away } = await visitor({ bypassCSP: true })
       await open(page)
-      const logo = page.locator('.logo:visible')
-      await expect.poll(() => logo.evaluate('(image) => image.naturalWidth')).toBe(64)
-      const links = page.locator('.foot-links a[rel="noreferrer noopener"]')
-      expect(await links.evaluateAll('(all) => all.map((link) => link.href)')).toEqual([
+      await page.locator('.logo:visible').waitFor()
+      const width = '[...document.images].find((one) => one.checkVisibility()).naturalWidth'
+      await expect.poll(() => page.evaluate(width)).toBe(64)
+      const links = `[...document.querySelectorAll('.foot-links a[rel="noreferrer noopener"]')]`
+      expect(await page.evaluate(`${links}.map((link) => link.href)`)).toEqual([
         'https://shop.example/help',
         'https://shop.example/privacy',
       ])
@@ -167,12 +169,13 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
       expect(await id.textContent()).toBe(`${dev.site_id} Verified`)
       // What is painted at its place is the id itself.
       expect(
-        await id.locator('bdi').evaluate(`(text) => {
+        await page.evaluate(`(() => {
+          const text = document.querySelector('.verified bdi')
           const { x, y, width, height } = text.getBoundingClientRect()
           return document.elementFromPoint(x + width / 2, y + height / 2) === text
-        }`),
+        })()`),
       ).toBe(true)
-      const tick = await id.locator('.tick').evaluate('(mark) => getComputedStyle(mark).color')
+      const tick = await page.evaluate("getComputedStyle(document.querySelector('.tick')).color")
       expect(tick).toBe('rgb(10, 100, 72)')
       const button = await page.getByRole('button', { name: 'Continue' }).boundingBox()
       expect((button?.y ?? 0) + (button?.height ?? 0)).toBeLessThan(600)
