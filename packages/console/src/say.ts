@@ -1,5 +1,3 @@
-import type { ComponentChild, ComponentChildren } from 'preact'
-
 /** The forms of a text with a number, by the categories of `Intl.PluralRules`. */
 type Forms = Readonly<Record<string, string>>
 type Words = Readonly<Record<string, string | Forms>>
@@ -8,7 +6,8 @@ type Words = Readonly<Record<string, string | Forms>>
 const files: Readonly<Record<string, () => Promise<{ readonly default: Words }>>> = {}
 
 /** As the page of the service says, which reads `Accept-Language`. */
-const language = globalThis.document?.documentElement.lang || 'en'
+const { document } = globalThis as { document?: { documentElement: { lang: string } } }
+const language = document?.documentElement.lang || 'en'
 /** Modules that use words wait for this one, so that no word is shown in another language. */
 const words: Words = (await files[language]?.())?.default ?? {}
 
@@ -19,17 +18,16 @@ export const dateLocale = language === 'en' ? 'en-GB' : locale
 const plurals = new Intl.PluralRules(language)
 
 type Text = string | number
+/** What an element may contain. */
+type Child = object | string | number | bigint | boolean | null | undefined
 
 /**
  * A text in the language of the page. The English one is its key. `{name}` is replaced by the value
  * of that name, which may also be an element.
  */
 export function say(text: string, values?: Readonly<Record<string, Text>>): string
-export function say(text: string, values: Readonly<Record<string, ComponentChildren>>): ComponentChildren
-export function say(
-  text: string,
-  values?: Readonly<Record<string, ComponentChildren>>,
-): string | ComponentChild[] {
+export function say(text: string, values: Readonly<Record<string, Child>>): Child
+export function say(text: string, values?: Readonly<Record<string, Child>>): string | Child[] {
   return fill((words[text] ?? text) as string, values)
 }
 
@@ -44,24 +42,24 @@ export function sayCount(
   count: number,
   one: string,
   other: string,
-  values: Readonly<Record<string, ComponentChildren>>,
-): ComponentChildren
+  values: Readonly<Record<string, Child>>,
+): Child
 export function sayCount(
   count: number,
   one: string,
   other: string,
-  values?: Readonly<Record<string, ComponentChildren>>,
-): string | ComponentChild[] {
+  values?: Readonly<Record<string, Child>>,
+): string | Child[] {
   const forms = (words[other] ?? { one, other }) as Forms
   return fill(forms[plurals.select(count)] ?? other, { count: formatCount(count), ...values })
 }
 
-function fill(text: string, values?: Readonly<Record<string, ComponentChildren>>): string | ComponentChild[] {
+function fill(text: string, values?: Readonly<Record<string, Child>>): string | Child[] {
   if (values === undefined) return text
   // Every second part is a name.
   const parts = text.split(/\{(\w+)\}/).map((part, i) => (i % 2 === 0 ? part : values[part]))
   return parts.some((part) => typeof part === 'object')
-    ? (parts as ComponentChild[])
+    ? (parts as Child[])
     : parts.filter((part) => part !== false).join('')
 }
 
