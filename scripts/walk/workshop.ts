@@ -18,13 +18,13 @@ export interface Workshop {
   close(): void
 }
 
-export interface Ended {
+interface Ended {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-export interface Started {
+interface Started {
   readonly text: string
   stop(): void
 }

@@ -1,74 +1,42 @@
-import { signal } from '@preact/signals'
 import { dateLocale, say, sayCount } from './say.ts'
 
-/** Times as people read them. Ages come from the log and the nodes, never from this clock alone. */
+/**
+ * Times as people read them: in UTC, as in the log, and exact ones in the zone of this browser too.
+ * Ages come from the log and the nodes, never from this clock alone.
+ */
 
 /** Whether this browser has another time than UTC. */
-export const hasLocalTime = new Intl.DateTimeFormat().resolvedOptions().timeZone !== 'UTC'
+const hasLocalTime = new Intl.DateTimeFormat().resolvedOptions().timeZone !== 'UTC'
 
-const STORED = 'countersign.zone'
-/** Whether times are shown in the zone of this browser; otherwise in UTC, as in the log. */
-export const isLocalTime = signal(hasLocalTime && readStored() === 'local')
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const
 
-function readStored(): string | null {
-  try {
-    return localStorage.getItem(STORED)
-  } catch {
-    return null
-  }
+function createUtc(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat(dateLocale, { ...options, timeZone: 'UTC' })
 }
 
-export function setLocalTime(isLocal: boolean): void {
-  isLocalTime.value = isLocal
-  try {
-    localStorage.setItem(STORED, isLocal ? 'local' : 'utc')
-  } catch {
-    // It holds until the page is closed.
-  }
-}
-
-/** `UTC` or `local time`: the zone of the times on the page. */
-export function zoneName(): string {
-  return isLocalTime.value ? say('local time') : 'UTC'
-}
-
-function createFormats(timeZone: string | undefined) {
-  const create = (options: Intl.DateTimeFormatOptions) =>
-    new Intl.DateTimeFormat(dateLocale, { ...options, timeZone })
-  return {
-    clock: create({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' }),
-    day: create({ day: 'numeric', month: 'short' }),
-    longDay: create({ day: 'numeric', month: 'long' }),
-    date: create({ dateStyle: 'short' }),
-  }
-}
-
-const utc = createFormats('UTC')
-const local = createFormats(undefined)
-
-function formats(): typeof utc {
-  return isLocalTime.value ? local : utc
-}
+const clock = createUtc(CLOCK)
+const day = createUtc({ day: 'numeric', month: 'short' })
+const longDay = createUtc({ day: 'numeric', month: 'long' })
+const date = createUtc({ dateStyle: 'short' })
+const localClock = new Intl.DateTimeFormat(dateLocale, CLOCK)
 
 /** `14:03:41`, or with the day if it was not today. */
 export function formatMoment(time: string, nowMs: number = Date.now()): string {
-  const { day } = formats()
-  const clock = formatClock(time)
-  return isSameDay(time, nowMs) ? clock : `${day.format(new Date(time))} ${clock.slice(0, 5)}`
+  const shown = formatClock(time)
+  return isSameDay(time, nowMs) ? shown : `${day.format(new Date(time))} ${shown.slice(0, 5)}`
 }
 
 /** `14:03:41` */
 export function formatClock(time: string): string {
-  return formats().clock.format(new Date(time))
+  return clock.format(new Date(time))
 }
 
 /** `16 November` */
 export function formatDay(time: string): string {
-  return formats().longDay.format(new Date(time))
+  return longDay.format(new Date(time))
 }
 
 export function isSameDay(time: string, nowMs: number): boolean {
-  const { date } = formats()
   return date.format(new Date(time)) === date.format(nowMs)
 }
 
@@ -84,7 +52,7 @@ export function formatUtc(time: string): string {
 
 /** What follows a time in UTC: its zone, and the same time in the zone of this browser. */
 export function toZones(time: string): string {
-  return hasLocalTime ? say('UTC, {time} local time', { time: local.clock.format(new Date(time)) }) : 'UTC'
+  return hasLocalTime ? say('UTC, {time} local time', { time: localClock.format(new Date(time)) }) : 'UTC'
 }
 
 /** `41 ms`, `1.2 s`, `3 min`, `2 h`, `5 days`. */

@@ -14,7 +14,7 @@ import type { VerifiedLog } from '../log/verify-log.ts'
 import { open, place, setQuery, sitePath } from '../router.ts'
 import { formatCount, say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
-import { formatDuration, formatExact, formatMoment, zoneName } from '../time.ts'
+import { formatDuration, formatExact, formatMoment } from '../time.ts'
 
 const ROWS = 100
 
@@ -112,7 +112,7 @@ export function Log({ siteId }: SiteProps): JSX.Element {
                   {say('Subject')}
                 </th>
                 <th scope="col" class="number">
-                  {say('Time, {zone}', { zone: zoneName() })}
+                  {say('Time, UTC')}
                 </th>
                 <th scope="col" class="number extra">
                   {say('Hash')}

@@ -7,7 +7,7 @@ import { roleTitles } from '../people/role-words.ts'
 import { place, servicePath } from '../router.ts'
 import { say } from '../say.ts'
 import { chooseTheme, type Theme, theme, themes } from '../theme.ts'
-import { formatMoment, zoneName } from '../time.ts'
+import { formatMoment } from '../time.ts'
 
 /** One's own account, and for operators the people who may sign in. */
 export function Settings(): JSX.Element {
@@ -63,7 +63,7 @@ function You(): JSX.Element | null {
       </ul>
       <p class="meta">
         {say('This session ends at {time}, or after 30 minutes without use.', {
-          time: `${formatMoment(you.expires_at)} ${zoneName()}`,
+          time: say('{time} UTC', { time: formatMoment(you.expires_at) }),
         })}
       </p>
     </section>
