@@ -45,6 +45,29 @@ export function signIn(town: () => Town): void {
     expect(complaints).toEqual([])
   })
 
+  test('needs few and small requests on a slow network', async () => {
+    const visitor = await town().visitor()
+    const { page, context } = visitor
+    await claim(town(), visitor, 'slow')
+    const network = await context.newCDPSession(page)
+    await network.send('Network.enable')
+    await network.send('Network.clearBrowserCache')
+    await page.goto(town().site)
+    const paths: string[] = []
+    let bytes = 0
+    network.on('Network.responseReceived', ({ response }) => paths.push(new URL(response.url).pathname))
+    network.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength
+    })
+    await page.getByRole('link', { name: 'Sign in' }).click()
+    await page.waitForURL(/\/auth\/sign-in\?/)
+    await ready(page)
+    const kinds = paths.map((path) => path.split('/').at(-1)).filter((name) => name !== 'icon.svg')
+    expect(kinds.toSorted()).toEqual(['hosted.css', 'revocation-status', 'sign-in', 'sign-in.en.js'])
+    expect(bytes).toBeGreaterThan(5_000)
+    expect(bytes).toBeLessThan(30_000)
+  })
+
   test('goes back to the site when the user cancels', async () => {
     const { page } = await town().visitor()
     await askToSignIn(town(), page)
