@@ -71,7 +71,7 @@ function fileFindings(
 ): readonly InstallationFinding[] {
   if (process.platform === 'win32') return []
   const directory = findDataDir(sources)
-  const names = ['dev.json', 'dev-issuer.json', 'credential.header', 'site-key.header']
+  const names = ['dev.json', 'dev-issuer.json', 'credential.header', 'visitor.header', 'site-key.header']
   const database = store?.kind === 'sqlite' ? ['', '-wal', '-shm'].map((ending) => store.file + ending) : []
   const secrets = [
     sources.env.COUNTERSIGN_MASTER_KEY_FILE,
