@@ -41,7 +41,7 @@ describe('the table of calls', () => {
     ...['start_demo_verifier'],
     // Identity providers call these.
     ...['receive_event', 'receive_logout', 'receive_token_revocation'],
-    ...['did_document', 'jwks', 'context', 'openapi', 'alive', 'ready', 'metrics'],
+    ...['did_document', 'jwks', 'context', 'openapi', 'site_logo', 'alive', 'ready', 'metrics'],
   ]
   const isPage = ({ auth, answers }: Endpoint) => auth === 'page' || answers[200]?.mediaType === 'text/html'
   const snake = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
