@@ -157,7 +157,7 @@ export function createNodeCrypto(
       if (found !== null)
         return (
           isStrictEncoding('Ed25519', key.bytes) &&
-          found.crypto_sign_verify_detached(signature, data, key.bytes)
+          found.crypto_sign_verify_detached(signature, data, key.bytes) === true
         )
       const input = keyInput(key)
       return input !== null && node.verify(toDigestName(key), data, input, signature)

@@ -1,6 +1,6 @@
 /** The part of sodium-native that is used. */
 export interface Sodium {
-  crypto_sign_verify_detached(signature: Uint8Array, data: Uint8Array, publicKey: Uint8Array): boolean
+  crypto_sign_verify_detached(signature: Uint8Array, data: Uint8Array, publicKey: Uint8Array): unknown
 }
 
 interface Process {

@@ -8,6 +8,9 @@ import { backends } from './backends.ts'
 
 const ALGORITHMS: readonly KeyAlgorithm[] = ['Ed25519', 'P-256']
 const DATA = unhex('00112233445566778899aabbccddeeff')
+/** The tests replace the global one. */
+const { getBuiltinModule } = process
+const hasNode = getBuiltinModule?.('node:crypto') !== undefined
 const ED25519_L = 2n ** 252n + 27742317777372353535851937790883648493n
 
 afterEach(() => {
@@ -16,7 +19,7 @@ afterEach(() => {
 
 describe('the choice of a backend', () => {
   test('is node:crypto where there is one', () => {
-    expect(crypto.name).toBe(process.getBuiltinModule?.('node:crypto') === undefined ? 'web' : 'node')
+    expect(crypto.name).toBe(hasNode ? 'node' : 'web')
   })
 
   test.each([
@@ -27,6 +30,49 @@ describe('the choice of a backend', () => {
   ])('is not node:crypto where %s', (_, process) => {
     vi.stubGlobal('process', process)
     expect(createNodeCrypto()).toBeUndefined()
+  })
+
+  test.runIf(hasNode).each([
+    ['x64', 'libsodium'],
+    ['arm64', 'openssl'],
+    ['riscv64', 'openssl'],
+  ])('for Ed25519 on %s is %s', (arch, library) => {
+    vi.stubGlobal('process', { arch, getBuiltinModule })
+    expect(createNodeCrypto()?.ed25519Library).toBe(library)
+  })
+
+  describe('on x64', () => {
+    const load = (found: () => unknown) => {
+      const find = (id: string) =>
+        id === 'node:module' ? { createRequire: () => found } : getBuiltinModule(id as 'node:crypto')
+      vi.stubGlobal('process', { arch: 'x64', getBuiltinModule: find })
+      return createNodeCrypto()
+    }
+
+    test.runIf(hasNode).each([
+      [
+        'is not installed',
+        () => {
+          throw new Error('Cannot find module')
+        },
+      ],
+      ['has another interface', () => ({})],
+    ])('is OpenSSL if sodium-native %s', async (_, found) => {
+      const crypto = load(found)
+      const key = await crypto?.generateKey('Ed25519', false)
+      expect(crypto?.ed25519Library).toBe('openssl')
+      expect(key && crypto?.verify(key.publicKey, DATA, await key.sign(DATA))).toBe(true)
+    })
+
+    test.runIf(hasNode).each([-1, 0, 1, undefined, 'yes'])(
+      'A355: an answer of the library other than true is no: %s',
+      async (answer) => {
+        const crypto = load(() => ({ crypto_sign_verify_detached: () => answer }))
+        const key = await crypto?.generateKey('Ed25519', false)
+        expect(crypto?.ed25519Library).toBe('libsodium')
+        expect(key && crypto?.verify(key.publicKey, DATA, await key.sign(DATA))).toBe(false)
+      },
+    )
   })
 
   test('says what is missing where there is no WebCrypto either, and only when it is needed', async () => {
