@@ -1,27 +1,14 @@
 import type { lookup } from 'node:dns'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { createServer as createTcpServer } from 'node:net'
+import { describe, expect, it } from 'vitest'
 import { createLogoFetcher } from '../../src/brand/fetch-logo.ts'
 import { createFetcher, type FetchOptions } from '../../src/net/fetch-bytes.ts'
 import { AddressForbidden } from '../../src/net/public-address.ts'
 import { certificate, certificateKey } from '../did-web/certificate.ts'
+import { always, listen } from '../net/hosts.ts'
 import { chunk, createPng, createWebp, SVG } from './pictures.ts'
-
-const servers: Server[] = []
-const sockets: Socket[] = []
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy()
-  for (const server of servers.splice(0)) await new Promise((done) => server.close(done))
-})
-
-async function listen(server: Server): Promise<number> {
-  servers.push(server)
-  server.on('connection', (socket: Socket) => sockets.push(socket))
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  return (server.address() as AddressInfo).port
-}
 
 const createLogos = (options: FetchOptions) => createLogoFetcher(createFetcher(options))
 
@@ -38,15 +25,6 @@ const send =
   (bytes: Buffer, type = 'image/png'): RequestListener =>
   (_request, answer) =>
     answer.writeHead(200, { 'content-type': type }).end(bytes)
-
-function always(...addresses: string[]): typeof lookup {
-  return ((_name: string, _options: object, callback: (error: null, found: object[]) => void) => {
-    callback(
-      null,
-      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-    )
-  }) as unknown as typeof lookup
-}
 
 describe('createLogoFetcher', () => {
   it('fetches a picture over https, whatever type the host calls it', async () => {

@@ -1,31 +1,18 @@
 import type { lookup } from 'node:dns'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
 import { generatePrivateKey, type PublicKey } from '@countersign/core'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createDidWebFetcher, type DidWebOptions } from '../../src/did-web/fetch-document.ts'
 import { AddressForbidden } from '../../src/net/public-address.ts'
+import { always, listen } from '../net/hosts.ts'
 import { certificate, certificateKey } from './certificate.ts'
 
 let key: PublicKey
 beforeAll(async () => {
   key = (await generatePrivateKey('Ed25519')).publicKey
 })
-
-const servers: Server[] = []
-const sockets: Socket[] = []
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy()
-  for (const server of servers.splice(0)) await new Promise((done) => server.close(done))
-})
-
-async function listen(server: Server): Promise<number> {
-  servers.push(server)
-  server.on('connection', (socket: Socket) => sockets.push(socket))
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  return (server.address() as AddressInfo).port
-}
 
 const documentOf = (did: string, more: object = {}) => ({
   id: did,
@@ -76,15 +63,6 @@ async function fetchElsewhere(
     resolve: always('127.0.0.1'),
   }
   return createDidWebFetcher({ allowLoopback: false, ...publicHere, ...options }).fetch(did)
-}
-
-function always(...addresses: string[]): typeof lookup {
-  return ((_name: string, _options: object, callback: (error: null, found: object[]) => void) => {
-    callback(
-      null,
-      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-    )
-  }) as unknown as typeof lookup
 }
 
 describe('createDidWebFetcher', () => {
@@ -362,8 +340,9 @@ describe('where it will not knock', () => {
   })
 
   it('A211: says the same of a closed port, a silent one and a forbidden address', async () => {
-    const closed = await listen(createTcpServer())
-    await new Promise((done) => servers.pop()?.close(done))
+    const server = createTcpServer()
+    const closed = await listen(server)
+    await new Promise((done) => server.close(done))
     const anyway = { isPublic: () => true, timeoutMs: 100 }
     const silent = await listen(createTcpServer(() => {}))
     const say = async (port: number, options: Partial<DidWebOptions>) => {

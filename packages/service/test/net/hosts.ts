@@ -1,0 +1,28 @@
+import type { lookup } from 'node:dns'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { afterEach } from 'vitest'
+
+const servers: Server[] = []
+const sockets: Socket[] = []
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+  for (const server of servers.splice(0)) await new Promise((done) => server.close(done))
+})
+
+/** Until the end of the test. Returns the port. */
+export async function listen(server: Server): Promise<number> {
+  servers.push(server)
+  server.on('connection', (socket: Socket) => sockets.push(socket))
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  return (server.address() as AddressInfo).port
+}
+
+/** Resolves every name to these addresses. */
+export function always(...addresses: string[]): typeof lookup {
+  return ((_name: string, _options: object, callback: (error: null, found: object[]) => void) => {
+    callback(
+      null,
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
+  }) as unknown as typeof lookup
+}
