@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
       })
       .waitFor()
     await lines
-      .filter({ hasText: /lenient (?:has not answered yet|is connected and does not answer) and fails open/ })
+      .filter({ hasText: /lenient (?:has not answered yet|is connected and does not answer)\. It fails open/ })
       .waitFor()
     await page.locator('.banner.amber', { hasText: 'Not denied everywhere. lenient fails open' }).waitFor()
     // Its lease ends: from then on it is certain, and it is still counted.

@@ -63,6 +63,11 @@ function fill(text: string, values?: Readonly<Record<string, Child>>): string | 
     : parts.filter((part) => part !== false).join('')
 }
 
+/** `a, b, c` */
+export function sayList(words: readonly string[]): string {
+  return words.join(say(', '))
+}
+
 /** `1,042` */
 export function formatCount(count: number): string {
   return count.toLocaleString(locale)

@@ -6,7 +6,7 @@ import { round } from '../charts/scale.ts'
 import { Command } from '../components/copy.tsx'
 import { StateMark } from '../components/state.tsx'
 import { TableHead } from '../components/table-head.tsx'
-import { formatCount, say, sayCount } from '../say.ts'
+import { formatCount, say, sayCount, sayList } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 import { formatShare } from './overview-cards.tsx'
@@ -52,7 +52,7 @@ function Meter({ siteId, summary }: MeterProps): JSX.Element {
           <p class="meta">
             {bearer.share === null
               ? say('No accepted request was counted.')
-              : say('of accepted requests used a bearer token: {accepted}.', {
+              : say('Bearer tokens among accepted requests: {accepted}.', {
                   accepted: formatCount(bearer.accepted),
                 })}
           </p>
@@ -170,7 +170,7 @@ function Trend({ series }: Pick<SiteSummary, 'series'>): JSX.Element {
 
 function describeTrend(series: SiteSummary['series']): string {
   const days = series.map(({ at, bearer }) => `${at.slice(0, 10)}: ${bearer}`)
-  return say('Bearer tokens by day. {days}.', { days: days.join(', ') })
+  return say('Bearer tokens by day. {days}.', { days: sayList(days) })
 }
 
 const DAYS = 14
@@ -239,5 +239,5 @@ function listUses({ bearer }: SiteSummary): string {
       ? [sayCount(bearer.accepted, '{count} use in 30 days', '{count} uses in 30 days')]
       : []),
   ]
-  return uses.length === 0 ? '' : `${uses.join(', ')}.`
+  return uses.length === 0 ? '' : `${sayList(uses)}.`
 }

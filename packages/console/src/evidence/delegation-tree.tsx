@@ -6,7 +6,7 @@ import { shorten } from '../components/id.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
 import { startRevoke } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
-import { say, sayCount } from '../say.ts'
+import { say, sayCount, sayList } from '../say.ts'
 import { formatMoment } from '../time.ts'
 
 /** A credential, and what was delegated from it. */
@@ -149,8 +149,10 @@ function Branch({ siteId, node, chosen, below, onPoint }: BranchProps): JSX.Elem
         </span>
         <span class="meta">{scope === undefined ? say('scope not recorded') : scope.join(', ')}</span>
         <span class="meta">
-          {isBound ? say('bound to a key') : say('not bound')}
-          {expiresAt !== undefined && `, ${say('until {time}', { time: formatMoment(expiresAt) })}`}
+          {sayList([
+            isBound ? say('bound to a key') : say('not bound'),
+            ...(expiresAt === undefined ? [] : [say('until {time}', { time: formatMoment(expiresAt) })]),
+          ])}
         </span>
       </a>
       {children.length > 0 && (

@@ -7,7 +7,7 @@ import { StateMark, type Tone } from '../components/state.tsx'
 import { entriesSeen, isLive, serviceNowMs, verifiers } from '../live.ts'
 import { describeVerifier, showVerifier } from '../pages/verifier-states.ts'
 import { sitePath } from '../router.ts'
-import { formatCount, say, sayCount } from '../say.ts'
+import { formatCount, say, sayCount, sayList } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 import { formatBounded } from './words.ts'
@@ -159,7 +159,7 @@ export function Attention({ siteId }: SiteProps): JSX.Element {
         <p class="caption">
           {found.length === 0 && isLive() && `${say('Nothing found.')} `}
           {value.unknown.length > 0
-            ? say('Not known: {unknown} could not be loaded.', { unknown: value.unknown.join(', ') })
+            ? say('Not known: {unknown} could not be loaded.', { unknown: sayList(value.unknown) })
             : say('Looked at verifiers, clocks, receipts, API keys, webhooks and drills.')}
         </p>
       )}

@@ -9,6 +9,7 @@ import { Icon, Seal } from '../components/icon.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
 import { serviceNowMs } from '../live.ts'
 import type { DocumentCheck } from '../log/check-document.ts'
+import { describeLate } from '../revoke/late.tsx'
 import { describe } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
 import { dateLocale, formatCount, say, sayCount } from '../say.ts'
@@ -232,7 +233,7 @@ function ReceiptSentence({ receipt }: { readonly receipt: Receipt }): JSX.Elemen
                 '{applied} verifiers have applied it, the last after {duration}.',
                 { applied, duration: <strong>{formatDuration(Math.max(...times))}</strong> },
               )}{' '}
-          {describeLate(late)}
+          {sayLate(late)}
         </>
       )}
     </>
@@ -241,32 +242,10 @@ function ReceiptSentence({ receipt }: { readonly receipt: Receipt }): JSX.Elemen
 
 type Late = Receipt['verifiers'][number]
 
-function describeLate(late: readonly Late[]): string {
-  if (late.length === 1 && late[0] !== undefined) return `${late[0].verifier_id} ${toLateWords(late[0])}.`
+function sayLate(late: readonly Late[]): ComponentChildren {
+  if (late.length === 1 && late[0] !== undefined) return describeLate(late[0], late[0].fails_open)
   if (late.length === 0) return ''
   return say('{names} have not.', { names: joinNames(late.map(({ verifier_id }) => verifier_id)) })
-}
-
-const LATE: Readonly<Record<Late['state'], string>> = {
-  acknowledged: say('has applied it'),
-  waiting: say('is connected and has not applied it yet'),
-  silent: say('is connected and does not answer'),
-  not_connected: say('is not connected'),
-  gone: say('is not connected'),
-}
-
-function toLateWords({ state, rejects_from, fails_open }: Late): string {
-  if (fails_open) return say('{state} and fails open: it may accept revoked access', { state: LATE[state] })
-  if (rejects_from === null) return LATE[state]
-  return Date.parse(rejects_from) <= serviceNowMs()
-    ? say('{state} and has rejected everything since {time}', {
-        state: LATE[state],
-        time: formatMoment(rejects_from),
-      })
-    : say('{state} and rejects everything from {time} on', {
-        state: LATE[state],
-        time: formatMoment(rejects_from),
-      })
 }
 
 function Denied({ receipt }: { readonly receipt: Receipt }): JSX.Element {

@@ -1,5 +1,5 @@
 import type { LogEntry, Receipt, ReceiptSummary } from '@countersign/core/contract'
-import { formatCount, say } from '../say.ts'
+import { formatCount, say, sayList } from '../say.ts'
 
 const KINDS: Readonly<Record<string, string>> = {
   'user.revoked': say('User revoked'),
@@ -78,7 +78,7 @@ export function joinNames(names: readonly string[]): string {
     names.length > 5 ? [...names.slice(0, 4), say('{count} more', { count: names.length - 4 })] : names
   return shown.length < 2
     ? (shown[0] ?? '')
-    : say('{names} and {last}', { names: shown.slice(0, -1).join(', '), last: shown.at(-1) ?? '' })
+    : say('{names} and {last}', { names: sayList(shown.slice(0, -1)), last: shown.at(-1) ?? '' })
 }
 
 /**

@@ -1,4 +1,4 @@
-import { formatCount, say } from '../say.ts'
+import { formatCount, say, sayList } from '../say.ts'
 import '../style/inspector.css'
 import type { SiteView } from '@countersign/core'
 import type { JSX } from 'preact'
@@ -314,7 +314,7 @@ function countResults(checks: readonly InspectedCheck[]): string {
     .map((result) => [checks.filter((each) => each.result === result).length, WORDS[result]] as const)
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count} ${word}`)
-  return words.length === 0 ? '' : say('Checks: {words}', { words: words.join(', ') })
+  return words.length === 0 ? '' : say('Checks: {words}', { words: sayList(words) })
 }
 
 function Chain({ inspection }: { readonly inspection: Inspection }): JSX.Element {

@@ -78,9 +78,7 @@ function Issue({ siteId, isOffer }: IssueProps): JSX.Element {
         )}
         {'user_revoked' in done && (
           <p class="banner amber">
-            {say('{strong} so every verifier rejects the credential.', {
-              strong: <strong>{say('This user is revoked,')}</strong>,
-            })}
+            <strong>{say('This user is revoked.')}</strong> {say('Every verifier rejects the credential.')}
           </p>
         )}
       </SecretSheet>

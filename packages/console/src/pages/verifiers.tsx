@@ -10,7 +10,7 @@ import { TableHead } from '../components/table-head.tsx'
 import { usePages } from '../evidence/use-pages.ts'
 import { entriesSeen } from '../live.ts'
 import { place, setQuery, sitePath } from '../router.ts'
-import { formatCount, say, sayCount } from '../say.ts'
+import { formatCount, say, sayCount, sayList } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
 import { OneVerifier } from './one-verifier.tsx'
@@ -140,8 +140,10 @@ function RosterRow({ siteId, each }: SiteProps & { readonly each: Verifier }): J
       <td class="extra two">
         <Line each={each} />
         <span>
-          {formatCount(each.seq)}
-          {each.lag > 0 && `, ${sayCount(each.lag, '{count} entry behind', '{count} entries behind')}`}
+          {sayList([
+            formatCount(each.seq),
+            ...(each.lag > 0 ? [sayCount(each.lag, '{count} entry behind', '{count} entries behind')] : []),
+          ])}
         </span>
       </td>
       <td class="extra">{each.expected ? say('expected') : say('not expected')}</td>

@@ -13,7 +13,7 @@ import { SecretSheet } from '../components/secret-sheet.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
 import { useChanging } from '../components/use-changing.ts'
 import { open, place, sitePath } from '../router.ts'
-import { say, sayCount } from '../say.ts'
+import { say, sayCount, sayList } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
@@ -163,7 +163,7 @@ function OneWebhook({ siteId, id }: OneProps): JSX.Element {
               <dd>
                 {found.kinds === null
                   ? say('All kinds')
-                  : found.kinds.map((kind) => entryWords[kind]).join(', ')}
+                  : sayList(found.kinds.map((kind) => entryWords[kind]))}
               </dd>
             </div>
             <div>
@@ -173,9 +173,9 @@ function OneWebhook({ siteId, id }: OneProps): JSX.Element {
           </dl>
           {found.status === 'disabled' && (
             <p class="banner amber">
+              <strong>{say('The service has disabled this webhook.')}</strong>{' '}
               {say(
-                '{strong} because its receiver failed for too long, or answered 410. Repair the receiver, resume, then send again what failed.',
-                { strong: <strong>{say('The service has disabled this webhook')}</strong> },
+                'Its receiver failed for too long, or answered 410. Repair the receiver, resume, then send again what failed.',
               )}
             </p>
           )}

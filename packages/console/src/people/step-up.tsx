@@ -71,7 +71,10 @@ function ConfirmDialog({ done, cancel }: Asked): JSX.Element {
       <Ways
         withPasskey={confirmWithPasskey}
         passkeyLabel={say('Confirm with a passkey')}
-        oidc={{ verb: say('Confirm'), href: '/console/oidc/start?step_up=1' }}
+        oidc={{
+          toLabel: (name) => say('Confirm with {name}', { name }),
+          href: '/console/oidc/start?step_up=1',
+        }}
         isDone={() => session.value?.elevated_until !== null}
         onDone={done}
       />
@@ -99,7 +102,7 @@ function EndedDialog(): JSX.Element {
       <Ways
         withPasskey={signInWithPasskey}
         passkeyLabel={say('Sign in with a passkey')}
-        oidc={{ verb: say('Continue'), href: '/console/oidc/start' }}
+        oidc={{ toLabel: (name) => say('Continue with {name}', { name }), href: '/console/oidc/start' }}
         isDone={() => true}
         onDone={() => {
           sessionEnded.value = false
@@ -149,7 +152,7 @@ interface WaysProps {
   readonly withPasskey: () => Promise<void>
   readonly passkeyLabel: string
   /** In another tab, so that this page stays. */
-  readonly oidc: { readonly verb: string; readonly href: string }
+  readonly oidc: { readonly toLabel: (name: string) => string; readonly href: string }
   /** Whether the session is now as it should be. */
   readonly isDone: () => boolean
   readonly onDone: () => void
@@ -200,7 +203,7 @@ function Ways({ withPasskey, passkeyLabel, oidc, isDone, onDone }: WaysProps): J
       )}
       {provider !== undefined && (
         <a class="button wide" href={oidc.href} target="_blank" rel="noopener">
-          {say('{verb} with {provider}', { verb: oidc.verb, provider })}
+          {oidc.toLabel(provider)}
         </a>
       )}
       <LinkForm isBusy={isBusy} onLink={(link) => void run(() => signInWithLink(link))} />

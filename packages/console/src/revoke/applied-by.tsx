@@ -2,7 +2,7 @@ import type { PropagationReceipt } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { StateMark } from '../components/state.tsx'
 import { serviceNowMs } from '../live.ts'
-import { say } from '../say.ts'
+import { say, sayList } from '../say.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 import { toCounts } from './counts.ts'
 import { failsOpen, findRejectedSince, type Reported, toKey, toMs } from './reported.ts'
@@ -78,13 +78,13 @@ function toClass({ state }: Reported): string {
 
 function describeRow(each: Reported, propagation: PropagationReceipt): string {
   const word = each.state === 'not_connected' ? say('not connected') : say('silent')
-  if (failsOpen(each, propagation)) return say('{word}, fails open', { word })
-  if (each.rejects_from === null) return say('{word}, not known from when on it rejects', { word })
+  if (failsOpen(each, propagation)) return sayList([word, say('fails open')])
+  if (each.rejects_from === null) return sayList([word, say('not known from when on it rejects')])
   const isPast = Date.parse(each.rejects_from) <= serviceNowMs()
   const time = isPast ? (findRejectedSince(each) ?? each.rejects_from) : each.rejects_from
   return isPast
-    ? say('{word}, rejects everything since {time}', { word, time: formatMoment(time) })
-    : say('{word}, rejects everything from {time}', { word, time: formatMoment(time) })
+    ? sayList([word, say('rejects everything since {time}', { time: formatMoment(time) })])
+    : sayList([word, say('rejects everything from {time}', { time: formatMoment(time) })])
 }
 
 /** One piece for each verifier, all in one line. */

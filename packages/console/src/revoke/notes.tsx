@@ -48,13 +48,12 @@ export function Notes({
           <Icon name="users" />
           <span>
             {target.choice === 'matching'
-              ? say('{target} as counted just now. What appears later is not revoked.', {
-                  target: (
-                    <strong>{say('All {target} that match the filter,', { target: toTitle(target) })}</strong>
-                  ),
-                })
-              : say('{target} which you selected. Others that match the filter are not revoked.', {
-                  target: <strong>{say('These {target},', { target: toTitle(target) })}</strong>,
+              ? say(
+                  'All {target} that match the filter, as counted just now. What appears later is not revoked.',
+                  { target: <strong>{toTitle(target)}</strong> },
+                )
+              : say('These {target}, which you selected. Others that match the filter are not revoked.', {
+                  target: <strong>{toTitle(target)}</strong>,
                 })}
           </span>
         </li>

@@ -7,13 +7,14 @@ import { Id } from '../components/id.tsx'
 import { Pill } from '../components/state.tsx'
 import { loadWritten } from '../evidence/load-written.ts'
 import { joinNames } from '../evidence/words.ts'
-import { serviceNowMs, tick } from '../live.ts'
+import { tick } from '../live.ts'
 import { open, sitePath } from '../router.ts'
 import { formatCount, say, sayCount } from '../say.ts'
-import { formatDuration, formatMoment, formatUtc, toZones } from '../time.ts'
+import { formatDuration, formatUtc, toZones } from '../time.ts'
 import { AppliedBy } from './applied-by.tsx'
 import { countAll, toCounts } from './counts.ts'
-import { failsOpen, findRejectedSince, type Reported, toKey, toMs } from './reported.ts'
+import { describeLate } from './late.tsx'
+import { failsOpen, findRejectedSince, toKey, toMs } from './reported.ts'
 import { Head, takeFocus, Who } from './sheet-parts.tsx'
 import { type Act, closeSheet, isComplete, isDeniedEverywhere } from './state.ts'
 import { countTargets, type Done, type DoneEntry, toCommand, toRequest, toWords } from './target.ts'
@@ -245,36 +246,12 @@ function Missing({ propagation }: { readonly propagation: PropagationReceipt }):
     <>
       {missing.slice(0, 4).map((each) => (
         <p class="missing" key={toKey(each)}>
-          <strong>{each.verifier_id}</strong> {describeMissing(each, propagation)}
+          {describeLate(each, failsOpen(each, propagation), findRejectedSince(each))}
         </p>
       ))}
       {others > 0 && <p class="missing">{say('and {others} more', { others })}</p>}
     </>
   )
-}
-
-function describeMissing(each: Reported, propagation: PropagationReceipt): string {
-  const { state, rejects_from } = each
-  const isPast = rejects_from !== null && Date.parse(rejects_from) <= serviceNowMs()
-  const time = rejects_from === null ? '' : formatMoment(rejects_from)
-  const beginning =
-    state === 'waiting'
-      ? say('has not answered yet')
-      : state === 'silent'
-        ? say('is connected and does not answer')
-        : say('is not connected')
-  if (failsOpen(each, propagation))
-    return say('{beginning} and fails open: it may accept what was revoked.', { beginning })
-  if (rejects_from === null)
-    return say('{beginning}. From when on it rejects everything is not known.', { beginning })
-  if (state !== 'not_connected')
-    return isPast
-      ? say('{beginning}. It has rejected everything since {time}.', { beginning, time })
-      : say('{beginning}. Without an answer it rejects everything from {time} on.', { beginning, time })
-  const since = findRejectedSince(each) ?? rejects_from
-  return isPast
-    ? say('{beginning} and has rejected everything since {time}.', { beginning, time: formatMoment(since) })
-    : say('{beginning} and rejects everything from {time} on.', { beginning, time })
 }
 
 interface BannerProps {

@@ -7,7 +7,7 @@ import { notice } from '../components/copy.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { showCutOff } from '../revoke/cut-off-receipt.ts'
 import { auditPath, open } from '../router.ts'
-import { say, sayCount } from '../say.ts'
+import { say, sayCount, sayList } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
 
@@ -91,7 +91,7 @@ function Erase({ siteId, ppid, name }: UserActsProps): JSX.Element {
           sayCount(tokens, '{count} token', '{count} tokens'),
           sayCount(audit_rows, '{count} audit row', '{count} audit rows'),
         ]
-        notice.value = say('Erased: {counts}.', { counts: counts.join(', ') })
+        notice.value = say('Erased: {counts}.', { counts: sayList(counts) })
       }}
       onClose={closeSheet}
     >
