@@ -3,7 +3,7 @@ import { lockfileFaults } from './lockfile.ts'
 
 const readJson = (name: string) => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8'))
 
-for (const folder of ['', 'tools/']) {
+for (const folder of ['', 'tools/', 'bench/']) {
   const lockfile = readJson(`${folder}package-lock.json`)
   const faults = lockfileFaults(lockfile, readJson(`${folder}package.json`))
   for (const fault of faults) console.error(`${folder}package-lock.json: ${fault}`)

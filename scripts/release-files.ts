@@ -9,7 +9,6 @@ const PACKAGES = [
   'packages/sdk',
   'packages/service',
   'packages/cli',
-  'bench',
 ]
 const DEPENDENCY_KINDS = ['dependencies', 'devDependencies'] as const
 type DependencyKind = (typeof DEPENDENCY_KINDS)[number]

@@ -15,7 +15,7 @@ let root: string
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'countersign-release-'))
-  for (const file of [...FILES, 'bench/package.json']) cpSync(join(ROOT, file), join(root, file))
+  for (const file of FILES) cpSync(join(ROOT, file), join(root, file))
   mkdirSync(join(root, 'changes'))
   writeFileSync(join(root, 'changes/README.md'), 'how')
   writeFileSync(join(root, 'changes/fixed-two-tabs.md'), 'Two tabs both sign in.\nThe helper is new.\n')

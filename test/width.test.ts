@@ -8,7 +8,7 @@ const CODE = [
   'packages/*/test/**/*.ts',
   'test/**/*.ts',
   'scripts/**/*.ts',
-  'bench/**/*.ts',
+  'bench/{*,*/*}.ts',
   'examples/**/*.ts',
   '.dependency-cruiser.cjs',
 ]
