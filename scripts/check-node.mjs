@@ -5,5 +5,5 @@ const [, version = '', major = '', minor = ''] =
 const isOlder = Number(major) < 22 || (major === '22' && Number(minor) < 14)
 if (version !== '' && isOlder)
   console.log(
-    `npm ran on Node ${version}, hence its engine warnings; use Node 22.14 or 24 to avoid them. All scripts here run on the Node 24 that is now installed.`,
+    `npm ran on Node ${version}, hence its engine warnings; use Node 22.14, 24 or 26 to avoid them. All scripts here run on the Node 24 that is now installed.`,
   )

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 
 /**
  * Installs what the named folders lock, unless exactly these versions are there: the tools of
- * `npm run check` and `npm run mutation` in tools/, the peers of `npm run bench` in bench/. `npm ci`
- * leaves them out: neither the service nor the tests need them.
+ * `npm run check` and `npm run mutation` in tools/, the peers of `npm run bench` in bench/.
+ * `npm ci` leaves them out: neither the service nor the tests need them.
  */
 for (const name of process.argv.slice(2)) {
   const folder = join(import.meta.dirname, '..', name)

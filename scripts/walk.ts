@@ -12,7 +12,7 @@ import { openWorkshop } from './walk/workshop.ts'
  * Arguments choose parts: `installs`, `terminal`, `packages`; one more names some of the projects.
  */
 const OLDEST_NODE = '22.14.0'
-const OTHER_NODES = ['24.21.0']
+const OTHER_NODES = ['24.21.0', '26.10.0']
 const TOO_OLD_NODE = '20.18.0'
 /** The embedded store would crash on it. */
 const CRASHING_NODE = '22.13.1'
@@ -64,7 +64,7 @@ function installClone(version: string, bin: string): string {
 
 function installOnOldNode(): void {
   const printed = workshop.run(cloneAs(`clone-${TOO_OLD_NODE}`), tooOld, 'npm ci')
-  const [line] = /^.*use Node 22\.14 or 24.*$/m.exec(printed) ?? []
+  const [line] = /^.*use Node 22\.14, 24 or 26.*$/m.exec(printed) ?? []
   if (line === undefined) throw new Error(`npm ci does not explain Node ${TOO_OLD_NODE}:\n${printed}`)
   console.log(line)
 }
