@@ -179,3 +179,40 @@ export function toFile(words: ConsoleTexts['words']): string {
   const sorted = Object.entries(words).sort(([a], [b]) => (a < b ? -1 : 1))
   return `${JSON.stringify(Object.fromEntries(sorted), undefined, 2)}\n`
 }
+
+/** What is wrong with the words of another language. One fault for each text. */
+export function findFaults(
+  english: ConsoleTexts['words'],
+  words: ConsoleTexts['words'],
+  language: string,
+): readonly string[] {
+  const { pluralCategories } = new Intl.PluralRules(language).resolvedOptions()
+  const unknown = Object.keys(words).filter((key) => !(key in english))
+  return [
+    ...unknown.map((key) => `${key}: the console does not say it`),
+    ...Object.entries(words).flatMap(([key, text]) => {
+      if (!(key in english)) return []
+      if (typeof text !== typeof english[key]) return [`${key}: with and without a number`]
+      if (typeof text === 'string') return hasValues(text, key) ? [] : [`${key}: other values`]
+      const forms = Object.entries(text)
+      if (
+        forms
+          .map(([form]) => form)
+          .sort()
+          .join() !== pluralCategories.toSorted().join()
+      )
+        return [`${key}: other forms`]
+      return forms.every(([form, each]) => hasValues(each, key, EXACT.test(form)))
+        ? []
+        : [`${key}: other values`]
+    }),
+  ]
+}
+
+/** Forms for one number only, which can be a word: `two users` without `{count}`. */
+const EXACT = /^(?:zero|one|two)$/
+
+function hasValues(text: string, key: string, isExact = false): boolean {
+  const list = (each: string) => (each.match(/\{\w+\}/g) ?? []).toSorted().join()
+  return list(text) === list(key) || (isExact && list(text) === list(key.replace('{count}', '')))
+}

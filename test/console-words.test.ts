@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { LANGUAGES } from '../packages/console/language-pages.ts'
-import { readConsoleTexts, readTexts, toFile } from '../scripts/console-texts.ts'
+import { findFaults, readConsoleTexts, readTexts, toFile } from '../scripts/console-texts.ts'
 
 describe('the words of the console', () => {
   it('are all said in the language of the page', () => {
@@ -27,5 +27,33 @@ describe('the words of the console', () => {
   it('are no classes, ids, paths, commands or names of keys', () => {
     const source = '<p class="wide row" id="you"><code>countersign help</code><kbd>Enter</kbd></p>'
     expect(readTexts('page.tsx', source)).toEqual({ words: {}, bare: [] })
+  })
+})
+
+describe('the words in another language', () => {
+  const read = (language: string) => JSON.parse(readFileSync(join(LANGUAGES, `${language}.json`), 'utf8'))
+  const languages = globSync('*.json', { cwd: LANGUAGES }).map((file) => file.replace('.json', ''))
+
+  it.each(languages)('have the values and the forms of their texts: %s', (language) => {
+    expect(findFaults(read('en'), read(language), language)).toEqual([])
+  })
+
+  const english = { 'Revoke {id}': 'Revoke {id}', '{count} users': { one: '', other: '' } }
+  const forms = (two: string, few: string) => ({
+    '{count} users': { zero: '{count}', one: '{count}', two, few, many: '{count}', other: '{count}' },
+  })
+
+  it.each([
+    ['a text that is gone', { Distrust: 'سحب الثقة' }],
+    ['a value with another name', { 'Revoke {id}': 'إبطال {name}' }],
+    ['a form that is missing', { '{count} users': { one: '{count}', other: '{count}' } }],
+    ['a form for several numbers without its number', forms('مستخدمان', 'مستخدمون')],
+    ['one form only', { '{count} users': '{count}' }],
+  ])('are checked for %s', (_name, words) => {
+    expect(findFaults(english, words, 'ar')).toHaveLength(1)
+  })
+
+  it('can have a word for a number', () => {
+    expect(findFaults(english, forms('مستخدمان', '{count}'), 'ar')).toEqual([])
   })
 })
