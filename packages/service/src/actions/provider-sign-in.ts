@@ -3,7 +3,7 @@ import { readJwt } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import type { IdentityProvider } from '../identity-provider/identity-provider.ts'
-import { findRoles, readAccount, toLine } from '../identity-provider/read-account.ts'
+import { findRoles, isAccountName, readAccount, toLine } from '../identity-provider/read-account.ts'
 import {
   createRoundTrip,
   openRoundTrip,
@@ -130,6 +130,8 @@ export async function receiveProviderLogout(
   if (isSignalFault(signal)) throw invalidLogout(signal.fault)
   if (signal.issuer !== issuer) throw invalidLogout('its issuer is not the identity provider of the console')
   if (!isAddressed(jwt.claims.aud, clientId)) throw invalidLogout('aud does not name this client')
+  if (![jwt.claims.sub, jwt.claims.sid].every((name) => name === undefined || isAccountName(name)))
+    throw invalidLogout('sub and sid must each be one line of 1 to 256 characters')
   const check = await provider.checkSignature(jwt)
   if (check === 'unavailable')
     throw new Problem('signal_keys_unavailable', undefined, { retryAfterSeconds: 10 })

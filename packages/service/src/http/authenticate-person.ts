@@ -52,7 +52,7 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
   exchange.consoleSite = named === 'all' ? undefined : named
   const caller = findPersonCaller(signedIn, named, address)
   if (caller !== undefined) exchange.caller = caller
-  else throw recordRejection(exchange, auth, 'role_insufficient', NO_ROLE)
+  else throw new Problem('role_insufficient', NO_ROLE)
 }
 
 /** The session as it is now. Throws unless it is valid and the person still has that role. */
@@ -77,13 +77,12 @@ function isUse({ lines }: Exchange['raw']): boolean {
   return lines('countersign-background') === undefined
 }
 
-/** Writes a rejection to the audit, and returns it. */
+/** Writes a rejection to the audit. */
 export function recordRejection(
   { endpoint, caller, raw, signedIn }: Exchange,
   { deps, keyRejections }: Pick<AuthDeps, 'deps' | 'keyRejections'>,
   code: ProblemCode,
-  detail?: string,
-): Problem {
+): void {
   const personId = signedIn?.person.personId
   const { requestId } = raw
   keyRejections.record({
@@ -94,7 +93,6 @@ export function recordRejection(
     requestId,
     nowMs: deps.clock.nowMs(),
   })
-  return new Problem(code, detail)
 }
 
 /** Whether only pages of the console may send this request. */

@@ -159,7 +159,7 @@ function requireStepUp(exchange: Exchange, auth: AuthDeps): void {
   // What is not listed is not mounted; if it were, it would need a recent sign-in.
   const isNeeded = !isConsoleEndpoint(endpoint.id) || stepUp[endpoint.id]
   if (isNeeded && signedIn.session.elevatedUntilMs <= auth.deps.clock.nowMs())
-    throw recordRejection(exchange, auth, 'step_up_required')
+    throw new Problem('step_up_required')
 }
 
 function requirePermission(exchange: Exchange, { deps, keyRejections }: AuthDeps): void {
@@ -167,8 +167,11 @@ function requirePermission(exchange: Exchange, { deps, keyRejections }: AuthDeps
   const siteId = findSiteId(params)
   // A person acts at the site that the request names, also as an operator.
   const { consoleSite } = exchange
-  if (consoleSite !== undefined && siteId !== undefined && siteId !== consoleSite)
+  if (consoleSite !== undefined && siteId !== undefined && siteId !== consoleSite) {
+    // The caller does not learn whether there is such a site. Who reads the audit sees the attempt.
+    if (caller.kind === 'site') recordRejection(exchange, { deps, keyRejections }, 'role_insufficient')
     throw new Problem('not_found')
+  }
   if (consoleSite !== undefined && caller.kind === 'operator' && endpoint.auth === 'operator_key')
     throw new Problem(
       'role_insufficient',
@@ -182,8 +185,7 @@ function requirePermission(exchange: Exchange, { deps, keyRejections }: AuthDeps
     auth !== 'operator_key' &&
     (permissions.length === 0 || permissions.some((permission) => caller.permissions.includes(permission)))
   if (isAllowed) return
-  if (caller.person !== undefined)
-    throw recordRejection(exchange, { deps, keyRejections }, 'role_insufficient')
+  if (caller.person !== undefined) throw new Problem('role_insufficient')
   const code = 'api_key_forbidden'
   const { requestId } = raw
   keyRejections.record({ code, endpoint: endpoint.id, caller, requestId, nowMs: deps.clock.nowMs() })

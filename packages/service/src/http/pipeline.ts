@@ -1,4 +1,4 @@
-import { problems } from '@countersign/core/contract'
+import { type ProblemCode, problems } from '@countersign/core/contract'
 import type { guard } from '../access/guard.ts'
 import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
@@ -88,7 +88,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       return await runRoute(route, exchange, deps)
     } catch (error) {
       if (exchange.hasSlot && isCallersFault(error)) recordFailure(exchange, deps, error)
-      if (error instanceof Problem && isWrongSecret(error)) recordRejection(exchange, deps, error.code)
+      if (error instanceof Problem && isForAudit(error, exchange)) recordRejection(exchange, deps, error.code)
       throw error
     } finally {
       if (exchange.hasSlot) deps.loadShedder.leave()
@@ -228,6 +228,13 @@ function recordFailure(exchange: Exchange, { rateLimiter, monotonicMs }: Pipelin
 /** A link or a passkey that is not valid. */
 function isWrongSecret({ code }: Problem): boolean {
   return code === 'link_invalid' || code === 'passkey_invalid'
+}
+
+const BEYOND_ROLE: ReadonlySet<ProblemCode> = new Set(['role_insufficient', 'step_up_required', 'own_access'])
+
+/** Also what a route has rejected: which of them decides does not matter to who reads the audit. */
+function isForAudit(problem: Problem, { signedIn }: Exchange): boolean {
+  return isWrongSecret(problem) || (signedIn !== undefined && BEYOND_ROLE.has(problem.code))
 }
 
 const COST_BYTES = 4096

@@ -1,7 +1,6 @@
 import type { JsonValue } from '@countersign/core'
 import { isLine, limits } from '@countersign/core/contract'
 import type { GroupRole } from '../console-oidc-settings.ts'
-import { isName } from '../signals/read-subject.ts'
 import type { PersonRole } from '../store/operations/people.ts'
 
 /** What an ID token says about the account that has signed in. Its signature was checked before. */
@@ -21,6 +20,8 @@ type Claims = Readonly<Record<string, JsonValue | undefined>>
 const AHEAD_MS_MAX = 60_000
 /** Longer than the way from the token endpoint to here can take. */
 const AGE_MS_MAX = 300_000
+/** Of `sub` and `sid`. */
+const NAME_CHARS_MAX = 256
 /** Of the claim; what is shown is shorter. */
 const NAME_CHARS_READ = 1024
 const UNFIT = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu
@@ -32,8 +33,9 @@ export function readAccount(
   nowMs: number,
 ): ProviderAccount | { readonly fault: string } {
   const { sub, sid, iat, auth_time: authTime, name, preferred_username: userName } = claims
-  if (!isName(sub)) return { fault: 'sub must have 1 to 256 characters' }
-  if (sid !== undefined && !isName(sid)) return { fault: 'sid must have 1 to 256 characters' }
+  if (!isAccountName(sub)) return { fault: 'sub must be one line of 1 to 256 characters' }
+  if (sid !== undefined && !isAccountName(sid))
+    return { fault: 'sid must be one line of 1 to 256 characters' }
   // Asked positively: a clock that answers NaN accepts nothing.
   if (!isSeconds(iat) || !(Math.abs(nowMs - iat * 1000) <= AGE_MS_MAX))
     return { fault: 'iat is not a time of the last minutes; check the clocks' }
@@ -74,6 +76,11 @@ export function toLine(value: JsonValue | undefined): string | undefined {
 function toTexts(value: JsonValue | undefined): readonly string[] {
   const list: readonly JsonValue[] = Array.isArray(value) ? value : value === undefined ? [] : [value]
   return list.filter((each) => typeof each === 'string')
+}
+
+/** A `sub` or `sid` that every store keeps exactly. */
+export function isAccountName(value: JsonValue | undefined): value is string {
+  return value !== '' && isLine(value, NAME_CHARS_MAX)
 }
 
 function isSeconds(value: JsonValue | undefined): value is number {

@@ -265,6 +265,30 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
       expect(await people()).toHaveLength(before)
     })
 
+    it('A365: with a sub or sid that no store keeps exactly opens no session, and spoils no row', async () => {
+      const { length } = await people()
+      for (const claims of [
+        // A store writes the same text for both.
+        { sub: 'a\ud800' },
+        { sub: 'a\udfff' },
+        { sub: 'a\0b' },
+        { sub: 'a\nb' },
+        { sub: 'a\u2028b' },
+        { sub: newSub(), sid: 's\ud800' },
+      ]) {
+        provider.said = { claims }
+        expect([claims, outcome(await signIn())]).toEqual([claims, [400, 'callback_invalid']])
+      }
+      expect(await people()).toHaveLength(length)
+      // Control arm: unusual, and kept exactly.
+      const found = new Set<string>()
+      for (const sub of ['auth0|Zoë 雪', 'auth0|Zoe 雪', 'a\ufffd']) {
+        provider.said = { claims: { sub } }
+        found.add((await sessionOf(await signIn())).person_id)
+      }
+      expect(found.size).toBe(3)
+    })
+
     it('A318: is not accepted without a signature, with the secret of the client, or by another key', async () => {
       const { query, callback, cookie } = await begin()
       const claims = {
@@ -558,6 +582,9 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
         await provider.logoutToken({ ...good, exp: Math.floor(Date.now() / 1000) - 60 }),
         await provider.logoutToken({ ...good, jti: undefined }),
         await provider.logoutToken({ sub: undefined }),
+        // A365: no account has such a name.
+        await provider.logoutToken({ sub: `${sub}\0` }),
+        await provider.logoutToken({ ...good, sid: 'a\0b' }),
         await provider.logoutToken(good, { typ: 'at+jwt' }),
         await provider.logoutToken(good, {}, signer),
       ])

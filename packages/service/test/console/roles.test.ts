@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forEachStoreWriter } from '../store/store-writer.ts'
 import {
   addPerson,
+  auditOf,
   type Browser,
   type ConsoleNode,
   OTHER,
@@ -118,6 +119,39 @@ forEachStoreWriter('roles in the console', (newWriter) => {
     expect(
       (await responder.ask('/console/api/wallet/revoke-user', { method: 'POST', body })).statusCode,
     ).toBe(403)
+  })
+
+  it('A366: every attempt beyond a role is in the audit with the person, whichever check rejects it', async () => {
+    const victim = await as('viewer')
+    const { ask, personId } = await as('admin')
+    const rejected = async () => {
+      const rows = [...(await auditOf(node)), ...(await auditOf(node, SHOP))]
+      const own = rows.filter(({ context }) => context.actor === `person:${personId}`)
+      return own
+        .flatMap(({ action, detail }) => (action === 'console.rejected' ? [detail.endpoint] : []))
+        .sort()
+    }
+    const of = `person_id=${victim.personId}`
+    const body = { ppid: PPID, site_id: OTHER }
+    const attempts = [
+      ['list_sessions', `/console/sessions?${of}`, {}, 403],
+      ['end_listed_session', `/console/sessions/${victim.sessionId}?${of}`, { method: 'DELETE' }, 403],
+      ['list_passkeys', `/console/passkeys?${of}`, {}, 403],
+      ['remove_passkey', `/console/passkeys/passkey_x?${of}`, { method: 'DELETE' }, 403],
+      ['revoke_user', '/console/api/wallet/revoke-user', { method: 'POST', body }, 403],
+      ['list_keys', `/console/api/sites/${OTHER}/keys`, {}, 404],
+      ['list_people', '/console/api/people', {}, 403],
+    ] as const
+    for (const [, path, sent, status] of attempts)
+      expect([path, (await ask(path, sent)).statusCode]).toEqual([path, status])
+    await expect.poll(rejected).toEqual(attempts.map(([id]) => id).sort())
+    // Control arms: what is allowed, or is not there, is not among them.
+    expect((await ask('/console/sessions')).statusCode).toBe(200)
+    expect((await ask(`/console/api/sites/${SHOP}/users/none`)).statusCode).toBeGreaterThan(399)
+    const operator = await as('operator')
+    expect((await operator.ask(`/console/sessions?${of}`)).statusCode).toBe(200)
+    expect((await victim.ask('/console/session')).statusCode).toBe(200)
+    expect(await rejected()).toHaveLength(attempts.length)
   })
 
   it('an operator who names a site acts at that site', async () => {
