@@ -190,9 +190,14 @@ export function findFaults(
   const unknown = Object.keys(words).filter((key) => !(key in english))
   return [
     ...unknown.map((key) => `${key}: the console does not say it`),
+    ...Object.keys(english)
+      .filter((key) => !(key in words))
+      .map((key) => `${key}: missing`),
     ...Object.entries(words).flatMap(([key, text]) => {
       if (!(key in english)) return []
       if (typeof text !== typeof english[key]) return [`${key}: with and without a number`]
+      const texts = typeof text === 'string' ? [text] : Object.values(text)
+      if (texts.some((each) => each.trim() === '')) return [`${key}: empty`]
       if (typeof text === 'string') return hasValues(text, key) ? [] : [`${key}: other values`]
       const forms = Object.entries(text)
       if (

@@ -34,26 +34,38 @@ describe('the words in another language', () => {
   const read = (language: string) => JSON.parse(readFileSync(join(LANGUAGES, `${language}.json`), 'utf8'))
   const languages = globSync('*.json', { cwd: LANGUAGES }).map((file) => file.replace('.json', ''))
 
-  it.each(languages)('have the values and the forms of their texts: %s', (language) => {
+  it.each(languages)('have every text, with its values and its forms: %s', (language) => {
     expect(findFaults(read('en'), read(language), language)).toEqual([])
+  })
+
+  it.each(languages)('are a language that the console loads: %s', (language) => {
+    const source = readFileSync(join(LANGUAGES, '../src/say.ts'), 'utf8')
+    if (language !== 'en') expect(source).toContain(`import('../languages/${language}.json')`)
   })
 
   const english = { 'Revoke {id}': 'Revoke {id}', '{count} users': { one: '', other: '' } }
   const forms = (two: string, few: string) => ({
     '{count} users': { zero: '{count}', one: '{count}', two, few, many: '{count}', other: '{count}' },
   })
+  const complete = { 'Revoke {id}': 'إبطال {id}', ...forms('{count}', '{count}') }
 
   it.each([
     ['a text that is gone', { Distrust: 'سحب الثقة' }],
+    ['a text that is missing', { 'Revoke {id}': undefined }],
+    ['a text that is empty', { 'Revoke {id}': ' ' }],
+    ['a form that is empty', forms('', '{count}')],
     ['a value with another name', { 'Revoke {id}': 'إبطال {name}' }],
+    ['a value that is missing', { 'Revoke {id}': 'إبطال' }],
     ['a form that is missing', { '{count} users': { one: '{count}', other: '{count}' } }],
     ['a form for several numbers without its number', forms('مستخدمان', 'مستخدمون')],
     ['one form only', { '{count} users': '{count}' }],
   ])('are checked for %s', (_name, words) => {
-    expect(findFaults(english, words, 'ar')).toHaveLength(1)
+    expect(findFaults(english, complete, 'ar')).toEqual([])
+    const changed = Object.entries({ ...complete, ...words }).filter(([, text]) => text !== undefined)
+    expect(findFaults(english, Object.fromEntries(changed) as typeof complete, 'ar')).toHaveLength(1)
   })
 
   it('can have a word for a number', () => {
-    expect(findFaults(english, forms('مستخدمان', '{count}'), 'ar')).toEqual([])
+    expect(findFaults(english, { ...complete, ...forms('مستخدمان', '{count}') }, 'ar')).toEqual([])
   })
 })

@@ -10,6 +10,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
   plugins: [languagePages()],
+  json: { namedExports: false },
   resolve: { conditions: ['countersign-source', 'module', 'browser'] },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {

@@ -3,11 +3,14 @@ type Forms = Readonly<Record<string, string>>
 type Words = Readonly<Record<string, string | Forms>>
 
 /** The languages besides English, whose words are in the sources. Each is loaded on demand. */
-const files: Readonly<Record<string, () => Promise<{ readonly default: Words }>>> = {}
+const files: Readonly<Record<string, () => Promise<{ readonly default: Words }>>> = {
+  ar: () => import('../languages/ar.json'),
+}
 
 /** As the page of the service says, which reads `Accept-Language`. */
-const { document } = globalThis as { document?: { documentElement: { lang: string } } }
+const { document } = globalThis as { document?: { documentElement: { lang: string; dir: string } } }
 const language = document?.documentElement.lang || 'en'
+export const isRightToLeft: boolean = document?.documentElement.dir === 'rtl'
 /** Modules that use words wait for this one, so that no word is shown in another language. */
 const words: Words = (await files[language]?.())?.default ?? {}
 
@@ -57,15 +60,22 @@ export function sayCount(
 function fill(text: string, values?: Readonly<Record<string, Child>>): string | Child[] {
   if (values === undefined) return text
   // Every second part is a name.
-  const parts = text.split(/\{(\w+)\}/).map((part, i) => (i % 2 === 0 ? part : values[part]))
+  const parts = text.split(/\{(\w+)\}/).map((part, i) => (i % 2 === 0 ? part : isolate(values[part])))
   return parts.some((part) => typeof part === 'object')
     ? (parts as Child[])
     : parts.filter((part) => part !== false).join('')
 }
 
+/** Ids and times keep their own direction, and do not move the words beside them. */
+function isolate(value: Child): Child {
+  return isRightToLeft && (typeof value === 'string' || typeof value === 'number')
+    ? `\u2068${value}\u2069`
+    : value
+}
+
 /** `a, b, c` */
 export function sayList(words: readonly string[]): string {
-  return words.join(say(', '))
+  return words.map(isolate).join(say(', '))
 }
 
 /** `1,042` */

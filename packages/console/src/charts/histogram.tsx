@@ -1,6 +1,6 @@
 import type { PropagationStats } from '@countersign/core/contract'
 import type { JSX } from 'preact'
-import { formatCount, say } from '../say.ts'
+import { formatCount, say, sayList } from '../say.ts'
 import { formatDuration } from '../time.ts'
 import { createLogScale, formatDecade, listDecades, round } from './scale.ts'
 
@@ -45,9 +45,9 @@ export function Histogram({ stats }: { readonly stats: PropagationStats }): JSX.
   const most = Math.max(1, ...bars.map(({ count }) => count))
   const toHeight = (count: number) => round(Math.max(2, (count / most) * (BASE - TOP - 8)))
   const marks = [
-    ['p50', p50_ms],
-    ['p99', p99_ms],
-    ['slowest', max_ms],
+    [say('p50'), p50_ms],
+    [say('p99'), p99_ms],
+    [say('slowest'), max_ms],
   ] as const
   return (
     <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT + 12}`} role="img" aria-label={describeStats(stats)}>
@@ -103,7 +103,7 @@ function placeMarks(
     const x = toX(ms)
     const before = placed.at(-1)
     if (before !== undefined && x - before.x < 44) {
-      before.word += `, ${word}`
+      before.word = sayList([before.word, word])
       before.x = x
     } else placed.push({ word, x, y: 12, anchor: 'middle' })
   }

@@ -11,7 +11,7 @@ interface FaultProps {
 export function Fault({ text, onRetry }: FaultProps): JSX.Element | null {
   return text === undefined ? null : (
     <p class="fault" role="alert">
-      <span>{text}</span>
+      <bdi>{text}</bdi>
       {onRetry !== undefined && (
         <button type="button" onClick={onRetry}>
           {say('Try again')}

@@ -32,11 +32,19 @@ const PATHS = {
     'M6 8.2A3.1 3.1 0 1 0 6 2a3.1 3.1 0 0 0 0 6.2zM1.5 14c.4-2.6 2-4 4.5-4 .9 0 1.7.2 2.4.5M11.8 9.5a2 2 0 1 0-.01 0zM11.8 9.5v4.7l1.2-1.2M11.8 12l1.2-1',
   chevrons: 'M5 6l3-3 3 3M5 10l3 3 3-3',
 } as const
+/** Mirrored where people read from right to left. */
+const FLIPPED = /^(?:webhooks|audit)$/
 export type IconName = keyof typeof PATHS
 
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }): JSX.Element {
   return (
-    <svg class="icon" width={size} height={size} viewBox="0 0 16 16" aria-hidden="true">
+    <svg
+      class={FLIPPED.test(name) ? 'icon flipped' : 'icon'}
+      width={size}
+      height={size}
+      viewBox="0 0 16 16"
+      aria-hidden="true"
+    >
       <path d={PATHS[name]} />
     </svg>
   )

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useId, useRef } from 'preact/hooks'
+import { isRightToLeft } from '../say.ts'
 
 export interface MenuItem {
   readonly title: string
@@ -32,7 +33,7 @@ export function Menu({ label, name, items, class: className = '' }: MenuProps): 
     const { offsetWidth: width, offsetHeight: height } = menu.current
     const below = at.bottom + GAP
     const top = below + height > innerHeight - EDGE ? at.top - GAP - height : below
-    const left = Math.min(Math.max(at.right - width, EDGE), innerWidth - width - EDGE)
+    const left = Math.min(isRightToLeft ? at.left : at.right - width, innerWidth - width - EDGE)
     menu.current.style.setProperty('top', `${Math.max(EDGE, top)}px`)
     menu.current.style.setProperty('left', `${Math.max(EDGE, left)}px`)
   }

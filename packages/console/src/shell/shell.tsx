@@ -257,8 +257,10 @@ function TopBar(): JSX.Element {
       {mayRevoke(siteId) && (
         <button type="button" class="danger" title={toTooltip('revoke')} onClick={() => openRevoke('')}>
           <span>
-            {say('Revoke')}
-            <span class="longer"> {say('access')}</span>
+            <span class="shorter" aria-hidden="true">
+              {say('Revoke')}
+            </span>
+            <span class="longer">{say('Revoke access')}</span>
           </span>{' '}
           <kbd>R</kbd>
         </button>
