@@ -61,6 +61,7 @@ describe('a sound installation', () => {
       'verifiers',
     ])
       expect(out).toMatch(new RegExp(`^ok +${check} `, 'm'))
+    expect(out).toMatch(new RegExp(`^ok +settings +development, ${home.dev.base_url}$`, 'm'))
   })
   test('S3 prints pins for the current and the next feed key that a guard accepts as they are', async () => {
     const { out, json } = await home.run(['doctor', '--no-local', '--json'])

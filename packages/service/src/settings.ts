@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isJsonObject, type JsonObject, parseJson } from '@countersign/core'
 
 /** Where settings come from. */
 export interface SettingSources {
@@ -9,6 +10,8 @@ export interface SettingSources {
 }
 
 const PREFIX = 'COUNTERSIGN_'
+/** More than any setting has, so that a nested value is reported by its name. */
+const CONFIG_DEPTH_MAX = 8
 /** Variables with the same prefix that are not settings of the service. */
 const NOT_SETTINGS = new Set([
   'COUNTERSIGN_CONFIG',
@@ -25,7 +28,8 @@ const NOT_SETTINGS = new Set([
 /**
  * The raw text of every setting that was given, by name: from the file, then the environment, then
  * flags, each overriding the one before. Unknown, repeated and unreadable ones are added to
- * `mistakes`. A secret in a flag is rejected and not repeated in the message.
+ * `mistakes`. A secret in a flag is rejected and not repeated in the message. Throws a TypeError
+ * when the configuration file cannot be read: without it, settings would seem to be missing.
  */
 export function readSettings<Name extends string>(
   names: readonly Name[],
@@ -50,7 +54,8 @@ export function readSettings<Name extends string>(
   const configFile = flags.get('config') ?? env.COUNTERSIGN_CONFIG
   flags.delete('config')
   if (configFile !== undefined) {
-    for (const [name, value] of toMembers(load(configFile, 'the configuration file'), mistakes)) {
+    const object = readObject(configFile, readText)
+    for (const [name, value] of toMembers(object, mistakes)) {
       if (known.has(name)) found.set(name as Name, value)
       else mistakes.push(`the configuration file has a member ${name}, which is not a setting`)
     }
@@ -90,20 +95,28 @@ function toFlagMap(given: NonNullable<SettingSources['flags']>, mistakes: string
   return flags
 }
 
-/** The members of the configuration file as strings. A list becomes one string with blanks. */
-function toMembers(text: string | undefined, mistakes: string[]): [string, string][] {
-  if (text === undefined) return []
-  let parsed: unknown
+/** The object in the configuration file. Messages never repeat its text, which can be secret. */
+function readObject(file: string, readText: (file: string) => string): JsonObject {
+  let text: string
   try {
-    parsed = JSON.parse(text)
-  } catch {
-    parsed = undefined
+    text = readText(file)
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
+    throw new TypeError(`The configuration file ${file} cannot be read (${reason}). Check its path.`)
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    mistakes.push('the configuration file must hold one JSON object')
-    return []
+  const parsed = parseJson(text, { depthMax: CONFIG_DEPTH_MAX })
+  if ('fault' in parsed) {
+    const line = text.slice(0, parsed.offset).split('\n').length
+    throw new TypeError(`The configuration file ${file} is not valid JSON: ${parsed.fault} (line ${line}).`)
   }
-  return Object.entries(parsed).flatMap(([name, value]): [string, string][] => {
+  if (!isJsonObject(parsed.value))
+    throw new TypeError(`The configuration file ${file} must contain one JSON object.`)
+  return parsed.value
+}
+
+/** The members of the configuration file as strings. A list becomes one string with blanks. */
+function toMembers(object: JsonObject, mistakes: string[]): [string, string][] {
+  return Object.entries(object).flatMap(([name, value]): [string, string][] => {
     if (['string', 'number', 'boolean'].includes(typeof value)) return [[name, String(value)]]
     if (Array.isArray(value) && value.every((item) => typeof item === 'string'))
       return [[name, value.join(' ')]]

@@ -182,17 +182,28 @@ describe('settings', () => {
     }
   })
   test.each([
-    ['[]', 'must hold one JSON object'],
-    ['{', 'must hold one JSON object'],
     ['{"colour":"red"}', 'a member colour'],
     ['{"port":{}}', 'port in the configuration file'],
   ])('refuse a file that holds %s', (text, words) => {
     expect(mistakesOf(good, [['config', 'c']], { c: text }).join()).toContain(words)
   })
+  test.each([
+    ['[]', 'must contain one JSON object.'],
+    ['{', 'is not valid JSON: a member name is missing (line 1).'],
+    [
+      `{\n  "master_key": "${KEY}"\n  "port": 1\n}`,
+      'is not valid JSON: a comma or a closing brace is missing (line 3).',
+    ],
+    ['{"port":1,"port":2}', 'is not valid JSON: two members have the same name (line 1).'],
+  ])('name the line in a file that holds %s, and nothing that only follows from it', (text, words) => {
+    expect(() => read({}, [['config', 'c.json']], { 'c.json': text })).toThrow(
+      new TypeError(`The configuration file c.json ${words}`),
+    )
+  })
   test('say when a file cannot be read', () => {
-    expect(mistakesOf(good, [['config', 'nowhere']])).toEqual([
-      'the configuration file: nowhere cannot be read (ENOENT)',
-    ])
+    expect(() => read({}, [['config', 'nowhere']])).toThrow(
+      new TypeError('The configuration file nowhere cannot be read (ENOENT). Check its path.'),
+    )
     expect(mistakesOf({ ...good, COUNTERSIGN_DATABASE_URL_FILE: '/nowhere' }).join()).toContain(
       'COUNTERSIGN_DATABASE_URL_FILE',
     )

@@ -1,4 +1,4 @@
-import { existsSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type Config, readConfig, readStoreConfig } from '../config.ts'
 import type { SettingSources } from '../settings.ts'
@@ -34,7 +34,7 @@ export async function checkInstallation(sources: SettingSources): Promise<readon
         'Correct them in the file, the variables or the flags: docs/operating.md lists all',
       ),
     )
-  else found.push({ check: 'settings', level: 'ok', detail: `${config.mode}, ${config.baseUrl}` })
+  else found.push({ check: 'settings', level: 'ok', detail: `${config.mode}, ${findAddress(config)}` })
   found.push(...fileFindings(sources, store instanceof Error ? undefined : store))
   if (!(store instanceof Error)) found.push(...(await storeFindings(store)))
   return found
@@ -62,6 +62,16 @@ const findDataDir = ({ flags = [], env }: SettingSources) =>
 function isDevelopment(sources: SettingSources): boolean {
   const directory = findDataDir(sources)
   return existsSync(join(directory, 'dev.json')) && existsSync(join(directory, 'master.key'))
+}
+
+/**
+ * The address of the service. A development start can get its port from a flag, so the file that it
+ * writes says more than the settings.
+ */
+function findAddress({ mode, baseUrl, dataDir }: Config): string {
+  if (mode === 'production') return baseUrl
+  const dev = attempt(() => JSON.parse(readFileSync(join(dataDir, 'dev.json'), 'utf8')).base_url)
+  return typeof dev === 'string' ? dev : baseUrl
 }
 
 /** Files that other users could read or replace. */
