@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
-import { didKey, generatePrivateKey } from '@countersign/sdk'
+import { didKey, generatePrivateKey, startSignIn } from '@countersign/sdk'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createPng } from '../../packages/service/test/brand/pictures.ts'
 import { closeReceivers, openReceiver } from '../../packages/service/test/webhooks/receiver.ts'
 import { newName } from '../browser/new-name.ts'
-import { type Harness, hasChromium, openHarness } from './harness.ts'
+import { expectAccessible, type Harness, hasChromium, openHarness, pictures } from './harness.ts'
 
 const run = promisify(execFile)
 
@@ -409,6 +412,137 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await open(`issuers/${issuer.issuer_id}?act=trust-again`)
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
     expect((await read()).status).toBe('trusted')
+  })
+
+  test('the look of the sign-in page: a preview, errors beside the fields, on the hosted page, and removed', async () => {
+    const logos = createServer((_request, answer) => answer.end(createPng(64, 64, { colour: [31, 79, 216] })))
+    await new Promise<void>((resolve) => logos.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void logos.closeAllConnections() ?? logos.close())
+    const logo = `http://localhost:${(logos.address() as AddressInfo).port}/logo.png`
+    const returnUrl = new URL('/callback', logo).href
+    await harness.client.changeSite({ site_id, name: newName('Blue Door'), return_urls: [returnUrl] })
+    const { page, open } = await harness.openConsole({ page: 'site' })
+    const dialog = page.getByRole('dialog')
+    const field = (label: string) => dialog.getByRole('textbox', { name: label, exact: true })
+    const save = dialog.getByRole('button', { name: 'Change the look' })
+    const paint = (at: Page, selector: string) =>
+      at.evaluate<readonly string[]>(`(() => {
+        const { backgroundColor, color } = getComputedStyle(document.querySelector('${selector}'))
+        return [backgroundColor, color]
+      })()`)
+    const readSite = () => harness.client.readSite({ site_id })
+
+    await page.getByRole('button', { name: 'Change the look' }).click()
+    expect(await save.isDisabled()).toBe(true)
+    // The preview follows what is typed, before anything is sent.
+    await field('Colour of the main button').fill('#FFD400')
+    await expect
+      .poll(() => paint(page, 'dialog .look.light .look-button'))
+      .toEqual(['rgb(140, 117, 0)', 'rgb(255, 255, 255)'])
+    expect(await paint(page, 'dialog .look.dark .look-button')).toEqual([
+      'rgb(255, 212, 0)',
+      'rgb(13, 18, 16)',
+    ])
+    expect(await dialog.locator('.look-links').count()).toBe(0)
+    await field('Help for users').fill('javascript:alert(1)')
+    await field('Privacy notice').fill('https://shop.example/privacy')
+    expect(await dialog.locator('.look.light .look-links').innerText()).toMatch(/Contact Blue Door.*Privacy/s)
+    await field('Logo').fill(new URL('/missing', 'https://no-such-host.invalid').href)
+    await save.click()
+    const rejected = (label: string) =>
+      field(label).evaluate((input) => [
+        input.getAttribute('aria-invalid'),
+        document.getElementById(input.getAttribute('aria-describedby') ?? '')?.textContent,
+      ])
+    // An invalid link: the service fetches no logo for it.
+    await expect
+      .poll(() => rejected('Help for users'))
+      .toEqual(['true', expect.stringMatching(/^Not accepted: .*mailto/)])
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-invalid")')).toBe('true')
+    expect(await rejected('Privacy notice')).toEqual(['false', 'An https address.'])
+    await field('Help for users').fill('https://shop.example/help')
+    expect((await rejected('Help for users'))[0]).toBe('false')
+    await save.click()
+    await expect.poll(() => rejected('Logo')).toEqual(['true', expect.stringMatching(/^Not accepted: /)])
+    expect(await readSite()).toMatchObject({ accent: null, logo_url: null, support_url: null })
+    await field('Logo').fill(logo)
+    await pictures(page, 'site-look-sheet')
+    await save.click()
+    await page.locator('.toast', { hasText: 'The look was changed.' }).waitFor()
+    const image = page.locator('main .look.light img')
+    await expect.poll(() => image.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBe(64)
+    await pictures(page, 'site-look')
+
+    // On the hosted page: what the preview has shown.
+    const openSignIn = async () => {
+      const { authUrl } = await startSignIn({ baseUrl: harness.dev.base_url, siteId: site_id, returnUrl })
+      const visitor = await harness.browser.newContext({ locale: 'en' })
+      onTestFinished(() => visitor.close())
+      const hosted = await visitor.newPage()
+      await hosted.goto(String(authUrl))
+      await hosted.locator('body.ready, .btn.primary').first().waitFor({ state: 'attached' })
+      return hosted
+    }
+    const hosted = await openSignIn()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await hosted.emulateMedia({ colorScheme })
+      expect(await paint(page, `main .look.${colorScheme}`)).toEqual(await paint(hosted, 'body'))
+      const tick = await paint(page, `main .look.${colorScheme} .look-tick`)
+      expect(tick).toEqual(await paint(hosted, '.tick'))
+      expect(await paint(hosted, '.btn.primary')).toEqual(
+        await paint(page, `main .look.${colorScheme} .look-button`),
+      )
+    }
+    expect(
+      new URL(await hosted.locator('.who img.logo').evaluate((one) => (one as HTMLImageElement).src))
+        .pathname,
+    ).toBe((await readSite()).logo_path)
+    expect(await hosted.getByRole('link', { name: /^Contact/ }).getAttribute('href')).toBe(
+      'https://shop.example/help',
+    )
+
+    // Removed again, with the command that the sheet copies for it.
+    await open('site?act=look')
+    for (const label of ['Logo', 'Colour of the main button', 'Help for users', 'Privacy notice'])
+      await field(label).fill('')
+    await save.click()
+    await page.locator('.toast', { hasText: 'The look was changed.' }).waitFor()
+    expect(await readSite()).toMatchObject({
+      ...{ logo_url: null, logo_path: null, accent: null, support_url: null, privacy_url: null },
+    })
+    const plain = await openSignIn()
+    expect(await plain.locator('.who img, .foot-links a[rel]').count()).toBe(0)
+    const letters = page.locator('main .look.light .look-letters')
+    await letters.waitFor()
+    expect(await letters.innerText()).toBe(await plain.locator('.who .monogram').innerText())
+    expect((await paint(page, 'main .look.light .look-letters'))[0]).toBe(
+      (await paint(plain, '.who .monogram'))[0],
+    )
+
+    const looked = await harness.openConsole({ page: 'site?act=look', bypassCSP: true })
+    await looked.page.getByRole('dialog').getByLabel('Help for users').fill('http:')
+    await looked.page.getByRole('dialog').getByRole('button', { name: 'Change the look' }).click()
+    await looked.page.locator('.field-error').waitFor()
+    await expectAccessible(looked.page)
+
+    // Without the role there is no button, an address opens no sheet, and the service rejects it.
+    const viewer = await harness.openConsole({ role: 'viewer', page: 'site?act=look' })
+    await viewer.page.locator('main .look.light').waitFor()
+    expect(await viewer.page.getByRole('button', { name: 'Change the look' }).count()).toBe(0)
+    expect(await viewer.page.locator('dialog[open]').count()).toBe(0)
+    const status = await viewer.page.evaluate(
+      async (site) =>
+        (
+          await fetch(`/console/api/sites/${site}`, {
+            method: 'PATCH',
+            headers: { 'countersign-console': site, 'content-type': 'application/json' },
+            body: JSON.stringify({ accent: '#ff0000' }),
+          })
+        ).status,
+      site_id,
+    )
+    expect(status).toBe(403)
+    expect((await readSite()).accent).toBe(null)
   })
 
   test('typed names stay shut for what is pasted or almost right', async () => {

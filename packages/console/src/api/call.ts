@@ -2,17 +2,31 @@ import { signal } from '@preact/signals'
 import { say } from '../say.ts'
 import { isAttended } from './attended.ts'
 
+/** What is wrong with one member of a request. */
+export interface FieldError {
+  readonly path: string
+  readonly message: string
+}
+
 /** A response that is not a success, as the service described it. */
 export class CallProblem extends Error {
   readonly status: number
   readonly code: string
   readonly requestId: string | undefined
+  readonly errors: readonly FieldError[]
 
-  constructor(status: number, code: string, detail: string, requestId: string | undefined) {
+  constructor(
+    status: number,
+    code: string,
+    detail: string,
+    requestId: string | undefined,
+    errors: readonly FieldError[] = [],
+  ) {
     super(detail)
     this.status = status
     this.code = code
     this.requestId = requestId
+    this.errors = errors
   }
 }
 
@@ -138,7 +152,7 @@ async function hasSession(): Promise<boolean> {
 
 async function toProblem(answer: Response): Promise<CallProblem> {
   const text = await answer.text().catch(() => '')
-  let said: { code?: unknown; detail?: unknown; title?: unknown } = {}
+  let said: { code?: unknown; detail?: unknown; errors?: unknown } = {}
   try {
     said = JSON.parse(text)
   } catch {
@@ -149,7 +163,8 @@ async function toProblem(answer: Response): Promise<CallProblem> {
     typeof said.detail === 'string'
       ? said.detail
       : say('The service answered {status}.', { status: answer.status })
-  return new CallProblem(answer.status, code, detail, answer.headers.get('x-request-id') ?? undefined)
+  const errors = Array.isArray(said.errors) ? said.errors : []
+  return new CallProblem(answer.status, code, detail, answer.headers.get('x-request-id') ?? undefined, errors)
 }
 
 export function newIdempotencyKey(): string {

@@ -1,7 +1,7 @@
 import type { Preview, PreviewAct } from '@countersign/core/contract'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type ApiRequest, CallProblem, NoAnswer, newIdempotencyKey } from '../api/call.ts'
+import { type ApiRequest, CallProblem, type FieldError, NoAnswer, newIdempotencyKey } from '../api/call.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
 import { describe } from '../revoke/state.ts'
 import { say } from '../say.ts'
@@ -74,6 +74,8 @@ interface ActSheetProps<Answer> {
   readonly hasReason?: boolean
   readonly children?: ComponentChildren
   readonly onDone: (answer: Answer, sent: Sent) => void
+  /** What the service says about single fields, so that the form shows it beside them. */
+  readonly onFieldErrors?: (errors: readonly FieldError[]) => void
   readonly onClose: () => void
 }
 
@@ -114,7 +116,10 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
       onDone(answer, { request, cli: props.toCli(why), reason: why ?? '' })
     } catch (fault) {
       if (fault instanceof NoAnswer) return setState({ at: 'unknown' })
-      if (fault instanceof CallProblem) key.current = newIdempotencyKey()
+      if (fault instanceof CallProblem) {
+        key.current = newIdempotencyKey()
+        props.onFieldErrors?.(fault.errors)
+      }
       setState({ at: 'form', fault: describe(fault) })
     }
   }

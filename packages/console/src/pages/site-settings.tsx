@@ -17,6 +17,7 @@ import { findNewest, toOne } from '../revoke/target.ts'
 import { say } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
 import type { SiteProps } from '../site-props.ts'
+import { LookCard, LookSheet } from './site-look.tsx'
 
 type Switch = 'bearer' | 'holder_proof' | 'delegation'
 
@@ -103,6 +104,7 @@ export function SiteSettings({ siteId }: SiteProps): JSX.Element {
               <Setting key={name} siteId={siteId} name={name} value={site[name]} mayChange={mayChange} />
             ))}
           </ul>
+          <LookCard site={site} mayChange={mayChange} />
           {mayChange && (
             <>
               <h2 class="over">{say('In an emergency')}</h2>
@@ -198,6 +200,7 @@ interface SheetsProps extends SiteProps {
 function Sheets(props: SheetsProps): JSX.Element | null {
   const { act, on } = sheet.value
   if (act === 'change') return <Change {...props} />
+  if (act === 'look') return <LookSheet {...props} />
   if (act === 'cut-off') return <CutOff {...props} />
   if (act === 'switch' && on !== undefined && Object.hasOwn(MODES, on))
     return <SwitchSheet key={on} {...props} name={on as Switch} />

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { extname, join } from 'node:path'
 import type { RouteAnswer } from '../answer.ts'
-import { deriveShades } from '../brand/accent.ts'
 import { docsStyle } from '../documents/style.ts'
 import { type StoredAnswer, storeAnswer } from '../http/stored-answer.ts'
 import { referenceStyle } from '../reference/reference-style.ts'
+import { toAccentStyle } from './accent-style.ts'
 import { languages } from './choose-language.ts'
 import { hostedStyle } from './hosted-style.ts'
 import { joinModules } from './join-modules.ts'
@@ -105,13 +105,6 @@ function findAccent(folder: string, path: string): StoredAnswer | undefined {
     start === `/assets/${folder}` && hex.endsWith('.css') ? toAccentStyle(hex.slice(0, -4)) : undefined
   if (text === undefined) return undefined
   return storeAnswer({ status: 200, contentType: 'text/css; charset=utf-8', headers: HEADERS, body: text })
-}
-
-function toAccentStyle(hex: string): string | undefined {
-  const shades = deriveShades(hex)
-  if (shades === undefined) return undefined
-  const { light, dark } = shades
-  return `:root { --accent: light-dark(${light.fill}, ${dark.fill}); --on-accent: light-dark(${light.text}, ${dark.text}); }\n`
 }
 
 const HEADERS = {

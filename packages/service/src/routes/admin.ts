@@ -15,6 +15,8 @@ const REVOCATION: ReadonlySet<EndpointId> = new Set([
   'propagation_receipt',
   // The console checks signatures with the feed keys in it.
   'discovery',
+  // The console shows it.
+  'site_logo',
 ])
 
 /**

@@ -31,6 +31,9 @@ forEachStoreWriter('altered responses of passkeys', (newWriter) => {
       COUNTERSIGN_RATE_LIMIT_WRONG_KEY: '10000000/1',
       COUNTERSIGN_RATE_LIMIT_KEYLESS: '10000000/1',
       COUNTERSIGN_RATE_LIMIT_KEY: '10000000/1',
+      // On a busy machine a request would be answered `overloaded`, without being read.
+      COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000',
+      COUNTERSIGN_OVERLOAD_ACCEPT_DELAY_MS_MAX: '60000',
     })
   })
   afterAll(() => node.close())
