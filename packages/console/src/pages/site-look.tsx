@@ -72,7 +72,7 @@ interface LookSheetProps {
   readonly finish: (words: string) => void
 }
 
-/** Changes the look. The preview follows what is typed; the service checks it and fetches the logo. */
+/** Changes the look. The preview follows what is typed, and the service checks it. */
 export function LookSheet({ siteId, site, finish }: LookSheetProps): JSX.Element {
   const [texts, setTexts] = useState<Readonly<Record<Member, string>>>({
     logo_url: site.logo_url ?? '',
