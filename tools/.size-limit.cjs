@@ -82,7 +82,7 @@ module.exports = [
     path: ['../packages/console/dist/assets/*', '!../packages/console/dist/assets/language-*'],
     disablePlugins: ['@size-limit/esbuild'],
     gzip: true,
-    limit: '174 kB',
+    limit: '176.5 kB',
   },
   {
     name: 'the console: the words of one more language',
