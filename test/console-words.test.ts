@@ -19,6 +19,7 @@ describe('the words of the console', () => {
     ['an attribute', '<input placeholder="Why?" />'],
     ['a value of a sentence', 'say("It is {state}", { state: isOld ? "stale" : say("fresh") })'],
     ['a text that is put together', 'say("All " + noun)'],
+    ['a number with its unit', 'const words = { "1h": "1 hour" }'],
     ['a constant', 'const words = { on: "Switched on" }'],
   ])('are found outside of a call: %s', (_name, source) => {
     expect(readTexts('page.tsx', source).bare).not.toEqual([])

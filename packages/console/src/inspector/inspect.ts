@@ -232,11 +232,9 @@ async function toFacts(
     key:
       key === undefined
         ? ''
-        : say('{id} is {status} and uses {algorithm}.', {
-            id: key.id,
-            status: key.status,
-            algorithm: key.key.algorithm,
-          }),
+        : key.status === 'active'
+          ? say('{id} is active and uses {algorithm}.', { id: key.id, algorithm: key.key.algorithm })
+          : say('{id} is retired and uses {algorithm}.', { id: key.id, algorithm: key.key.algorithm }),
     signature: say('The proof matches the signed bytes.'),
     delegation:
       links === 1 ? say('Not delegated.') : say('{links} links. Each keeps or narrows the scope.', { links }),

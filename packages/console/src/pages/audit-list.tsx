@@ -98,9 +98,9 @@ export function AuditList({ siteId, path }: AuditListProps): JSX.Element {
             values: [
               ['', say('Any time')],
               ['1h', say('Last hour')],
-              ['24h', '24 hours'],
-              ['7d', '7 days'],
-              ['30d', '30 days'],
+              ['24h', say('24 hours')],
+              ['7d', say('7 days')],
+              ['30d', say('30 days')],
             ],
           },
           {

@@ -17,7 +17,7 @@ import { formatMoment } from '../time.ts'
 
 const EXAMPLE = `X-Service-Credential: eyJAY29udGV4dCI6…
 
-or the output of curl -v:
+${say('or the output of curl -v:')}
 
 > GET /orders HTTP/1.1
 > Host: shop.example
@@ -220,9 +220,9 @@ const MARKS: Readonly<Record<InspectedCheck['result'], Tone>> = {
   not_checked: 'none',
 }
 const WORDS: Readonly<Record<InspectedCheck['result'], string>> = {
-  passed: 'passed',
-  denied: 'rejected',
-  skipped: 'skipped',
+  passed: say('passed'),
+  denied: say('rejected'),
+  skipped: say('skipped'),
   not_checked: say('not checked'),
 }
 

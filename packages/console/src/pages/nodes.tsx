@@ -97,5 +97,5 @@ export function Nodes(): JSX.Element {
 }
 
 function toDifference(ms: number): string {
-  return ms === 0 ? '0 ms' : `${ms > 0 ? '+' : '−'}${formatDuration(Math.abs(ms))}`
+  return ms === 0 ? formatDuration(0) : `${ms > 0 ? '+' : '−'}${formatDuration(Math.abs(ms))}`
 }

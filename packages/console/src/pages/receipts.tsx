@@ -24,9 +24,9 @@ import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatMoment } from '../time.ts'
 
 const WINDOWS: readonly (readonly [string, string])[] = [
-  ['1h', '1 hour'],
-  ['24h', '24 hours'],
-  ['30d', '30 days'],
+  ['1h', say('1 hour')],
+  ['24h', say('24 hours')],
+  ['30d', say('30 days')],
 ]
 
 export function Receipts({ siteId }: SiteProps): JSX.Element {

@@ -25,9 +25,7 @@ export function AppliedBy({ propagation }: { readonly propagation: PropagationRe
       <div class="axis" aria-hidden="true">
         {scale.ticks.map((tick, i) => (
           <span key={tick}>
-            {i === scale.ticks.length - 1
-              ? formatDuration(tick).replace('.0 s', ' s')
-              : toTick(tick, scale.max)}
+            {i === scale.ticks.length - 1 ? formatDuration(tick).replace('.0', '') : toTick(tick, scale.max)}
           </span>
         ))}
       </div>
