@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,6 +8,7 @@ import { checkContract } from './contract-check.ts'
 const source = new URL('../../cli/src/main.ts', import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), 'dev start '))
 const dataDir = join(directory, 'data')
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 interface Started {
   readonly text: string
@@ -57,7 +58,6 @@ describe('the development start', () => {
     first = await start()
     dev = devFile()
   }, 120_000)
-  afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
   test('writes down what tools need', () => {
     expect(Object.keys(dev).sort()).toEqual(
@@ -158,6 +158,40 @@ describe('the development start', () => {
   test('rejects invalid settings, all at once', async () => {
     await expect(start(dataDir, '--host', '0.0.0.0', '--colour', 'red')).rejects.toThrow(
       /ended with 2: These settings are invalid:\n.*\n.*\n/,
+    )
+  })
+})
+
+describe('a development start that cannot use its data', () => {
+  const failure = async (data: string) =>
+    start(data).then(
+      () => 'it started',
+      (fault: Error) => fault.message,
+    )
+  const isRoot = process.getuid?.() === 0
+
+  test('says how to begin again when the store is of another master key', async () => {
+    const data = join(directory, 'other-key')
+    const { stop } = await start(data)
+    await stop()
+    writeFileSync(join(data, 'master.key'), 'a1b2'.repeat(16))
+    expect(await failure(data)).toMatch(
+      /countersign\.db: sealed under another master key .* To begin again without its data, delete other-key\.\n$/,
+    )
+  }, 120_000)
+  test('names the file that is not a database', async () => {
+    const data = join(directory, 'garbage')
+    mkdirSync(data)
+    writeFileSync(join(data, 'countersign.db'), 'garbage'.repeat(100), { mode: 0o600 })
+    expect(await failure(data)).toMatch(
+      /garbage\/countersign\.db: .*not a database\. To begin again without its data, delete garbage\.\n$/,
+    )
+  }, 120_000)
+  test.skipIf(isRoot)('says that it cannot create its directory', async () => {
+    const closed = join(directory, 'closed')
+    mkdirSync(closed, { mode: 0o500 })
+    expect(await failure(join(closed, 'data'))).toContain(
+      'master.key cannot be created (EACCES). Give this user',
     )
   })
 })

@@ -50,7 +50,14 @@ export function readMasterKey({ text, file, dataDir, mode }: MasterKeySources): 
     throw new TypeError(
       `there is no master key; set COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE to ${HOW}`,
     )
-  makeKeyFile(own)
+  try {
+    makeKeyFile(own)
+  } catch (error) {
+    throw new TypeError(
+      `${own} cannot be created (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'}). Give this user write access, or choose another directory with --data-dir.`,
+      { cause: error },
+    )
+  }
   return parse(readKeyFile(own), own)
 }
 

@@ -9,6 +9,7 @@ import { type DemoVerifier, DemoVerifiers } from '../development/demo-verifiers.
 import { createDeveloperLink } from '../development/developer-link.ts'
 import { formatSummary, type StartCommands } from '../development/summary.ts'
 import { createLogger } from '../logger.ts'
+import { OtherMasterKey } from '../sealing/sealer.ts'
 import { openService } from '../service.ts'
 import type { SettingSources } from '../settings.ts'
 import { orInvalidInput } from './invalid-input.ts'
@@ -48,7 +49,9 @@ export async function startDevelopment(
   }
   const building = config.console ? buildConsole() : Promise.resolve(false)
   const demoVerifiers = new DemoVerifiers((verifierId) => openDemoVerifier(demo.dev, verifierId))
-  const service = await openService(config, { log, onFatal, demoVerifiers })
+  const service = await openService(config, { log, onFatal, demoVerifiers }).catch((fault: unknown) => {
+    throw explainOpenFault(fault, config)
+  })
   closeOnSignal({ close: () => demoVerifiers.close().then(() => service.close()) }, log)
   const demo = await prepareDemo(service.deps, SITE)
   try {
@@ -73,6 +76,17 @@ export async function startDevelopment(
     commands,
   })
   return { dev: demo.dev, dataDir: config.dataDir, summary }
+}
+
+/** Adds how to begin again to faults of the embedded store that no other start repairs. */
+function explainOpenFault(fault: unknown, { store, dataDir }: Config): unknown {
+  if (store.kind !== 'sqlite' || !(fault instanceof Error)) return fault
+  const isLost = fault instanceof OtherMasterKey || /not a database|malformed/.test(fault.message)
+  if (!isLost) return fault
+  return new Error(
+    `${store.file}: ${fault.message}. To begin again without its data, delete ${toShortPath(dataDir)}.`,
+    { cause: fault },
+  )
 }
 
 /** The settings of any start, with the defaults of development. */
