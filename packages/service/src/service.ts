@@ -1,4 +1,4 @@
-import { SignatureCache } from '@countersign/core'
+import { type Clocks, SignatureCache } from '@countersign/core'
 import { isLoopback } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import { RecentSummaries } from './access/recent-summaries.ts'
@@ -84,6 +84,8 @@ export interface OpenServiceOptions {
   readonly demoVerifiers?: DemoVerifiers
   /** For tests. */
   readonly checkpoints?: CheckpointJobOptions
+  /** For tests, in place of the clocks of this machine. */
+  readonly clocks?: () => Clocks
 }
 
 /**
@@ -91,7 +93,7 @@ export interface OpenServiceOptions {
  * others and rejects. The node accepts requests after `listen`.
  */
 export async function openService(config: Config, options: OpenServiceOptions): Promise<Service> {
-  const { log, onFatal, sharesPort = false, storeMustExist = false, demoVerifiers, checkpoints } = options
+  const { log, onFatal, sharesPort = false, storeMustExist = false, demoVerifiers } = options
   const opened: { close(): Promise<void> | void }[] = []
   const keep = <T extends { close(): Promise<void> | void }>(part: T): T => {
     opened.push(part)
@@ -109,7 +111,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     const store = keep(
       await openStore(config.store, { masterKey, onFatal, onForged, log, mustExist: storeMustExist }),
     )
-    const clock = keep(await openClock(store, log))
+    const clock = keep(await openClock(store, log, options.clocks))
     const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
     const heads = new HeadWatch({ file: config.headFile, store, keys, clock, log })
     const views = keep(
@@ -229,7 +231,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(startIssuerRefresh(deps))
     keep(startPurging(deps))
     keep(startStatusUpdates(deps))
-    keep(startCheckpoints(deps, checkpoints))
+    keep(startCheckpoints(deps, options.checkpoints))
     keep(startCutting(deps))
     keep(startReceipts(deps))
     keep(startScheduledDrills(deps))

@@ -30,6 +30,8 @@ export interface FeedNode {
     expiresInSeconds?: number,
   ): Promise<{ key: string; keyId: string }>
   call(method: string, path: string, options?: CallOptions): Promise<Told>
+  /** Moves the clocks of this node ahead, both of them: the time passes, and nothing jumps. */
+  passTime(ms: number): void
   close(): Promise<void>
 }
 
@@ -130,7 +132,7 @@ async function sqlitePlace(): Promise<Place> {
 
 async function postgresPlace(): Promise<Place> {
   const server = await startPostgres()
-  const store = { kind: 'postgres', url: await server.createDatabase() } as const
+  const store = { kind: 'postgres', url: await server.createTables() } as const
   const masterKey = randomBytes(32)
   return { config: () => ({ store, masterKey }), close: () => server.stop() }
 }
@@ -152,7 +154,9 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
     ...changes,
   }
   const logged: string[] = []
+  let passedMs = 0
   const service = await openService(config, {
+    clocks: () => ({ wallMs: Date.now() + passedMs, monotonicMs: performance.now() + passedMs }),
     log: createLogger('info', { write: (line: string) => void logged.push(line) }),
     onFatal: (fault) => {
       throw fault
@@ -191,6 +195,9 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
       return { siteId, ...(await newKey(siteId)) }
     },
     call: (method, path, options) => call(port, method, path, options),
+    passTime(ms) {
+      passedMs += ms
+    },
     close: () => service.close(),
   }
   return node

@@ -31,13 +31,7 @@ const get = (node: FeedNode, { siteId, key }: FeedSite, rest: string) =>
 const codeOf = ({ status, json }: Told) => json?.code ?? status
 
 /** The receipt of an entry, once it fits. */
-async function until(
-  node: FeedNode,
-  site: FeedSite,
-  seq: number,
-  fits: (receipt: Told['json']) => boolean,
-  timeoutMs = 60_000,
-) {
+async function until(node: FeedNode, site: FeedSite, seq: number, fits: (receipt: Told['json']) => boolean) {
   let last: Told | undefined
   await expect
     .poll(
@@ -45,7 +39,7 @@ async function until(
         last = await get(node, site, `receipts/${seq}`)
         return last.status === 200 && fits(last.json)
       },
-      { timeout: timeoutMs, interval: 50 },
+      { interval: 50 },
     )
     .toBe(true)
   return (last as Told).json
@@ -122,7 +116,7 @@ onEachStore('stored receipts', (home) => {
     ])
     expect(await isSigned(node, closed)).toBe(true)
     closeAll(streams)
-  }, 60_000)
+  })
 
   it('state what verifiers report about their own speed, and the statistics use it', async () => {
     const node = await home().node()
@@ -154,7 +148,7 @@ onEachStore('stored receipts', (home) => {
     expect(stats).toMatchObject({ samples: 2, reported: 1, measure: 'mixed' })
     expect(stats.verifiers).toMatchObject([{ verifier_id: 'web', samples: 2, reported: 1, measure: 'mixed' }])
     closeAll(streams)
-  }, 60_000)
+  })
 
   it.each([
     ['no numbers', 'yes'],
@@ -165,21 +159,17 @@ onEachStore('stored receipts', (home) => {
     ['one entry twice', '1=1, 1=2'],
     ['more than 16', Array.from({ length: 17 }, (_, i) => `${i + 1}=1`).join(', ')],
     ['a very long text', '1=1'.padEnd(3000, ' ')],
-  ])(
-    'ignore a report with %s, and the acknowledgement counts all the same',
-    async (_what, text) => {
-      const node = await home().node()
-      const site = await node.newSite()
-      const stream = await listen(node, site, 'one')
-      const { json: done } = await revoke(node, site)
-      const headers = { 'x-verifier-applied': text, 'x-verifier-denied': text, 'x-verifier-later': '1' }
-      expect((await ack(node, site, done, 'one', {}, headers)).status).toBe(204)
-      const receipt = await until(node, site, done.seq, ({ state }) => state === 'complete')
-      expect(receipt.verifiers).toMatchObject([{ applied_ms: null, first_denied_ms: null }])
-      stream.close()
-    },
-    60_000,
-  )
+  ])('ignore a report with %s, and the acknowledgement counts all the same', async (_what, text) => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const stream = await listen(node, site, 'one')
+    const { json: done } = await revoke(node, site)
+    const headers = { 'x-verifier-applied': text, 'x-verifier-denied': text, 'x-verifier-later': '1' }
+    expect((await ack(node, site, done, 'one', {}, headers)).status).toBe(204)
+    const receipt = await until(node, site, done.seq, ({ state }) => state === 'complete')
+    expect(receipt.verifiers).toMatchObject([{ applied_ms: null, first_denied_ms: null }])
+    stream.close()
+  })
 
   it('stay open for a verifier that reports times and acknowledges nothing new', async () => {
     const node = await home().node()
@@ -194,7 +184,7 @@ onEachStore('stored receipts', (home) => {
     expect(receipt).toMatchObject({ expected: 1, acknowledged: 0, elapsed_ms: null })
     expect(receipt.verifiers).toMatchObject([{ state: 'waiting', applied_ms: null, first_denied_ms: null }])
     stream.close()
-  }, 60_000)
+  })
 
   it('name a reader without a lease that left before they were written: it may still accept', async () => {
     const node = await home().open()
@@ -233,7 +223,7 @@ onEachStore('stored receipts', (home) => {
     node.service.deps.store.departedReaders = async () => []
     const missed = await leave()
     expect(await until(node, site, missed.seq, () => true)).toMatchObject({ state: 'complete', expected: 0 })
-  }, 60_000)
+  })
 
   it('name a reader that left another node', async () => {
     if (home().kind === 'SQLite') return
@@ -246,7 +236,7 @@ onEachStore('stored receipts', (home) => {
     stream.close()
     const receipt = await until(here, site, done.seq, () => true)
     expect(receipt.verifiers).toMatchObject([{ verifier_id: 'relay', state: 'not_connected' }])
-  }, 60_000)
+  })
 
   it('are counted in statistics by verifier, each acknowledgement once', async () => {
     const node = await home().node()
@@ -274,7 +264,7 @@ onEachStore('stored receipts', (home) => {
     }
     expect(codeOf(await get(node, site, 'propagation/stats?window=2h'))).toBe('validation_failed')
     closeAll(streams)
-  }, 60_000)
+  })
 
   it('are listed newest first, by state, without verifiers; a reinstatement has none', async () => {
     const node = await home().node()
@@ -331,13 +321,13 @@ onEachStore('stored receipts', (home) => {
 onEachStore('drills', (home) => {
   const start = (node: FeedNode, { siteId, key }: FeedSite, body: object = {}) =>
     node.call('POST', path(siteId, 'drills'), { key, body })
-  const ended = async (node: FeedNode, site: FeedSite, id: string, timeout = 60_000) => {
+  const ended = async (node: FeedNode, site: FeedSite, id: string) => {
     let last: Told | undefined
     const isRunning = async () => {
       last = await get(node, site, `drills/${id}`)
       return last.json.state === 'running'
     }
-    await expect.poll(isRunning, { timeout, interval: 100 }).toBe(false)
+    await expect.poll(isRunning, { interval: 100 }).toBe(false)
     return (last as Told).json
   }
 
@@ -373,20 +363,22 @@ onEachStore('drills', (home) => {
       { target: drill.drill_id, reason: 'weekly' },
     ])
     closeAll(streams)
-  }, 60_000)
+  })
 
   it('end after 30 seconds and name the verifier that is late', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const streams = [await listen(node, site, 'lazy')]
     const { json: drill } = await start(node, site)
-    const done = await ended(node, site, drill.drill_id, 50_000)
+    await until(node, site, drill.seq, ({ state }) => state === 'waiting')
+    node.passTime(30_000)
+    const done = await ended(node, site, drill.drill_id)
     expect(done).toMatchObject({ state: 'incomplete', report: { outcome: 'incomplete' } })
     expect(done.report.receipt).toMatchObject({ state: 'waiting', expected: 1, acknowledged: 0 })
     expect(done.report.receipt.verifiers).toMatchObject([{ instance_id: 'lazy', after_ms: null }])
     expect(Date.parse(done.ended_at) - Date.parse(done.started_at)).toBeGreaterThanOrEqual(30_000)
     closeAll(streams)
-  }, 90_000)
+  })
 
   it('are incomplete if a reader without a lease left before it acknowledged', async () => {
     const node = await home().node()
@@ -411,11 +403,12 @@ onEachStore('drills', (home) => {
       })
       expect(await isSigned(node, receipt)).toBe(true)
     }
-    const last = await ended(node, site, drill.drill_id, 50_000)
+    node.passTime(30_000)
+    const last = await ended(node, site, drill.drill_id)
     expect(last).toMatchObject({ state: 'incomplete', report: { outcome: 'incomplete' } })
     expect(last.report.receipt).toMatchObject({ state: 'waiting', acknowledged: 1, gone: 0 })
     closeAll(streams)
-  }, 90_000)
+  })
 
   it('need a permission, a site of the caller, and a valid body', async () => {
     const node = await home().node()
