@@ -33,7 +33,7 @@ export interface TwoNodes {
 
 export async function startTwoNodes(): Promise<TwoNodes> {
   const server = await startPostgres()
-  const home = await createHome({ databaseUrl: await server.createDatabase() })
+  const home = await createHome({ databaseUrl: await server.createTables() })
   const dev = await furnish(home)
   const proxy = await openProxy(server.port)
   const throughProxy = new URL(home.databaseUrl ?? '')

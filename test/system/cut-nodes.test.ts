@@ -88,7 +88,7 @@ const revokeOld = (store: Store, user: string, atMs: number) =>
 
 beforeAll(async () => {
   server = await startPostgres()
-  home = { ...(await createHome({ databaseUrl: await server.createDatabase() })), masterKey: MASTER_KEY_HEX }
+  home = { ...(await createHome({ databaseUrl: await server.createTables() })), masterKey: MASTER_KEY_HEX }
   issuer = await newParty()
   apiKey = await withService(async (deps) => {
     const { store } = deps

@@ -37,7 +37,7 @@ describe('a service that is killed under load, without warning', () => {
     async () => {
       const server = await startPostgres()
       try {
-        const report = await killRounds({ rounds: 10, databaseUrl: await server.createDatabase() })
+        const report = await killRounds({ rounds: 10, databaseUrl: await server.createTables() })
         expect(report.faults).toEqual([])
         expectWork(report)
       } finally {

@@ -29,7 +29,7 @@ afterEach(async () => {
 async function onPostgres(): Promise<ServiceHome> {
   const server = await startPostgres()
   ends.push(() => server.stop())
-  return createHome({ databaseUrl: await server.createDatabase() })
+  return createHome({ databaseUrl: await server.createTables() })
 }
 
 /** How many entries each epoch has. */

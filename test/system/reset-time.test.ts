@@ -57,7 +57,7 @@ describe('a time on record that a wrong clock has put far ahead', () => {
   test('is reset while two nodes run on PostgreSQL, and neither brings it back', {
     timeout: TEST_MS_MAX,
   }, async () => {
-    const home = await createHome({ databaseUrl: await server.createDatabase() })
+    const home = await createHome({ databaseUrl: await server.createTables() })
     const dev = await furnish(home)
     const nodes = [await startService(home), await startService(home, { port: (await createHome()).port })]
     const clients = nodes.map(({ url }) => createClient(url, dev))

@@ -69,7 +69,7 @@ describe('after the master key was changed', () => {
   test('a node on PostgreSQL with the old key verifies and revokes until it is restarted, and seals nothing', {
     timeout: TEST_MS_MAX,
   }, async () => {
-    const home = await createHome({ databaseUrl: await server.createDatabase() })
+    const home = await createHome({ databaseUrl: await server.createTables() })
     const dev = await furnish(home)
     const old = await startService(home)
     const client = createClient(old.url, dev)

@@ -58,7 +58,7 @@ async function onSqlite(): Promise<CopiedHome> {
 async function onPostgres(): Promise<CopiedHome> {
   const server = await startPostgres()
   ends.push(() => server.stop())
-  const databaseUrl = await server.createDatabase()
+  const databaseUrl = await server.createTables()
   const name = new URL(databaseUrl).pathname.slice(1)
   const adminUrl = Object.assign(new URL(databaseUrl), { pathname: '/postgres' }).href
   const forEachTable = (statement: string) =>

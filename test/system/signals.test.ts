@@ -137,7 +137,7 @@ describe('a service that is killed between a signal and its answer', () => {
     async () => {
       const server = await startPostgres()
       try {
-        const report = await killWithSignals({ rounds: 2, databaseUrl: await server.createDatabase() })
+        const report = await killWithSignals({ rounds: 2, databaseUrl: await server.createTables() })
         expect(report.acknowledged).toBeGreaterThan(0)
         expect(report).toMatchObject({ lost: 0, entriesOfEach: new Set([1]) })
       } finally {

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const homes: readonly [string, () => Promise<ServiceHome>][] = [
   ['SQLite', () => createHome()],
-  ['PostgreSQL', async () => createHome({ databaseUrl: await server.createDatabase() })],
+  ['PostgreSQL', async () => createHome({ databaseUrl: await server.createTables() })],
 ]
 
 /** The development start: no other service sends to this machine. */
@@ -155,7 +155,7 @@ describe.concurrent('two nodes on PostgreSQL', () => {
   test('one takes over when the other is killed while it sends; when it is stopped, at once', {
     timeout: TEST_MS_MAX,
   }, async ({ expect }) => {
-    const home = await createHome({ databaseUrl: await server.createDatabase() })
+    const home = await createHome({ databaseUrl: await server.createTables() })
     const one = await start(home)
     const { webhook, revoke } = integration(home, one)
     let arrived = () => {}

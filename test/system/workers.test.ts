@@ -24,7 +24,7 @@ let home: ServiceHome
 let dev: DevFile
 beforeAll(async () => {
   server = await startPostgres()
-  home = await createHome({ databaseUrl: await server.createDatabase() })
+  home = await createHome({ databaseUrl: await server.createTables() })
   dev = await furnish(home)
 }, TEST_MS_MAX)
 afterEach(cleanUp, 30_000)

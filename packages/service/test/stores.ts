@@ -64,7 +64,7 @@ async function makeSqlite(): Promise<Made> {
 async function makePostgres(): Promise<Made> {
   const server = await startPostgres()
   const store = await openPostgresStore({
-    url: await server.createDatabase(),
+    url: await server.createTables(),
     masterKey: MASTER_KEY,
     onForged: () => {},
     onFatal: (fault) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DemoVerifiers } from '../../src/development/demo-verifiers.ts'
-import { newFile } from '../store/store-writer.ts'
+import { newFile, removeFiles } from '../store/store-writer.ts'
 import {
   addPerson,
   type ConsoleNode,
@@ -13,6 +13,8 @@ import {
 
 const PATH = '/console/demo-verifiers'
 const POST = { method: 'POST' } as const
+afterAll(removeFiles)
+
 const newPlace = () => ({ place: { kind: 'sqlite', file: newFile() } }) as const
 
 describe('POST /console/demo-verifiers', () => {

@@ -3,17 +3,18 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SiteId } from '@countersign/core'
-import { expect, it, vi } from 'vitest'
+import { afterAll, expect, it, vi } from 'vitest'
 import { cutLog } from '../../src/log/cut-log.ts'
 import { readToEnd, writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
 import { restoreLog } from '../../src/store/checkpoints/restore-log.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, DAY } from '../store/fixtures.ts'
-import { audit, newFile, type StoreWriter, withStore } from '../store/store-writer.ts'
+import { audit, newFile, removeFiles, type StoreWriter, withStore } from '../store/store-writer.ts'
 import { createPicks, judgeAll } from './verdicts.ts'
 import { beginYears, changeAt, createClaims } from './years.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
+afterAll(removeFiles)
 
 const START = Date.UTC(2021, 0, 1)
 const END = START + 3 * 365 * DAY

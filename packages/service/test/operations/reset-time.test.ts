@@ -45,7 +45,7 @@ const stores: readonly (readonly [string, () => Promise<House>])[] = [
   [
     'PostgreSQL',
     async () => {
-      const url = await server.createDatabase()
+      const url = await server.createTables()
       return {
         command: (...argv) =>
           run(argv, { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }),

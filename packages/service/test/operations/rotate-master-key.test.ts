@@ -67,7 +67,7 @@ async function house(kind: 'SQLite' | 'PostgreSQL'): Promise<House> {
   const place: Config['store'] =
     kind === 'SQLite'
       ? { kind: 'sqlite', file: join(folder, 'countersign.db') }
-      : { kind: 'postgres', url: await server.createDatabase() }
+      : { kind: 'postgres', url: await server.createTables() }
   const [old, fresh] = [randomBytes(32), randomBytes(32)]
   const settings = {
     ...(place.kind === 'sqlite' ? { COUNTERSIGN_DATA_DIR: folder } : { COUNTERSIGN_DATABASE_URL: place.url }),

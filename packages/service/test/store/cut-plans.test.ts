@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   countOldRevocations,
   credentialsBeyond,
@@ -7,7 +7,7 @@ import {
 } from '../../src/store/operations/cut-log.ts'
 import type { SqlValue, Transaction } from '../../src/store/transaction.ts'
 import { credentialId, NOW, siteId } from './fixtures.ts'
-import { newFile, type StoreWriter, withStore } from './store-writer.ts'
+import { newFile, removeFiles, type StoreWriter, withStore } from './store-writer.ts'
 
 interface Statement {
   readonly sql: string
@@ -30,6 +30,7 @@ const OPERATIONS = [
 
 /** SQLite plans without knowing how many rows there are, so an empty store is enough. */
 describe('a cut on SQLite', () => {
+  afterAll(removeFiles)
   let file: string
   beforeEach(async () => {
     file = newFile()

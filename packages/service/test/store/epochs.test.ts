@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path'
 import type { LogHead, SiteId } from '@countersign/core'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { auditStore, backupStore, beginNewEpoch, restoreStore } from '../../src/store/maintenance.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, MASTER_KEY, NOW, newSite, ppid } from './fixtures.ts'
 import { lastEntryOf } from './log-reading.ts'
-import { forEachStoreWriter, newFile, openPlace } from './store-writer.ts'
+import { forEachStoreWriter, newFile, openPlace, removeFiles } from './store-writer.ts'
 
 const revoke = (store: Store, siteId: SiteId) =>
   store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
@@ -88,6 +88,8 @@ forEachStoreWriter('a reinstatement', (newWriter) => {
 })
 
 describe('links between epochs after a restore', () => {
+  afterAll(removeFiles)
+
   it('lead from the epoch of the replaced store, also when the backup is from an earlier one', async () => {
     const config = { kind: 'sqlite', file: newFile() } as const
     const { siteId } = newSite()

@@ -98,7 +98,7 @@ describe('starting', () => {
     ['synchronous_commit = off', /synchronous_commit is off/],
     ['default_transaction_read_only = on', /read-only/],
   ])('refuses a database with %s (A230)', async (setting, message) => {
-    const url = await server.createDatabase()
+    const url = await server.createTables()
     await admin(url).unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET ${setting}`)
     await expect(open(url)).rejects.toThrow(message)
   })
@@ -106,7 +106,7 @@ describe('starting', () => {
   it.runIf(!process.env.TEST_POSTGRES_URL).each(['fsync', 'full_page_writes'])(
     'refuses a server with %s off (A230)',
     async (setting) => {
-      const url = await server.createDatabase()
+      const url = await server.createTables()
       const sql = admin(url)
       await sql.unsafe(`ALTER SYSTEM SET ${setting} = off`)
       await sql.unsafe('SELECT pg_reload_conf()')
@@ -121,7 +121,7 @@ describe('starting', () => {
   )
 
   it('stops appending when a connection turns out not to be durable', async () => {
-    const url = await server.createDatabase()
+    const url = await server.createTables()
     await (await open(url)).close()
     const sql = admin(url)
     const store = await open(url)
@@ -141,7 +141,7 @@ describe('starting', () => {
 
 describe('several nodes', () => {
   it('see what the others do, are woken by it, and do things once between them', async () => {
-    const url = await server.createDatabase()
+    const url = await server.createTables()
     const [one, two] = [await open(url), await open(url)]
     const siteId = await withSite(one)
     const woken = new Promise<void>((resolve) => two.onAppend(resolve))
@@ -164,7 +164,7 @@ describe('several nodes', () => {
 describe('a database that fails', () => {
   it('is waited for in vain only so long when it does not answer, and is found again when it does', async () => {
     const proxy = await openProxy(server.port)
-    const store = await open(await server.createDatabase({ port: proxy.port }))
+    const store = await open(await server.createTables({ port: proxy.port }))
     opened.unshift(proxy)
     const siteId = await withSite(store)
     const user = { siteId, ppid: ppid(), reason: undefined }
@@ -182,7 +182,7 @@ describe('a database that fails', () => {
   it('never sends to another connection what belonged to a transaction on the one that was lost', async () => {
     const proxy = await openProxy(server.port)
     opened.unshift(proxy)
-    const url = new URL(await server.createDatabase({ port: proxy.port }))
+    const url = new URL(await server.createTables({ port: proxy.port }))
     const sessions = new WriterPool({ url: url.href, max: 1 })
     await sessions.transaction(({ query }) => query('CREATE TABLE written (n BIGINT)'))
     // Statements with parameters that the connection has not had before: the driver asks about the
@@ -214,7 +214,7 @@ describe('a database that fails', () => {
       return server.port
     })
     opened.unshift(proxy)
-    const url = await server.createDatabase({ port: proxy.port })
+    const url = await server.createTables({ port: proxy.port })
     const sessions = new WriterPool({ url, max: 2, answerMsMax: 1000 })
     // Connected, so that what is counted below is what the jam costs.
     await Promise.all([1, 2].map(() => sessions.transaction(({ query }) => query('SELECT pg_sleep(0.2)'))))
@@ -232,7 +232,7 @@ describe('a database that fails', () => {
 
   it('loses nothing acknowledged and keeps nothing half-done when connections die under load', async () => {
     const proxy = await openProxy(server.port)
-    const url = await server.createDatabase({ port: proxy.port })
+    const url = await server.createTables({ port: proxy.port })
     const store = await open(url)
     opened.unshift(proxy)
     const siteId = await withSite(store)
@@ -296,7 +296,7 @@ describe('a database that fails', () => {
   })
 
   it.runIf(!process.env.TEST_POSTGRES_URL)('is unavailable while it is down, and found again', async () => {
-    const store = await open(await server.createDatabase())
+    const store = await open(await server.createTables())
     const siteId = await withSite(store)
     const user = { siteId, ppid: ppid(), reason: undefined }
     await server.restart(async () => {
@@ -317,7 +317,7 @@ describe('a database that fails', () => {
 
 describe('the epoch', () => {
   it('is another one in a copy of the database, which continues the same entries', async () => {
-    const url = await server.createDatabase()
+    const url = await server.createTables()
     const original = await open(url)
     const siteId = await withSite(original)
     const user = { siteId, ppid: ppid(), reason: undefined }
@@ -349,7 +349,7 @@ describe('the epoch', () => {
   })
 
   it('changes under a running node: nothing more is appended to the old one, and the node goes on in the new one', async () => {
-    const url = await server.createDatabase()
+    const url = await server.createTables()
     const [store, other] = [await open(url), await open(url)]
     const siteId = await withSite(store)
     const { epoch } = store
@@ -371,7 +371,7 @@ describe('the epoch', () => {
   })
 
   it('is not begun on top of a log that is not intact', async () => {
-    const url = await server.createDatabase()
+    const url = await server.createTables()
     const store = await open(url)
     const siteId = await withSite(store)
     await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
@@ -388,7 +388,7 @@ describe('the epoch', () => {
   it.runIf(!process.env.TEST_POSTGRES_URL)(
     'is another one after a fail-over; a standby is refused until then',
     async () => {
-      const url = await server.createDatabase()
+      const url = await server.createTables()
       const store = await open(url)
       const siteId = await withSite(store)
       const { epoch } = store

@@ -31,7 +31,7 @@ const open = (url: string) =>
     },
   )
 
-storeSuite('PostgreSQL', async () => open(await server.createDatabase()))
+storeSuite('PostgreSQL', async () => open(await server.createTables()))
 
 describe('why the log is appended to as it is', () => {
   /**
@@ -71,7 +71,7 @@ describe('why the log is appended to as it is', () => {
   }
 
   it('misses nothing with the locked head', async () => {
-    const url = await server.createDatabase()
+    const url = await server.createTables()
     const store = await open(url)
     const site = newSite()
     await store.createSite(site, context())
@@ -122,7 +122,7 @@ describe('why a token is made under a lock', () => {
    * alive afterwards?
    */
   async function isAlive(options: { readonly lock: boolean }): Promise<boolean> {
-    const url = await server.createDatabase()
+    const url = await server.createTables()
     const store = await open(url)
     const sessions = new WriterPool({ url, max: 1 })
     const macKey = await sessions.transaction((transaction) => openMacKeyIn(transaction, MASTER_KEY))

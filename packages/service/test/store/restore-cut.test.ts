@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { formatTime, type Ppid } from '@countersign/core'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { Config } from '../../src/config.ts'
 import { cutLog } from '../../src/log/cut-log.ts'
 import { readToEnd, writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
@@ -13,7 +13,14 @@ import { beginYears, changeAt, createClaims, type SiteYears } from '../log/years
 import { run } from '../operations/terminal.ts'
 import { context, credentialId, DAY, MASTER_KEY, newToken, ppid, seen } from './fixtures.ts'
 import { runStatements } from './postgres-server.ts'
-import { audit, forEachStoreWriter, newFile, type StoreWriter, withStore } from './store-writer.ts'
+import {
+  audit,
+  forEachStoreWriter,
+  newFile,
+  removeFiles,
+  type StoreWriter,
+  withStore,
+} from './store-writer.ts'
 
 const END = Date.now()
 const START = END - 4 * 365 * DAY
@@ -110,6 +117,8 @@ async function revokeMore(store: Store, years: SiteYears, token: NewToken): Prom
 }
 
 describe('restore over a store that was cut', () => {
+  afterAll(removeFiles)
+
   it.each([
     ['before', 'without'],
     ['before', 'with'],

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import postgres from 'postgres'
-import { afterAll, describe, vi } from 'vitest'
+import { afterAll, describe } from 'vitest'
 import { type Config, readConfig } from '../../src/config.ts'
 import { createLogger } from '../../src/logger.ts'
 import { type OpenServiceOptions, openService, type Service } from '../../src/service.ts'
@@ -15,25 +15,33 @@ import { run } from '../operations/terminal.ts'
 import { MASTER_KEY, MASTER_KEY_HEX, quietLog } from './fixtures.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
 /** An attacker who can write to the store, and has no key. */
 export interface StoreWriter {
   readonly place: Config['store']
   sql(statement: string, ...values: SqlValue[]): Promise<readonly Row[]>
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'countersign-store-'))
+let folder: string | undefined
 let server: Promise<PostgresServer> | undefined
 let made = 0
-afterAll(async () => {
-  await (await server)?.stop()
-  rmSync(folder, { recursive: true })
-})
 
-/** A new name in a folder that is removed after the tests of this file. */
+/** A new name in a folder that `removeFiles` removes. */
 export function newFile(): string {
+  folder ??= mkdtempSync(join(tmpdir(), 'countersign-store-'))
   return join(folder, `${++made}`, 'store.db')
+}
+
+/** For `afterAll` of those that use `newFile`. */
+export function removeFiles(): void {
+  if (folder !== undefined) rmSync(folder, { recursive: true })
+  folder = undefined
+}
+
+async function close(): Promise<void> {
+  const stopping = server
+  server = undefined
+  removeFiles()
+  await (await stopping)?.stop()
 }
 
 const kinds = [
@@ -46,7 +54,10 @@ export function forEachStoreWriter(
   name: string,
   tests: (newWriter: () => Promise<StoreWriter>) => void,
 ): void {
-  describe.each(kinds)(`${name} on %s`, (_kind, newWriter) => tests(newWriter))
+  describe.each(kinds)(`${name} on %s`, (_kind, newWriter) => {
+    afterAll(close)
+    tests(newWriter)
+  })
 }
 
 async function newSqlite(): Promise<StoreWriter & { readonly place: { readonly kind: 'sqlite' } }> {
@@ -70,7 +81,7 @@ async function newSqlite(): Promise<StoreWriter & { readonly place: { readonly k
 
 async function newPostgres(): Promise<StoreWriter> {
   server ??= startPostgres()
-  const url = await (await server).createDatabase()
+  const url = await (await server).createTables()
   return {
     place: { kind: 'postgres', url },
     async sql(statement, ...values) {

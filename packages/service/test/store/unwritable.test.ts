@@ -49,7 +49,7 @@ async function smallDisk(): Promise<Breakable | undefined> {
 async function readOnlyServer(): Promise<Breakable> {
   const server = await startOwnPostgres(['-c', 'wal_level=replica'])
   cleaning.push(() => server.stop())
-  const url = await server.createDatabase()
+  const url = await server.createTables()
   const node = await openFeedNode({ store: { kind: 'postgres', url } })
   cleaning.push(() => node.close())
   const sql = postgres(url, { max: 1, onnotice: () => {} })

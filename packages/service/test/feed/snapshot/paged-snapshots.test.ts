@@ -88,10 +88,10 @@ class History {
 
 async function revokeMany(node: FeedNode, { siteId }: FeedSite, count: number): Promise<void> {
   const { store, views } = node.service.deps
-  const revoke = () =>
-    store.revokeCredential({ siteId, credentialId: newCredentialId(), reason: undefined }, context())
-  for (let done = 0; done < count; done += 100)
-    await Promise.all(Array.from({ length: Math.min(100, count - done) }, revoke))
+  for (let done = 0; done < count; done += 50) {
+    const credentialIds = Array.from({ length: Math.min(50, count - done) }, newCredentialId)
+    await store.revokeAll({ siteId, ppids: [], credentialIds, jtis: [], reason: undefined }, context())
+  }
   await views.waitFor(await store.logPosition())
 }
 
