@@ -133,7 +133,9 @@ export function createApp(
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
   const clientAddress = createClientAddress(config.trustedProxies)
 
-  const onRequest = (message: IncomingMessage, response: ServerResponse) => {
+  const onRequest = (message: IncomingMessage, response: ServerResponse) =>
+    deps.clock.whileFrozen(() => receive(message, response))
+  const receive = (message: IncomingMessage, response: ServerResponse) => {
     const isForThisHost = toOriginForm(message, host)
     const forwardedFor = findFieldLines(message.rawHeaders, 'x-forwarded-for')
     const sender = clientAddress(message.socket.remoteAddress, forwardedFor)

@@ -1,6 +1,8 @@
 import type { Allow, SiteId } from '@countersign/core'
 import type { SignalType } from '@countersign/core/contract'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
+import { LabelCounts } from './label-counts.ts'
+import { RequestMeter } from './request-meter.ts'
 import type { SignalOutcome } from './store/operations/signals.ts'
 
 /**
@@ -79,21 +81,16 @@ export function createMeters(): Meters {
   const registry = new Registry()
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })
-  const requests = counter('countersign_requests_total', 'Requests by endpoint and status.', [
-    'endpoint',
-    'status',
-  ])
+  const requests = new RequestMeter(registry)
   const problems = counter('countersign_problems_total', 'Rejected requests by endpoint and problem code.', [
     'endpoint',
     'code',
   ])
   const verdictHelp = 'Decisions about what was presented, by site. presented is credential, bearer or jwt.'
-  const verdicts = counter('countersign_verdicts_total', verdictHelp, ['site_id', 'presented', 'outcome'])
-  const durations = new Histogram({
-    name: 'countersign_request_seconds',
-    help: 'Requests: time from arrival to response, by endpoint.',
-    labelNames: ['endpoint'],
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+  const verdicts = new LabelCounts({
+    name: 'countersign_verdicts_total',
+    help: verdictHelp,
+    labelNames: ['site_id', 'presented', 'outcome'],
     registers: [registry],
   })
   const attempts = counter(
@@ -135,12 +132,9 @@ export function createMeters(): Meters {
       },
     })
   return {
-    request(endpoint, status, seconds) {
-      requests.inc({ endpoint, status })
-      durations.observe({ endpoint }, seconds)
-    },
+    request: (endpoint, status, seconds) => requests.add(endpoint, status, seconds),
     problem: (endpoint, code) => problems.inc({ endpoint, code }),
-    verdict: (siteId, presented, outcome) => verdicts.inc({ site_id: siteId, presented, outcome }),
+    verdict: (siteId, presented, outcome) => verdicts.add(siteId, presented, outcome),
     watchView(ask) {
       gauge(
         'countersign_view_age_seconds',

@@ -12,6 +12,7 @@ import {
   type SiteId,
   SiteView,
   type TokenFacts,
+  type Verdict,
   type VerifierInput,
 } from '@countersign/core'
 import type { Deps } from '../deps.ts'
@@ -32,31 +33,51 @@ export interface AccessRequest {
  * Checks a credential, a bearer token or an access token of an OAuth issuer; every endpoint that
  * takes one calls it. Throws a Problem with the code of the denial, and whatever the store throws
  * when it cannot be asked for a token or a nonce. The core checks revocations again after each
- * wait.
+ * wait. Returns a promise, and rejects, only if it had to wait.
  */
-export async function guard(deps: GuardDeps, access: AccessRequest): Promise<Allow> {
+export function guard(deps: GuardDeps, access: AccessRequest): Allow | Promise<Allow> {
   const { presentation } = access
   if (!('bearer' in presentation)) return check(deps, access, presentation)
-  const token = await deps.tokens.find(presentation.bearer)
+  const { bearer } = presentation
+  const found = deps.tokens.find(bearer)
+  return found instanceof Promise
+    ? found.then((token) => checkToken(deps, access, bearer, token))
+    : checkToken(deps, access, bearer, found)
+}
+
+function checkToken(
+  deps: GuardDeps,
+  access: AccessRequest,
+  bearer: string,
+  token: TokenFacts | undefined,
+): Allow | Promise<Allow> {
   if (token !== undefined) return check(deps, access, { token })
-  return check(deps, access, { token: UNKNOWN_TOKEN }, findBearerMistake(presentation.bearer))
+  return check(deps, access, { token: UNKNOWN_TOKEN }, findBearerMistake(bearer))
 }
 
 /** `mistake` says what was sent in place of a token, if that is recognised. */
-async function check(
+function check(
   deps: GuardDeps,
   { siteId, scope, request }: AccessRequest,
   input: VerifierInput,
   mistake?: string,
-): Promise<Allow> {
+): Allow | Promise<Allow> {
   const data = deps.views.revocationData(siteId, deps.signatures) ?? unknownSite(deps, siteId)
-  const demand = {
-    scope,
-    nowMs: deps.clock.nowMs(),
-    nonces: deps.nonces,
-    ...(request === undefined ? {} : { request }),
-  }
-  const verdict = await decide(input, demand, data)
+  const known = { scope, nowMs: deps.clock.nowMs(), nonces: deps.nonces }
+  const verdict = decide(input, request === undefined ? known : { ...known, request }, data)
+  return verdict instanceof Promise
+    ? verdict.then((later) => report(deps, siteId, input, later, mistake))
+    : report(deps, siteId, input, verdict, mistake)
+}
+
+/** Counts the verdict, and throws it if it is a denial. */
+function report(
+  deps: GuardDeps,
+  siteId: SiteId,
+  input: VerifierInput,
+  verdict: Verdict,
+  mistake: string | undefined,
+): Allow {
   if (deps.views.view(siteId) !== undefined) {
     // Unknown sites must not become labels: a caller could make them up.
     deps.meters.verdict(

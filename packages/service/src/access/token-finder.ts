@@ -16,9 +16,9 @@ export interface FoundToken extends TokenFacts {
 export interface TokenFinder {
   /**
    * Undefined for a token that was never issued, or that is already revoked. Rejects if the store
-   * is unavailable.
+   * is unavailable. A promise only where the store is asked.
    */
-  find(token: string): Promise<FoundToken | undefined>
+  find(token: string): FoundToken | undefined | Promise<FoundToken | undefined>
 }
 
 export interface TokenFinderOptions {
@@ -43,7 +43,7 @@ export function createTokenFinder(
   }
 
   return {
-    async find(token) {
+    find(token) {
       const sha256 = secretSha256(token)
       const known = tokens.get(sha256)
       if (known !== undefined) return known

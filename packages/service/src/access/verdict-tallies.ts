@@ -22,6 +22,9 @@ interface ReportedTally {
   readonly count: number
 }
 
+/** A count that grows until it is written. */
+type PendingTally = Omit<VerdictTally, 'count'> & { count: number }
+
 export interface VerdictTalliesParts {
   readonly store: Pick<Store, 'addTallies'>
   readonly nowMs: () => number
@@ -51,7 +54,9 @@ export function createVerdictTallies({
   log,
   flushMs = FLUSH_MS,
 }: VerdictTalliesParts): VerdictTallies {
-  let pending = new Map<string, VerdictTally>()
+  let pending = new Map<string, PendingTally>()
+  /** What this service counted last: most of its decisions are like the one before. */
+  let last: PendingTally | undefined
   let names = new Map<SiteId, Set<string>>()
   let namesSinceMs = nowMs()
   let combinations = new Map<SiteId, Set<string>>()
@@ -60,12 +65,15 @@ export function createVerdictTallies({
   let isFailing = false
   let running: Promise<void> | undefined
 
-  const addOne = (tally: VerdictTally) => {
+  const addOne = (tally: VerdictTally): PendingTally | undefined => {
     const { siteId, atMs, verifierId, presented, outcome } = tally
     const key = `${siteId} ${atMs} ${verifierId} ${presented} ${outcome}`
     const before = pending.get(key)
-    if (before === undefined && pending.size >= PENDING_MAX) return
-    pending.set(key, before === undefined ? tally : { ...tally, count: before.count + tally.count })
+    if (before === undefined && pending.size >= PENDING_MAX) return undefined
+    const sum = before ?? { ...tally, count: 0 }
+    sum.count += tally.count
+    if (before === undefined) pending.set(key, sum)
+    return sum
   }
   const toMinute = (ms: number) => Math.floor(ms / MINUTE_MS) * MINUTE_MS
   const toKnown = (outcome: string) => (OUTCOMES.has(outcome) ? outcome : 'other')
@@ -101,6 +109,7 @@ export function createVerdictTallies({
   const write = async () => {
     const writing = [...pending.values()]
     pending = new Map()
+    last = undefined
     for (let from = 0; from < writing.length; from += WRITTEN_MAX) {
       try {
         await store.addTallies(writing.slice(from, from + WRITTEN_MAX))
@@ -123,15 +132,25 @@ export function createVerdictTallies({
   const job = everyMs(flushMs, flush, () => undefined, 0.1)
 
   return {
-    count: (siteId, presented, outcome) =>
-      addOne({
-        siteId,
-        atMs: toMinute(nowMs()),
-        verifierId: '(service)',
-        presented,
-        outcome: toKnown(outcome),
-        count: 1,
-      }),
+    count(siteId, presented, outcome) {
+      const atMs = toMinute(nowMs())
+      if (
+        last?.siteId === siteId &&
+        last.atMs === atMs &&
+        last.presented === presented &&
+        last.outcome === outcome
+      )
+        last.count++
+      else
+        last = addOne({
+          siteId,
+          atMs,
+          verifierId: '(service)',
+          presented,
+          outcome: toKnown(outcome),
+          count: 1,
+        })
+    },
     add(siteId, reporter, counts) {
       quota.consume(reporter, nowMs())
       const name = nameFor(siteId, reporter.verifierId)

@@ -32,14 +32,21 @@ const NO_CLIENT =
  * request against the caller's rate limit. Of a credential it checks only that there is one where
  * it is needed instead of a key; the guard does the rest.
  */
-export async function authenticate(exchange: Exchange, deps: AuthDeps): Promise<void> {
-  if (isForConsole(exchange)) await authenticatePerson(exchange, deps)
-  else exchange.caller = await findCaller(exchange, deps)
-  exchange.callerKnownAtMs = performance.now()
-  exchange.raw.caller = exchange.caller
+export function authenticate(exchange: Exchange, deps: AuthDeps): void | Promise<void> {
+  if (isForConsole(exchange))
+    return authenticatePerson(exchange, deps).then(() => setCaller(exchange, exchange.caller))
+  const caller = findCaller(exchange, deps)
+  if (caller instanceof Promise) return caller.then((later) => setCaller(exchange, later))
+  setCaller(exchange, caller)
 }
 
-async function findCaller(exchange: Exchange, deps: AuthDeps): Promise<Caller> {
+function setCaller(exchange: Exchange, caller: Caller): void {
+  exchange.caller = caller
+  exchange.callerKnownAtMs = performance.now()
+  exchange.raw.caller = caller
+}
+
+function findCaller(exchange: Exchange, deps: AuthDeps): Caller | Promise<Caller> {
   const { raw, endpoint } = exchange
   const { address, lines, startedMs } = raw
   for (const name of ONE_LINE_EACH) {

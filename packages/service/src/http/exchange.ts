@@ -108,7 +108,12 @@ export function createExchange(
 }
 
 /** The request that a route gets, after every step has passed. */
-export function toRouteRequest(exchange: Exchange, origin: Origin, place: ConsolePlace): RouteRequest {
+export function toRouteRequest(
+  exchange: Exchange,
+  origin: Origin,
+  place: ConsolePlace,
+  confirmCaller: RouteRequest['confirmCaller'],
+): RouteRequest {
   const { raw, params, query, body, credentialBody, caller, signedIn, access } = exchange
   const prefer = raw.lines(headerNames.prefer)?.join(',')
   return {
@@ -117,6 +122,7 @@ export function toRouteRequest(exchange: Exchange, origin: Origin, place: Consol
     body,
     credentialBody,
     caller,
+    confirmCaller,
     signedIn,
     place,
     access,

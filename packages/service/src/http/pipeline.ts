@@ -54,7 +54,10 @@ export interface Mounted {
 /** Takes a request to its answer; rejects with the reason when the request is rejected. */
 export type Pipeline = (raw: RawRequest, mounted: Mounted, rawParams: unknown) => Promise<RouteAnswer>
 
-/** Checks a request, or fills in a part of it. Rejects the request by throwing a Problem. */
+/**
+ * Checks a request, or fills in a part of it. Rejects the request by throwing a Problem. Returns a
+ * promise only when it has to wait: each one costs a request about half a microsecond.
+ */
 type Step = (exchange: Exchange, deps: PipelineDeps) => void | Promise<void>
 
 /**
@@ -79,12 +82,16 @@ const steps = [
   ['access', checkAccess],
   ['schema', validate],
 ] as const satisfies readonly (readonly [string, Step])[]
+const runs: readonly Step[] = steps.map(([, step]) => step)
 
 export function createPipeline(deps: PipelineDeps): Pipeline {
   return async (raw, { endpoint, route, isConsole }, rawParams) => {
     const exchange = createExchange(raw, endpoint, rawParams, isConsole)
     try {
-      for (const [, step] of steps) await step(exchange, deps)
+      for (const run of runs) {
+        const waiting = run(exchange, deps)
+        if (waiting !== undefined) await waiting
+      }
       return await runRoute(route, exchange, deps)
     } catch (error) {
       if (exchange.hasSlot && isCallersFault(error)) recordFailure(exchange, deps, error)
@@ -110,9 +117,14 @@ function checkMediaType(exchange: Exchange): void {
  * known, and only while the sender has some of the allowance for requests without a key: a rejected
  * one counts by its size.
  */
-async function loadClientForm(exchange: Exchange, deps: PipelineDeps): Promise<void> {
+function loadClientForm(exchange: Exchange, deps: PipelineDeps): void | Promise<void> {
   const { raw, endpoint, bodyForm } = exchange
   if (endpoint.auth !== 'oauth_client' || bodyForm !== 'form' || hasKeyHeader(raw)) return
+  return readClientForm(exchange, deps)
+}
+
+async function readClientForm(exchange: Exchange, deps: PipelineDeps): Promise<void> {
+  const { raw } = exchange
   deps.rateLimiter.check('keyless', raw.address, raw.startedMs)
   exchange.isReadForKey = true
   await loadBody(exchange, deps)
@@ -139,9 +151,13 @@ function validateHeaders(exchange: Exchange): void {
   exchange.headers = validatePart(endpoint.request.headers, raw.message.headers, 'headers')
 }
 
-async function loadBody(exchange: Exchange, deps: PipelineDeps): Promise<void> {
-  const { raw, endpoint, bodyForm } = exchange
-  if (bodyForm === 'none' || exchange.bytes !== undefined) return
+function loadBody(exchange: Exchange, deps: PipelineDeps): void | Promise<void> {
+  if (exchange.bodyForm === 'none' || exchange.bytes !== undefined) return
+  return receiveBody(exchange, deps)
+}
+
+async function receiveBody(exchange: Exchange, deps: PipelineDeps): Promise<void> {
+  const { raw, endpoint } = exchange
   exchange.bytes = await deps.loadShedder.releaseWhile(endpoint, readBody(raw, endpoint))
   // A client may have held back any number of bodies until all had passed the check at the start.
   checkFailedPresentations(exchange, deps, deps.monotonicMs())
@@ -151,7 +167,7 @@ async function loadBody(exchange: Exchange, deps: PipelineDeps): Promise<void> {
  * At endpoints behind the guard, the guard decides before the content is validated. Site and scope
  * come from the configuration, never from the request.
  */
-async function checkAccess(exchange: Exchange, { deps, guard, origin }: PipelineDeps): Promise<void> {
+function checkAccess(exchange: Exchange, { deps, guard, origin }: PipelineDeps): void | Promise<void> {
   if (exchange.endpoint.auth !== 'credential') return
   const { protectedSite: siteId, protectedScope: scope } = deps.config
   if (siteId === undefined)
@@ -159,12 +175,17 @@ async function checkAccess(exchange: Exchange, { deps, guard, origin }: Pipeline
       'not_found',
       'This service has no protected route. The operator can set protected_site.',
     )
-  exchange.access = await guard(deps, {
+  const allow = guard(deps, {
     presentation: requirePresentation(exchange),
     siteId,
     scope,
     request: toHolderRequest(exchange, origin),
   })
+  if (allow instanceof Promise)
+    return allow.then((later) => {
+      exchange.access = later
+    })
+  exchange.access = allow
 }
 
 function validate(exchange: Exchange): void {
@@ -184,18 +205,14 @@ function validate(exchange: Exchange): void {
 /** A body may take half a minute to arrive. After this time the API key is checked again. */
 const KEY_TRUSTED_MS = 250
 
-async function runRoute(
-  route: Mounted['route'],
-  exchange: Exchange,
-  services: PipelineDeps,
-): Promise<RouteAnswer> {
+function runRoute(route: Mounted['route'], exchange: Exchange, services: PipelineDeps): Promise<RouteAnswer> {
   const { raw, endpoint, caller, bytes } = exchange
   const { deps } = services
   const confirmCaller = () => confirmKey(exchange, services)
-  const request = { ...toRouteRequest(exchange, services.origin, services.place), confirmCaller }
-  const run = async () => {
-    if (performance.now() - exchange.callerKnownAtMs > KEY_TRUSTED_MS) await confirmCaller()
-    return route(request, deps)
+  const request = toRouteRequest(exchange, services.origin, services.place, confirmCaller)
+  const run = () => {
+    const isRecent = performance.now() - exchange.callerKnownAtMs <= KEY_TRUSTED_MS
+    return isRecent ? route(request, deps) : confirmCaller().then(() => route(request, deps))
   }
   if (!endpoint.idempotency) return run()
   const requireReadable = () => {

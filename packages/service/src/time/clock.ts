@@ -13,7 +13,12 @@ export interface Clock {
   nowMs(): number
   /** Why the time of this node is unreliable, for the operator; undefined if it is reliable. */
   problem(): string | undefined
-  readonly clocks: () => { readonly wallMs: number; readonly monotonicMs: number }
+  readonly clocks: () => Clocks
+  /**
+   * Stops the time until `work` returns; of an async function, until its first wait. So the clocks
+   * are read once for all checks of a request that need not wait.
+   */
+  whileFrozen<Result>(work: () => Result): Result
 }
 
 const CONFIRM_MS = 5000
@@ -31,9 +36,11 @@ const BEHIND_MS_MAX = 60_000
 export async function openClock(
   store: Pick<Store, 'confirmedTime' | 'confirmTime'>,
   log: Pick<Logger, 'error' | 'warn'>,
-  clocks: () => Clocks = systemClocks,
+  readClocks: () => Clocks = systemClocks,
   confirmMs = CONFIRM_MS,
 ): Promise<Clock & { close(): Promise<void> }> {
+  let frozen: Clocks | undefined
+  const clocks = () => frozen ?? readClocks()
   let { atMs: confirmedMs, resets } = await store.confirmedTime()
   const monotonic = createMonotonicClock({ confirmedMs })
   monotonic.now(clocks())
@@ -87,6 +94,15 @@ export async function openClock(
     },
     problem,
     clocks,
+    whileFrozen(work) {
+      if (frozen !== undefined) return work()
+      frozen = readClocks()
+      try {
+        return work()
+      } finally {
+        frozen = undefined
+      }
+    },
     close: () => confirming.close(),
   }
 }

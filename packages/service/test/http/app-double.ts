@@ -118,7 +118,11 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
   const deps = {
     config: { ...DEFAULTS, ...config },
     store: storeDouble,
-    clock: { nowMs: () => now.ms, clocks: () => ({ wallMs: now.ms, monotonicMs: now.ms }) },
+    clock: {
+      nowMs: () => now.ms,
+      clocks: () => ({ wallMs: now.ms, monotonicMs: now.ms }),
+      whileFrozen: <Result>(work: () => Result) => work(),
+    },
     keys: createSealer(new Uint8Array(32)),
     views: { waitFor: async () => {} },
     apiKeys: createApiKeys(storeDouble, () => now.ms),

@@ -125,6 +125,10 @@ export class ClockDouble {
     return this.fault?.message
   }
 
+  whileFrozen<Result>(work: () => Result): Result {
+    return work()
+  }
+
   pass(ms: number): void {
     this.wallMs += ms
     this.monotonicMs += ms

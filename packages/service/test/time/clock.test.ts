@@ -36,6 +36,26 @@ async function open(store: TimeStore, { clocks }: ClockDouble) {
 }
 
 describe('the clock of a node', () => {
+  it('stops while a function runs, and goes on after it, also when it throws', async () => {
+    const machine = new ClockDouble()
+    const clock = await open(new TimeStore(), machine)
+    const startMs = clock.nowMs()
+    const passAndRead = () => {
+      machine.pass(500)
+      return clock.nowMs() - startMs
+    }
+    expect(clock.whileFrozen(passAndRead)).toBe(0)
+    expect(clock.nowMs() - startMs).toBe(500)
+    const throwing = () => clock.whileFrozen(() => Promise.reject(machine.pass(500)))
+    await expect(throwing()).rejects.toBeUndefined()
+    expect(() =>
+      clock.whileFrozen(() => {
+        throw new Error('work failed')
+      }),
+    ).toThrow('work failed')
+    expect(passAndRead()).toBe(1500)
+  })
+
   it('follows the clock of the machine', async () => {
     const machine = new ClockDouble()
     const clock = await open(new TimeStore(), machine)
