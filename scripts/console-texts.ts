@@ -30,7 +30,7 @@ const FOR_PROGRAMS =
 const LITERAL_ELEMENTS = /^(?:code|kbd|pre)$/
 /** Names, keys of the keyboard and words of protocols. */
 const SAME =
-  /^(?:GET|POST|PATCH|PUT|DELETE|Countersign|Ctrl K|UTC|DPoP|Bearer|NFC|URL|DID|Ada|Ada Lovelace|[A-Z]|Esc|Enter|Escape|Arrow\w+|\w+Error|X-Service-Credential: .*|z6Mk…|NzbLs\w.*|countersign .*|curl .*|-H .*|https:.*|did:web:.*|\w+\.example|, Ed25519|number extra|M[\d ].*)$/s
+  /^(?:GET|POST|PATCH|PUT|DELETE|Countersign|Ctrl K|UTC|DPoP|Bearer|NFC|URL|DID|Ada|Ada Lovelace|[A-Z]|Esc|Enter|Escape|Slash|Arrow\w+|\w+Error|X-Service-Credential: .*|z6Mk…|NzbLs\w.*|countersign .*|curl .*|-H .*|https:.*|did:web:.*|\w+\.example|, Ed25519|number extra|M[\d ].*)$/s
 const LETTERS = /\p{L}/u
 /** Two words, a number and a word, or a word that begins with a capital letter. */
 const LIKE_TEXT = /[\p{L}\d]\S* +\S*\p{L}|^\p{Lu}\p{Ll}/u

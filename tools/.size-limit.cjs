@@ -79,14 +79,17 @@ module.exports = [
   },
   {
     name: 'the console: everything in English',
-    path: ['../packages/console/dist/assets/*', '!../packages/console/dist/assets/language-*'],
+    path: [
+      '../packages/console/dist/assets/*',
+      '!../packages/console/dist/assets/{language,right-to-left}-*',
+    ],
     disablePlugins: ['@size-limit/esbuild'],
     gzip: true,
     limit: '176.5 kB',
   },
   {
-    name: 'the console: the words of one more language',
-    path: '../packages/console/dist/assets/language-ar-*.js',
+    name: 'the console: the words and styles of Arabic',
+    path: '../packages/console/dist/assets/{language-ar,right-to-left}-*',
     disablePlugins: ['@size-limit/esbuild'],
     gzip: true,
     limit: '32 kB',

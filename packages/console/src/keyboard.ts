@@ -182,13 +182,22 @@ function moveRow(by: number): void {
 
 const SEQUENCE_MS = 1500
 
+/** The key, or the Latin one in its place on keyboards of other scripts, such as Arabic ones. */
+function toLatin({ key, code, shiftKey }: KeyboardEvent): string {
+  if (key.length > 1 || key < '\x80') return key
+  if (code === 'Slash') return shiftKey ? '?' : '/'
+  const [, letter] = /^Key(.)$/.exec(code) ?? []
+  return letter === undefined ? key : shiftKey ? letter : letter.toLowerCase()
+}
+
 export function listenToKeys(): void {
   let first = ''
   let firstAtMs = -Infinity
   document.addEventListener('keydown', (event) => {
+    const key = toLatin(event)
     const isModal = document.querySelector('dialog[open]') !== null
-    if (event.key === 'Escape') menuOpen.value = false
-    if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
+    if (key === 'Escape') menuOpen.value = false
+    if (key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault()
       if (!isModal) paletteOpen.value = true
       return
@@ -198,7 +207,7 @@ export function listenToKeys(): void {
       event.target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]') !== null
     if (isTyping || isModal || event.ctrlKey || event.metaKey || event.altKey || !hasSingleKeys.value) return
     const isSecond = first !== '' && performance.now() - firstAtMs < SEQUENCE_MS
-    const keys = isSecond ? [first, event.key] : [event.key]
+    const keys = isSecond ? [first, key] : [key]
     first = ''
     const found = shortcuts.find(
       (each) =>
@@ -207,8 +216,8 @@ export function listenToKeys(): void {
     if (found !== undefined) {
       event.preventDefault()
       found.run?.()
-    } else if (!isSecond && shortcuts.some((each) => each.keys.length === 2 && each.keys[0] === event.key)) {
-      first = event.key
+    } else if (!isSecond && shortcuts.some((each) => each.keys.length === 2 && each.keys[0] === key)) {
+      first = key
       firstAtMs = performance.now()
     }
   })

@@ -40,11 +40,14 @@ export function Strip({ ticks, isComplete }: StripProps): JSX.Element {
   )
 }
 
+/** Whether `1 ms` is so short in this language that all numbers have room. */
+const isNarrow = formatDecade(1).length <= 4
+
 /** The numbers over a column of strips. */
 export function StripAxis(): JSX.Element {
   return (
     <svg class="strip-axis" height="14" aria-hidden="true">
-      {[1, 10, 100, 1000, 10_000].map((ms) => (
+      {(isNarrow ? [1, 10, 100, 1000, 10_000] : [1, 100, 10_000]).map((ms) => (
         <text
           key={ms}
           x={`${toPercent(ms)}%`}

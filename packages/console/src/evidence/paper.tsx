@@ -12,7 +12,7 @@ import type { DocumentCheck } from '../log/check-document.ts'
 import { describeLate } from '../revoke/late.tsx'
 import { describe } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
-import { dateLocale, formatCount, say, sayCount } from '../say.ts'
+import { dateLocale, formatCount, say, sayCount, sayList } from '../say.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
 import { findTarget, isRevocation, joinNames, toAppliedMs, toKindWords, toSubject } from './words.ts'
 
@@ -95,9 +95,7 @@ export function Paper({ siteId, receipt, check, title, facts, children }: PaperP
         <div>
           <p class="label">{title}</p>
           <h2>{say('Entry {seq}', { seq: formatCount(receipt.seq) })}</h2>
-          <p class="meta">
-            {siteId}, {formatDay(receipt.at)}
-          </p>
+          <p class="meta">{sayList([siteId, formatDay(receipt.at)])}</p>
         </div>
         <Seal isProven={isValid && isDenied(receipt)} size={72} />
       </header>
@@ -115,7 +113,11 @@ export function Paper({ siteId, receipt, check, title, facts, children }: PaperP
             </>
           )}
         </Fact>
-        {context?.audit?.reason && <Fact word={say('Reason')}>{context.audit.reason}</Fact>}
+        {context?.audit?.reason && (
+          <Fact word={say('Reason')}>
+            <bdi>{context.audit.reason}</bdi>
+          </Fact>
+        )}
         {context?.audit && (
           <Fact word={say('By')}>
             <Actor {...context.audit.actor} />

@@ -199,7 +199,9 @@ function Row({ siteId, row, path }: AuditListProps & { readonly row: AuditRow })
             </>
           )}
           <dt>{say('Reason')}</dt>
-          <dd>{row.reason ?? say('None was given')}</dd>
+          <dd>
+            <bdi>{row.reason ?? say('None was given')}</bdi>
+          </dd>
           {row.site_id !== null && (
             <>
               <dt>{say('Site')}</dt>

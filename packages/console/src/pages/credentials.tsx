@@ -167,7 +167,11 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
                   : formatMoment(own.revoked_at)}
               </Fact>
             )}
-            {own.reason !== null && <Fact word={say('Reason')}>{own.reason}</Fact>}
+            {own.reason !== null && (
+              <Fact word={say('Reason')}>
+                <bdi>{own.reason}</bdi>
+              </Fact>
+            )}
             <Fact word={say('User')}>
               <a href={sitePath(siteId, 'users', own.ppid)}>
                 <Id value={own.ppid} />

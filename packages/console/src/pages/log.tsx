@@ -237,7 +237,7 @@ function ProofCard({ siteId, log, isRunning, tookMs, fault }: Shown & SiteProps)
           </p>
         ) : fault !== undefined ? (
           <p class="meta" role="alert">
-            {fault} {say('What follows was verified before.')}
+            <bdi>{fault}</bdi> {say('What follows was verified before.')}
           </p>
         ) : (
           <ul>

@@ -337,7 +337,11 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
               </td>
               <td class="two">
                 {isDrill(entry) ? say('Drill') : toKindWords(entry.kind)} <Target entry={entry} />
-                {reason !== null && <span>{reason}</span>}
+                {reason !== null && (
+                  <span>
+                    <bdi>{reason}</bdi>
+                  </span>
+                )}
               </td>
               <td class="extra">
                 {receipt !== undefined && (

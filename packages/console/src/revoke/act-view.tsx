@@ -176,7 +176,7 @@ function Failed({ act, progress }: FailedProps): JSX.Element {
           </p>
         )}
         <p class="meta">
-          {say('Reason:')} {reason}
+          {say('Reason:')} <bdi>{reason}</bdi>
         </p>
       </div>
       <footer>

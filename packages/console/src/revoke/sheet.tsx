@@ -167,7 +167,7 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
           <p class="notice amber" role="alert">
             <Icon name="audit" />
             <span>
-              <strong>{say('What this ends could not be counted.')}</strong> {fault}
+              <strong>{say('What this ends could not be counted.')}</strong> <bdi>{fault}</bdi>
             </span>
           </p>
         )}
@@ -328,7 +328,7 @@ function SecondQuestion({ siteId, target, reason }: FormProps): JSX.Element {
           )}
         </p>
         <p class="meta">
-          {say('Reason:')} {reason}
+          {say('Reason:')} <bdi>{reason}</bdi>
         </p>
         <AwayNotice />
       </div>

@@ -153,7 +153,11 @@ function Facts({ loaded: { user }, name }: FactsProps): JSX.Element {
           <Pill tone="good">{say('Active')}</Pill>
         )}
       </Fact>
-      {user.reason !== null && <Fact title={say('Why')}>{user.reason}</Fact>}
+      {user.reason !== null && (
+        <Fact title={say('Why')}>
+          <bdi>{user.reason}</bdi>
+        </Fact>
+      )}
       <Fact title={say('Active credentials')}>{bounded(user.credentials)}</Fact>
       <Fact title={say('Live tokens')}>{bounded(user.tokens)}</Fact>
       {name !== undefined && (
@@ -388,13 +392,23 @@ function History({ siteId, loaded }: SiteProps & { readonly loaded: Loaded }): J
                 <div>
                   <strong>{ENTRY_WORDS[kind]}</strong>
                   <p>
-                    {formatClock(at)},{' '}
+                    {formatClock(at)}
+                    {say(', ')}
                     <a href={sitePath(siteId, hasReceipt(kind) ? 'receipts' : 'log', String(seq))}>
                       {say('entry {seq}', { seq })}
                     </a>
-                    {row !== undefined && <>, {say('by {actor}', { actor: <Actor {...row.actor} /> })}</>}
+                    {row !== undefined && (
+                      <>
+                        {say(', ')}
+                        {say('by {actor}', { actor: <Actor {...row.actor} /> })}
+                      </>
+                    )}
                   </p>
-                  {reason !== null && <p>“{reason}”</p>}
+                  {reason !== null && (
+                    <p>
+                      “<bdi>{reason}</bdi>”
+                    </p>
+                  )}
                 </div>
               </li>,
             ]
