@@ -14,7 +14,7 @@ import { entriesSeen } from '../live.ts'
 import { RevokeRow, SelectionBar, selectionColumn, useSelection } from '../revoke/selection.tsx'
 import { startRevoke } from '../revoke/state.ts'
 import { place, sitePath } from '../router.ts'
-import { say } from '../say.ts'
+import { say, sayList } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
 import { CredentialActs } from './issue-sheets.tsx'
@@ -192,7 +192,7 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
             </Fact>
             <Fact word={say('Signed')}>{formatMoment(own.signed_at)}</Fact>
             <Fact word={say('First seen')}>
-              {formatMoment(own.first_seen_at)}, {SOURCES[own.source].toLowerCase()}
+              {sayList([formatMoment(own.first_seen_at), SOURCES[own.source].toLowerCase()])}
             </Fact>
           </dl>
           <DelegationTree siteId={siteId} tree={toTree(value.root, own)} chosen={id} />
