@@ -15,14 +15,16 @@ describe('RFC 8785: the files of the reference project', () => {
 })
 
 describe('RFC 8785 appendix B: the published number sequence', () => {
-  test('spells the first million numbers so that the text has the published SHA-256', () => {
+  const count = Number(process.env.JCS_NUMBERS ?? 100_000)
+
+  test(`spells the first ${count} numbers so that the text has the published SHA-256`, () => {
     const edges = readJsonVector<readonly string[]>('rfc8785/number-edges.json')
     const published = readJsonVector<Record<string, string>>('rfc8785/number-sha256.json')
     const numbers = numberSequence(edges)
     const hash = createHash('sha256')
     const found: Record<string, string> = {}
     let text = ''
-    for (let line = 1; line <= 1_000_000; line++) {
+    for (let line = 1; line <= count; line++) {
       const bits = numbers.next().value
       text += `${bits.toString(16)},${canonicalJson(toDouble(bits))}\n`
       if (line % 1000 !== 0) continue
@@ -30,8 +32,9 @@ describe('RFC 8785 appendix B: the published number sequence', () => {
       text = ''
       if (published[line] !== undefined) found[line] = hash.copy().digest('hex')
     }
-    expect(found).toEqual(published)
-    expect(Object.keys(found)).toContain('1000000')
+    const upTo = Object.entries(published).filter(([line]) => Number(line) <= count)
+    expect(found).toEqual(Object.fromEntries(upTo))
+    expect(Object.keys(found)).toContain(String(count))
   })
 })
 
