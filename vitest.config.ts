@@ -35,6 +35,12 @@ const POSTGRES = 'test/postgres.setup.ts'
  */
 const retry = process.env.CI === undefined ? 0 : 1
 
+/**
+ * To load the modules takes longer than most test files, so a worker loads them once. A module that
+ * tests share must leave nothing behind that the next file would notice.
+ */
+const isolate = false
+
 const bundle = createSourceBundle()
 
 export default defineConfig({
@@ -61,6 +67,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'core',
+          isolate,
           include: ['packages/core/test/**/*.test.ts'],
           exclude: ['packages/core/test/web-runtime.test.ts'],
         },
@@ -69,6 +76,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'core-web',
+          isolate,
           include: WEB_RUNTIME.map((files) => `packages/core/test/${files}.test.ts`),
           setupFiles: ['packages/core/test/web-runtime.setup.ts'],
         },
@@ -85,7 +93,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'sdk', include: ['packages/sdk/test/**/*.test.ts'], globalSetup: BUNDLE },
+        test: { name: 'sdk', isolate, include: ['packages/sdk/test/**/*.test.ts'], globalSetup: BUNDLE },
       },
       {
         extends: true,
@@ -101,6 +109,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'sdk-web',
+          isolate,
           include: ['guard/*', 'feed/{log-follower,snapshot-pages,snapshot-reader}'].map(
             (files) => `packages/sdk/test/${files}.test.ts`,
           ),
