@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { quote, toCli, toCurl } from '../packages/console/src/api/command.ts'
 
@@ -45,7 +47,15 @@ const NASTY = [
   '|',
   ';',
   '\u00a0',
+  '=ls',
+  '\x15id\r',
+  '\x1b[201~id\n',
+  '\x9b201~',
+  '\x7f',
 ]
+
+/** No text of the service has one; a terminal would act on it. */
+const withoutControls = (text: string) => text.replaceAll(/\p{Cc}/gu, '\ufffd')
 
 /** The same texts at every run. */
 function* createTexts(count: number): Generator<string> {
@@ -64,7 +74,7 @@ describe('words for a POSIX shell', () => {
     const texts = [...NASTY, ...createTexts(2000)]
     for (let i = 0; i < texts.length; i += 200) {
       const some = texts.slice(i, i + 200)
-      expect(splitInShell(some.map(quote).join(' '))).toEqual(some)
+      expect(splitInShell(some.map(quote).join(' '))).toEqual(some.map(withoutControls))
     }
   })
 
@@ -80,16 +90,13 @@ describe('a command of the command line', () => {
       const words = splitInShell(
         toCli(['keys', 'rename', 'key_1', text], { site: 'a.example', reason: text }),
       )
-      const reason = text.startsWith('-') ? [`--reason=${text}`] : ['--reason', text]
+      const word = withoutControls(text)
+      const isOption = text.startsWith('-')
       expect(words).toEqual([
-        'countersign',
-        'keys',
-        'rename',
-        'key_1',
-        text,
-        '--site',
-        'a.example',
-        ...reason,
+        ...['countersign', 'keys', 'rename', 'key_1', ...(isOption ? [] : [word])],
+        ...['--site', 'a.example', ...(isOption ? [`--reason=${word}`] : ['--reason', word])],
+        // What follows is no option.
+        ...(isOption ? ['--', word] : []),
       ])
     }
   })
@@ -99,6 +106,22 @@ describe('a command of the command line', () => {
       'countersign x --scope a --scope b --yes',
     )
   })
+})
+
+test('A367: no page puts a text into a command by itself, without quotes', () => {
+  const folder = join(import.meta.dirname, '../packages/console/src')
+  const bare = /(?:text|cli|command)[=:] ?\{?`countersign [^`]*\$\{|=>\s*`countersign [^`]*\$\{/
+  const files = globSync('**/*.tsx', { cwd: folder })
+  expect(files.length).toBeGreaterThan(50)
+  expect(files.filter((file) => bare.test(readFileSync(join(folder, file), 'utf8')))).toEqual([])
+  // Control arms: what there was.
+  const value = ['$', '{siteId}'].join('')
+  for (const found of [
+    `<Command text={\`countersign drill --site ${value}\`} />`,
+    `command: \`countersign issue --site ${value} --user-ref alice\`,`,
+    `toCli={({ status }) =>\n  \`countersign users list --site ${value}\`\n}`,
+  ])
+    expect(bare.test(found)).toBe(true)
 })
 
 describe('a call as curl', () => {
@@ -118,7 +141,7 @@ describe('a call as curl', () => {
         ...['-H', 'X-API-Key: svc_sk_1'],
         ...['-H', 'Prefer: wait=5'],
         ...['-H', 'Content-Type: application/json'],
-        ...['--data-raw', JSON.stringify(request.body)],
+        ...['--data-raw', withoutControls(JSON.stringify(request.body))],
       ])
     }
   })

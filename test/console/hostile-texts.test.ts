@@ -98,6 +98,40 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
       await expectText(page, path)
     }
   })
+
+  test('A367: a text of the address is one word of a copied command', async () => {
+    const permissions = ['clipboard-read', 'clipboard-write']
+    const { page, open } = await harness.openConsole({ permissions })
+    const text = "x'; id #"
+    for (const path of [`users?status=${encodeURIComponent(text)}`, `users/${encodeURIComponent(text)}`]) {
+      await open(path)
+      await page.getByRole('button', { name: 'Copy as' }).first().click()
+      await page.getByRole('menuitem', { name: 'Copy as CLI command' }).click()
+      const command = await page.evaluate<string>('navigator.clipboard.readText()')
+      expect(command).toContain(`'x'\\''; id #'`)
+    }
+  })
+
+  test('A368: a text of the address does not lead a request of a page elsewhere', async () => {
+    const { client, siteId: site_id } = harness
+    const { webhook_id } = await client.createWebhook({ site_id, url: 'https://hooks.example/in' })
+    const { page, open } = await harness.openConsole()
+    const sent: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent.push(new URL(request.url()).pathname)
+    })
+    // The last one is the control arm.
+    const ids = ['../tokens/tok_1/revoke#', '..', 'x/../../tokens/tok_1/revoke?', 'dlv_1']
+    for (const id of ids) {
+      await open(`webhooks/${webhook_id}?delivery=${encodeURIComponent(id)}`)
+      await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click()
+      if (id !== '..') await expect.poll(() => sent.at(-1)).toContain(encodeURIComponent(id))
+    }
+    const own = `/console/api/sites/${site_id}/deliveries/`
+    // No path has the part `..`, so that one is not sent at all.
+    const expected = ids.filter((id) => id !== '..').map((id) => `${own}${encodeURIComponent(id)}/replay`)
+    expect(sent).toEqual(expected)
+  })
 })
 
 /** Runs in the page: elements and attributes that the console does not make. */

@@ -1,10 +1,15 @@
 import type { ApiRequest } from './call.ts'
 
-const SAFE = /^[A-Za-z0-9_.:@/=,+%-]+$/
+const SAFE = /^[A-Za-z0-9_.:@/,+%-][A-Za-z0-9_.:@/=,+%-]*$/
 
-/** One word for a POSIX shell: the shell reads exactly this text. */
+/**
+ * One word for a POSIX shell: the shell reads exactly this text. Control characters are replaced,
+ * because a terminal acts on them before the shell sees the quotes. No text of ours has one; a text
+ * of the address may.
+ */
 export function quote(text: string): string {
-  return SAFE.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+  const shown = text.replaceAll(/\p{Cc}/gu, '\ufffd')
+  return SAFE.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`
 }
 
 /** The call as a command. The key comes from the environment, so that it is in no history. */
@@ -27,7 +32,10 @@ export function toCurl(request: ApiRequest, origin: string): string {
 /** A value of an option: left out when it is undefined, repeated when it is a list. */
 type OptionValue = string | number | boolean | readonly string[] | undefined
 
-/** A command of the command line from its words and options. */
+/**
+ * A command of the command line from its words and options. A word that begins like an option comes
+ * last, after `--`: it may be a text of the address, such as `--url=…`.
+ */
 export function toCli(words: readonly string[], options: Readonly<Record<string, OptionValue>> = {}): string {
   const flags = Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined || value === false) return []
@@ -35,7 +43,9 @@ export function toCli(words: readonly string[], options: Readonly<Record<string,
     const values = Array.isArray(value) ? value : [value]
     return values.map((each) => toFlag(name, String(each)))
   })
-  return ['countersign', ...words.map(quote), ...flags].join(' ')
+  const at = words.findIndex((word) => word.startsWith('-'))
+  const [first, last] = at === -1 ? [words, []] : [words.slice(0, at), ['--', ...words.slice(at)]]
+  return ['countersign', ...first.map(quote), ...flags, ...last.map(quote)].join(' ')
 }
 
 /** A value that begins like an option is joined to its own with `=`. */

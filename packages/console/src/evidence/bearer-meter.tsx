@@ -1,6 +1,7 @@
 import type { SiteSummary } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { call } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
 import { useLoad } from '../api/use-load.ts'
 import { round } from '../charts/scale.ts'
 import { Command } from '../components/copy.tsx'
@@ -224,7 +225,9 @@ function SwitchOff({ siteId, summary }: MeterProps): JSX.Element {
         <p class="meta">
           {say('What is not known:')} {unknown.join(' ')}
         </p>
-        {bearer.safe_to_switch_off && <Command text={`countersign sites change ${siteId} --bearer off`} />}
+        {bearer.safe_to_switch_off && (
+          <Command text={toCli(['sites', 'change', siteId], { bearer: 'off' })} />
+        )}
       </div>
     </div>
   )

@@ -1,6 +1,7 @@
 import type { ApiKey, DrillSummary, ReceiptSummary, SiteSummary, Webhook } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { call } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Command } from '../components/copy.tsx'
 import { StateMark, type Tone } from '../components/state.tsx'
@@ -205,7 +206,7 @@ export function LastDrill({ siteId, mayStart }: SiteProps & { readonly mayStart:
           {say('Run a drill')}
         </a>
       ) : (
-        value !== undefined && last === undefined && <Command text={`countersign drill --site ${siteId}`} />
+        value !== undefined && last === undefined && <Command text={toCli(['drill'], { site: siteId })} />
       )}
     </section>
   )

@@ -79,7 +79,7 @@ function CredentialList({ siteId }: SiteProps): JSX.Element {
         })}
         empty={{
           sentence: say('No credential with this status is known here.'),
-          command: `countersign issue --site ${siteId} --user-ref alice --scope orders:read`,
+          command: toCli(['issue'], { site: siteId, 'user-ref': 'alice', scope: 'orders:read' }),
         }}
       />
       {isRevocable && (

@@ -125,7 +125,7 @@ function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OnePro
   const [delivery, setDelivery] = useState<DeliveryDetails>()
   const [fault, setFault] = useState<string>()
   const [sent, setSent] = useState(0)
-  const path = `/api/sites/${siteId}/deliveries/${deliveryId}`
+  const path = `/api/sites/${siteId}/deliveries/${encodeURIComponent(deliveryId)}`
   useEffect(() => {
     call<DeliveryDetails>(path, { site: siteId }).then(
       (found) => {

@@ -57,7 +57,7 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
       {items?.length === 0 ? (
         <div class="card empty">
           <p>{say('No drill has been run at this site.')}</p>
-          <Command text={`countersign drill --site ${siteId}`} />
+          <Command text={toCli(['drill'], { site: siteId })} />
         </div>
       ) : (
         <div class="card table">

@@ -375,7 +375,14 @@ function Entry({ siteId, id, entry, log, isRunning }: EntryProps): JSX.Element {
           </ul>
           <p class="label">{say('The same on the command line')}</p>
           <div class="command">
-            <code>{`countersign log --site ${siteId} --before ${entry.epoch}.${entry.seq + 1} --limit 1 --json`}</code>
+            <code>
+              {toCli(['log'], {
+                site: siteId,
+                before: `${entry.epoch}.${entry.seq + 1}`,
+                limit: 1,
+                json: true,
+              })}
+            </code>
           </div>
         </>
       )}

@@ -225,7 +225,7 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
               ? say('Nothing has been revoked at this site. A drill shows what a receipt looks like.')
               : say('No receipt is in this state.')}
           </p>
-          {query.get('state') === null && <Command text={`countersign drill --site ${siteId}`} />}
+          {query.get('state') === null && <Command text={toCli(['drill'], { site: siteId })} />}
         </div>
       ) : (
         <table class="receipt-table">

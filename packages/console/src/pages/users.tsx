@@ -1,6 +1,7 @@
 import type { KnownUser } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { toCli } from '../api/command.ts'
 import { mayRevoke } from '../api/session.ts'
 import { Fault } from '../components/fault.tsx'
 import { Id } from '../components/id.tsx'
@@ -35,9 +36,7 @@ function UserList({ siteId }: SiteProps): JSX.Element {
         siteId={siteId}
         path={path}
         isLive
-        toCli={({ status }) =>
-          `countersign users list --site ${siteId}${status === undefined ? '' : ` --status ${status}`}`
-        }
+        toCli={({ status }) => toCli(['users', 'list'], { site: siteId, status })}
         filters={[
           {
             name: 'status',
@@ -78,7 +77,7 @@ function UserList({ siteId }: SiteProps): JSX.Element {
           sentence: place.value.query.has('status')
             ? say('No user has this status.')
             : say('No user has been revoked, reinstated or signed out yet.'),
-          command: `countersign revoke-user alice --site ${siteId} --reason 'left the company'`,
+          command: toCli(['revoke-user', 'alice'], { site: siteId, reason: 'left the company' }),
         }}
       >
         <FindUser siteId={siteId} />

@@ -8,6 +8,7 @@ import type {
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
+import { toCli } from '../api/command.ts'
 import { mayReinstate, mayRevoke } from '../api/session.ts'
 import { Actor } from '../components/actor.tsx'
 import { AsCommand } from '../components/as-command.tsx'
@@ -80,7 +81,7 @@ export function User({ siteId, ppid }: UserProps): JSX.Element {
         <div class="acts">
           <AsCommand
             curl={{ path: `/api/sites/${siteId}/users/${encodeURIComponent(ppid)}` }}
-            cli={`countersign users show ${ppid} --site ${siteId}`}
+            cli={toCli(['users', 'show', ppid], { site: siteId })}
           />
           {isRevoked && mayReinstate(siteId) && (
             <button type="button" onClick={() => setReinstating(true)}>
