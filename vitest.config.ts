@@ -60,6 +60,7 @@ export default defineConfig({
     env: {
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compile'),
       TEST_MAIN: bundle.main,
+      TEST_WRITER: bundle.writer,
     },
     reporters: ['default', new PlainSummary()],
     projects: [

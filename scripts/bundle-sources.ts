@@ -20,7 +20,9 @@ const DAY_MS = 86_400_000
 export interface SourceBundle {
   /** In place of `packages/cli/src/main.ts`. */
   readonly main: string
-  /** Loads the writer thread from the bundle. */
+  /** In place of `packages/service/src/store/sqlite/writer.ts`: for tests, `TEST_WRITER`. */
+  readonly writer: string
+  /** Loads the writer thread from `TEST_WRITER`. */
   readonly plugin: Plugin
   /** Does nothing if there is one of the same sources. */
   build(): Promise<void>
@@ -31,17 +33,20 @@ export interface SourceBundle {
 /** The bundle of the sources as they are now, which `build` makes. */
 export function createSourceBundle(): SourceBundle {
   const folder = join(BUNDLES, fingerprint())
-  const plugin = useBundledWriter(join(folder, 'writer.mjs'))
+  const writer = pathToFileURL(join(folder, 'writer.mjs')).href
   const rebuild = async () => {
     // Built beside it and moved, so that no other process reads half of it.
     const fresh = `${folder}-${process.pid}`
-    await buildInto(fresh, plugin)
+    await buildInto(fresh, useBundledWriter(JSON.stringify(writer)))
     rmSync(folder, { recursive: true, force: true })
     renameSync(fresh, folder)
   }
   return {
     main: join(folder, 'main.mjs'),
-    plugin,
+    writer,
+    // Vitest keeps transformed modules for later runs, so its text must not depend on the bundle:
+    // tests would run an older writer thread.
+    plugin: useBundledWriter('process.env.TEST_WRITER'),
     rebuild,
     async build() {
       mkdirSync(BUNDLES, { recursive: true })
@@ -88,6 +93,7 @@ async function buildInto(outDir: string, plugin: Plugin): Promise<void> {
   })
 }
 
+/** `writer`: the URL as an expression. */
 function useBundledWriter(writer: string): Plugin {
   return {
     name: 'use-bundled-writer',
@@ -96,7 +102,7 @@ function useBundledWriter(writer: string): Plugin {
       filter: { id: /\/store\/sqlite\/writer-client\.ts$/ },
       handler(code, id) {
         if (!code.includes(WRITER_URL)) throw new Error(`${id} starts its thread in another way`)
-        return code.replace(WRITER_URL, `new URL(${JSON.stringify(pathToFileURL(writer).href)})`)
+        return code.replace(WRITER_URL, `new URL(${writer})`)
       },
     },
   }
