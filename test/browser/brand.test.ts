@@ -4,7 +4,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, createClient, startSignIn } from '../../packages/sdk/src/index.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
-import { createPng } from '../../packages/service/test/brand/pictures.ts'
+import { createPng, SVG } from '../../packages/service/test/brand/pictures.ts'
 import { createHome, furnish, type ServiceProcess, startService } from '../process/service-process.ts'
 import { findAxeFaults, findOverflow } from './axe.ts'
 import { findChromium, openChromium, WAIT_MS_MAX } from './chromium.ts'
@@ -31,7 +31,9 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     // Only in development is a logo fetched from this machine.
     service = await startService(home, { entry: 'dev' })
     client = createClient({ baseUrl: home.baseUrl, apiKey: dev.site_key })
-    logos = createServer((_request, answer) => answer.end(createPng(64, 64, { colour: BLUE })))
+    logos = createServer(({ url }, answer) =>
+      answer.end(url === '/svg' ? SVG : createPng(64, 64, { colour: BLUE })),
+    )
     await new Promise<void>((resolve) => logos.listen(0, '127.0.0.1', resolve))
     logoUrl = `http://localhost:${(logos.address() as AddressInfo).port}/logo.png`
     returnUrl = new URL('/callback', logoUrl).href
@@ -141,6 +143,36 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     },
   )
 
+  test('A341: without the policy, a picture of another origin would be loaded', async () => {
+    const load = async (bypassCSP: boolean) => {
+      const { page, away } = await visitor({ bypassCSP })
+      const answered: string[] = []
+      page.on('requestfinished', (request) => answered.push(request.url()))
+      await openSignIn(page)
+      const loaded = await page.evaluate<boolean>(`new Promise((resolve) => {
+        const picture = new Image()
+        picture.onload = () => resolve(true)
+        picture.onerror = () => resolve(false)
+        picture.src = '${logoUrl}'
+      })`)
+      return [loaded, away.includes(logoUrl) && answered.includes(logoUrl)]
+    }
+    expect(await load(false)).toEqual([false, false])
+    expect(await load(true)).toEqual([true, true])
+  })
+
+  test('A337: as a page, an SVG runs its scripts, which is why it is not a logo', async () => {
+    const { page } = await visitor()
+    const svg =
+      '<svg xmlns="http://www.w3.org/2000/svg"><script>document.documentElement.id = "ran"</script></svg>'
+    await page.route('**/a.svg', (route) => route.fulfill({ contentType: 'image/svg+xml', body: svg }))
+    await page.goto(new URL('/a.svg', logoUrl).href)
+    expect(await page.evaluate('document.documentElement.id')).toBe('ran')
+    await expect(setLook({ logo_url: new URL('/svg', logoUrl).href })).rejects.toMatchObject({
+      code: 'logo_rejected',
+    })
+  })
+
   test('the main button has a shade of the accent, in light and dark, also in the wallet', async () => {
     const { page } = await visitor()
     await openOffer(page)
@@ -159,7 +191,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
   test('A344: neither logo, accent nor a long name hides the verified id or the button', async () => {
     await setLook({ name: LONG, accent: '#18201d' })
     try {
-      const { page } = await visitor({ viewport: { width: 375, height: 600 } })
+      const { page } = await visitor({ viewport: { width: 375, height: 600 }, bypassCSP: true })
       await states['sign-in']?.(page)
       const logo = await page.locator('.logo').boundingBox()
       expect([logo?.width, logo?.height]).toEqual([44, 44])
@@ -168,17 +200,21 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
       expect(box?.x).toBeGreaterThanOrEqual((logo?.x ?? 0) + 44)
       expect(await id.textContent()).toBe(`${dev.site_id} Verified`)
       // What is painted at its place is the id itself.
-      expect(
-        await page.evaluate(`(() => {
-          const text = document.querySelector('.verified bdi')
-          const { x, y, width, height } = text.getBoundingClientRect()
-          return document.elementFromPoint(x + width / 2, y + height / 2) === text
-        })()`),
-      ).toBe(true)
+      const isSeen = `(() => {
+        const text = document.querySelector('.verified bdi')
+        const { x, y, width, height } = text.getBoundingClientRect()
+        return document.elementFromPoint(x + width / 2, y + height / 2) === text
+      })()`
+      expect(await page.evaluate(isSeen)).toBe(true)
       const tick = await page.evaluate("getComputedStyle(document.querySelector('.tick')).color")
       expect(tick).toBe('rgb(10, 100, 72)')
       const button = await page.getByRole('button', { name: 'Continue' }).boundingBox()
       expect((button?.y ?? 0) + (button?.height ?? 0)).toBeLessThan(600)
+      // A style of the site's own could hide the id: that is why a site has none.
+      await page.addStyleTag({
+        content: '.logo { position: fixed; inset: 0; inline-size: 100vw; block-size: 100vh }',
+      })
+      expect(await page.evaluate(isSeen)).toBe(false)
     } finally {
       await setLook()
     }

@@ -84,6 +84,13 @@ describe('sites', () => {
       expectAnswer('change_site', changed.json())
       expect(changed.json()).toMatchObject({ logo_url: logoUrl, accent: '#1f4fd8' })
       logo = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')
+      const create = (...argv: string[]) => home.run(['sites', 'create', ...argv, '--json'])
+      const look = ['--accent', '#1f4fd8', '--privacy-url', 'https://shop.example/p']
+      const created = await create('looks.example', ...look)
+      expectAnswer('create_site', created.json())
+      expect(created.json()).toMatchObject({ accent: '#1f4fd8', privacy_url: 'https://shop.example/p' })
+      const other = await create('other.example', '--logo-url', logoUrl)
+      expect(other).toMatchObject({ code: 1, err: expect.stringContaining('logo_rejected') })
       const rejected = await change('--logo-url', logoUrl)
       expect(rejected).toMatchObject({ code: 1, err: expect.stringContaining('logo_rejected') })
     } finally {

@@ -31,7 +31,7 @@ const MEMBERS: readonly Option[] = [
   ],
 ]
 
-/** How hosted pages look. A new site has the look of the service. */
+/** How hosted pages look. Without them they have the look of the service. */
 const LOOK: readonly Option[] = [
   ['--logo-url <url>', 'where the service fetches the logo now; the same URL again fetches it again'],
   ['--accent <colour>', 'the colour of the main button on hosted pages, such as #0a6448'],
@@ -84,7 +84,7 @@ export const sites: Group = {
     create: {
       summary: 'create a site; needs an operator key',
       words: [['<site_id>', 'a lower-case host name, such as shop.example']],
-      options: [...MEMBERS, REASON_OPTION],
+      options: [...MEMBERS, ...LOOK, REASON_OPTION],
       shares: ['service'],
       examples: [
         [
@@ -94,7 +94,7 @@ export const sites: Group = {
       ],
       async run(given, at) {
         const { client } = await connect(given, at, 'operator')
-        const members = { ...toMembers(given), reason: given.text('reason') }
+        const members = { ...toMembers(given), ...toLook(given), reason: given.text('reason') }
         const site = await client.createSite({ site_id: given.word(0), ...members })
         at.result(site, () => siteText(site))
         at.note(

@@ -46,7 +46,15 @@ const privacyUrl = z
     examples: ['https://shop.example/privacy'],
   })
 
-/** The look of a site on hosted pages, in a change. */
+/** The look of a new site on hosted pages. */
+export const brandSettings = {
+  logo_url: logoUrl.optional().meta({ description: 'The logo is fetched now and kept.' }),
+  accent: accent.optional(),
+  support_url: supportUrl.optional(),
+  privacy_url: privacyUrl.optional(),
+}
+
+/** The same in a change. */
 export const brandChanges = {
   logo_url: logoUrl.nullable().optional().meta({
     description:

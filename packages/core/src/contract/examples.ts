@@ -117,6 +117,10 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     delegation: 'on',
     credential_ttl_seconds_max: 86_400,
     max_staleness_seconds_max: 60,
+    logo_url: 'https://shop.example/logo.png',
+    accent: '#0a6448',
+    support_url: 'mailto:help@shop.example',
+    privacy_url: 'https://shop.example/privacy',
   },
   change_site: {
     name: null,

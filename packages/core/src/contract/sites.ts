@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { administration, operating, reading, siteParams } from './administration.ts'
-import { brandChanges, brandMembers } from './brand.ts'
+import { brandChanges, brandMembers, brandSettings } from './brand.ts'
 import { endpoint } from './endpoint.ts'
 import { credentialTtlSecondsMax, reason, siteHost, siteId, siteName, time } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
@@ -56,6 +56,7 @@ export const createSiteRequestSchema = z.strictObject({
   delegation: delegation.optional(),
   credential_ttl_seconds_max: credentialTtlSecondsMax.optional(),
   max_staleness_seconds_max: maxStalenessSecondsMax.optional(),
+  ...brandSettings,
   reason: reason.optional(),
 })
 export type CreateSiteRequest = z.input<typeof createSiteRequestSchema>
@@ -119,7 +120,7 @@ export const siteEndpoints = {
     request: { body: createSiteRequestSchema, headers: z.object(idempotencyHeaders) },
     bodyBytesMax: limits.request_body_bytes_max,
     answers: { 201: { description: 'The site.', body: siteSchema } },
-    problems: ['redirect_not_allowed', 'already_exists', 'store_unavailable'],
+    problems: ['redirect_not_allowed', 'already_exists', 'logo_rejected', 'store_unavailable'],
   }),
   list_sites: endpoint({
     ...reading,

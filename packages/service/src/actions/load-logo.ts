@@ -4,15 +4,14 @@ import { Problem } from '../problem.ts'
 import type { FetchedLogo } from '../store/operations/shared/brand-rows.ts'
 
 /**
- * The logo at a URL that a site has chosen. Throws `not_found` when there is no such site, and
- * `logo_rejected` when the logo cannot be fetched or is not a picture within the limits.
+ * The logo at a URL that a site has chosen. Throws `logo_rejected` when the logo cannot be fetched
+ * or is not a picture within the limits.
  */
 export async function loadLogo(
-  { store, logos, log }: Pick<Deps, 'store' | 'logos' | 'log'>,
+  { logos, log }: Pick<Deps, 'logos' | 'log'>,
   siteId: SiteId,
   url: URL,
 ): Promise<FetchedLogo> {
-  if ((await store.site(siteId)) === undefined) throw new Problem('not_found')
   const fetched = await logos.fetch(url, siteId)
   if (!('fault' in fetched)) return fetched
   const { fault, cause } = fetched

@@ -13,7 +13,7 @@ import {
   requireElement,
   showMessage,
 } from './page.ts'
-import { type CredentialStatus, loadStatuses } from './statuses.ts'
+import { type CredentialStatus, type EarlyStatuses, loadStatuses } from './statuses.ts'
 import { handleCopy, showSupport } from './support.ts'
 
 interface Data {
@@ -24,6 +24,9 @@ interface Data {
   readonly expires_in: number
   readonly brand: Brand
 }
+
+/** From the script that the page carries. It never rejects. */
+declare const EARLY_STATUSES: Promise<EarlyStatuses | undefined>
 
 const data = readPageData<Data>()
 const messages = readPageMessages<'signIn'>()
@@ -176,7 +179,7 @@ async function refreshStatuses(): Promise<void> {
     .filter((one) => parseFacts(one.document)?.siteId === data.site_id && !one.isRevoked)
     .map(({ id }) => id)
   if (ids.length === 0) return
-  const loaded = await loadStatuses(ids, STATUS_WAIT_MS)
+  const loaded = await loadStatuses(ids, STATUS_WAIT_MS, await EARLY_STATUSES)
   statuses = loaded
   await markRevoked(ids.filter((id) => loaded.get(id) === 'revoked'))
   if (!isBusy && !isOver) showKept()

@@ -24,6 +24,8 @@ export interface Assets {
   accent(accent: string): string
   /** The path of a script with its texts in one language. */
   script(name: PageScript, lang: string): string
+  /** The script that the sign-in page carries, and its source expression in a policy. */
+  readonly inline: { readonly text: string; readonly source: string }
   /** The answer to a request for that path. Undefined when there is no such asset. */
   answer(path: string, acceptEncoding: string): RouteAnswer | undefined
 }
@@ -75,6 +77,7 @@ function readAssets(): Assets {
     ['icon.svg', { type: 'image/svg+xml', text: icon }],
     ['wallet.webmanifest', { type: 'application/manifest+json', text: JSON.stringify(MANIFEST) }],
   ]
+  const inlineText = `{\n${joinScript('early-statuses')}}\n`
   const folder = hash('sha256', JSON.stringify([files, toAccentStyle('777777')])).slice(0, 16)
   const found = new Map(
     files.map(([name, { type, text }]) => [
@@ -91,6 +94,8 @@ function readAssets(): Assets {
     path: (name) => toPath(extname(name) === '' ? `${name}.js` : name),
     accent: (accent) => `/assets/${folder}/accent-${accent.slice(1)}.css`,
     script: (name, lang) => toPath(`${name}.${lang}.js`),
+    // CSP 3 §2.3.1: the hash allows this text and no other.
+    inline: { text: inlineText, source: `'sha256-${hash('sha256', inlineText, 'base64')}'` },
     answer: (path, acceptEncoding) =>
       (found.get(path) ?? findAccent(folder, path))?.answer((name) =>
         name === 'accept-encoding' ? [acceptEncoding] : undefined,

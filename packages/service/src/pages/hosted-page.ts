@@ -10,7 +10,12 @@ export interface HostedPage {
   readonly title: string
   readonly content: Html
   /** The script of `browser/` that makes the page work, and its data. */
-  readonly script?: { readonly name: PageScript; readonly data?: object }
+  readonly script?: {
+    readonly name: PageScript
+    readonly data?: object
+    /** Asks for the statuses of what the browser keeps for this site before the script is there. */
+    readonly statusesFor?: string
+  }
   /** Where a form of the page may lead besides this origin: browsers look at redirects too. */
   readonly formTarget?: URL
   /** The address of this page in another language. Without it there is no menu of languages. */
@@ -42,7 +47,7 @@ export function hostedPage(page: HostedPage): Omit<RouteAnswer, 'status'> & { bo
 <meta name="theme-color" content="#0f1412" media="(prefers-color-scheme: dark)">
 <meta name="robots" content="noindex">
 <title>${title} · Countersign</title>
-<link rel="stylesheet" href="${assets().path('hosted.css')}">${
+${inlineScript(script?.statusesFor)}<link rel="stylesheet" href="${assets().path('hosted.css')}">${
     page.accent === undefined
       ? ''
       : html`
@@ -84,6 +89,14 @@ ${script?.data === undefined ? '' : html`<template id="data">${JSON.stringify(sc
   }
 }
 
+/** Before style sheets, which scripts wait for. A script is not escaped: it is a text of ours. */
+function inlineScript(siteId: string | undefined): Html {
+  if (siteId === undefined) return html``
+  const { text } = assets().inline
+  return html`<script data-site="${siteId}">${{ markup: text }}</script>
+`
+}
+
 /** Plain links, so that it works without a script. */
 function languageMenu({ messages, toLanguage }: HostedPage): Html {
   if (toLanguage === undefined) return html``
@@ -115,7 +128,7 @@ function policy({ script, formTarget, isWallet = false }: HostedPage): string {
     ...(script === undefined
       ? []
       : [
-          "script-src 'self'",
+          `script-src 'self'${script.statusesFor === undefined ? '' : ` ${assets().inline.source}`}`,
           "connect-src 'self'",
           "require-trusted-types-for 'script'",
           "trusted-types 'none'",

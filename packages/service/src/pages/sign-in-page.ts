@@ -56,6 +56,7 @@ export function signInPage(page: SignInPage): ReturnType<typeof hostedPage> {
     title: fill(signIn.title, { site }),
     script: {
       name: 'sign-in',
+      statusesFor: siteId,
       data: {
         state,
         site_id: siteId,

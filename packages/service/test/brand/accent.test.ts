@@ -42,6 +42,11 @@ describe('deriveShades', () => {
       ] as const)
         expect(contrast(fill, other), `${hex}: ${fill} on ${other}`).toBeGreaterThanOrEqual(4.5)
     }
+    // As they were sent, most of them could not be read in one of the schemes.
+    const unreadable = every.filter((hex) =>
+      [lightCard, darkCard].some((card) => contrast(`#${hex}`, card) < 4.5),
+    )
+    expect(unreadable.length).toBeGreaterThan(every.length / 2)
   })
 
   it('keeps the hue', () => {

@@ -108,18 +108,31 @@ describe('createLogoFetcher', () => {
     })
   })
 
+  it('A336: accepts an answer that comes in pieces, as long as it ends in time', async () => {
+    const bytes = createPng()
+    const listener: RequestListener = (_request, answer) => {
+      answer.writeHead(200).write(bytes.subarray(0, 9))
+      setTimeout(() => answer.end(bytes.subarray(9)), 20)
+    }
+    expect(await fetchHere(listener)).toMatchObject({ bytes })
+  })
+
   it('A335: follows no redirect, and asks the target nothing', async () => {
     const asked: (string | undefined)[] = []
+    let start = ''
     const fetched = await fetchHere((request, answer) => {
       asked.push(request.url)
-      if (request.url === '/logo.png')
-        answer.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end(createPng())
+      start = `http://${request.headers.host}/logo.png`
+      if (request.url === '/logo.png') answer.writeHead(302, { location: '/secret' }).end(createPng())
       else answer.end(createPng())
     })
     expect(fetched).toMatchObject({
       fault: 'the host answered, but not with a logo; redirects are not followed',
     })
     expect(asked).toEqual(['/logo.png'])
+    // A client that follows it does ask the target.
+    expect((await fetch(start)).status).toBe(200)
+    expect(asked).toEqual(['/logo.png', '/logo.png', '/secret'])
   })
 })
 

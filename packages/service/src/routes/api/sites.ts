@@ -1,17 +1,22 @@
 import { formatTime } from '@countersign/core'
 import { limits, type Site as SiteBody } from '@countersign/core/contract'
-import { createSite as create } from '../../actions/create-site.ts'
+import { createSite as create, siteExists } from '../../actions/create-site.ts'
 import { toBrandBody } from '../../brand/shown-brand.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import type { Site } from '../../store/operations/sites.ts'
 import { auditContext } from '../shared/audit-context.ts'
+import { toBrandChanges } from '../shared/brand-changes.ts'
 import { answerPage } from '../shared/paging.ts'
 
 export const createSite: Route<'create_site'> = async (request, deps) => {
   if (request.caller.kind !== 'operator')
     throw new Problem('api_key_forbidden', 'This key cannot create sites. Use an operator key.')
   const { body } = request
+  const requireNew = async () => {
+    if ((await deps.store.site(body.site_id)) !== undefined) throw siteExists(body.site_id)
+  }
+  const brand = await toBrandChanges(body, body.site_id, deps, requireNew)
   const site = await create(
     deps,
     {
@@ -26,6 +31,7 @@ export const createSite: Route<'create_site'> = async (request, deps) => {
       maxStalenessSecondsMax: body.max_staleness_seconds_max ?? limits.max_age_seconds_default,
     },
     auditContext(request, deps),
+    brand,
   )
   return { status: 201, body: toSiteBody(site) }
 }

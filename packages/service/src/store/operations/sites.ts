@@ -61,7 +61,11 @@ export type SiteChanges = Partial<
 const STALENESS_SECONDS_DEFAULT = 60
 
 /** Creates a site with the first entry of its log. */
-export function* createSite(site: NewSite, context: AuditContext): Transaction<Logged<Site> | 'exists'> {
+export function* createSite(
+  site: NewSite,
+  context: AuditContext,
+  look: BrandChanges = {},
+): Transaction<Logged<Site> | 'exists'> {
   const { siteId } = site
   const created: Row = {
     site_id: siteId,
@@ -75,8 +79,9 @@ export function* createSite(site: NewSite, context: AuditContext): Transaction<L
   yield* requireMasterKey(site.pairwiseSecretSealed)
   yield* insertHead(siteId)
   const { seq, position } = yield* appendEntry(siteId, 'site.changed', toState(site), context.atMs)
+  const brand = yield* changeBrand(siteId, NO_BRAND, look)
   yield* recordAudit({ siteId, action: 'site.create', target: siteId, outcome: 'done', seq, context })
-  return { ...toSite(created, NO_BRAND), position }
+  return { ...toSite(created, brand), position }
 }
 
 /**

@@ -1,11 +1,9 @@
-import { parseLinkUrl, parseLogoUrl, parseSupportUrl } from '@countersign/core/contract'
 import { changeSite as change } from '../../../actions/change-site.ts'
-import { loadLogo } from '../../../actions/load-logo.ts'
-import type { Deps } from '../../../deps.ts'
-import type { Route, RouteRequest } from '../../../route.ts'
-import type { BrandChanges } from '../../../store/operations/shared/brand-rows.ts'
+import { Problem } from '../../../problem.ts'
+import type { Route } from '../../../route.ts'
 import type { SiteChanges } from '../../../store/operations/sites.ts'
 import { auditContext } from '../../shared/audit-context.ts'
+import { toBrandChanges } from '../../shared/brand-changes.ts'
 import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
 import { withPropagation } from '../../shared/with-propagation.ts'
 import { toSiteBody } from '../sites.ts'
@@ -17,6 +15,9 @@ export const readSite: Route<'read_site'> = async (request, deps) => {
 export const changeSite: Route<'change_site'> = async (request, deps) => {
   const { body, caller, params } = request
   requireOwnPath(caller, params.site_id)
+  const requireSite = async () => {
+    if ((await deps.store.site(params.site_id)) === undefined) throw new Problem('not_found')
+  }
   const changes: SiteChanges = {
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.return_urls === undefined ? {} : { returnUrls: body.return_urls }),
@@ -30,25 +31,9 @@ export const changeSite: Route<'change_site'> = async (request, deps) => {
     ...(body.max_staleness_seconds_max === undefined
       ? {}
       : { maxStalenessSecondsMax: body.max_staleness_seconds_max }),
-    ...(await toBrandChanges(request, deps)),
+    ...(await toBrandChanges(body, params.site_id, deps, requireSite)),
   }
   const { site_id: siteId } = params
   const changed = await change(deps, siteId, changes, auditContext(request, deps))
   return withPropagation(request, deps, siteId, changed.entry, toSiteBody(changed))
-}
-
-/** Addresses and colours as they were parsed, not as they were sent. Fetches the logo. */
-async function toBrandChanges(
-  { body, params }: Pick<RouteRequest<'change_site'>, 'body' | 'params'>,
-  deps: Deps,
-): Promise<BrandChanges> {
-  const { accent, support_url: support, privacy_url: privacy, logo_url } = body
-  const logoUrl = parseLogoUrl(logo_url)
-  const logo = logoUrl && (await loadLogo(deps, params.site_id, logoUrl))
-  return {
-    ...(accent === undefined ? {} : { accent: accent?.toLowerCase() ?? null }),
-    ...(support === undefined ? {} : { supportUrl: parseSupportUrl(support)?.href ?? null }),
-    ...(privacy === undefined ? {} : { privacyUrl: parseLinkUrl(privacy)?.href ?? null }),
-    ...(logo_url === undefined ? {} : { logo: logo ?? null }),
-  }
 }

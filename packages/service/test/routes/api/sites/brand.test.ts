@@ -62,6 +62,55 @@ forEachSharedStore('the look of a site', (open) => {
     }
   }
 
+  describe('POST /api/sites', () => {
+    const look = { accent: '#FFD400', support_url: 'mailto:help@shop.example' }
+
+    it('201: creates a site with its look, in one step', async () => {
+      const node = await opened()
+      const site_id = newSiteId()
+      const logo_url = `${origin}/logo.png`
+      const created = await node.admin('create_site', { body: { site_id, name: 'Shop', logo_url, ...look } })
+      expect(created.status).toBe(201)
+      const shown = { ...look, accent: '#ffd400', logo_url, privacy_url: null }
+      expect(created.body).toMatchObject(shown)
+      const read = await node.admin('read_site', { params: { site_id } })
+      expect(read.body).toEqual(created.body)
+      expect((await node.logo(created.body.logo_path)).status).toBe(200)
+    })
+
+    it('A360: 409 for an id that is taken: the look of the site stays, and no logo is fetched', async () => {
+      const node = await opened()
+      await node.change({ accent: '#0a6448' })
+      const body = { site_id: A, logo_url: `${origin}/logo.png`, ...look }
+      expect(await node.admin('create_site', { body })).toMatchObject({ status: 409, code: 'already_exists' })
+      expect(await node.admin('create_site', { body: { site_id: A, ...look } })).toMatchObject({
+        status: 409,
+      })
+      expect(asked).toBe(0)
+      expect(await node.read()).toMatchObject({ ...plain, accent: '#0a6448' })
+      // The same request for an id that is free is fulfilled.
+      const free = await node.admin('create_site', { body: { ...body, site_id: newSiteId() } })
+      expect([free.status, asked]).toEqual([201, 1])
+    })
+
+    it('A360: 403 for a key of a site, which causes no fetch', async () => {
+      const node = await opened()
+      const body = { site_id: newSiteId(), logo_url: `${origin}/logo.png` }
+      const { status } = await node.ask('create_site', { caller: keyOf(A), body })
+      expect([status, asked]).toEqual([403, 0])
+      expect([(await node.admin('create_site', { body })).status, asked]).toEqual([201, 1])
+    })
+
+    it('422: logo_rejected for what is not a logo, and there is no site', async () => {
+      const node = await opened()
+      serve(SVG)
+      const site_id = newSiteId()
+      const body = { site_id, logo_url: `${origin}/logo.png` }
+      expect(await node.admin('create_site', { body })).toMatchObject({ status: 422, code: 'logo_rejected' })
+      expect(await node.admin('read_site', { params: { site_id } })).toMatchObject({ status: 404 })
+    })
+  })
+
   describe('PATCH /api/sites/{site_id}', () => {
     it('200: sets all of it, shows it everywhere, and removes each with null', async () => {
       const node = await opened()
@@ -159,6 +208,10 @@ forEachSharedStore('the look of a site', (open) => {
       expect(body.detail).toBe(
         'The logo is not accepted: the logo could not be fetched. Nothing was changed.',
       )
+      // In development, where this machine may be asked, it answers.
+      Object.assign(node.deps, { logos: createLogoFetcher(createFetcher({ allowLoopback: true })) })
+      const allowed = await node.change({ logo_url: `${origin}/logo.png` })
+      expect([allowed.status, asked]).toEqual([200, 1])
     })
 
     it.each([
@@ -193,6 +246,9 @@ forEachSharedStore('the look of a site', (open) => {
         code: 'api_key_forbidden',
       })
       expect(asked).toBe(0)
+      // A key that may change it does, and only then the logo is fetched.
+      expect((await node.change({ logo_url: `${origin}/x.png` })).status).toBe(200)
+      expect(asked).toBe(1)
     })
 
     it('404: no logo is fetched for a site that does not exist', async () => {
