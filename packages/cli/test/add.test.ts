@@ -292,7 +292,10 @@ test('says what is missing, and works without a service', async () => {
   const alone = createProject('alone', servers.express)
   const { code, out, err } = await countersign(['add', '--no-color'], { cwd: alone })
   expect([code, err]).toEqual([0, expect.stringContaining('no API key yet')])
-  expect(out).toContain('countersign keys create --permissions feed:read,tokens:introspect')
+  expect(out).toContain(
+    'countersign keys create --label guard \\\n         --permissions feed:read,tokens:introspect',
+  )
+  expect(out.split('\n').filter((line) => line.length > 80)).toEqual([])
   expect(readAll(alone)['.env.countersign']).toMatch(/^COUNTERSIGN_API_KEY=$/m)
 
   const broken = createProject('broken', {
@@ -305,7 +308,7 @@ test('says what is missing, and works without a service', async () => {
     [{}, [], 'no package.json'],
     [{ 'package.json': '{}' }, [], 'lists no framework'],
     [{ 'package.json': '{ "dependencies": { "hono": "4", "express": "5" } }' }, [], 'lists hono and express'],
-    [{ 'package.json': '{}' }, ['koa'], 'must be express, fastify, hono, next'],
+    [{ 'package.json': '{}' }, ['koa'], 'no framework "koa" here. Give one of express, fastify, hono, next.'],
     [{ 'package.json': '{}' }, ['next'], 'neither app nor src/app'],
     [{ 'package.json': '{}' }, ['hono', '--path', "/a'b"], '--path must be'],
     [{ 'package.json': '{}' }, ['hono', '--tarballs', scratch], 'npm pack'],

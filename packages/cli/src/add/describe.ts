@@ -40,10 +40,14 @@ export function describeNext(project: Project, plan: Plan, outcome: Outcome): re
     ...(hasKey
       ? []
       : [
-          `write the key of this command to ${chooseEnvFile(framework)}:\n       countersign keys create --permissions feed:read,tokens:introspect --label guard`,
+          `write the key of this command to ${chooseEnvFile(framework)}:\n       countersign keys create --label guard \\\n         --permissions feed:read,tokens:introspect`,
         ]),
     ...(framework === 'next' ? [] : [mountStep(project, plan)]),
-    `start your application; if it listens elsewhere than on port 3000, change the address below\n       curl -i ${url}                    # 401\n       countersign present ${url}       # 200, with the demo credential`,
+    [
+      'start your application, and send requests to the port that it listens on:',
+      `curl -i ${url}              # 401`,
+      `countersign present ${url}  # 200`,
+    ].join('\n       '),
   ]
   return steps.map((step, i) => `  ${i + 1}. ${step}`)
 }

@@ -33,7 +33,9 @@ export const add: Verb = {
     const { readProject, frameworks } = await import('../add/project.ts')
     const framework = frameworks.find((name) => name === given.word(0))
     if (given.word(0) !== '' && framework === undefined)
-      throw new UsageError(`The framework must be ${frameworks.join(', ')}`)
+      throw new UsageError(
+        `There is no framework ${JSON.stringify(given.word(0))} here. Give one of ${frameworks.join(', ')}.`,
+      )
     const project = readProject(resolve(given.text('project') ?? '.'), framework)
     const [{ planChanges, readRoute, writeChanges }, { describeNext, describePlan }] = await Promise.all([
       import('../add/changes.ts'),

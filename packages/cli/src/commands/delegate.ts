@@ -28,7 +28,8 @@ export const delegate: Verb = {
   ],
   async run(given, at) {
     const scope = parseScopes(given)
-    if (scope === undefined) throw new UsageError('Missing --scope (repeatable).')
+    if (scope === undefined)
+      throw new UsageError('Missing --scope. Give at least one, such as --scope orders:read')
     const ttlSeconds = given.integer('ttl-seconds', { min: 1, max: 366 * 86_400 }) ?? 3600
     const [{ agentFetch }, { didKey }, { chooseCredential, readPrivateKey, requireKey }] = await Promise.all([
       import('@countersign/sdk'),

@@ -48,7 +48,8 @@ export const issue: Verb = {
   ],
   async run(given, at) {
     const scope = parseScopes(given)
-    if (scope === undefined) throw new UsageError('Missing --scope (repeatable).')
+    if (scope === undefined)
+      throw new UsageError('Missing --scope. Give at least one, such as --scope orders:read')
     if (given.has('delegable') && given.text('holder-key') === undefined)
       throw new UsageError('--delegable needs --holder-key: the holder signs what it delegates.')
     const issued =

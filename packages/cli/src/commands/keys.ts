@@ -184,7 +184,7 @@ async function createKey(given: Given, at: Terminal) {
   if (isOperator && permissions !== undefined)
     throw new UsageError('An operator key has no permissions: it may do everything. Omit --permissions.')
   if (!isOperator && permissions === undefined)
-    throw new UsageError(`Missing --permissions (repeatable): ${PERMISSIONS}`)
+    throw new UsageError(`Missing --permissions. Give at least one of ${PERMISSIONS}`)
   const order = {
     label: given.text('label'),
     expires_in_seconds: given.integer('expires-in-seconds', EXPIRES_SECONDS),

@@ -23,7 +23,8 @@ export const offer: Verb = {
   async run(given, at) {
     const scope = parseScopes(given)
     const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
-    if (scope === undefined) throw new UsageError('Missing --scope (repeatable).')
+    if (scope === undefined)
+      throw new UsageError('Missing --scope. Give at least one, such as --scope orders:read')
     if ((userRef === undefined) === (ppid === undefined))
       throw new UsageError('Give either --user-ref or --ppid.')
     const { client, site_id } = await connectSite(given, at)

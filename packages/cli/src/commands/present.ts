@@ -66,7 +66,9 @@ export const present: Verb = {
       given.text('request') ?? (body !== undefined || url.endsWith('/api/protected/action') ? 'POST' : 'GET')
     const headers = await loadHeaders(given)
     if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
-    const response = await send(url, { method, headers, ...omitUndefined({ body }) }).catch(unreachable)
+    const response = await send(url, { method, headers, ...omitUndefined({ body }) }).catch(
+      (fault: unknown) => reportUnreachable(fault, url),
+    )
     const denial = await readDenial(response)
     await print(response, given, at)
     if (denial === undefined) return response.status < 400 ? 0 : 1
@@ -124,7 +126,7 @@ async function loadHeaders(given: Given): Promise<Headers> {
   return headers
 }
 
-async function unreachable(fault: unknown): Promise<never> {
+async function reportUnreachable(fault: unknown, url: URL | string): Promise<never> {
   const { CommandError } = await import('../command.ts')
   if (fault instanceof Error && fault.name === 'CountersignError') throw fault
   const cause = fault instanceof Error && fault.cause instanceof Error ? fault.cause : undefined
@@ -133,7 +135,7 @@ async function unreachable(fault: unknown): Promise<never> {
   const exit: ExitCode = 5
   throw new CommandError(
     'no_answer',
-    `No response${code}. Check that the server runs and that the address is right.`,
+    `No response from ${new URL(url).origin}${code}. Check that the server runs and that the address is right.`,
     exit,
   )
 }

@@ -25,7 +25,7 @@ export async function readTextFrom(file: string, what: string): Promise<string> 
     throw fault instanceof UsageError
       ? fault
       : new UsageError(
-          `${what} cannot be read from ${file} (${(fault as NodeJS.ErrnoException).code ?? 'unknown reason'})`,
+          `${what.charAt(0).toUpperCase()}${what.slice(1)} cannot be read from ${file} (${(fault as NodeJS.ErrnoException).code ?? 'unknown reason'}). Check the path.`,
         )
   }
 }

@@ -57,6 +57,10 @@ export async function resolveTarget(
     throw new UsageError(
       'No service to call. Give --url, set COUNTERSIGN_URL, or start one for development in this directory: countersign dev',
     )
+  if (!isHttpUrl(baseUrl))
+    throw new UsageError(
+      'The address of the service must be an http or https URL, such as https://id.example. Check --url or COUNTERSIGN_URL.',
+    )
   const siteId = named ?? findSite(given, env) ?? (isDev ? dev.site_id : undefined)
   const own = await readApiKey(given, env)
   const devKey = isDev ? chooseDevKey(dev, caller, siteId) : undefined
@@ -65,6 +69,10 @@ export async function resolveTarget(
       `Using ${findDevFile(env)}: ${dev.base_url}, site ${siteId}${own === undefined ? `, ${devKey?.name} key` : ''}`,
     )
   return { baseUrl, siteId, apiKey: own ?? devKey?.secret, dev: isDev ? dev : undefined }
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 }
 
 /** Finds the service and creates a client for it. Makes no call yet. */

@@ -61,6 +61,9 @@ export function describeError(fault: unknown): ErrorDescription {
 }
 
 function describeReason({ code, denial, message, cause }: CountersignError): string {
+  // Its own detail is for programs: the errors follow, one on each line.
+  if (code === 'validation_failed' && (denial?.errors ?? []).length > 0)
+    return 'The service rejects these values. Correct them and try again. (validation_failed)'
   if (denial !== undefined) return `${visible(denial.detail)} (${visible(code)})`
   const deeper = findSystemCode(cause)
   return visible(`${message}${deeper === undefined ? '' : ` (${deeper})`}`)

@@ -175,4 +175,29 @@ describe('what is stored', () => {
     expect((await get('/llms-full.txt')).text.length).toBeLessThanOrEqual(512 * 1024)
     expect((await get('/robots.txt')).text).toContain('Disallow: /api/')
   })
+
+  test('lists each operation of the OpenAPI document once for programs, with a page that names it', async () => {
+    const { paths } = JSON.parse((await get('/openapi.json')).text) as {
+      paths: Record<string, Record<string, { summary: string }>>
+    }
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { summary }]) => `${summary}: ${method.toUpperCase()} ${path}`),
+    )
+    const lines = [
+      ...(await get('/llms.txt')).text.matchAll(
+        /^- \[(.+)\]\(https:\/\/id\.example(\/docs\/api\/[\w-]+\.md)\): ([A-Z]+ \/\S*)$/gm,
+      ),
+    ]
+    expect(operations.length).toBeGreaterThan(50)
+    expect(lines.map(([, summary, , operation]) => `${summary}: ${operation}`).toSorted()).toEqual(
+      operations.toSorted(),
+    )
+    for (const [, , url = '', operation = ''] of lines) {
+      const { status, text } = await get(url)
+      expect([status, text.includes(operation.replace(/^\w+ /, ''))], `${url} ${operation}`).toEqual([
+        200,
+        true,
+      ])
+    }
+  })
 })
