@@ -25,6 +25,7 @@ describe('help', () => {
         new RegExp(`^  ${name} +${summary.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`, 'm'),
       )
     for (const argv of [['help'], ['-h']]) expect((await countersign(argv)).out).toBe(out)
+    expect(out.split('\n').filter((line) => line.length > 80)).toEqual([])
   })
   test('of a command is the same, asked either way', async () => {
     const one = await countersign(['revoke-user', '--help'])

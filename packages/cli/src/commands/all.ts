@@ -118,7 +118,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       command('revoke-token', 'revoke a bearer token', () => import('./revoke-token.ts')),
       command(
         'revoke-all',
-        'revoke users, credentials and tokens that a file names, together',
+        'revoke all users, credentials and tokens of a file',
         () => import('./revoke-all.ts'),
       ),
       command(
@@ -165,7 +165,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
     [
       command(
         'summary',
-        'show what was decided at a site, and who uses bearer tokens',
+        'show decisions at a site, and who uses bearer tokens',
         () => import('./summary.ts'),
       ),
       command('log', 'list the entries of the log of a site', () => import('./log.ts')),

@@ -18,7 +18,7 @@ export const doctor: Verb = {
   examples: [
     [
       'countersign doctor',
-      'check the development service of this directory, or the service of COUNTERSIGN_URL',
+      'check the service of this directory, or that of COUNTERSIGN_URL',
     ],
     [
       'countersign doctor --url https://id.example --site shop.example',
