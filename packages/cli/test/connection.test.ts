@@ -71,7 +71,7 @@ describe('where the service is', () => {
   })
   test.each([
     ['http://shop.example', 'https'],
-    ['nonsense', 'baseUrl'],
+    ['nonsense', 'must be an http or https URL'],
     ['https://user:secret@id.example', 'user name'],
   ])('%s is refused as an address', async (address, words) => {
     const { code, err } = await countersign([...show, '--url', address], { cwd: elsewhere })
