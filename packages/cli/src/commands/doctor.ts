@@ -16,10 +16,7 @@ export const doctor: Verb = {
     ['--no-local', 'check only the service, not this machine'],
   ],
   examples: [
-    [
-      'countersign doctor',
-      'check the service of this directory, or that of COUNTERSIGN_URL',
-    ],
+    ['countersign doctor', 'check the service of this directory, or that of COUNTERSIGN_URL'],
     [
       'countersign doctor --url https://id.example --site shop.example',
       'check it as clients reach it, through every proxy',
