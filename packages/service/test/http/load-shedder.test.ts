@@ -6,7 +6,7 @@ import type { Routes } from '../../src/routes/all.ts'
 import { toPropagationBody } from '../../src/routes/shared/propagation-body.ts'
 import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
 
-const gate = { open: () => {}, waiting: Promise.resolve() as Promise<void> }
+const gate = { open: () => {}, waiting: Promise.resolve() as Promise<void>, arrived: 0 }
 const READERS = { readAtMs: 0, nodes: [], leases: [], streams: [], departed: [], headReadersUntilMs: 0 }
 const TIMES = { atMs: 0, committedAtMs: 0, deniedHereAtMs: 0, headsDeadAtMs: 60_000, headAgeMsMax: 60_000 }
 const RECEIPT = createReceipt(READERS, { epoch: 'epoch000', seq: 1, position: 1, ...TIMES }, 0)
@@ -63,6 +63,7 @@ const SUMMARY: SiteSummary = {
 }
 const routes = {
   introspect: async () => {
+    gate.arrived++
     await gate.waiting
     return { status: 200, body: { active: false } }
   },
@@ -99,6 +100,16 @@ const post = (path: string) => {
   return double.call('POST', path, { headers, payload: { token: 'x' } })
 }
 const verify = () => post('/api/auth/introspect')
+/** Resolves when all of them have arrived. They are answered when the gate is opened. */
+const verifyUntilOpened = async (count: number) => {
+  gate.arrived = 0
+  gate.waiting = new Promise((resolve) => {
+    gate.open = resolve
+  })
+  const running = Array.from({ length: count }, verify)
+  await expect.poll(() => gate.arrived).toBe(count)
+  return running
+}
 const revoke = () => post('/api/auth/revoke')
 const report = (path: string) =>
   double.call('GET', `/api/sites/${SITE}/${path}`, {
@@ -180,11 +191,7 @@ describe('under load', () => {
   })
   test('so many requests may run at once', async () => {
     open()
-    gate.waiting = new Promise((resolve) => {
-      gate.open = resolve
-    })
-    const running = [verify(), verify()]
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    const running = await verifyUntilOpened(2)
     expect((await verify()).json.code).toBe('overloaded')
     expect((await revoke()).status).toBe(200)
     gate.open()
@@ -197,11 +204,7 @@ describe('under load', () => {
     const slow: Awaited<ReturnType<typeof halfAsked>>[] = []
     while (slow.length < 10) slow.push(await halfAsked(port))
     expect((await verify()).status).toBe(200)
-    gate.waiting = new Promise((resolve) => {
-      gate.open = resolve
-    })
-    const running = [verify(), verify()]
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    const running = await verifyUntilOpened(2)
     expect(await Promise.all(slow.slice(0, 5).map(({ finish }) => finish()))).toEqual(Array(5).fill(503))
     gate.open()
     for (const answer of await Promise.all(running)) expect(answer.status).toBe(200)
@@ -223,7 +226,8 @@ async function halfAsked(port: number): Promise<{ socket: Socket; finish(): Prom
   const asked = new Promise((resolve) => double.app.server.once('request', resolve))
   socket.write(`${head.join('\r\n')}\r\nContent-Length: 13\r\n\r\n{"token":"x"`)
   await asked
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  // At most one of them still has its slot when there is room for another request.
+  await expect.poll(async () => (await verify()).status).toBe(200)
   return {
     socket,
     finish: () =>
