@@ -52,7 +52,7 @@ type Readiness = { readonly ready: true } | { readonly ready: false; readonly wh
 
 type LogStore = CheckpointStore &
   AuditedStore &
-  Pick<Store, 'entriesAfter' | 'siteHeads' | 'requireIntactRows' | 'onAppend'>
+  Pick<Store, 'entriesAfter' | 'siteHeads' | 'requireIntactRows' | 'onAppend' | 'isShared'>
 
 type LiveViewsLogger = Pick<Logger, 'error' | 'warn' | 'info'>
 
@@ -183,7 +183,8 @@ export class LiveViews {
     if (isReached()) return
     if (this.#corruption !== undefined || this.#stop.signal.aborted) throw tooFarProblem()
     const waiting = this.#waiters.wait(isReached, isHopeless)
-    this.#wake.wake()
+    // A store that is not shared reports each entry before it answers: the tail is reading it.
+    if (this.#store.isShared) this.#wake.wake()
     await waiting
   }
 

@@ -19,6 +19,8 @@ export const EPOCH = 'e0000000'
  * The log of a store in memory: what `LiveViews.open` sees of a store, and the means to damage it.
  */
 export class LogDouble {
+  /** Others may append to it without a report. */
+  readonly isShared = true
   epoch = EPOCH
   entries: LoggedEntry[] = []
   /** What `logPosition` says when it is not the number of entries. */
