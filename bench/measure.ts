@@ -149,7 +149,7 @@ async function timeOnce(subject: Subject, times: number): Promise<number> {
 }
 
 /** Fisher–Yates, on a copy. */
-function shuffled<T>(values: readonly T[], random: () => number): T[] {
+export function shuffled<T>(values: readonly T[], random: () => number): T[] {
   const copy = [...values]
   for (let i = copy.length - 1; i > 0; i--) {
     const j = Math.floor(random() * (i + 1))

@@ -105,9 +105,7 @@ export async function startListeners(): Promise<Listeners> {
  */
 function start(file: string, args: readonly string[]): ChildProcess {
   return fork(new URL(file, import.meta.url), args, {
-    // Who idles while others are measured would lose a third of its speed to V8's saving of memory,
-    // and win it back only slowly.
-    execArgv: ['--conditions=countersign-source', '--no-memory-reducer'],
+    execArgv: ['--conditions=countersign-source'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     serialization: 'advanced',
   })

@@ -22,10 +22,11 @@
  *   a verdict and looks at its times only; ours asks trust, site, scope and revocation again.
  * - "cold, step by step" is the difference between ever longer beginnings of the same way;
  *   "signature" should come to one raw verification.
- * - "service" is the whole thing over HTTP on loopback: each server alone in its process, one
- *   sender for all of them, 64 connections kept open. "× bare" is against bare fastify answering
- *   the same body to the same request, in requests a second and in CPU time of the server. The
- *   sender must not be the slow one: compare with bare node:http. "Cold" costs a signature for
+ * - "service" is the whole thing over HTTP on loopback: each server in several processes of its
+ *   own, one sender for all of them, 64 connections kept open. Slices of all processes alternate.
+ *   "× bare" is the CPU time of bare fastify, answering the same body to the same request, to that
+ *   of the server: the median over all pairs of their processes, and "between" their lowest and
+ *   highest. The settings are in `stage.ts`. "Cold" costs a signature for
  *   every server; how that compares with bare fastify says more about the machine than about the
  *   guard, so one raw verification behind fastify stands beside it. The answers under "durable"
  *   were given when they were on disk, and "append and fdatasync" says what that disk can do.

@@ -5,7 +5,7 @@ import { quantile } from './measure.ts'
 import { type Load, type ServerProcess, startLoad, startServer } from './processes.ts'
 import { required, type Sample, SITE, several } from './sample.ts'
 import { post, toIssuer } from './service-http.ts'
-import { atLeast, type Verdict } from './verdict.ts'
+import { atLeast, atMost, type Verdict } from './verdict.ts'
 
 export interface DurableRow {
   readonly name: string
@@ -26,6 +26,8 @@ const CONNECTIONS = 64
 const CREDENTIALS = 4000
 const USERS = 200_000
 const SYNCS = 500
+/** Half of what one revocation took in November 2026. */
+const ONE_MS_MAX = { SQLite: 0.9, PostgreSQL: 2.3 }
 
 /**
  * Exchanges and revocations a second, sustained, each answered only when it is on disk; and what a
@@ -99,7 +101,7 @@ async function sustain(
 }
 
 /** What the disk can do: one small append after the other, each synced. */
-function bareAppend(directory: string): DurableRow {
+export function bareAppend(directory: string): DurableRow {
   const file = openSync(join(directory, 'append'), 'w')
   const bytes = Buffer.alloc(512, 1)
   const times: number[] = []
@@ -123,8 +125,14 @@ function bareAppend(directory: string): DurableRow {
 function verdictsOn(rows: readonly DurableRow[]): Verdict[] {
   const rate = (name: string) =>
     required(rows.find((row) => row.name === name && row.connections === CONNECTIONS)).perSecond
-  return ['SQLite', 'PostgreSQL'].flatMap((store) => [
+  return (['SQLite', 'PostgreSQL'] as const).flatMap((store) => [
     atLeast(`exchange ≥ 300/s on ${store}, every commit synced`, 300, rate(`exchange, ${store}`)),
     atLeast(`revoke ≥ 200/s on ${store}, every commit synced`, 200, rate(`revoke user, ${store}`)),
+    atMost(
+      `revoke on ${store}, one connection, p50 ≤ ${ONE_MS_MAX[store]} ms beyond the sync`,
+      ONE_MS_MAX[store],
+      required(rows.find((row) => row.name === `revoke user, ${store}` && row.connections === 1)).p50Ms -
+        required(rows[0]).p50Ms,
+    ),
   ])
 }

@@ -1,170 +1,163 @@
 import { join } from 'node:path'
 import { credentialHeader } from '@countersign/core'
-import type { MeasureOptions } from './measure.ts'
 import { type ServerProcess, startLoad } from './processes.ts'
 import { ISSUER, jwt, METHOD, required, type Sample, SITE, several } from './sample.ts'
-import { type HttpRow, Stage } from './stage.ts'
-import { atLeast, type Verdict } from './verdict.ts'
+import { atLeastOfAll, atLeastOfUnit, compareAll, type HttpRow, Stage, type StageOptions } from './stage.ts'
+import type { Verdict } from './verdict.ts'
 
-const COLD = 40_000
 const JWTS = 1000
+const ACT = '/api/protected/action'
+const INTROSPECT = '/api/auth/introspect'
 
-export interface ServiceHttpOptions {
+export interface ServiceHttpOptions extends StageOptions {
   readonly directory: string
-  readonly onProgress?: (what: string, done: number, all: number) => void
-  readonly measure?: Omit<MeasureOptions, 'onRound'>
 }
 
-/**
- * Requests a second beside bare fastify, each server alone in a process, all behind the same
- * sender.
- */
+/** CPU time for each request beside bare fastify, in processes of their own, with one sender. */
 export async function benchServiceHttp(
   sample: Sample,
   options: ServiceHttpOptions,
 ): Promise<{ rows: HttpRow[]; verdicts: Verdict[] }> {
-  const stage = new Stage(await startLoad(), options)
-  try {
-    return await compare(sample, stage, options)
-  } finally {
-    await stage.close()
+  const rows: HttpRow[] = []
+  for (const compare of [compareWarm, compareCold, compareLogging, compareIntrospection]) {
+    // Of each comparison only its own processes run.
+    const stage = new Stage(await startLoad(), options)
+    try {
+      rows.push(...(await compare(sample, stage, options)))
+    } finally {
+      await stage.close()
+    }
   }
-}
-
-async function compare(sample: Sample, stage: Stage, { directory, onProgress }: ServiceHttpOptions) {
-  const issuer = toIssuer(sample)
-  const ours = await stage.start('ours', { dataDir: join(directory, 'http'), issuer })
-  // Credentials that are new are written down in the background; nothing else shall be measured
-  // meanwhile.
-  const oursCold = await stage.start('ours', { dataDir: join(directory, 'http-cold'), issuer })
-  const oursLogging = await stage.start('ours', {
-    dataDir: join(directory, 'http-log'),
-    issuer,
-    logLevel: 'info',
-  })
-  const headers: string[] = []
-  for (let n = 0; n < COLD; n++) {
-    if (n % 1000 === 0) onProgress?.('signing credentials', n, COLD)
-    headers.push(await sample.header(n))
-  }
-  const shown = (header: string) => `X-Service-Credential: ${header}\r\n`
-  const warmHeader = shown(await sample.header(COLD))
-  const token = await exchange(ours, await sample.credential(COLD))
-  const bearer = `Authorization: Bearer ${token}\r\n`
-  const apiKey = `X-API-Key: ${ours.ready.apiKey}\r\n`
-  const tokenBody = JSON.stringify({ token })
-
-  // What bare fastify answers is what ours has answered.
-  const action = await ask(ours, '/api/protected/action', warmHeader)
-  const introspection = await ask(ours, '/api/auth/introspect', apiKey, tokenBody)
-  if ((introspection as { active?: boolean }).active !== true) throw new Error('our own token is not active')
-  const http = await stage.start('http', { body: action })
-  const fastify = await stage.start('fastify', { body: action })
-  const fastifyLogging = await stage.start('fastify', { body: action, log: true })
-  const fastifyIntrospection = await stage.start('fastify', { body: introspection })
-  const { d: _, ...publicJwk } = sample.privateJwk
-  const jose = await stage.start('jose', { body: action, publicJwk, issuer: ISSUER, audience: SITE })
-  const verifying = await stage.start('verify', { body: action })
-  const oidc = await stage.start('oidc', { port: 0 })
-  const jwts = await several(JWTS, (n) => jwt(sample, n))
-  await requireRejection(jose, `Authorization: Bearer ${jwts[0]?.slice(0, -8)}AAAAAAAA\r\n`)
-  await requireRejection(
-    ours,
-    shown(credentialHeader({ ...(await sample.credential(0)), validUntil: '2099-01-01T00:00:00Z' })),
-  )
-
-  const act = '/api/protected/action'
-  const ask1 = '/api/auth/introspect'
-  const oidcBody = new URLSearchParams({ token: oidc.ready.token }).toString()
-  const rows = [
-    ...(await stage.compare(await stage.subject('bare fastify', fastify, [post(fastify, act, warmHeader)]), [
-      await stage.subject('bare node:http', http, [post(http, act, warmHeader)]),
-      await stage.subject(
-        'ours, warm',
-        ours,
-        [post(ours, act, warmHeader)],
-        'the same credential again, all checks but the signature',
-      ),
-    ])),
-    ...(await stage.compare(
-      await stage.subject('bare fastify, once more', fastify, [post(fastify, act, warmHeader)]),
-      [
-        await stage.subject(
-          'ours, cold',
-          oursCold,
-          headers.map((header) => post(oursCold, act, shown(header))),
-          'credentials never seen before',
-          true,
-        ),
-        await stage.subject(
-          'fastify + jose',
-          jose,
-          jwts.map((text) => post(jose, act, `Authorization: Bearer ${text}\r\n`)),
-          'jwtVerify',
-        ),
-        await stage.subject(
-          'fastify + one raw verification',
-          verifying,
-          [post(verifying, act, warmHeader)],
-          'the floor of cold',
-        ),
-      ],
-    )),
-    ...(await stage.compare(
-      await stage.subject('bare fastify, bearer', fastify, [post(fastify, act, bearer)]),
-      [await stage.subject('ours, bearer', ours, [post(ours, act, bearer)], 'looked up, all checks')],
-    )),
-    ...(await stage.compare(
-      await stage.subject('bare fastify, logging', fastifyLogging, [post(fastifyLogging, act, warmHeader)]),
-      [
-        await stage.subject(
-          'ours, warm, logging',
-          oursLogging,
-          [post(oursLogging, act, warmHeader)],
-          'one line for each request',
-        ),
-      ],
-    )),
-    ...(await stage.compare(
-      await stage.subject('bare fastify, introspection', fastifyIntrospection, [
-        post(fastifyIntrospection, ask1, apiKey, tokenBody),
-      ]),
-      [
-        await stage.subject('ours, introspection', ours, [post(ours, ask1, apiKey, tokenBody)], 'SQLite'),
-        await stage.subject(
-          'oidc-provider, introspection',
-          oidc,
-          [
-            post(
-              oidc,
-              '/token/introspection',
-              `Authorization: ${oidc.ready.authorization}\r\n`,
-              oidcBody,
-              'application/x-www-form-urlencoded',
-            ),
-          ],
-          'in memory',
-        ),
-      ],
-    )),
-  ]
   return { rows, verdicts: verdictsOn(rows) }
 }
 
-/** The ratios are of times; the promises are of requests a second, so they are turned around. */
-function verdictsOn(rows: readonly HttpRow[]): Verdict[] {
-  const speed = (name: string) => {
-    const { ratio, quietRatio } = required(rows.find((row) => row.name === name))
-    return [1 / ratio, 1 / quietRatio] as const
-  }
-  const [introspect, introspectQuiet] = speed('ours, introspection')
-  const [oidc, oidcQuiet] = speed('oidc-provider, introspection')
+type Compare = (sample: Sample, stage: Stage, options: ServiceHttpOptions) => Promise<HttpRow[]>
+
+const shown = (header: string) => `X-Service-Credential: ${header}\r\n`
+
+/** What bare fastify answers is what ours has answered. */
+const compareWarm: Compare = async (sample, stage, { directory }) => {
+  const issuer = toIssuer(sample)
+  const ours = await stage.startAll('ours', (n) => ({ dataDir: join(directory, `http-${n}`), issuer }))
+  const header = shown(await sample.header(0))
+  await requireRejection(required(ours[0]), shown(await spoiledHeader(sample)))
+  const bearers = await Promise.all(ours.map((server) => bearerFor(server, sample)))
+  const body = await ask(required(ours[0]), ACT, header)
+  const http = await stage.startAll('http', () => ({ body }))
+  const fastify = await stage.startAll('fastify', () => ({ body }))
+  const act = (server: Served) => [post(server, ACT, header)]
+  const actBearer = (server: Served, n: number) => [post(server, ACT, required(bearers[n]))]
   return [
-    atLeast('protected route, warm ≥ 0.72 of bare fastify', 0.72, ...speed('ours, warm')),
-    atLeast('protected route, bearer ≥ 0.75 of bare fastify', 0.75, ...speed('ours, bearer')),
-    atLeast('protected route, cold ≥ 0.20 of bare fastify', 0.2, ...speed('ours, cold')),
-    atLeast('introspection ≥ 0.75 of bare fastify', 0.75, introspect, introspectQuiet),
-    atLeast('introspection ≥ 3.2 × oidc-provider', 3.2, introspect / oidc, introspectQuiet / oidcQuiet),
+    ...(await stage.compare(await stage.subject('bare fastify', fastify, act), [
+      await stage.subject('bare node:http', http, act),
+      await stage.subject('ours, warm', ours, act, 'the same credential again, all checks but the signature'),
+    ])),
+    ...(await stage.compare(await stage.subject('bare fastify, bearer', fastify, actBearer), [
+      await stage.subject('ours, bearer', ours, actBearer, 'looked up, all checks'),
+    ])),
+  ]
+}
+
+/** New credentials are written down in the background, which counts. */
+const compareCold: Compare = async (sample, stage, { directory, onProgress }) => {
+  const issuer = toIssuer(sample)
+  const headers: string[] = []
+  for (let n = 0; n < stage.requestsEach; n++) {
+    if (n % 1000 === 0) onProgress?.('signing credentials', n, stage.requestsEach)
+    headers.push(await sample.header(n))
+  }
+  const ours = await stage.startAll('ours', (n) => ({ dataDir: join(directory, `http-cold-${n}`), issuer }))
+  const header = shown(await sample.header(stage.requestsEach))
+  const body = await ask(required(ours[0]), ACT, header)
+  const fastify = await stage.startAll('fastify', () => ({ body }))
+  const { d: _, ...publicJwk } = sample.privateJwk
+  const keys = { publicJwk, issuer: ISSUER, audience: SITE }
+  const jose = await stage.startAll('jose', () => ({ body, ...keys }))
+  const verifying = await stage.startAll('verify', () => ({ body }))
+  const jwts = await several(JWTS, (n) => jwt(sample, n))
+  await requireRejection(required(jose[0]), `Authorization: Bearer ${jwts[0]?.slice(0, -8)}AAAAAAAA\r\n`)
+  const act = (server: Served) => [post(server, ACT, header)]
+  return stage.compare(await stage.subject('bare fastify, once more', fastify, act), [
+    await stage.subject(
+      'ours, cold',
+      ours,
+      (server) => headers.map((text) => post(server, ACT, shown(text))),
+      'credentials never seen before',
+      true,
+    ),
+    await stage.subject(
+      'fastify + jose',
+      jose,
+      (server) => jwts.map((text) => post(server, ACT, `Authorization: Bearer ${text}\r\n`)),
+      'jwtVerify',
+    ),
+    await stage.subject('fastify + one raw verification', verifying, act, 'the floor of cold'),
+  ])
+}
+
+const compareLogging: Compare = async (sample, stage, { directory }) => {
+  const issuer = toIssuer(sample)
+  const ours = await stage.startAll('ours', (n) => ({
+    dataDir: join(directory, `http-log-${n}`),
+    issuer,
+    logLevel: 'info',
+  }))
+  const header = shown(await sample.header(0))
+  const body = await ask(required(ours[0]), ACT, header)
+  const fastify = await stage.startAll('fastify', () => ({ body, log: true }))
+  const act = (server: Served) => [post(server, ACT, header)]
+  return stage.compare(await stage.subject('bare fastify, logging', fastify, act), [
+    await stage.subject('ours, warm, logging', ours, act, 'one line for each request'),
+  ])
+}
+
+const compareIntrospection: Compare = async (sample, stage, { directory }) => {
+  const issuer = toIssuer(sample)
+  const ours = await stage.startAll('ours', (n) => ({ dataDir: join(directory, `http-in-${n}`), issuer }))
+  const tokens = await Promise.all(ours.map(async (server) => exchange(server, await sample.credential(0))))
+  const keyHeader = (n: number) => `X-API-Key: ${required(ours[n]).ready.apiKey}\r\n`
+  const toBody = (n: number) => JSON.stringify({ token: required(tokens[n]) })
+  const body = await ask(required(ours[0]), INTROSPECT, keyHeader(0), toBody(0))
+  if ((body as { active?: boolean }).active !== true) throw new Error('our own token is not active')
+  const fastify = await stage.startAll('fastify', () => ({ body }))
+  const oidc = await stage.startAll('oidc', () => ({ port: 0 }))
+  const introspect = (server: Served, n: number) => [post(server, INTROSPECT, keyHeader(n), toBody(n))]
+  return stage.compare(await stage.subject('bare fastify, introspection', fastify, introspect), [
+    await stage.subject('ours, introspection', ours, introspect, 'SQLite'),
+    await stage.subject(
+      'oidc-provider, introspection',
+      oidc,
+      (server) => {
+        const { token, authorization } = server.ready
+        const form = new URLSearchParams({ token }).toString()
+        const key = `Authorization: ${authorization}\r\n`
+        return [post(server, '/token/introspection', key, form, 'application/x-www-form-urlencoded')]
+      },
+      'in memory',
+    ),
+  ])
+}
+
+async function spoiledHeader(sample: Sample): Promise<string> {
+  return credentialHeader({ ...(await sample.credential(0)), validUntil: '2099-01-01T00:00:00Z' })
+}
+
+async function bearerFor(server: Served, sample: Sample): Promise<string> {
+  return `Authorization: Bearer ${await exchange(server, await sample.credential(1))}\r\n`
+}
+
+function verdictsOn(rows: readonly HttpRow[]): Verdict[] {
+  const cpu = (name: string) => required(rows.find((row) => row.name === name)).cpuUs
+  return [
+    atLeastOfUnit('protected route, warm ≥ 0.88 of bare fastify, CPU', 0.88, rows, 'ours, warm'),
+    atLeastOfUnit('protected route, bearer ≥ 0.90 of bare fastify, CPU', 0.9, rows, 'ours, bearer'),
+    atLeastOfUnit('protected route, cold ≥ 0.18 of bare fastify, CPU', 0.18, rows, 'ours, cold'),
+    atLeastOfUnit('introspection ≥ 0.85 of bare fastify, CPU', 0.85, rows, 'ours, introspection'),
+    atLeastOfAll(
+      'introspection ≥ 3.2 × oidc-provider, CPU',
+      3.2,
+      compareAll(cpu('oidc-provider, introspection'), cpu('ours, introspection')),
+    ),
   ]
 }
 

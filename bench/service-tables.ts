@@ -1,7 +1,8 @@
+import { median } from './measure.ts'
 import type { DurableRow } from './service-durable.ts'
 import type { StartUpRow } from './service-start-up.ts'
 import type { HttpRow } from './stage.ts'
-import { formatNumber, formatPercent, formatTable } from './table.ts'
+import { formatNumber, formatTable } from './table.ts'
 
 export interface ServiceRows {
   readonly http: readonly HttpRow[]
@@ -40,17 +41,19 @@ export function formatService({ http, durable, startUp }: ServiceRows): string {
   return tables.join('\n\n')
 }
 
-/** Requests a second of servers side by side. */
+function formatRange(values: readonly number[]): string {
+  return `${formatNumber(Math.min(...values))}–${formatNumber(Math.max(...values))}`
+}
+
+/** CPU time of servers side by side. */
 export function formatHttp(title: string, rows: readonly HttpRow[]): string {
   return formatTable(rows, [
     { title, text: ({ name }) => name },
-    { title: 'requests/s', align: 'right', text: ({ us }) => formatNumber(1e6 / us) },
-    { title: '× bare', align: 'right', text: ({ ratio }) => formatNumber(1 / ratio) },
-    { title: 'spread', align: 'right', text: ({ spread }) => formatPercent(spread) },
-    { title: 'quiet', align: 'right', text: ({ quietUs }) => formatNumber(1e6 / quietUs) },
-    { title: '× bare', align: 'right', text: ({ quietRatio }) => formatNumber(1 / quietRatio) },
-    { title: 'CPU µs', align: 'right', text: ({ cpuUs }) => formatNumber(cpuUs) },
-    { title: '× bare', align: 'right', text: ({ cpuRatio }) => formatNumber(1 / cpuRatio) },
+    { title: 'CPU µs', align: 'right', text: ({ cpuUs }) => formatNumber(median(cpuUs)) },
+    { title: 'of each process', text: ({ cpuUs }) => cpuUs.map(formatNumber).join(' ') },
+    { title: '× bare', align: 'right', text: ({ ratios }) => formatNumber(median(ratios)) },
+    { title: 'between', text: ({ ratios }) => formatRange(ratios) },
+    { title: 'requests/s', align: 'right', text: ({ perSecond }) => formatNumber(perSecond) },
     { title: 'notes', text: ({ note }) => note },
   ])
 }

@@ -1,98 +1,186 @@
-import { type Measured, type MeasureOptions, measure, QUIET, quantile, type Subject } from './measure.ts'
-import { type Load, type ServerProcess, startServer } from './processes.ts'
+import { createRandom, median, shuffled } from './measure.ts'
+import { type Load, type ServerProcess, startServer, type Target } from './processes.ts'
 import { required } from './sample.ts'
+import type { ServerName, ServerOptions } from './servers/server.ts'
+import { atLeast, type Verdict } from './verdict.ts'
 
-const CONNECTIONS = 64
+/** How much is measured over HTTP, of each process. */
+export interface StageSettings {
+  /** Of each contestant: two processes of the same server differ by a tenth and more. */
+  readonly processes: number
+  readonly connections: number
+  /** Until these have been sent, or the time is over, nothing counts: V8 is still compiling. */
+  readonly warmUpRequests: number
+  readonly warmUpMs: number
+  readonly rounds: number
+  /** In each round. A quarter more is sent before them, to bring code back into the caches. */
+  readonly requests: number
+}
 
-export interface HttpRow extends Measured {
+const SETTINGS: StageSettings = {
+  processes: 3,
+  connections: 64,
+  warmUpRequests: 20_000,
+  warmUpMs: 8000,
+  rounds: 7,
+  requests: 1500,
+}
+
+export interface HttpRow {
+  readonly name: string
+  readonly note: string
   /** Against what its ratio stands. */
   readonly unit: string
-  /**
-   * Of the server's process with all its threads, for one request: what the quickest tenth of the
-   * rounds stays below.
-   */
-  readonly cpuUs: number
-  /** Of that what the unit needs: least at the mercy of what else the machine does. */
-  readonly cpuRatio: number
+  /** Of each process with all its threads, for one request: the median of its rounds. */
+  readonly cpuUs: readonly number[]
+  readonly perSecond: number
+  /** CPU time of the unit to that of this one, for each pair of their processes. */
+  readonly ratios: readonly number[]
 }
 
 export interface StageOptions {
   readonly onProgress?: (what: string, done: number, all: number) => void
-  readonly measure?: Omit<MeasureOptions, 'onRound'>
+  readonly settings?: Partial<StageSettings>
 }
 
-export interface CountedSubject extends Subject {
-  /** What one request took of the processor, in each run so far. */
+/** One server of the comparison, in several processes. */
+export type Contestant<Name extends ServerName = ServerName> = readonly ServerProcess<Name>[]
+
+interface HttpSubject {
+  readonly name: string
+  readonly note: string
+  readonly lanes: readonly Lane[]
+  /** How many different requests there are, if each may be sent once only. */
+  readonly requestsMax: number
+}
+
+/** One process of one subject, and what was measured of it. */
+interface Lane {
+  readonly server: ServerProcess
+  readonly target: Target
   readonly cpuUs: number[]
+  readonly perSecond: number[]
 }
 
 /** The servers and the sender of one comparison. */
 export class Stage {
   readonly #load: Load
-  readonly #options: StageOptions
+  readonly #onProgress: NonNullable<StageOptions['onProgress']>
+  readonly #settings: StageSettings
   readonly #running: { stop(): Promise<void> }[] = []
 
-  constructor(load: Load, options: StageOptions) {
+  constructor(load: Load, { onProgress = () => {}, settings }: StageOptions) {
     this.#load = load
-    this.#options = options
+    this.#onProgress = onProgress
+    this.#settings = { ...SETTINGS, ...settings }
     this.#running.push(load)
   }
 
+  /** So many requests one process is sent for one subject. */
+  get requestsEach(): number {
+    const { rounds, requests, warmUpRequests } = this.#settings
+    return rounds * (requests + Math.ceil(requests / 4)) + warmUpRequests
+  }
+
+  /** One process. */
   start: typeof startServer = async (name, options) => {
     const server = await startServer(name, options)
     this.#running.push(server)
     return server
   }
 
-  async subject(
-    name: string,
-    server: ServerProcess,
-    requests: readonly string[],
-    note = '',
-    once = false,
-  ): Promise<CountedSubject> {
-    const target = await this.#load.target({
-      port: server.ready.port,
-      connections: CONNECTIONS,
-      requests,
-      once,
-    })
-    const cpuUs: number[] = []
-    return {
-      name,
-      note,
-      cpuUs,
-      async run(times) {
-        const before = await server.usage()
-        const { count } = await target.run(times)
-        cpuUs.push(((await server.usage()).cpuUs - before.cpuUs) / count)
-      },
-    }
+  /** All processes of a contestant. */
+  async startAll<Name extends ServerName>(
+    name: Name,
+    options: (n: number) => ServerOptions[Name],
+  ): Promise<Contestant<Name>> {
+    const all: ServerProcess<Name>[] = []
+    for (let n = 0; n < this.#settings.processes; n++) all.push(await this.start(name, options(n)))
+    return all
   }
 
-  async compare(unit: CountedSubject, others: readonly CountedSubject[]): Promise<HttpRow[]> {
-    const { onProgress, measure: options } = this.#options
-    const all = [unit, ...others]
-    const onRound = (done: number, rounds: number) => {
-      // Up to here the code was being compiled.
-      if (done === 0) for (const { cpuUs } of all) cpuUs.length = 0
-      onProgress?.(`requests beside ${unit.name}, round`, done, rounds)
+  /** With `once`, each request is sent once to each process. */
+  async subject<Name extends ServerName>(
+    name: string,
+    contestant: Contestant<Name>,
+    toRequests: (server: ServerProcess<Name>, n: number) => readonly string[],
+    note = '',
+    once = false,
+  ): Promise<HttpSubject> {
+    const { connections } = this.#settings
+    const lanes: Lane[] = []
+    let requestsMax = Infinity
+    for (const [n, server] of contestant.entries()) {
+      const requests = toRequests(server, n)
+      const target = await this.#load.target({ port: server.ready.port, connections, requests, once })
+      lanes.push({ server, target, cpuUs: [], perSecond: [] })
+      if (once) requestsMax = requests.length
     }
-    const measured = await measure(unit, all, {
-      rounds: 15,
-      sliceMs: 120,
-      warmUpMs: 1200,
-      ...options,
-      onRound,
+    return { name, note, lanes, requestsMax }
+  }
+
+  /** In each round every process of every subject gets a slice, in a new order. */
+  async compare(unit: HttpSubject, others: readonly HttpSubject[]): Promise<HttpRow[]> {
+    const { rounds, requests } = this.#settings
+    const subjects = [unit, ...others]
+    for (const subject of subjects) for (const lane of subject.lanes) await this.#warmUp(subject, lane)
+    const random = createRandom(1)
+    const lanes = subjects.flatMap((subject) => subject.lanes)
+    for (let round = 0; round < rounds; round++) {
+      this.#onProgress(`requests beside ${unit.name}, round`, round, rounds)
+      for (const lane of shuffled(lanes, random)) await measureLane(lane, requests)
+    }
+    this.#onProgress(`requests beside ${unit.name}, round`, rounds, rounds)
+    const unitUs = unit.lanes.map(toCpuUs)
+    return subjects.map(({ name, note, lanes: own }) => {
+      const cpuUs = own.map(toCpuUs)
+      const perSecond = median(own.flatMap((lane) => lane.perSecond))
+      return { name, note, unit: unit.name, cpuUs, perSecond, ratios: compareAll(unitUs, cpuUs) }
     })
-    const quietCpuUs = ({ cpuUs }: CountedSubject) => quantile(cpuUs, QUIET)
-    return measured.map((row, i) => {
-      const cpuUs = quietCpuUs(required(all[i]))
-      return { ...row, unit: unit.name, cpuUs, cpuRatio: cpuUs / quietCpuUs(unit) }
-    })
+  }
+
+  async #warmUp({ requestsMax }: HttpSubject, { target }: Lane): Promise<void> {
+    const { warmUpRequests, warmUpMs, rounds, requests } = this.#settings
+    const left = requestsMax - rounds * (requests + Math.ceil(requests / 4))
+    const endMs = performance.now() + warmUpMs
+    for (let sent = 0; sent < Math.min(warmUpRequests, left) && performance.now() < endMs; sent += requests)
+      await target.run(Math.min(requests, left - sent))
   }
 
   async close(): Promise<void> {
     for (const part of this.#running.splice(0).reverse()) await part.stop()
   }
+}
+
+async function measureLane({ server, target, cpuUs, perSecond }: Lane, requests: number): Promise<void> {
+  await target.run(Math.ceil(requests / 4))
+  const before = await server.usage()
+  const { count, ms } = await target.run(requests)
+  cpuUs.push(((await server.usage()).cpuUs - before.cpuUs) / count)
+  perSecond.push((count * 1000) / ms)
+}
+
+function toCpuUs({ cpuUs }: Lane): number {
+  return median(cpuUs)
+}
+
+/** Each process of the unit beside each of the other: 1 is as quick, 0.5 takes twice the time. */
+export function compareAll(unitUs: readonly number[], cpuUs: readonly number[]): number[] {
+  return cpuUs.flatMap((us) => unitUs.map((ofUnit) => ofUnit / us))
+}
+
+/** Whether a subject takes little enough CPU time: by the median of all pairs of processes. */
+export function atLeastOfUnit(
+  promise: string,
+  limit: number,
+  rows: readonly HttpRow[],
+  name: string,
+): Verdict {
+  const { ratios } = required(rows.find((row) => row.name === name))
+  return atLeastOfAll(promise, limit, ratios)
+}
+
+export function atLeastOfAll(promise: string, limit: number, ratios: readonly number[]): Verdict {
+  const range = [Math.min(...ratios), Math.max(...ratios)] as const
+  return { ...atLeast(promise, limit, median(ratios)), range }
 }

@@ -10,6 +10,8 @@ export interface Verdict {
   readonly kept: boolean
   readonly value: number
   readonly quietValue?: number
+  /** The lowest and the highest value, where several processes were compared. */
+  readonly range?: readonly [number, number]
 }
 
 export function atMost(promise: string, limit: number, value: number, quietValue?: number): Verdict {
@@ -20,7 +22,8 @@ export function atLeast(promise: string, limit: number, value: number, quietValu
   return { promise, kept: value >= limit, value, ...(quietValue === undefined ? {} : { quietValue }) }
 }
 
-export function formatVerdict({ promise, kept, value, quietValue }: Verdict): string {
+export function formatVerdict({ promise, kept, value, quietValue, range }: Verdict): string {
   const quiet = quietValue === undefined ? '' : `; ${formatNumber(quietValue)} when quiet`
-  return `${promise}: ${kept ? 'yes' : 'NO'} (${formatNumber(value)}${quiet})`
+  const between = range === undefined ? '' : `; ${range.map(formatNumber).join(' to ')} between processes`
+  return `${promise}: ${kept ? 'yes' : 'NO'} (${formatNumber(value)}${quiet}${between})`
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { measure, median, quantile, type Slice, type Subject, summary } from '../bench/measure.ts'
+import { atLeastOfAll, compareAll } from '../bench/stage.ts'
 import { formatNumber, formatPercent, formatTable } from '../bench/table.ts'
 import { atLeast, atMost, formatVerdict } from '../bench/verdict.ts'
 
@@ -57,6 +58,22 @@ describe('the summary of a subject', () => {
   test('tells how far apart the middle half of the ratios lies', () => {
     const ratios = [1, 2, 3, 4, 5].map((us) => ({ us, unitBeforeUs: 1, unitAfterUs: 1 }))
     expect(summary(ratios, [1]).spread).toBeCloseTo(2 / 3, 1)
+  })
+})
+
+describe('several processes of two servers', () => {
+  test('are compared pair by pair, and the median decides', () => {
+    const ratios = compareAll([100, 90], [100, 200, 125])
+    expect(ratios).toEqual([1, 0.9, 0.5, 0.45, 0.8, 0.72])
+    expect(atLeastOfAll('enough', 0.75, ratios)).toEqual({
+      promise: 'enough',
+      kept: true,
+      value: 0.76,
+      range: [0.45, 1],
+    })
+    expect(formatVerdict(atLeastOfAll('enough', 0.77, ratios))).toBe(
+      'enough: NO (0.760; 0.450 to 1.00 between processes)',
+    )
   })
 })
 
