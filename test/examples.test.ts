@@ -160,6 +160,11 @@ test('the legacy runtime presents bearer tokens, as its README says', async () =
 
 test('the sign-in example learns the ppid, and ends the session when access is revoked', async () => {
   const url = await example('sign-in/main.ts').listening
+  // The pages of the service have the look of the shop.
+  const site = await client.readSite({ site_id: service.dev.site_id })
+  expect(site).toMatchObject({ accent: '#1d4f91', logo_url: `${url}/logo.png` })
+  const logo = await fetch(new URL(String(site.logo_path), service.dev.base_url))
+  expect([logo.status, logo.headers.get('content-type')]).toEqual([200, 'image/png'])
   const { site_id } = service.dev
   const { credential, ppid } = await client.issueCredential({
     site_id,

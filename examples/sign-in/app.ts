@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import {
   createGuard,
@@ -106,6 +107,9 @@ export async function openExample({
     'GET /page.js': (_request, response) =>
       send(response, 200, PAGE_SCRIPT, 'text/javascript; charset=utf-8'),
 
+    // For this shop, and for the service, which fetches it once and shows it on its own pages.
+    'GET /logo.png': (_request, response) => send(response, 200, LOGO, 'image/png'),
+
     'GET /shop.css': (_request, response) => send(response, 200, STYLE, 'text/css; charset=utf-8'),
   }
 
@@ -134,6 +138,7 @@ export async function openExample({
 }
 
 const SESSION = 'example-session'
+const LOGO = readFileSync(new URL('logo.png', import.meta.url))
 
 /** Asks whether the session still counts, while the page is open. */
 const PAGE_SCRIPT = `setInterval(async () => {
@@ -179,14 +184,14 @@ function cookieOf({ headers }: IncomingMessage, name: string): string | undefine
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'x-content-type-options': 'nosniff',
 }
 
 function send(
   response: ServerResponse,
   status: number,
-  body: string,
+  body: string | Uint8Array,
   type = 'text/html; charset=utf-8',
 ): void {
   response.writeHead(status, { ...HEADERS, 'content-type': type }).end(body)

@@ -17,7 +17,8 @@ const origin = `http://localhost:${port}`
 
 const { return_urls: known } = await client.readSite(site)
 const returnUrls = new Set([...known, `${origin}/callback`])
-await client.changeSite({ ...site, name: 'Blue Door Chandlery', return_urls: [...returnUrls] })
+const look = { accent: '#1d4f91', support_url: 'mailto:help@blue-door.example' }
+await client.changeSite({ ...site, name: 'Blue Door Chandlery', return_urls: [...returnUrls], ...look })
 // Without effect unless an earlier run of this example revoked the user.
 await client.reinstateUser({ ...site, user_ref, reason: 'example started again' })
 const { offer_url } = await client.createOffer({
@@ -34,7 +35,9 @@ const options = {
   scope: ['orders:read'],
 }
 const example = await openExample(options)
-example.listen(port, 'localhost', () => {
+example.listen(port, 'localhost', async () => {
+  // The service fetches the logo from here. From this machine it does so in development only.
+  await client.changeSite({ ...site, logo_url: `${origin}/logo.png` })
   console.log(`first, in your browser, get a credential: ${offer_url}`)
   console.log(`listening on ${origin}`)
 })

@@ -59,8 +59,8 @@ export function problemPage(what: string): string {
 function page(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title} · Blue Door Chandlery</title><link rel="stylesheet" href="/shop.css"></head>
-<body><header><a href="/" class="brand"><span aria-hidden="true"></span>Blue Door Chandlery</a></header>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title} · Blue Door Chandlery</title><link rel="icon" href="/logo.png"><link rel="stylesheet" href="/shop.css"></head>
+<body><header><a href="/" class="brand"><img src="/logo.png" alt="" width="36" height="36">Blue Door Chandlery</a></header>
 <main>
 ${content}
 </main>
@@ -76,7 +76,7 @@ body { margin: 0; background: light-dark(#f4f7fa, #10161d); color: var(--ink); f
 header, main, footer { max-inline-size: 44rem; margin-inline: auto; padding-inline: 1rem; }
 header { padding-block: 1rem; }
 .brand { display: inline-flex; gap: .6rem; align-items: center; min-block-size: 2.75rem; color: var(--ink); font-weight: 650; text-decoration: none; }
-.brand span { inline-size: 1.1rem; block-size: 1.6rem; border-radius: .55rem .55rem 2px 2px; background: var(--blue); }
+.brand img { border-radius: 8px; }
 .hero { padding-block: 12vh 3rem; }
 .head { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: .5rem 1rem; padding-block-start: 1.5rem; }
 h1 { font-size: clamp(1.75rem, 6vw, 2.5rem); line-height: 1.2; margin: 0; letter-spacing: -.015em; text-wrap: balance; }
