@@ -337,6 +337,61 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await receiver.close()
   })
 
+  test('A348: a delivery is sent again once, also after a double click and an answer that never came', async () => {
+    const receiver = await openReceiver(204)
+    const { webhook_id } = await harness.client.createWebhook({ site_id, url: receiver.url })
+    await harness.client.changeSite({ site_id, delegation: 'off' })
+    await harness.client.changeSite({ site_id, delegation: 'on' })
+    const deliveries = async () =>
+      (await harness.client.listDeliveries({ site_id, webhook_id, limit: 10 })).items
+    await expect
+      .poll(async () => (await deliveries()).map(({ status }) => status))
+      .toEqual(['delivered', 'delivered'])
+    const [chosen] = await deliveries()
+    const { page } = await harness.openConsole({
+      page: `webhooks/${webhook_id}?delivery=${chosen?.delivery_id}`,
+    })
+    const keys: (string | undefined)[] = []
+    let isLost = false
+    await page.route(/\/replay$/, async (route) => {
+      keys.push(route.request().headers()['idempotency-key'])
+      const answer = await route.fetch()
+      return isLost ? route.abort() : route.fulfill({ response: answer })
+    })
+    const dialog = page.getByRole('dialog')
+    const button = dialog.getByRole('button', { name: 'Send again' })
+    const attempts = async () =>
+      (await harness.client.readDelivery({ site_id, delivery_id: String(chosen?.delivery_id) }))
+        .attempt_history.length
+    // Two clicks in one task: the page cannot draw the button between them.
+    await button.evaluate((element) => {
+      element.click()
+      element.click()
+    })
+    await expect.poll(attempts).toBe(2)
+    const sent = keys.length
+    expect(sent).toBe(1)
+
+    // The answer is lost: the next click has the same key, and nothing is sent twice.
+    isLost = true
+    await button.click()
+    await dialog.getByRole('alert').waitFor()
+    isLost = false
+    await expect
+      .poll(async () => (await deliveries()).every(({ status }) => status === 'delivered'))
+      .toBe(true)
+    const before = await attempts()
+    await button.click()
+    await dialog.getByRole('alert').waitFor({ state: 'detached' })
+    expect(keys.slice(sent)).toEqual([keys[sent], keys[sent]])
+    // Control: after an answer, a click is another act with another key.
+    await button.click()
+    await expect.poll(attempts).toBe(before + 1)
+    expect(keys.at(-1)).not.toBe(keys[sent])
+    expect(new Set(keys).size).toBe(keys.length - 1)
+    await receiver.close()
+  })
+
   test('T26: what is copied as curl does the same as the act', async () => {
     await harness.client.changeSite({ site_id, delegation: 'on' })
     const { page, open } = await harness.openConsole({ page: 'keys', ...CLIPBOARD })

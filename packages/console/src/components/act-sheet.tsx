@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiRequest, CallProblem, type FieldError, NoAnswer, newIdempotencyKey } from '../api/call.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
-import { describe } from '../revoke/state.ts'
+import { describe, isUnknown } from '../revoke/state.ts'
 import { say } from '../say.ts'
 import { ActPreview } from './act-preview.tsx'
 import { AsCommand } from './as-command.tsx'
@@ -82,7 +82,7 @@ interface ActSheetProps<Answer> {
 type State =
   | { readonly at: 'form'; readonly fault?: string }
   | { readonly at: 'sending' }
-  | { readonly at: 'unknown' }
+  | { readonly at: 'unknown'; readonly fault?: string }
 
 /**
  * The form of one act with its reason. The page shows the result only after the answer, and an
@@ -116,6 +116,7 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
       onDone(answer, { request, cli: props.toCli(why), reason: why ?? '' })
     } catch (fault) {
       if (fault instanceof NoAnswer) return setState({ at: 'unknown' })
+      if (isUnknown(fault)) return setState({ at: 'unknown', fault: describe(fault) })
       if (fault instanceof CallProblem) {
         key.current = newIdempotencyKey()
         props.onFieldErrors?.(fault.errors)
@@ -174,10 +175,14 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
           {state.at === 'unknown' && (
             <p class="banner amber" role="alert">
               <strong>{say('The result is unknown.')}</strong>{' '}
-              {say('The service has not answered. Send the same request again: it cannot take effect twice.')}
+              {state.fault === undefined
+                ? say(
+                    'The service has not answered. Send the same request again: it cannot take effect twice.',
+                  )
+                : say('Send the same request again: it cannot take effect twice.')}
             </p>
           )}
-          {state.at === 'form' && state.fault !== undefined && (
+          {state.at !== 'sending' && state.fault !== undefined && (
             <p class="fault" role="alert">
               {state.fault}
             </p>

@@ -1,7 +1,7 @@
 import type { Delivery, DeliveryDetails } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { call, newIdempotencyKey } from '../api/call.ts'
+import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { Sheet } from '../components/act-sheet.tsx'
 import { AsCommand } from '../components/as-command.tsx'
@@ -10,6 +10,7 @@ import { Fault } from '../components/fault.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Pill, StateMark, type Tone } from '../components/state.tsx'
+import { useAct } from '../components/use-act.ts'
 import { isPaused } from '../live.ts'
 import { describe } from '../revoke/state.ts'
 import { place, setQuery, sitePath } from '../router.ts'
@@ -123,8 +124,8 @@ interface OneProps extends SiteProps {
 
 function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OneProps): JSX.Element {
   const [delivery, setDelivery] = useState<DeliveryDetails>()
-  const [fault, setFault] = useState<string>()
   const [sent, setSent] = useState(0)
+  const { isBusy, fault, setFault, run } = useAct()
   const path = `/api/sites/${siteId}/deliveries/${encodeURIComponent(deliveryId)}`
   useEffect(() => {
     call<DeliveryDetails>(path, { site: siteId }).then(
@@ -135,15 +136,12 @@ function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OnePro
       (thrown) => setFault(describe(thrown)),
     )
   }, [path, version, sent])
-  const sendAgain = async () => {
-    try {
-      await call(`${path}/replay`, { method: 'POST', site: siteId, idempotencyKey: newIdempotencyKey() })
+  const sendAgain = () =>
+    run(async (idempotencyKey) => {
+      await call(`${path}/replay`, { method: 'POST', site: siteId, idempotencyKey })
       notice.value = say('The delivery is sent again.')
       setSent((last) => last + 1)
-    } catch (thrown) {
-      setFault(describe(thrown))
-    }
-  }
+    })
   return (
     <Sheet
       title={delivery === undefined ? say('Delivery') : say('Delivery of entry {seq}', { seq: delivery.seq })}
@@ -190,7 +188,7 @@ function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OnePro
         />
         <span class="grow" />
         {mayChange && (
-          <button type="button" class="primary" onClick={() => void sendAgain()}>
+          <button type="button" class="primary" disabled={isBusy} onClick={() => void sendAgain()}>
             {say('Send again')}
           </button>
         )}

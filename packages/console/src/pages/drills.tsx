@@ -1,7 +1,7 @@
 import type { Drill, DrillSummary } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { call, newIdempotencyKey } from '../api/call.ts'
+import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { mayRevoke } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
@@ -13,12 +13,12 @@ import { Icon } from '../components/icon.tsx'
 import { saveFile } from '../components/save-file.ts'
 import { Pill, type Tone } from '../components/state.tsx'
 import { TableHead } from '../components/table-head.tsx'
+import { useAct } from '../components/use-act.ts'
 import { describeDrill } from '../evidence/overview-cards.tsx'
 import { Paper, PaperActs, toFileName, useCheck } from '../evidence/paper.tsx'
 import { usePages } from '../evidence/use-pages.ts'
 import { entriesSeen } from '../live.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
-import { describe } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
 import { formatCount, say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
@@ -128,26 +128,17 @@ function focusFirst(field: HTMLInputElement | null): void {
 function StartDrill({ siteId }: SiteProps): JSX.Element {
   const [isOpen, setIsOpen] = useState(place.value.query.has('start'))
   const [reason, setReason] = useState('')
-  const [isBusy, setIsBusy] = useState(false)
-  const [fault, setFault] = useState<string>()
-  const [key, setKey] = useState(newIdempotencyKey)
-  const start = async () => {
-    setIsBusy(true)
-    setFault(undefined)
-    try {
+  const { isBusy, fault, run } = useAct()
+  const start = () =>
+    run(async (idempotencyKey) => {
       const drill = await callWithStepUp<Drill>(`/api/sites/${siteId}/drills`, {
         method: 'POST',
         site: siteId,
         body: { reason: reason.trim() },
-        idempotencyKey: key,
+        idempotencyKey,
       })
       open(sitePath(siteId, 'drills', drill.drill_id))
-    } catch (thrown) {
-      setFault(describe(thrown))
-      setIsBusy(false)
-      setKey(newIdempotencyKey())
-    }
-  }
+    })
   if (!isOpen)
     return (
       <button type="button" class="primary spaced" onClick={() => setIsOpen(true)}>

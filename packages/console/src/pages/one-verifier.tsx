@@ -1,7 +1,7 @@
 import type { PropagationStats, Receipt, ReceiptSummary, Verifier } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { call, newIdempotencyKey } from '../api/call.ts'
+import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { mayAdminister } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
@@ -11,10 +11,10 @@ import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Pill, StateMark } from '../components/state.tsx'
 import { TableHead } from '../components/table-head.tsx'
+import { useAct } from '../components/use-act.ts'
 import { toAppliedMs, toKindWords } from '../evidence/words.ts'
 import { entriesSeen, liveLog } from '../live.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
-import { describe } from '../revoke/state.ts'
 import { open, sitePath } from '../router.ts'
 import { formatCount, say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
@@ -266,22 +266,15 @@ interface RetireProps extends SiteProps {
 function Retire({ siteId, path, each, onDone }: RetireProps): JSX.Element {
   const [isOpen, setIsOpen] = useState(false)
   const [reason, setReason] = useState('')
-  const [fault, setFault] = useState<string>()
-  const retire = async () => {
-    try {
-      await callWithStepUp(path, {
-        method: 'DELETE',
-        site: siteId,
-        reason: reason.trim(),
-        idempotencyKey: newIdempotencyKey(),
-      })
+  const { isBusy, fault, run } = useAct()
+  const retire = () =>
+    run(async (idempotencyKey) => {
+      const why = reason.trim()
+      await callWithStepUp(path, { method: 'DELETE', site: siteId, reason: why, idempotencyKey })
       notice.value = say('{verifier} is retired.', { verifier: each.verifier_id })
       onDone()
       open(`${sitePath(siteId, 'verifiers')}?state=retired`)
-    } catch (thrown) {
-      setFault(describe(thrown))
-    }
-  }
+    })
   if (!isOpen)
     return (
       <button type="button" onClick={() => setIsOpen(true)}>
@@ -307,7 +300,7 @@ function Retire({ siteId, path, each, onDone }: RetireProps): JSX.Element {
       </label>
       <Fault text={fault} />
       <p class="paper-acts">
-        <button type="submit" class="primary" disabled={reason.trim() === ''}>
+        <button type="submit" class="primary" disabled={isBusy || reason.trim() === ''}>
           {say('Retire {verifier}', { verifier: each.verifier_id })}
         </button>
         <button type="button" onClick={() => setIsOpen(false)}>

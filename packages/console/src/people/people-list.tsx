@@ -1,7 +1,6 @@
 import type { ConsoleLink, ConsoleRole, Person } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { newIdempotencyKey } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { session, sites } from '../api/session.ts'
 import { ActSheet, Sheet } from '../components/act-sheet.tsx'
@@ -13,7 +12,7 @@ import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Pill } from '../components/state.tsx'
-import { describe } from '../revoke/state.ts'
+import { useAct } from '../components/use-act.ts'
 import { open, servicePath } from '../router.ts'
 import { say } from '../say.ts'
 import { closeSheet, openSheet, sheet } from '../sheet-place.ts'
@@ -374,8 +373,7 @@ function ReactivateSheet({ chosen, onDone }: ChosenProps): JSX.Element {
 function LinkSheet({ chosen }: { readonly chosen: Person }): JSX.Element {
   const [link, setLink] = useState<ConsoleLink>()
   const [left, setLeft] = useState(0)
-  const [fault, setFault] = useState<string>()
-  const [isBusy, setBusy] = useState(false)
+  const { isBusy, fault, run } = useAct()
   useEffect(() => {
     if (link === undefined) return
     const timer = setInterval(
@@ -389,22 +387,13 @@ function LinkSheet({ chosen }: { readonly chosen: Person }): JSX.Element {
     path: `/api/people/${chosen.person_id}/links`,
     site: 'all',
   } as const
-  const make = async () => {
-    setBusy(true)
-    setFault(undefined)
-    try {
+  const make = () =>
+    run(async (idempotencyKey) => {
       const { path, ...options } = request
-      const made = await callWithStepUp<ConsoleLink>(path, {
-        ...options,
-        idempotencyKey: newIdempotencyKey(),
-      })
+      const made = await callWithStepUp<ConsoleLink>(path, { ...options, idempotencyKey })
       setLeft(Math.max(0, Math.ceil((Date.parse(made.expires_at) - Date.now()) / 1000)))
       setLink(made)
-    } catch (thrown) {
-      setFault(describe(thrown))
-    }
-    setBusy(false)
-  }
+    })
   return (
     <Sheet title={say('Make a sign-in link')} onClose={closeSheet}>
       <div class="body">

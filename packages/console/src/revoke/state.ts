@@ -335,7 +335,7 @@ async function sendUntilAnswered(act: Act, part: number, done: number): Promise<
 }
 
 /** Without an answer, and after a fault of the service, the act may or may not have happened. */
-function isUnknown(fault: unknown): boolean {
+export function isUnknown(fault: unknown): boolean {
   return fault instanceof NoAnswer || (fault instanceof CallProblem && fault.status >= 500)
 }
 
