@@ -409,6 +409,48 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       expect(outcome(await ask(`/console/api/sites/${OTHER}`, {}, OTHER))).toEqual([401, 'session_required'])
     })
 
+    it('A349: a row that is put back after the person was ended and is active again opens nothing', async () => {
+      const { cookie, personId } = await signIn(node, await viewer())
+      const ask = async (asked: string) =>
+        outcome(await node.send('/console/session', { headers: { ...SAME_ORIGIN, cookie: asked } }))
+      const change = (status: string) =>
+        node.send(`/api/people/${personId}`, { method: 'PATCH', body: { status }, headers: key() })
+      const find = () => writer.sql('SELECT * FROM console_sessions WHERE person_id = $1', personId)
+      const putBack = async (row: object) => {
+        const names = Object.keys(row)
+        await writer.sql(
+          `INSERT INTO console_sessions (${names.join(', ')}) VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')})`,
+          ...(Object.values(row) as (string | number)[]),
+        )
+      }
+      const [copy] = await find()
+      // Control: the copy is a valid row, as long as the person was not ended.
+      await writer.sql('DELETE FROM console_sessions WHERE person_id = $1', personId)
+      await putBack(copy ?? {})
+      expect(await ask(cookie)).toEqual([200, ''])
+      await change('ended')
+      expect(await find()).toEqual([])
+      await change('active')
+      await putBack(copy ?? {})
+      expect(await ask(cookie)).toEqual([401, 'session_required'])
+      // Neither a copy of the person from before the end, nor a later time in the session helps.
+      await writer.sql('UPDATE people SET ended_at = NULL WHERE person_id = $1', personId)
+      expect(await ask(cookie)).toEqual([401, 'session_required'])
+    })
+
+    it('of a person who is active again comes only with the next end', async () => {
+      const personId = await viewer()
+      const change = (status: string) =>
+        node.send(`/api/people/${personId}`, { method: 'PATCH', body: { status }, headers: key() })
+      await change('ended')
+      await change('active')
+      // A moment later, also on a fast machine.
+      const { ask } = await signIn(node, personId, -10)
+      expect(outcome(await ask('/console/session'))).toEqual([200, ''])
+      await change('ended')
+      expect(outcome(await ask('/console/session'))).toEqual([401, 'session_required'])
+    })
+
     it('comes on another node within two seconds', async () => {
       if (writer.place.kind === 'sqlite') return
       const second = await openConsoleNode(writer)

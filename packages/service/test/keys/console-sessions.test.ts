@@ -34,7 +34,14 @@ function newSession(): string {
       expiresAtMs: 720 * MINUTE,
       elevatedUntilMs: 5 * MINUTE,
     },
-    person: { personId: 'person_1', name: 'Ada', roles: [], status: 'active', createdAtMs: 0 },
+    person: {
+      personId: 'person_1',
+      name: 'Ada',
+      roles: [],
+      status: 'active',
+      createdAtMs: 0,
+      endedAtMs: undefined,
+    },
   })
   return secret
 }

@@ -82,7 +82,8 @@ export const consoleSession = read(function* (
   const kept = yield* intact('console_sessions', found)
   if (kept === undefined) return undefined
   const owner = yield* person(text(kept, 'person_id'))
-  return owner?.status === 'active' ? { session: toSession(kept), person: owner } : undefined
+  const session = toSession(kept)
+  return owner !== undefined && isValid(session, owner) ? { session, person: owner } : undefined
 })
 
 /** The same for several sessions. What `consoleSession` would not find is missing. */
@@ -98,14 +99,20 @@ export const consoleSessionsBySha256 = read(function* (
   const sessions: ConsoleSession[] = []
   for (const each of found) if (yield* isIntact('console_sessions', each)) sessions.push(toSession(each))
   const owners = yield* peopleById([...new Set(sessions.map(({ personId }) => personId))])
-  const active = new Map(
-    owners.flatMap((owner) => (owner.status === 'active' ? [[owner.personId, owner] as const] : [])),
-  )
+  const byId = new Map(owners.map((owner) => [owner.personId, owner]))
   return sessions.flatMap((session) => {
-    const owner = active.get(session.personId)
-    return owner === undefined ? [] : [{ session, person: owner }]
+    const owner = byId.get(session.personId)
+    return owner !== undefined && isValid(session, owner) ? [{ session, person: owner }] : []
   })
 })
+
+/**
+ * A copy of a row that was deleted when the person was ended may be put back after the person is
+ * active again. The time of the end is covered by the MAC of the person.
+ */
+function isValid({ createdAtMs }: ConsoleSession, { status, endedAtMs = -1 }: Person): boolean {
+  return status === 'active' && createdAtMs > endedAtMs
+}
 
 /** Records that a session was used. */
 export function* touchConsoleSession(sha256: string, seenAtMs: number): Transaction<void> {

@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import type { ConsoleRole, PersonStatus } from '@countersign/core/contract'
-import { json, number, text } from '../columns.ts'
+import { json, number, optionalNumber, text } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
@@ -27,6 +27,8 @@ export interface NewPerson {
 export interface Person extends NewPerson {
   readonly status: PersonStatus
   readonly createdAtMs: number
+  /** When the access of the person was last ended, also of one who is active again. */
+  readonly endedAtMs: number | undefined
 }
 
 export interface PersonChanges {
@@ -69,7 +71,7 @@ export function* createPerson(
     detail,
     context,
   })
-  return { ...person, status: 'active', createdAtMs: context.atMs }
+  return { ...person, status: 'active', createdAtMs: context.atMs, endedAtMs: undefined }
 }
 
 /**
@@ -96,8 +98,8 @@ export function* changePerson(
     name,
     roles: JSON.stringify(roles),
     status,
-    ended_at:
-      status === 'active' ? null : before.status === 'ended' ? (found.ended_at ?? null) : context.atMs,
+    // It stays when the person is active again: no session from before is valid then.
+    ended_at: status === 'ended' && before.status === 'active' ? context.atMs : (found.ended_at ?? null),
   }
   const mac = yield* createRowMac('people', { ...found, ...changed })
   yield* exec(
@@ -125,7 +127,7 @@ export function* changePerson(
     detail,
     context,
   })
-  return { ...before, name, roles, status }
+  return toPerson({ ...found, ...changed })
 }
 
 /** Undefined for a row that the service did not write; the list skips such rows. */
@@ -162,7 +164,7 @@ export const people = read(function* (page: Page): Transaction<readonly Person[]
 
 /** At most `peopleMax` are active. */
 function* isFull(peopleMax: number): Transaction<boolean> {
-  const active = yield* row(`SELECT COUNT(*) AS active FROM people WHERE ended_at IS NULL`)
+  const active = yield* row(`SELECT COUNT(*) AS active FROM people WHERE status = 'active'`)
   return active !== undefined && number(active, 'active') >= peopleMax
 }
 
@@ -173,6 +175,7 @@ function toPerson(found: Row): Person {
     roles: json(found, 'roles'),
     status: text(found, 'status') === 'active' ? 'active' : 'ended',
     createdAtMs: number(found, 'created_at'),
+    endedAtMs: optionalNumber(found, 'ended_at'),
   }
 }
 

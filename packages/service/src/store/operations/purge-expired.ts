@@ -65,7 +65,7 @@ const REMOVALS: readonly Removal[] = [
   [
     'people',
     `DELETE FROM people WHERE person_id IN
-       (SELECT p.person_id FROM people p WHERE p.ended_at IS NOT NULL AND p.ended_at <= $1 - ${PEOPLE_KEPT_MS}
+       (SELECT p.person_id FROM people p WHERE p.status = 'ended' AND p.ended_at IS NOT NULL AND p.ended_at <= $1 - ${PEOPLE_KEPT_MS}
           AND NOT EXISTS (SELECT 1 FROM person_identities i WHERE i.person_id = p.person_id) LIMIT $2) RETURNING 1 AS one`,
   ],
   byEnd('signals', 'site_id, issuer, jti'),
