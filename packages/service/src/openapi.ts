@@ -10,6 +10,7 @@ import {
   type ProblemCode,
   problemDetailsSchema,
   problems,
+  sessionHeaders,
   stepUp,
   tags,
   webhookBodySchema,
@@ -137,6 +138,7 @@ function toOperation(endpoint: Described, components: Components): Json {
     ...toParameters(request.params, 'path', components),
     ...toParameters(request.query, 'query', components),
     ...toParameters(request.headers, 'header', components),
+    ...(auth === 'session' ? toParameters(z.object(sessionHeaders), 'header', components) : []),
   ]
   const body = toRequestBody(endpoint, components)
   return {

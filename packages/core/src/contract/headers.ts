@@ -25,6 +25,7 @@ export const headerNames = Object.freeze({
   verifierDenied: 'x-verifier-denied',
   console: 'countersign-console',
   consolePerson: 'countersign-person',
+  consoleBackground: 'countersign-background',
   feedVersion: 'feed-version',
   lastEventId: 'last-event-id',
   retryAfter: 'retry-after',
@@ -253,4 +254,16 @@ export const proxyHeaders = {
   'x-forwarded-host': forwarded,
   'x-forwarded-uri': forwarded,
   'x-forwarded-proto': forwarded,
+}
+
+/** Of requests with the session of a person, under `/console`. */
+export const sessionHeaders = {
+  'countersign-person': z.string().optional().meta({
+    description:
+      'The person that the page was opened for. If the session is that of another person, the answer is 401 session_required.',
+  }),
+  'countersign-background': z.string().optional().meta({
+    description:
+      'Of what a page loads by itself. With any value, the request does not keep the session in use.',
+  }),
 }

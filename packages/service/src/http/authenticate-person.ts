@@ -74,7 +74,7 @@ export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDep
  * state of verifiers, would otherwise always keep its session in use.
  */
 function isUse({ lines }: Exchange['raw']): boolean {
-  return lines('countersign-background') === undefined
+  return lines(headerNames.consoleBackground) === undefined
 }
 
 /** Writes a rejection to the audit. */
