@@ -61,7 +61,7 @@ export interface HarnessOptions {
   readonly nodes?: 1 | 2
   /** The development start, which may send webhooks to this machine. One node only. */
   readonly isDevelopment?: boolean
-  /** More settings of the service, when there is one node. */
+  /** More settings of the service, on each node. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -95,7 +95,7 @@ export async function openHarness({
   if (chromium === undefined) throw new Error('there is no Chromium: skip these tests with hasChromium')
   if (!(await buildConsole())) throw new Error('the console cannot be built: npx vite build packages/console')
   const { home, dev, services, closeServices } = await (nodes === 2
-    ? startPair()
+    ? startPair(env)
     : startOne(env, isDevelopment))
   const [service, second] = services as [ServiceProcess, ServiceProcess?]
   const toPageUrl = (url: string) => url.replace('//127.0.0.1:', '//localhost:')
@@ -209,8 +209,8 @@ async function startOne(env: Readonly<Record<string, string>>, isDevelopment: bo
   }
 }
 
-async function startPair(): Promise<Started> {
-  const { home, dev, first, second, close } = await startTwoNodes()
+async function startPair(env: Readonly<Record<string, string>>): Promise<Started> {
+  const { home, dev, first, second, close } = await startTwoNodes(env)
   return { home, dev, services: [first, second], closeServices: close }
 }
 

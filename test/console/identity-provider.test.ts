@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, request as sendRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair } from 'jose'
 // @ts-expect-error: it comes without types.
 import Provider from 'oidc-provider'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Harness, hasChromium, openHarness } from './harness.ts'
 
 // Sign-in to the console in a real browser, with an identity provider that others wrote. The
@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('sign-in with an identity provider', () => {
         COUNTERSIGN_CONSOLE_OIDC_ROLES: 'platform=all:operator',
       },
     })
-    const provider = await createProvider(issuer, harness.url, harness.service.url)
+    const provider = await createProvider(issuer, [harness.url], harness.service.url)
     server.on('request', provider.callback())
   })
   afterAll(async () => {
@@ -43,16 +43,7 @@ describe.skipIf(!hasChromium)('sign-in with an identity provider', () => {
     server?.closeAllConnections()
   })
 
-  /** Signs in at the pages of the provider, and consents where it asks. */
-  const signInAt = async (page: Page, name: string) => {
-    await page.waitForURL(`${issuer}/**`)
-    await page.fill('input[name=login]', name)
-    await page.fill('input[name=password]', 'any')
-    await page.click('button[type=submit]')
-    await page.waitForLoadState()
-    if (page.url().startsWith(issuer)) await page.click('button[type=submit]')
-    await page.waitForURL(`${harness.url}/**`)
-  }
+  const signInAt = (page: Page, name: string) => signInAtProvider(page, issuer, name, harness.url)
   const readSession = (page: Page) =>
     page.evaluate(async () => {
       const answer = await fetch('/console/session')
@@ -112,7 +103,114 @@ describe.skipIf(!hasChromium)('sign-in with an identity provider', () => {
   })
 })
 
-async function createProvider(issuer: string, consoleUrl: string, serviceUrl: string) {
+// Behind a balancer, any node may get any request of a sign-in.
+describe.skipIf(!hasChromium)('sign-in with an identity provider, at two nodes on PostgreSQL', () => {
+  let server: Server
+  let balancer: Server
+  let issuer: string
+  let url: string
+  let harness: Harness
+  /** The requests that the second node gets. */
+  let isForSecond: (path: string) => boolean = () => false
+  const seen: (readonly [node: 'first' | 'second', path: string])[] = []
+
+  beforeAll(async () => {
+    server = createServer()
+    balancer = createServer((request, response) => {
+      const path = new URL(request.url ?? '/', url).pathname
+      const isSecond = isForSecond(path)
+      seen.push([isSecond ? 'second' : 'first', path])
+      const target = new URL((isSecond ? harness.secondUrl : harness.url) ?? '')
+      const { method, url: asked, headers } = request
+      const passed = sendRequest(
+        { host: '127.0.0.1', port: target.port, method, path: asked, headers },
+        (answer) => {
+          response.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
+          answer.pipe(response)
+        },
+      )
+      passed.on('error', () => response.destroy())
+      request.pipe(passed)
+    })
+    for (const each of [server, balancer]) {
+      each.listen(0, '127.0.0.1')
+      await once(each, 'listening')
+    }
+    issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    url = `http://localhost:${(balancer.address() as AddressInfo).port}`
+    harness = await openHarness({
+      nodes: 2,
+      env: {
+        COUNTERSIGN_CONSOLE_URL: url,
+        COUNTERSIGN_CONSOLE_OIDC_ISSUER: issuer,
+        COUNTERSIGN_CONSOLE_OIDC_CLIENT_ID: CLIENT_ID,
+        COUNTERSIGN_CONSOLE_OIDC_CLIENT_SECRET: CLIENT_SECRET,
+        COUNTERSIGN_CONSOLE_OIDC_NAME: 'Example ID',
+        COUNTERSIGN_CONSOLE_OIDC_SCOPE: 'openid profile groups',
+        COUNTERSIGN_CONSOLE_OIDC_ROLES: 'platform=all:operator',
+      },
+    })
+    const provider = await createProvider(issuer, [url], harness.service.url)
+    server.on('request', provider.callback())
+  })
+  afterAll(async () => {
+    await harness?.close()
+    for (const each of [server, balancer]) {
+      each?.close()
+      each?.closeAllConnections()
+    }
+  })
+
+  test.each([
+    ['the second', (path: string) => path === '/console/oidc/callback'],
+    ['the first', (path: string) => path !== '/console/oidc/callback'],
+  ] as const)(
+    'the callback arrives at %s node only; the session is valid at both and ends at both',
+    async (name, rule) => {
+      isForSecond = rule
+      seen.length = 0
+      const context = await harness.browser.newContext({ locale: 'en' })
+      onTestFinished(() => context.close())
+      const page = await context.newPage()
+      await page.goto(`${url}/console/sites/${harness.siteId}/verifiers`)
+      await page.getByRole('link', { name: 'Continue with Example ID' }).click()
+      await signInAtProvider(page, issuer, 'ada', url)
+      await page.locator('nav.rail').waitFor()
+      const node = name === 'the second' ? 'second' : 'first'
+      const other = node === 'first' ? 'second' : 'first'
+      expect(seen.filter(([, path]) => path.startsWith('/console/oidc/'))).toEqual([
+        [other, '/console/oidc/start'],
+        [node, '/console/oidc/callback'],
+      ])
+      const read = (isSecond: boolean) => {
+        isForSecond = () => isSecond
+        return page.evaluate<readonly [number, string]>(`(async () => {
+          const answer = await fetch('/console/session')
+          return [answer.status, (await answer.json()).name ?? '']
+        })()`)
+      }
+      for (const isSecond of [false, true]) expect(await read(isSecond)).toEqual([200, 'Account ada'])
+      // The provider reports its logout to the first node.
+      const tab = await context.newPage()
+      await tab.goto(`${issuer}/session/end`)
+      await tab.locator('button[value=yes]').click()
+      for (const isSecond of [false, true]) await expect.poll(async () => (await read(isSecond))[0]).toBe(401)
+    },
+  )
+})
+
+/** Signs in at the pages of the provider, and consents where it asks. */
+async function signInAtProvider(page: Page, issuer: string, name: string, back: string): Promise<void> {
+  await page.waitForURL(`${issuer}/**`)
+  await page.fill('input[name=login]', name)
+  await page.fill('input[name=password]', 'any')
+  await page.click('button[type=submit]')
+  await page.waitForLoadState()
+  if (page.url().startsWith(issuer)) await page.click('button[type=submit]')
+  await page.waitForURL(`${back}/**`)
+}
+
+async function createProvider(issuer: string, consoleUrls: readonly string[], serviceUrl: string) {
   const { privateKey } = await generateKeyPair('RS256', { extractable: true })
   const key = { ...(await exportJWK(privateKey)), alg: 'RS256', kid: 'rsa-1', use: 'sig' }
   // It says that its pages and its memory are for development, which is what they are for here.
@@ -122,7 +220,7 @@ async function createProvider(issuer: string, consoleUrl: string, serviceUrl: st
       {
         client_id: CLIENT_ID,
         client_secret: CLIENT_SECRET,
-        redirect_uris: [`${consoleUrl}/console/oidc/callback`],
+        redirect_uris: consoleUrls.map((url) => `${url}/console/oidc/callback`),
         application_type: 'native',
         grant_types: ['authorization_code'],
         response_types: ['code'],

@@ -57,6 +57,18 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await pictures(page, 'revoke-preview')
     await page.keyboard.type('Laptop stolen, INC-4471')
     expect(await page.locator('.sheet .seal').count()).toBe(0)
+    // Every state of the sheet is looked at, also those that are shown for a moment only.
+    await page.evaluate(`
+      window.states = []
+      window.greenBefore = []
+      new MutationObserver(() => {
+        const verdict = document.querySelector('.sheet .verdict')?.textContent ?? ''
+        const count = /\\d+ of 12/.exec(verdict)?.[0] ?? ''
+        if (window.states.at(-1) !== count) window.states.push(count)
+        const green = document.querySelector('.sheet .seal.proven, .sheet .banner.green')
+        if (green !== null && count !== '12 of 12') window.greenBefore.push(verdict)
+      }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true })
+    `)
     await page.keyboard.press('Enter')
     await page.locator('.sheet .verdict', { hasText: '11 of 12' }).waitFor()
     await page.locator('.sheet .missing', { hasText: 'payouts-2' }).waitFor()
@@ -68,6 +80,10 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await page.locator('.sheet .verdict', { hasText: '12 of 12' }).waitFor()
     await expect.poll(() => sealClass(page)).toContain('proven')
     await page.locator('.signature').waitFor()
+    // A page that was loaded again would have lost them.
+    const states = await page.evaluate<string[]>('window.states')
+    expect(states.slice(-2)).toEqual(['11 of 12', '12 of 12'])
+    expect(await page.evaluate('window.greenBefore')).toEqual([])
     await pictures(page, 'revoke-receipt')
     for (const each of [...guards, frozen])
       expect(new Set(Object.values(await each.decide(credential)))).toEqual(new Set(['credential_revoked']))
@@ -125,7 +141,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
       })
       .waitFor()
     await lines
-      .filter({ hasText: /lenient (?:has not answered yet|is connected and does not answer)\. It fails open/ })
+      .filter({
+        hasText: /lenient (?:has not answered yet|is connected and does not answer)\. It fails open/,
+      })
       .waitFor()
     await page.locator('.banner.amber', { hasText: 'Not denied everywhere. lenient fails open' }).waitFor()
     // Its lease ends: from then on it is certain, and it is still counted.

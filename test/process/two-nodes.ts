@@ -31,7 +31,8 @@ export interface TwoNodes {
   close(): Promise<void>
 }
 
-export async function startTwoNodes(): Promise<TwoNodes> {
+/** `env`: more settings of both nodes. */
+export async function startTwoNodes(env: Readonly<Record<string, string>> = {}): Promise<TwoNodes> {
   const server = await startPostgres()
   const home = await createHome({ databaseUrl: await server.createTables() })
   const dev = await furnish(home)
@@ -39,8 +40,8 @@ export async function startTwoNodes(): Promise<TwoNodes> {
   const throughProxy = new URL(home.databaseUrl ?? '')
   throughProxy.host = `127.0.0.1:${proxy.port}`
   const startSecond = async () =>
-    startService(home, { port: await freePort(), databaseUrl: throughProxy.href })
-  const [first, second] = await Promise.all([startService(home), startSecond()])
+    startService(home, { port: await freePort(), databaseUrl: throughProxy.href, env })
+  const [first, second] = await Promise.all([startService(home, { env }), startSecond()])
   const nodes: TwoNodes = {
     server,
     home,

@@ -1,7 +1,7 @@
 import type { LogPage } from '@countersign/core/contract'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
-import { entriesSeen, liveLog } from '../live.ts'
+import { entriesSeen, isPaused, liveLog } from '../live.ts'
 import type { LogSource, VerifiedLog } from '../log/verify-log.ts'
 import { describe } from '../revoke/state.ts'
 
@@ -70,14 +70,18 @@ export function useLog(siteId: string): Shown & { readonly readOlder: () => void
         isOlder && before !== undefined
           ? await continueLog(source, before, { limit: AT_ONCE, onProgress, signal })
           : await verifyLog(source, options)
-      if (log.fault === undefined)
+      // A reading that began before the pause may have found entries that came after it.
+      const isHeld = isPaused.peek() && before !== undefined && !isOlder && hasMore(log, siteId)
+      if (isHeld) wantsMore.current = true
+      else if (log.fault === undefined)
         verified.set(siteId, { log, since: verified.get(siteId)?.since ?? new Date().toISOString() })
-      setShown({ log, isRunning: false, tookMs: performance.now() - startedMs, fault: undefined })
+      if (!isHeld)
+        setShown({ log, isRunning: false, tookMs: performance.now() - startedMs, fault: undefined })
     } catch (thrown) {
       if (!signal.aborted) setShown((last) => ({ ...last, isRunning: false, fault: describe(thrown) }))
     }
     isBusy.current = false
-    if (wantsMore.current && !signal.aborted) {
+    if (wantsMore.current && !signal.aborted && !isPaused.peek()) {
       wantsMore.current = false
       void run(false)
     }
@@ -96,7 +100,18 @@ export function useLog(siteId: string): Shown & { readonly readOlder: () => void
   useEffect(() => {
     if (seen > 0 || isBehind) void run(false)
   }, [seen, isBehind])
+  const paused = isPaused.value
+  useEffect(() => {
+    if (paused || !wantsMore.current) return
+    wantsMore.current = false
+    void run(false)
+  }, [paused])
   return { ...shown, readOlder: () => void run(true) }
+}
+
+/** Whether the log has entries that the page does not know yet. A fault is never held back. */
+function hasMore({ entries, fault }: VerifiedLog, siteId: string): boolean {
+  return fault === undefined && (entries[0]?.seq ?? 0) > toSeen(siteId)
 }
 
 function toSeen(siteId: string): number {
