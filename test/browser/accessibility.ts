@@ -94,9 +94,11 @@ const states: Readonly<Record<string, (town: Town, visitor: Visitor) => Promise<
   },
   'docs-picture': async (town, { page }) => {
     await page.goto(`${town.dev.base_url}/docs/readme`)
-    await page
-      .locator('img')
-      .evaluateAll('(pictures) => Promise.all(pictures.map((picture) => picture.decode()))')
+    const widths = await page.evaluate<readonly number[]>(
+      'Promise.all([...document.images].map(async (one) => (await one.decode(), one.naturalWidth)))',
+    )
+    expect(widths.length).toBeGreaterThan(0)
+    expect(Math.min(...widths)).toBeGreaterThan(0)
   },
   'docs-errors': async (town, { page }) => {
     await page.goto(`${town.dev.base_url}/docs/errors#credential_revoked`)
@@ -142,8 +144,26 @@ export function accessibility(town: () => Town): void {
       await screenshot(page, `${name}-rtl-phone`)
     },
   )
+  test.each([
+    '/',
+    '/nothing/here',
+    '/docs/',
+    '/problems',
+    '/problems/nope',
+    '/auth/nothing',
+    '/docs/nothing',
+  ])('%s is a page for a browser, and leads on', async (path) => {
+    const { page } = await town().visitor()
+    const response = await page.goto(town().dev.base_url + path)
+    expect(response?.headers()['content-type']).toBe('text/html; charset=utf-8')
+    expect(await page.title()).not.toBe('')
+    expect(await page.locator('h1').count()).toBe(1)
+    const others = `[...document.querySelectorAll('main a[href]')].filter((one) => one.href.split('#')[0] !== location.href)`
+    expect(await page.evaluate(`${others}.length`)).toBeGreaterThan(0)
+  })
+
   test('fits 320 px in every language, and works without a script to choose one', async () => {
-    const visitor = await town().visitor({ viewport: PHONE })
+    const visitor = await town().visitor({ viewport: PHONE, bypassCSP: true })
     const { page } = visitor
     await claim(town(), visitor, 'polyglot', ['orders:read', 'orders:write'])
     await claim(town(), visitor, 'polyglot-revoked', ['orders:read'])
@@ -167,6 +187,15 @@ export function accessibility(town: () => Town): void {
         )
       overflowing.push(...cut.map((text) => `${name}: ${text}`))
     }
+    // From right to left, with letters of another script, and with long words.
+    const checkFaults = async (name: string, lang: string) => {
+      if (!['ar', 'ja', 'de'].includes(lang)) return
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        expect(await findAxeFaults(page, colorScheme), `${name} ${lang}`).toEqual([])
+        await screenshot(page, `${name}-${lang}-${colorScheme}-phone`)
+      }
+    }
     for (const { lang, dir, signIn } of languages) {
       await page.goto(`${href}&ui_locales=${lang}`)
       expect(await page.evaluate('[document.documentElement.lang, document.documentElement.dir]')).toEqual([
@@ -174,16 +203,20 @@ export function accessibility(town: () => Town): void {
         dir,
       ])
       await check(`sign-in ${lang}`)
+      await checkFaults('sign-in', lang)
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(
         signIn.title.replace('{site}', 'Blue Door Orders'),
       )
       await page.goto(`${town().dev.base_url}/wallet?ui_locales=${lang}`)
       await check(`wallet ${lang}`)
+      await checkFaults('wallet', lang)
       await page.goto(offer.replace('/wallet', `/wallet?ui_locales=${lang}`))
       await page.locator('#offer-until:not(:empty)').waitFor()
       await check(`claim ${lang}`)
+      await checkFaults('claim', lang)
       await page.goto(`${town().dev.base_url}/auth/sign-in?state=${'A'.repeat(43)}&ui_locales=${lang}`)
       if ((await findOverflow(page)) > 0) overflowing.push(`error ${lang}`)
+      await checkFaults('error', lang)
     }
     expect(overflowing).toEqual([])
     // The browser's own choice, and the menu without a script.
@@ -209,6 +242,13 @@ export function accessibility(town: () => Town): void {
     await claim(town(), visitor, 'zoomer')
     const animations = "document.getAnimations().filter((one) => one.animationName !== 'appear').length"
     expect([await page.evaluate(animations), await findOverflow(page)]).toEqual([0, 0])
+    const offer = await town().offer('zoomer-2')
+    const error = `/auth/sign-in?state=${'A'.repeat(43)}`
+    for (const path of ['/', '/docs', '/docs/errors', '/nothing/here', error, '/wallet', offer]) {
+      await page.goto(new URL(path, town().dev.base_url).href)
+      if (path === '/wallet' || path === offer) await ready(page)
+      expect([await page.evaluate(animations), await findOverflow(page)], path).toEqual([0, 0])
+    }
     await askToSignIn(town(), page)
     await ready(page)
     expect([await page.evaluate(animations), await findOverflow(page)]).toEqual([0, 0])
@@ -216,6 +256,8 @@ export function accessibility(town: () => Town): void {
       "['#submit', '#cancel'].map((one) => getComputedStyle(document.querySelector(one)).backgroundColor)",
     )
     expect(primary).not.toBe(quiet)
+    // C27 and keyboard: with one entry that fits, the button has the focus.
+    expect(await page.evaluate('document.activeElement.id')).toBe('submit')
     await screenshot(page, 'sign-in-forced-colours')
   })
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { screenshot, type Town } from './town.ts'
+import { screenshot, type Town, type Visitor } from './town.ts'
 import {
   askToSignIn,
   claim,
@@ -66,6 +66,51 @@ export function signIn(town: () => Town): void {
     expect(kinds.toSorted()).toEqual(['hosted.css', 'revocation-status', 'sign-in', 'sign-in.en.js'])
     expect(bytes).toBeGreaterThan(5_000)
     expect(bytes).toBeLessThan(30_000)
+  })
+
+  test('asks for the statuses while its script is still on its way', async () => {
+    const visitor = await town().visitor()
+    const { page, complaints } = visitor
+    await claim(town(), visitor, 'early')
+    const asked: string[] = []
+    const first = new Promise<void>((resolve) => {
+      page.on('request', (request) => {
+        if (!request.url().includes('/revocation-status?')) return
+        asked.push(request.url())
+        resolve()
+      })
+    })
+    await page.route('**/sign-in.en.js', async (route) => {
+      await first
+      await route.continue()
+    })
+    await askToSignIn(town(), page)
+    await ready(page)
+    await page.locator('.pill.active').waitFor()
+    expect(asked).toHaveLength(1)
+    expect(complaints).toEqual([])
+  })
+
+  test('A359: carries one script that runs, and no other text runs in its place', async () => {
+    const inject = async ({ page }: Visitor) => {
+      await page.route('**/auth/sign-in?*', async (route) => {
+        const response = await route.fetch()
+        const added =
+          '<script>globalThis.added = true</script><script type="module" src="data:text/javascript,globalThis.added=true"></script>'
+        const body = (await response.text())
+          .replace('opening.onerror = reject', 'globalThis.changed = true; opening.onerror = reject')
+          .replace('</head>', `${added}</head>`)
+        await route.fulfill({ response, body })
+      })
+      await askToSignIn(town(), page)
+      await page.waitForLoadState('load')
+      return page.evaluate('[globalThis.changed, globalThis.added, typeof EARLY_STATUSES]')
+    }
+    const visitor = await town().visitor()
+    expect(await inject(visitor)).toEqual([null, null, 'undefined'])
+    expect(visitor.complaints.filter((one) => one.includes('Content Security Policy'))).toHaveLength(3)
+    // Without the policy all of them would run.
+    expect(await inject(await town().visitor({ bypassCSP: true }))).toEqual([true, true, 'object'])
   })
 
   test('goes back to the site when the user cancels', async () => {
