@@ -1,6 +1,6 @@
 import type { ApiRequest } from './call.ts'
 
-const SAFE = /^[A-Za-z0-9_.:@/,+%-][A-Za-z0-9_.:@/=,+%-]*$/
+const SAFE = /^(?!=)[\w.:@/=,+%-]+$/
 
 /**
  * One word for a POSIX shell: the shell reads exactly this text. Control characters are replaced,
@@ -43,9 +43,10 @@ export function toCli(words: readonly string[], options: Readonly<Record<string,
     const values = Array.isArray(value) ? value : [value]
     return values.map((each) => toFlag(name, String(each)))
   })
+  const all = words.map(quote)
   const at = words.findIndex((word) => word.startsWith('-'))
-  const [first, last] = at === -1 ? [words, []] : [words.slice(0, at), ['--', ...words.slice(at)]]
-  return ['countersign', ...first.map(quote), ...flags, ...last.map(quote)].join(' ')
+  const last = at < 0 ? [] : ['--', ...all.splice(at)]
+  return ['countersign', ...all, ...flags, ...last].join(' ')
 }
 
 /** A value that begins like an option is joined to its own with `=`. */
