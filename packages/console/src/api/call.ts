@@ -99,7 +99,7 @@ export async function send(path: string, options: Call = {}): Promise<Response> 
     ...(options.signal ? [options.signal] : []),
   ]
   // A part of the path may be a text of the address, such as `../…`: it must lead nowhere else.
-  if (new URL(path, 'http://here').pathname !== path) throw new Error(say('There is no such page.'))
+  if (new URL(path, 'http://localhost').pathname !== path) throw new Error(say('There is no such page.'))
   const url = search.size === 0 ? path : `${path}?${search}`
   let answer: Response
   try {
