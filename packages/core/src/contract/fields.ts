@@ -14,7 +14,7 @@ import {
 import { parseTime } from '../encoding/rfc3339.ts'
 import { parseSiteHost } from '../holder/site-host.ts'
 import { limits } from './limits.ts'
-import { isLine } from './text.ts'
+import { isLine, isVisible } from './text.ts'
 import { coded, codedText } from './validation.ts'
 
 /**
@@ -118,6 +118,18 @@ export function line(charsMax: number, description: string, charsMin = 0) {
       `must be one printable line of ${charsMin} to ${charsMax} characters`,
     )
     .meta({ ...(charsMin > 0 ? { minLength: charsMin } : {}), maxLength: charsMax, description })
+}
+
+/** The name of something that people tell apart by it: some of it must be visible. */
+export function shownName(description: string) {
+  const charsMax = limits.label_chars_max
+  return z
+    .string()
+    .refine(
+      (value) => isLine(value, charsMax) && isVisible(value),
+      `must be one printable line of 1 to ${charsMax} characters, not only blanks`,
+    )
+    .meta({ minLength: 1, maxLength: charsMax, description })
 }
 
 export const reason = line(

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { currentSessionSchema } from './console.ts'
 import { endpoint } from './endpoint.ts'
-import { line, madeId, time } from './fields.ts'
+import { madeId, shownName, time } from './fields.ts'
 import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
 import { codedText } from './validation.ts'
@@ -29,7 +29,7 @@ const challenge = z
   .meta({ description: 'Valid once, until expires_at, for this purpose and session.' })
 const rpId = z.string().meta({ description: 'The host name that the passkey is bound to.' })
 
-const passkeyName = line(limits.label_chars_max, 'The name of the passkey, for its person.', 1)
+const passkeyName = shownName('The name of the passkey, for its person.')
 
 const assertionSchema = z
   .strictObject({

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { administration } from './administration.ts'
 import { endpoint } from './endpoint.ts'
-import { line, madeId, reason, siteId, time } from './fields.ts'
+import { madeId, reason, shownName, siteId, time } from './fields.ts'
 import { idempotencyHeaders } from './headers.ts'
 import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
@@ -26,7 +26,7 @@ export const personRoles = z
   )
   .meta({ description: 'One role for each site, or operator for all sites. A change replaces the list.' })
 
-export const personName = line(limits.label_chars_max, 'The name of the person, for people.', 1)
+export const personName = shownName('The name of the person, for people.')
 
 const createPersonRequestSchema = z.strictObject({
   name: personName,

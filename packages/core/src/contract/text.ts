@@ -8,3 +8,11 @@ export function isLine(value: unknown, charsMax: number): value is string {
   if (typeof value !== 'string' || value.length > charsMax * 2 || UNFIT.test(value)) return false
   return value.length <= charsMax || [...value].length <= charsMax
 }
+
+/** Besides blanks and marks without width: letters that are drawn as nothing. */
+const INVISIBLE = /[\s\p{Cf}\p{Mn}\u115F\u1160\u2800\u3164\uFFA0]/gu
+
+/** Whether a person can see something of it. */
+export function isVisible(text: string): boolean {
+  return text.replace(INVISIBLE, '') !== ''
+}

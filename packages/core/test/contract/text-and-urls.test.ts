@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isLine } from '../../src/contract/text.ts'
+import { personName } from '../../src/contract/people.ts'
+import { isLine, isVisible } from '../../src/contract/text.ts'
 import {
   isLoopback,
   parseLinkUrl,
@@ -210,5 +211,26 @@ describe('parseWebhookUrl', () => {
     'https://LOCALHOST/hook',
   ])('rejects %s', (url) => {
     expect(parseWebhookUrl(url)).toBeUndefined()
+  })
+})
+
+describe('the name of a person', () => {
+  test.each([
+    '',
+    ' ',
+    '\u00a0\u3000',
+    '\u200b',
+    '\u2060\ufeff',
+    '\u3164',
+    '\u2800',
+    '\u115f\u1160',
+    '\u034f',
+  ])('A369: cannot be %j, which shows nothing in the audit', (name) => {
+    expect(isVisible(name)).toBe(false)
+    expect(personName.safeParse(name).success).toBe(false)
+  })
+
+  test.each(['A', ' 李 ', 'محمد', '\u200bA', '😀', '-'])('A369: control: %j has something to see', (name) => {
+    expect(personName.safeParse(name).success).toBe(true)
   })
 })

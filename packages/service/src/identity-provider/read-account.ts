@@ -1,5 +1,5 @@
 import type { JsonValue } from '@countersign/core'
-import { isLine, limits } from '@countersign/core/contract'
+import { isLine, isVisible, limits } from '@countersign/core/contract'
 import type { GroupRole } from '../console-oidc-settings.ts'
 import type { PersonRole } from '../store/operations/people.ts'
 
@@ -69,7 +69,7 @@ export function toLine(value: JsonValue | undefined): string | undefined {
     .replaceAll(UNFIT, ' ')
     .replaceAll(/\s+/g, ' ')
   const line = [...plain.trim()].slice(0, limits.label_chars_max).join('').trim()
-  return line !== '' && isLine(line, limits.label_chars_max) ? line : undefined
+  return isVisible(line) && isLine(line, limits.label_chars_max) ? line : undefined
 }
 
 /** Some providers send one group as a text. */
