@@ -120,7 +120,7 @@ export function line(charsMax: number, description: string, charsMin = 0) {
     .meta({ ...(charsMin > 0 ? { minLength: charsMin } : {}), maxLength: charsMax, description })
 }
 
-/** The name of something that people tell apart by it: some of it must be visible. */
+/** A name by which people recognise something: some of it must be visible. */
 export function shownName(description: string) {
   const charsMax = limits.label_chars_max
   return z
