@@ -25,8 +25,8 @@ interface Data {
   readonly brand: Brand
 }
 
-/** From the script that the page carries. It never rejects. */
-declare const EARLY_STATUSES: Promise<EarlyStatuses | undefined>
+/** From the script that the page carries, if it has run. It never rejects. */
+const { EARLY_STATUSES } = globalThis as { EARLY_STATUSES?: Promise<EarlyStatuses | undefined> }
 
 const data = readPageData<Data>()
 const messages = readPageMessages<'signIn'>()

@@ -127,9 +127,7 @@ export class ClockDouble {
     return this.fault?.message
   }
 
-  whileFrozen<Result>(work: () => Result): Result {
-    return work()
-  }
+  readonly whileFrozen = <Result>(work: () => Result): Result => work()
 
   pass(ms: number): void {
     this.wallMs += ms
