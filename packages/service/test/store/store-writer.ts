@@ -49,7 +49,10 @@ const kinds = [
   ['PostgreSQL', newPostgres],
 ] as const
 
-/** Runs the same tests on every kind of store. Each call of `newWriter` gives an empty store. */
+/**
+ * Runs the same tests on every kind of store. Each call of `newWriter` gives a
+ * store without rows.
+ */
 export function forEachStoreWriter(
   name: string,
   tests: (newWriter: () => Promise<StoreWriter>) => void,

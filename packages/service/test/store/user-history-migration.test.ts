@@ -14,6 +14,8 @@ forEachStoreWriter('the history of users in a store of an earlier version', (new
     const writer = await newWriter()
     const { sql, place } = writer
     if (place.kind === 'sqlite') mkdirSync(dirname(place.file), { recursive: true })
+    // The database of a test has the tables of today.
+    else for (const step of ['DROP SCHEMA public CASCADE', 'CREATE SCHEMA public']) await sql(step)
     const apply = async (isWanted: (version: number) => boolean) => {
       for (const { version, common, [place.kind]: own } of migrations)
         if (isWanted(version)) for (const statement of [...common, ...own]) await sql(statement)
