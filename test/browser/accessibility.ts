@@ -94,7 +94,7 @@ const states: Readonly<Record<string, (town: Town, visitor: Visitor) => Promise<
   },
   'docs-picture': async (town, { page }) => {
     await page.goto(`${town.dev.base_url}/docs/readme`)
-    // A picture below the window is not loaded until the page is scrolled to it, and cannot be decoded.
+    // Pictures below the window are loaded when the page is scrolled, and cannot be decoded before.
     await page.evaluate("for (const one of document.images) one.loading = 'eager'")
     const widths = await page.evaluate<readonly number[]>(
       'Promise.all([...document.images].map(async (one) => (await one.decode(), one.naturalWidth)))',
