@@ -15,6 +15,16 @@ const CLIENT_ID = 'console'
 const CLIENT_SECRET = 'only-for-tests-0123456789abcdef'
 const GROUPS: Readonly<Record<string, readonly string[]>> = { ada: ['platform'], guest: ['visitors'] }
 
+/** The settings of the console for this provider. */
+const toSettings = (issuer: string) => ({
+  COUNTERSIGN_CONSOLE_OIDC_ISSUER: issuer,
+  COUNTERSIGN_CONSOLE_OIDC_CLIENT_ID: CLIENT_ID,
+  COUNTERSIGN_CONSOLE_OIDC_CLIENT_SECRET: CLIENT_SECRET,
+  COUNTERSIGN_CONSOLE_OIDC_NAME: 'Example ID',
+  COUNTERSIGN_CONSOLE_OIDC_SCOPE: 'openid profile groups',
+  COUNTERSIGN_CONSOLE_OIDC_ROLES: 'platform=all:operator',
+})
+
 describe.skipIf(!hasChromium)('sign-in with an identity provider', () => {
   let server: Server
   let issuer: string
@@ -25,14 +35,7 @@ describe.skipIf(!hasChromium)('sign-in with an identity provider', () => {
     await once(server, 'listening')
     issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     harness = await openHarness({
-      env: {
-        COUNTERSIGN_CONSOLE_OIDC_ISSUER: issuer,
-        COUNTERSIGN_CONSOLE_OIDC_CLIENT_ID: CLIENT_ID,
-        COUNTERSIGN_CONSOLE_OIDC_CLIENT_SECRET: CLIENT_SECRET,
-        COUNTERSIGN_CONSOLE_OIDC_NAME: 'Example ID',
-        COUNTERSIGN_CONSOLE_OIDC_SCOPE: 'openid profile groups',
-        COUNTERSIGN_CONSOLE_OIDC_ROLES: 'platform=all:operator',
-      },
+      env: toSettings(issuer),
     })
     const provider = await createProvider(issuer, [harness.url], harness.service.url)
     server.on('request', provider.callback())
@@ -142,12 +145,7 @@ describe.skipIf(!hasChromium)('sign-in with an identity provider, at two nodes o
       nodes: 2,
       env: {
         COUNTERSIGN_CONSOLE_URL: url,
-        COUNTERSIGN_CONSOLE_OIDC_ISSUER: issuer,
-        COUNTERSIGN_CONSOLE_OIDC_CLIENT_ID: CLIENT_ID,
-        COUNTERSIGN_CONSOLE_OIDC_CLIENT_SECRET: CLIENT_SECRET,
-        COUNTERSIGN_CONSOLE_OIDC_NAME: 'Example ID',
-        COUNTERSIGN_CONSOLE_OIDC_SCOPE: 'openid profile groups',
-        COUNTERSIGN_CONSOLE_OIDC_ROLES: 'platform=all:operator',
+        ...toSettings(issuer),
       },
     })
     const provider = await createProvider(issuer, [url], harness.service.url)

@@ -121,8 +121,7 @@ export function line(charsMax: number, description: string, charsMin = 0) {
 }
 
 /** A name by which people recognise something: some of it must be visible. */
-export function shownName(description: string) {
-  const charsMax = limits.label_chars_max
+export function shownName(charsMax: number, description: string) {
   return z
     .string()
     .refine(
@@ -141,7 +140,7 @@ export const userRef = line(
   'The site’s own id of the user. The ppid is derived from it; the id itself is not stored.',
   1,
 )
-export const siteName = line(limits.name_chars_max, 'A name for people.')
+export const siteName = shownName(limits.name_chars_max, 'A name for people.')
 export const label = line(limits.label_chars_max, 'A name for people.')
 
 /** A lifetime in seconds. Every invalid value, also of another type, is `ttl_out_of_range`. */

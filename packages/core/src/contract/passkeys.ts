@@ -29,7 +29,7 @@ const challenge = z
   .meta({ description: 'Valid once, until expires_at, for this purpose and session.' })
 const rpId = z.string().meta({ description: 'The host name that the passkey is bound to.' })
 
-const passkeyName = shownName('The name of the passkey, for its person.')
+const passkeyName = shownName(limits.label_chars_max, 'The name of the passkey, for its person.')
 
 const assertionSchema = z
   .strictObject({

@@ -26,7 +26,7 @@ export const personRoles = z
   )
   .meta({ description: 'One role for each site, or operator for all sites. A change replaces the list.' })
 
-export const personName = shownName('The name of the person, for people.')
+export const personName = shownName(limits.label_chars_max, 'The name of the person, for people.')
 
 const createPersonRequestSchema = z.strictObject({
   name: personName,

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { siteName } from '../../src/contract/fields.ts'
 import { personName } from '../../src/contract/people.ts'
 import { isLine, isVisible } from '../../src/contract/text.ts'
 import {
@@ -214,7 +215,7 @@ describe('parseWebhookUrl', () => {
   })
 })
 
-describe('the name of a person', () => {
+describe('the name of a person or a site', () => {
   test.each([
     '',
     ' ',
@@ -225,12 +226,12 @@ describe('the name of a person', () => {
     '\u2800',
     '\u115f\u1160',
     '\u034f',
-  ])('A369: cannot be %j, which shows nothing in the audit', (name) => {
+  ])('A369: cannot be %j, which shows nothing to people', (name) => {
     expect(isVisible(name)).toBe(false)
-    expect(personName.safeParse(name).success).toBe(false)
+    for (const schema of [personName, siteName]) expect(schema.safeParse(name).success).toBe(false)
   })
 
   test.each(['A', ' 李 ', 'محمد', '\u200bA', '😀', '-'])('A369: control: %j has something to see', (name) => {
-    expect(personName.safeParse(name).success).toBe(true)
+    for (const schema of [personName, siteName]) expect(schema.safeParse(name).success).toBe(true)
   })
 })
