@@ -1,6 +1,6 @@
 import { type AllowCredential, findRoot, listChain, toPermissionId } from '@countersign/core'
 import type { Logger } from 'pino'
-import type { SeenCredential } from '../store/operations/credentials.ts'
+import type { RecordedCredential, SeenCredential } from '../store/operations/credentials.ts'
 import type { Store } from '../store/store.ts'
 
 /** Records accepted credentials in the background. A verdict never waits for it. */
@@ -41,7 +41,7 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
   const { store, nowMs, log, delayMs = 250, waitingMax = 10_000, recentMax = 50_000 } = options
   let recent = new CredentialSet()
   let lessRecent = new CredentialSet()
-  let waiting: SeenCredential[] = []
+  let waiting: RecordedCredential[] = []
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
   let delegated = new Map<string, number>()
@@ -91,7 +91,7 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
         recent = new CredentialSet()
       }
       recent.add(subject)
-      waiting.push(seenCredential(allow, 'presented'))
+      waiting.push({ ...seenCredential(allow, 'presented'), viewSeq: allow.view.seq })
       if (timer === undefined) {
         timer = setTimeout(() => void flush(), delayMs)
         timer.unref()

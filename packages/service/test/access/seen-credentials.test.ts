@@ -36,6 +36,7 @@ function allow(id: string, changes: Partial<Credential> = {}, siteId = 'a.exampl
     credential,
     holders: [],
     holder: 'unbound',
+    view: { epoch: 'ep_a', seq: 9, ageMs: 0 },
   } as unknown as AllowCredential
 }
 
@@ -80,6 +81,7 @@ describe('credentials that are shown', () => {
         validUntilMs: 7,
         holderBound: true,
         source: 'presented',
+        viewSeq: 9,
       },
     ])
   })

@@ -204,4 +204,44 @@ forEachStoreWriter('two nodes that classify credentials at the same time', (newW
         expect(await list(node, site, 'active')).not.toContain(credentialId)
       }
     }))
+
+  it('what a view has accepted is recorded as active, unless a later view is being applied', () =>
+    withNodes(async (one, two) => {
+      const nodes = [one, two]
+      const site = await beginSite(one.store)
+      const { siteId } = site
+      const recordAt = async (viewSeq: number | undefined): Promise<CredentialId> => {
+        const nowMs = Date.now()
+        const validUntilMs = nowMs + DAY
+        const credential = seen(siteId, { ppid: site.users[0] as Ppid, createdMs: nowMs, validUntilMs })
+        await one.store.recordCredentials([{ ...credential, viewSeq }], nowMs)
+        return credential.credentialId
+      }
+      const findStored = async (status: ListedStatus | 'new') =>
+        (await two.store.credentials(siteId, { status }, { after: undefined, limit: 10 }))
+          .map(({ credentialId }) => credentialId)
+          .toSorted()
+      await catchUpAll(nodes)
+      const viewSeq = one.service.deps.views.view(siteId)?.head.seq ?? 0
+      // Control: before the first node has classified, all are new.
+      const early = await recordAt(viewSeq)
+      expect(await findStored('new')).toEqual([early])
+      await updateAllStatuses(one.service.deps)
+      expect(await findStored('active')).toEqual([early])
+      const known = await recordAt(viewSeq)
+      const unseen = await recordAt(undefined)
+      expect(await findStored('active')).toEqual([early, known].toSorted())
+      expect(await findStored('new')).toEqual([unseen])
+      // The user is revoked while a credential waits to be recorded.
+      await two.store.revokeUser(
+        { siteId, ppid: site.users[0] as Ppid, reason: undefined },
+        context(Date.now()),
+      )
+      await catchUpAll(nodes)
+      await updateAllStatuses(two.service.deps)
+      const late = await recordAt(viewSeq)
+      expect(await findStored('new')).toEqual([late])
+      await updateAllStatuses(one.service.deps)
+      expect(await findStored('revoked')).toEqual([early, known, unseen, late].toSorted())
+    }))
 })

@@ -1,26 +1,28 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { CredentialId, Ppid } from '@countersign/core'
+import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
-import { openWriter } from '../../src/store/sqlite/writer-client.ts'
-import { context, MASTER_KEY, newSite, ppid, quietLog } from './fixtures.ts'
+import { openWriter, type Writer } from '../../src/store/sqlite/writer-client.ts'
+import { context, credentialId, MASTER_KEY, NOW, newSite, ppid, quietLog, seen } from './fixtures.ts'
 
-it('no commit has two revocations of several targets', async () => {
+/** The writer of a new file. */
+async function openNewWriter(onAppended: () => void): Promise<{ writer: Writer; file: string }> {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-groups-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const file = join(directory, 'store', 'store.db')
   const options = { masterKey: MASTER_KEY, log: quietLog, onFatal: () => undefined }
   await (await openStore({ kind: 'sqlite', file }, options)).close()
+  const quiet = { onForged: () => undefined, onFatal: () => undefined }
+  const writer = await openWriter({ file, masterKey: MASTER_KEY, mustExist: true, onAppended, ...quiet })
+  return { writer, file }
+}
+
+it('no commit has two revocations of several targets', async () => {
   let commits = 0
-  const writer = await openWriter({
-    file,
-    masterKey: MASTER_KEY,
-    mustExist: true,
-    onAppended: () => commits++,
-    onForged: () => undefined,
-    onFatal: () => undefined,
-  })
+  const { writer } = await openNewWriter(() => commits++)
   const site = newSite()
   const { siteId } = site
   await writer.run('createSite', [site, context()])
@@ -36,4 +38,25 @@ it('no commit has two revocations of several targets', async () => {
   await Promise.all(Array.from({ length: 12 }, () => [several(), one(), one()]).flat())
   expect(commits).toBeGreaterThanOrEqual(12)
   await writer.close()
+})
+
+it.each([1, 3])('of %i operations together, one that fails leaves nothing behind', async (count) => {
+  const { writer, file } = await openNewWriter(() => undefined)
+  const site = newSite()
+  const { siteId } = site
+  await writer.run('createSite', [site, context()])
+  const revoke = () => writer.run('revokeUser', [{ siteId, ppid: ppid(), reason: undefined }, context()])
+  const [first, second] = [credentialId(), credentialId()].toSorted() as [CredentialId, CredentialId]
+  const good = seen(siteId, { credentialId: first })
+  const bad = seen(siteId, { credentialId: second, ppid: null as unknown as Ppid })
+  const others = Array.from({ length: count - 1 }, revoke)
+  // The first row has been written when the second is rejected.
+  const failing = expect(writer.run('recordCredentials', [[good, bad], NOW])).rejects.toThrow('NOT NULL')
+  await Promise.all([failing, ...others])
+  await revoke()
+  await writer.close()
+  const db = new Database(file, { readonly: true })
+  const rowsIn = (table: string) => db.prepare(`SELECT COUNT(*) AS n FROM ${table}`).pluck().get()
+  expect([rowsIn('credentials'), rowsIn('users')]).toEqual([0, count])
+  db.close()
 })

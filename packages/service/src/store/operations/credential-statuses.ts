@@ -1,8 +1,9 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import { number, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
-import { lock, read, row, rows, type Transaction } from '../transaction.ts'
+import { read, row, rows, type Transaction } from '../transaction.ts'
 import type { CredentialRow, ListedStatus } from './credentials.ts'
+import { lockClassification, mayClassify } from './shared/classifiers.ts'
 import { CREDENTIAL_COLUMNS, CREDENTIAL_TABLES, toCredential } from './shared/credential-rows.ts'
 import { padList } from './shared/pad-list.ts'
 
@@ -43,7 +44,7 @@ export const sitesToClassify = read(function* (
  * overwrite what the caller is about to write.
  */
 export function* claimClassification(siteId: SiteId, seq: number): Transaction<number> {
-  yield* lock(toLock(siteId))
+  yield* lockClassification(siteId)
   // A site without a row has only credentials that are new, so no earlier entry has to be applied.
   const claimed = yield* row(
     `INSERT INTO credential_statuses (site_id, seq, claimed_seq) VALUES ($1, $2, $2)
@@ -59,7 +60,7 @@ export function* claimClassification(siteId: SiteId, seq: number): Transaction<n
 
 /** Says that all entries of the site up to `seq` have been applied. */
 export function* finishClassification(siteId: SiteId, seq: number): Transaction<void> {
-  yield* lock(toLock(siteId))
+  yield* lockClassification(siteId)
   yield* rows('UPDATE credential_statuses SET seq = $2 WHERE site_id = $1 AND seq < $2', siteId, seq)
 }
 
@@ -104,9 +105,7 @@ export function* classifyCredentials(
   viewSeq: number,
   classified: readonly ClassifiedCredential[],
 ): Transaction<boolean> {
-  yield* lock(toLock(siteId))
-  const claimed = yield* row('SELECT claimed_seq FROM credential_statuses WHERE site_id = $1', siteId)
-  if (claimed === undefined || number(claimed, 'claimed_seq') > viewSeq) return false
+  if (!(yield* mayClassify(siteId, viewSeq))) return false
   for (const status of ['active', 'expired', 'revoked'] satisfies ListedStatus[]) {
     const those = classified.filter((each) => each.status === status)
     const ids = padList(those.map(({ credentialId }) => credentialId))
@@ -143,8 +142,4 @@ export function* classifyExpired(siteId: SiteId, nowMs: number, limit: number): 
     changed += done.length
   }
   return changed
-}
-
-function toLock(siteId: SiteId): string {
-  return `credential statuses ${siteId}`
 }

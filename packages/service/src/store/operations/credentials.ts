@@ -2,17 +2,24 @@ import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import type { Page } from '../page.ts'
 import { exec, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
+import { mayClassify } from './shared/classifiers.ts'
 import {
   CREDENTIAL_COLUMNS,
   CREDENTIAL_TABLES,
   type CredentialRow,
   type ListedStatus,
+  type RecordedCredential,
   type SeenCredential,
   toCredential,
 } from './shared/credential-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
-export type { CredentialRow, ListedStatus, SeenCredential } from './shared/credential-rows.ts'
+export type {
+  CredentialRow,
+  ListedStatus,
+  RecordedCredential,
+  SeenCredential,
+} from './shared/credential-rows.ts'
 
 /**
  * Which credentials of a site. There is an index for a user, alone or with a status; and one for
@@ -33,25 +40,43 @@ export interface CredentialFilter {
  * `credential.issue`.
  */
 export function* recordCredentials(
-  seen: readonly SeenCredential[],
+  seen: readonly RecordedCredential[],
   atMs: number,
   context?: AuditContext,
 ): Transaction<void> {
+  const bySite = Map.groupBy(seen, ({ siteId }) => siteId)
   // In a fixed order, so that two batches with the same credentials do not wait for each other.
-  const inOrder = [...seen].sort((a, b) => (toName(a) < toName(b) ? -1 : 1))
-  for (const credential of inOrder) yield* recordCredential(credential, atMs, context)
+  for (const siteId of [...bySite.keys()].sort()) {
+    const ofSite = bySite.get(siteId) ?? []
+    const inOrder = ofSite.sort((a, b) => (a.credentialId < b.credentialId ? -1 : 1))
+    const status = yield* findStatus(siteId, ofSite)
+    for (const credential of inOrder) yield* recordCredential(credential, status, atMs, context)
+  }
+}
+
+/**
+ * `active` for what a view has just accepted: to classify it later would take as long as to record
+ * it. `new` when a node with a later view has begun to classify.
+ */
+function* findStatus(
+  siteId: SiteId,
+  ofSite: readonly RecordedCredential[],
+): Transaction<ListedStatus | 'new'> {
+  const viewSeq = Math.min(...ofSite.map((credential) => credential.viewSeq ?? -1))
+  return viewSeq >= 0 && (yield* mayClassify(siteId, viewSeq)) ? 'active' : 'new'
 }
 
 function* recordCredential(
   seen: SeenCredential,
+  status: ListedStatus | 'new',
   atMs: number,
   context: AuditContext | undefined,
 ): Transaction<void> {
   const { siteId, credentialId, chain } = seen
   const learned = yield* row(
     `INSERT INTO credentials
-       (site_id, credential_id, ppid, issuer, scope, permission_id, chain, created, valid_from, valid_until, holder_bound, source, known_at, issuer_key)
-     SELECT $1, $2, $3, $4, $5, $6, $7, CAST($8 AS BIGINT), CAST($9 AS BIGINT), CAST($10 AS BIGINT), CAST($11 AS BIGINT), $12, CAST($13 AS BIGINT), CAST($14 AS TEXT)
+       (site_id, credential_id, ppid, issuer, scope, permission_id, chain, created, valid_from, valid_until, holder_bound, source, known_at, issuer_key, status)
+     SELECT $1, $2, $3, $4, $5, $6, $7, CAST($8 AS BIGINT), CAST($9 AS BIGINT), CAST($10 AS BIGINT), CAST($11 AS BIGINT), $12, CAST($13 AS BIGINT), CAST($14 AS TEXT), $15
      WHERE EXISTS (SELECT 1 FROM sites WHERE site_id = $1)
      ON CONFLICT (site_id, credential_id) DO NOTHING RETURNING credential_id`,
     siteId,
@@ -68,6 +93,7 @@ function* recordCredential(
     seen.source,
     atMs,
     seen.issuerKey ?? null,
+    status,
   )
   if (learned === undefined) return
   for (const linkId of new Set([credentialId, ...chain.map((link) => link.credentialId)])) {
@@ -161,7 +187,3 @@ export const statuses = read(function* (
   )
   return found.map(toCredential)
 })
-
-function toName({ siteId, credentialId }: SeenCredential): string {
-  return `${siteId} ${credentialId}`
-}

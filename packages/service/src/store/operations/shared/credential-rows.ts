@@ -22,6 +22,12 @@ export interface SeenCredential {
   readonly source: 'issued' | 'exchanged' | 'presented' | 'sign_in'
 }
 
+/** A credential that a view of its site has just accepted, if `viewSeq` is given. */
+export interface RecordedCredential extends SeenCredential {
+  /** The seq of that view. */
+  readonly viewSeq?: number | undefined
+}
+
 /** What a list by status can ask for. */
 export type ListedStatus = 'active' | 'expired' | 'revoked'
 

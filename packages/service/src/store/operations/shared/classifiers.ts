@@ -1,0 +1,18 @@
+import type { SiteId } from '@countersign/core'
+import { number } from '../../columns.ts'
+import { lock, row, type Transaction } from '../../transaction.ts'
+
+/** Until the end of the transaction, no other one begins to classify the credentials of the site. */
+export function* lockClassification(siteId: SiteId): Transaction<void> {
+  yield* lock(`credential statuses ${siteId}`)
+}
+
+/**
+ * Whether statuses that a view of the site at `viewSeq` gives may be written: no node with a later
+ * view has begun to classify. Stays true until the end of the transaction.
+ */
+export function* mayClassify(siteId: SiteId, viewSeq: number): Transaction<boolean> {
+  yield* lockClassification(siteId)
+  const claimed = yield* row('SELECT claimed_seq FROM credential_statuses WHERE site_id = $1', siteId)
+  return claimed !== undefined && number(claimed, 'claimed_seq') <= viewSeq
+}
