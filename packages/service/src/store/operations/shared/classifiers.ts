@@ -2,7 +2,7 @@ import type { SiteId } from '@countersign/core'
 import { number } from '../../columns.ts'
 import { lock, row, type Transaction } from '../../transaction.ts'
 
-/** Until the end of the transaction, no other one begins to classify the credentials of the site. */
+/** Until the end of the transaction, no other begins to classify the credentials of the site. */
 export function* lockClassification(siteId: SiteId): Transaction<void> {
   yield* lock(`credential statuses ${siteId}`)
 }
