@@ -48,10 +48,22 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
 
   test.each(ANALYZED)('%s has no accessibility faults, light or dark', async (url) => {
     const { page, context } = await open(url, { bypassCSP: true })
-    expect(await findAxeFaults(page, 'light'), `${url}, light`).toEqual([])
+    expect(await findAxeFaults(page, 'all'), `${url}, light`).toEqual([])
     await page.emulateMedia({ colorScheme: 'dark' })
     await page.setViewportSize({ width: 375, height: 720 })
-    expect(await findAxeFaults(page, 'dark'), `${url}, dark`).toEqual([])
+    expect(await findAxeFaults(page, 'colors'), `${url}, dark`).toEqual([])
+    await context.close()
+  })
+
+  test('an analysis finds a fault, and a second one in the same page finds a new one', async () => {
+    const { page, context } = await open('/problems', { bypassCSP: true })
+    const faults = async (rules: 'all' | 'colors') =>
+      (await findAxeFaults(page, rules)).map((fault) => fault.split(':')[0])
+    await page.evaluate("document.querySelector('main').append(document.createElement('img'))")
+    expect(await faults('all')).toEqual(['image-alt'])
+    expect(await faults('colors')).toEqual([])
+    await page.evaluate("document.querySelector('h1').style.color = 'silver'")
+    expect(await faults('colors')).toEqual(['color-contrast'])
     await context.close()
   })
 
@@ -75,7 +87,7 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
       reducedMotion: 'reduce',
     })
     await page.locator('.copy').first().waitFor()
-    expect(await findAxeFaults(page, 'light')).toEqual([])
+    expect(await findAxeFaults(page, 'all')).toEqual([])
     expect(await page.evaluate("getComputedStyle(document.querySelector('.copy')).transitionDuration")).toBe(
       '0s',
     )

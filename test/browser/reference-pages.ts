@@ -61,7 +61,7 @@ export function referencePages(open: Open): void {
     const { origin } = new URL(page.url())
     for (const path of REFERENCE_PAGES) {
       await page.goto(origin + path)
-      expect(await findAxeFaults(page, 'light'), path).toEqual([])
+      expect(await findAxeFaults(page, 'all'), path).toEqual([])
     }
     await page.goto(`${origin}/docs/api/revoke-user`)
     const lines = await page.evaluate<string[]>(
