@@ -61,6 +61,7 @@ export default defineConfig({
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compile'),
       TEST_MAIN: bundle.main,
       TEST_WRITER: bundle.writer,
+      TEST_COMMAND_HOST: bundle.commandHost,
     },
     reporters: ['default', new PlainSummary()],
     projects: [

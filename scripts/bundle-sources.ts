@@ -11,6 +11,7 @@ const root = join(import.meta.dirname, '..')
 const BUNDLES = join(root, 'node_modules/.cache/test-bundles')
 const MAIN = join(root, 'packages/cli/src/main.ts')
 const WRITER = join(root, 'packages/service/src/store/sqlite/writer.ts')
+const COMMAND_HOST = join(root, 'packages/cli/test/command-host.ts')
 const WRITER_URL = `new URL(isSource ? './writer.ts' : './writer.js', import.meta.url)`
 /** Those with many modules, and those that are not at the top of node_modules. */
 const INLINED = ['zod', 'commander', 'postgres', /^@countersign\//]
@@ -22,6 +23,8 @@ export interface SourceBundle {
   readonly main: string
   /** In place of `packages/service/src/store/sqlite/writer.ts`: for tests, `TEST_WRITER`. */
   readonly writer: string
+  /** In place of `packages/cli/test/command-host.ts`: for tests, `TEST_COMMAND_HOST`. */
+  readonly commandHost: string
   /** Loads the writer thread from `TEST_WRITER`. */
   readonly plugin: Plugin
   /** Does nothing if there is one of the same sources. */
@@ -44,6 +47,7 @@ export function createSourceBundle(): SourceBundle {
   return {
     main: join(folder, 'main.mjs'),
     writer,
+    commandHost: join(folder, 'command-host.mjs'),
     // Vitest keeps transformed modules for later runs, so its text must not depend on the bundle:
     // tests would run an older writer thread.
     plugin: useBundledWriter('process.env.TEST_WRITER'),
@@ -65,7 +69,7 @@ function fingerprint(): string {
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
   )
-  const times = [...files, import.meta.filename, join(root, 'package-lock.json')].map(
+  const times = [...files, COMMAND_HOST, import.meta.filename, join(root, 'package-lock.json')].map(
     (file) => statSync(file).mtimeMs,
   )
   return `${files.length}-${Math.round(Math.max(...times) * 1000)}`
@@ -86,7 +90,7 @@ async function buildInto(outDir: string, plugin: Plugin): Promise<void> {
       outDir,
       emptyOutDir: true,
       rolldownOptions: {
-        input: { main: MAIN, writer: WRITER },
+        input: { main: MAIN, writer: WRITER, 'command-host': COMMAND_HOST },
         output: { format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
       },
     },

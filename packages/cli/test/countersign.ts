@@ -1,6 +1,8 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, fork, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import { afterAll, expect } from 'vitest'
+import type { HostedCommand, HostedResult } from './command-host.ts'
 
 export interface Ended {
   readonly code: number | null
@@ -28,8 +30,8 @@ export interface Running {
 }
 
 export const main = join(import.meta.dirname, '../src/main.ts')
-/** Vitest names a bundle of it, which starts faster. */
-const FLAGS = ['--conditions=countersign-source', process.env.TEST_MAIN ?? main]
+/** What Node runs: Vitest names a bundle of the command line, which starts faster. */
+export const program = ['--conditions=countersign-source', process.env.TEST_MAIN ?? main]
 
 /** Starts the command as a process of its own, with nothing of this one's environment. */
 export function start(
@@ -38,15 +40,10 @@ export function start(
 ): Running {
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(
     process.execPath,
-    [...FLAGS, ...argv],
+    [...program, ...argv],
     {
       cwd,
-      env: {
-        PATH: process.env.PATH ?? '',
-        HOME: process.env.HOME ?? '',
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
-        ...env,
-      },
+      env: { ...ownEnvironment(), ...env },
     },
   )
   child.stdin.on('error', () => undefined)
@@ -82,7 +79,77 @@ export function start(
   return { ended, until, kill: (signal) => void child.kill(signal) }
 }
 
-/** Runs the command to its end. */
-export function countersign(argv: readonly string[], options?: RunOptions): Promise<Ended> {
+/** Runs the command to its end, as a process of its own. */
+export function runProcess(argv: readonly string[], options?: RunOptions): Promise<Ended> {
   return start(argv, options).ended
+}
+
+/**
+ * Runs the command to its end. Commands share a process for each directory, which loads their
+ * modules once; only one with input has a process of its own.
+ */
+export function countersign(argv: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  const { cwd = import.meta.dirname, env = {}, input } = options
+  return input === undefined ? findHost(cwd).run(argv, env) : runProcess(argv, options)
+}
+
+interface Host {
+  run(argv: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended>
+  /** Fails if a command has left something open, or has printed past its terminal. */
+  end(): Promise<void>
+}
+
+const HOST = process.env.TEST_COMMAND_HOST ?? join(import.meta.dirname, 'command-host.ts')
+const hosts = new Map<string, Host>()
+
+afterAll(async () => {
+  await Promise.all([...hosts.values()].map((host) => host.end()))
+})
+
+function findHost(cwd: string): Host {
+  const host = hosts.get(cwd) ?? startHost(cwd)
+  hosts.set(cwd, host)
+  return host
+}
+
+function startHost(cwd: string): Host {
+  const own = ownEnvironment()
+  const child = fork(HOST, { cwd, env: own, silent: true, execArgv: ['--conditions=countersign-source'] })
+  const abandon = () => child.kill('SIGKILL')
+  process.once('exit', abandon)
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (bytes: Buffer) => {
+      printed += bytes
+    })
+  const waiting = new Map<number, (result: HostedResult) => void>()
+  child.on('message', (result: HostedResult) => {
+    waiting.get(result.id)?.(result)
+    waiting.delete(result.id)
+  })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve)).finally(() =>
+    process.off('exit', abandon),
+  )
+  let commands = 0
+  return {
+    run(argv, env) {
+      const id = ++commands
+      const result = new Promise<Ended>((resolve, reject) => {
+        waiting.set(id, ({ code, out, err }) => resolve({ code, out, err, json: () => JSON.parse(out) }))
+        void ended.then((code) => reject(new Error(`the process ended with ${code}: ${printed}`)))
+      })
+      child.send({ id, argv, env: { ...own, ...env } } satisfies HostedCommand)
+      return result
+    },
+    async end() {
+      if (child.connected) child.send('end')
+      expect([await ended, printed], 'all commands together').toEqual([0, ''])
+    },
+  }
+}
+
+/** Nothing of this process but what Node itself needs. */
+export function ownEnvironment(): Record<string, string> {
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
+  return { PATH, HOME, NODE_COMPILE_CACHE }
 }

@@ -38,7 +38,8 @@ async function through(
 const wrongIn = (findings: readonly Finding[]) =>
   findings.filter(({ level }) => level === 'problem' || level === 'warning')
 
-describe('a sound installation', () => {
+// The doctor waits for two heartbeats, five seconds apart.
+describe.concurrent('a sound installation', () => {
   test('has nothing wrong with it, here and over HTTP', async () => {
     const { code, out, err } = await home.run(['doctor'])
     expect(code, out).toBe(0)
@@ -64,7 +65,10 @@ describe('a sound installation', () => {
     expect(out).toMatch(new RegExp(`^ok +settings +development, ${home.dev.base_url}$`, 'm'))
   })
   test('S3 prints pins for the current and the next feed key that a guard accepts as they are', async () => {
-    const { out, json } = await home.run(['doctor', '--no-local', '--json'])
+    const [{ out, json }, { out: shown }] = await Promise.all([
+      home.run(['doctor', '--no-local', '--json']),
+      home.run(['doctor', '--no-local']),
+    ])
     expect(out).not.toBe('')
     const { pins } = json().findings.find(({ check }: Finding) => check === 'pins')
     const [kid = ''] = Object.keys(pins)
@@ -74,7 +78,6 @@ describe('a sound installation', () => {
     await guard.ready()
     expect(guard.state()).toMatchObject({ ready: true })
     await guard.close()
-    const { out: shown } = await home.run(['doctor', '--no-local'])
     expect(shown).toContain(`'${kid}': '${kid}',`)
     expect(shown).toContain(`next: '${pins.next}',`)
   })
@@ -91,7 +94,7 @@ describe('a sound installation', () => {
   })
 })
 
-// Mostly waiting for heartbeats, and each changes only a proxy of its own.
+// Each changes only a proxy of its own.
 describe.concurrent('each fault is found, with what to do about it', () => {
   test.each<[string, Faults, string, RegExp]>([
     ['a proxy that holds the feed back', { buffers: 'all' }, 'feed', /proxy_buffering off/],
@@ -172,7 +175,7 @@ describe('what is wrong with the installation itself is found', () => {
   })
 })
 
-describe('what cannot be looked at', () => {
+describe.concurrent('what cannot be looked at', () => {
   test('no answer: 5, and what is here is looked at all the same', async () => {
     const { code, out } = await home.run(['doctor', '--url', await nowhere()])
     expect(code).toBe(5)

@@ -7,7 +7,7 @@ import { cliDocText } from '../../../scripts/cli-doc-text.ts'
 import { calls } from '../../sdk/src/client/client.ts'
 import { settingNames } from '../../service/src/config.ts'
 import { sections } from '../src/commands/all.ts'
-import { countersign, main } from './countersign.ts'
+import { countersign, main, runProcess } from './countersign.ts'
 
 const sources = join(import.meta.dirname, '../src')
 const rows = sections.flatMap(([, each]) => each)
@@ -16,7 +16,7 @@ const settingFlags = settingNames.map((name) => `--${name.replaceAll('_', '-')}`
 
 describe('help', () => {
   test('opens with examples and lists every command', async () => {
-    const { code, out, err } = await countersign(['--help'])
+    const { code, out, err } = await runProcess(['--help'])
     expect(code).toBe(0)
     expect(err).toBe('')
     expect(out).toMatch(/^Examples\n {2}countersign /)
@@ -65,7 +65,7 @@ describe('help', () => {
 
 describe('a command line that does not fit', () => {
   test('nothing at all is answered with the overview, and 2', async () => {
-    const { code, out, err } = await countersign([])
+    const { code, out, err } = await runProcess([])
     expect(code).toBe(2)
     expect(out).toBe('')
     expect(err).toContain('Usage: countersign <command>')

@@ -95,6 +95,8 @@ test('verifiers --dismiss ends an instance that fails open and is gone', async (
   const response = await fetch(url, { headers, signal: stop.signal })
   void response.body?.pipeTo(new WritableStream()).catch(() => undefined)
   const dismiss = (...more: string[]) => home.run(['verifiers', '--dismiss', 'feedc0de', ...more])
+  // A node adds an instance to the roster a moment after it has accepted its connection.
+  await expect.poll(async () => (await home.run(['verifiers'])).out).toContain('feedc0de')
   expect(await dismiss('--yes')).toMatchObject({
     code: 1,
     err: expect.stringContaining('The instance feedc0de0123456789 is connected, so it cannot be dismissed.'),

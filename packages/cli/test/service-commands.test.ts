@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDevProcess } from '../../../scripts/dev-process.ts'
 import { freePort } from '../../service/test/store/postgres-server.ts'
-import { countersign, main, start } from './countersign.ts'
+import { countersign, main, runProcess, start } from './countersign.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-operator-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -28,7 +28,7 @@ describe('dev', () => {
     })
     const { code } = await countersign(['present', '/api/protected/action'], { cwd: join(directory, 'dev') })
     expect(code).toBe(0)
-    const taken = await countersign(
+    const taken = await runProcess(
       ['dev', '--port', new URL(service.dev.base_url).port, '--data-dir', join(directory, 'other')],
       {
         cwd: directory,

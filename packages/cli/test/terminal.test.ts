@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { createGuard } from '@countersign/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { main } from './countersign.ts'
+import { ownEnvironment, program } from './countersign.ts'
 import { type Home, openHome } from './home.ts'
 
 const hasTerminal = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
@@ -29,10 +29,10 @@ function onTerminal(
   argv: readonly string[],
   { answer, env = {} }: { answer?: string; env?: Record<string, string> } = {},
 ): Promise<Seen> {
-  const command = [process.execPath, '--conditions=countersign-source', main, ...argv].map(quoted).join(' ')
+  const command = [process.execPath, ...program, ...argv].map(quoted).join(' ')
   const child = spawn('script', ['-qefc', command, '/dev/null'], {
     cwd: home.directory,
-    env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', COLUMNS: '120', ...env },
+    env: { ...ownEnvironment(), TERM: 'xterm-256color', COLUMNS: '120', ...env },
   })
   let text = ''
   child.stdout.on('data', (bytes: Buffer) => {
