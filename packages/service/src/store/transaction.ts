@@ -69,6 +69,8 @@ export type Step =
   | { readonly kind: 'mac'; readonly table: string; readonly values: readonly MacValue[] }
   /** Reports a row whose MAC is missing or wrong, for the log and the metrics. */
   | { readonly kind: 'forged'; readonly row: ForgedRow }
+  /** Steps that do not need each other's answers, run in this order, in one round trip. */
+  | { readonly kind: 'together'; readonly steps: readonly Step[] }
 
 /** A row that the service did not write, or that was changed since. */
 export interface ForgedRow {
@@ -93,7 +95,7 @@ export interface Appended {
   readonly hash: string
 }
 
-export type StepAnswer = readonly Row[] | Appended | string | undefined
+export type StepAnswer = readonly Row[] | Appended | string | undefined | readonly StepAnswer[]
 
 /** The rows that a statement returns. */
 export function* rows(sql: string, ...values: SqlValue[]): Transaction<readonly Row[]> {
@@ -116,6 +118,25 @@ export function* lock(...names: string[]): Transaction<void> {
 
 export function* append(entry: NewEntry): Transaction<Appended> {
   return (yield { kind: 'append', entry }) as Appended
+}
+
+/**
+ * Runs parts of a transaction that do not need each other's answers: the first step of each, in
+ * this order, then the second of each, and so on. PostgreSQL answers each such round at once. It
+ * runs a statement only after the one before it has ended, so what follows a lock is locked.
+ */
+export function* together<const Parts extends readonly Transaction<unknown>[]>(
+  ...parts: Parts
+): Transaction<{ [Index in keyof Parts]: Parts[Index] extends Transaction<infer T> ? T : never }> {
+  const states = parts.map((part) => ({ part, state: part.next(undefined) }))
+  for (;;) {
+    const open = states.filter(({ state }) => state.done !== true)
+    if (open.length === 0) break
+    const steps = open.map(({ state }) => state.value as Step)
+    const answers = (yield { kind: 'together', steps }) as readonly StepAnswer[]
+    for (const [i, each] of open.entries()) each.state = each.part.next(answers[i])
+  }
+  return states.map(({ state }) => state.value) as never
 }
 
 export function* createMac(table: string, values: readonly MacValue[]): Transaction<string> {

@@ -1,14 +1,14 @@
 import { type CredentialId, formatTime, type LogPosition, type Ppid, type SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
 import type { Logged } from '../logged.ts'
-import { exec, lock, type Row, reportForged, row, rows, type Transaction } from '../transaction.ts'
+import { exec, lock, type Row, reportForged, row, rows, type Transaction, together } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { appendEntry } from './shared/append-entry.ts'
 import { credentialLock, userLock } from './shared/chain-locks.ts'
 import { writeCredentialRevocation } from './shared/credential-revocation.ts'
 import { recordAudit } from './shared/record-audit.ts'
 import { recordUserEntry } from './shared/record-user-entry.ts'
-import { cancelPending, findUserRow, toPosition, type UsersAnswer } from './shared/user-rows.ts'
+import { findUserRow, pendingParts, toPosition, type UsersAnswer } from './shared/user-rows.ts'
 
 export interface Revoked extends LogPosition {
   /** The newest one; null when none was seen. */
@@ -63,8 +63,9 @@ export function* revokeUser(
   context: AuditContext,
   unconfirmed?: Unconfirmed,
 ): Transaction<Logged<Revoked>> {
-  yield* lock(userLock(user.siteId, user.ppid))
-  return yield* revokeLockedUser(user, context, unconfirmed)
+  const { siteId, ppid } = user
+  const [, before] = yield* together(lock(userLock(siteId, ppid)), loadUser(siteId, ppid))
+  return yield* revokeLockedUser(user, before, context, unconfirmed)
 }
 
 /** The same for all ids of one user, in one transaction. `unconfirmed` has those to append. */
@@ -77,18 +78,30 @@ export function* revokeUsers(
   const users: Logged<RevokedUser>[] = []
   for (const ppid of ppids) {
     const claimed = unconfirmed.find((each) => each.ppid === ppid)
-    users.push({ ppid, ...(yield* revokeLockedUser({ siteId, ppid, reason }, context, claimed)) })
+    const before = yield* loadUser(siteId, ppid)
+    users.push({ ppid, ...(yield* revokeLockedUser({ siteId, ppid, reason }, before, context, claimed)) })
   }
   return { users, position: toPosition(users), alreadyRevoked: users.some((user) => user.alreadyRevoked) }
 }
 
-/** The caller holds the lock of the user. */
+/** What is known of a user before the revocation. */
+interface UserBefore {
+  readonly known: Row | undefined
+  readonly credentialIds: readonly CredentialId[]
+}
+
+function* loadUser(siteId: SiteId, ppid: Ppid): Transaction<UserBefore> {
+  const [known, credentialIds] = yield* together(findUserRow(siteId, ppid), findUserCredentials(siteId, ppid))
+  return { known, credentialIds }
+}
+
+/** The caller holds the lock of the user, and has loaded `before` under it. */
 function* revokeLockedUser(
   { siteId, ppid, reason }: UserAtSite,
+  { known, credentialIds }: UserBefore,
   context: AuditContext,
   unconfirmed: Unconfirmed | undefined,
 ): Transaction<Logged<Revoked>> {
-  const known = yield* findUserRow(siteId, ppid)
   const isRevoked = known !== undefined && number(known, 'revoked') === 1
   if (isRevoked && number(known, 'revoked_seq') === unconfirmed?.seq)
     yield* reportForged({ table: 'users', key: `${siteId} ${ppid}` })
@@ -96,16 +109,20 @@ function* revokeLockedUser(
     yield* recordAudit({ siteId, action: 'user.revoke', target: ppid, outcome: 'unchanged', reason, context })
     return toKnown(known, json(known, 'credential_ids'))
   }
-  const credentialIds = yield* findUserCredentials(siteId, ppid)
-  const revokedTokens = yield* rows(
-    `UPDATE tokens SET revoked_at = $3 WHERE site_id = $1 AND ppid = $2 AND revoked_at IS NULL AND expires_at > $3 RETURNING 1 AS one`,
-    siteId,
-    ppid,
-    context.atMs,
-  )
-  yield* cancelPending(siteId, ppid, context.atMs)
   const body = { ppid, revoked_at: formatTime(context.atMs) }
-  const { epoch, seq, position } = yield* appendEntry(siteId, 'user.revoked', body, context.atMs)
+  const [cancelSignIns, cancelOffers] = pendingParts(siteId, ppid, context.atMs)
+  const [revokedTokens, , , { epoch, seq, position }] = yield* together(
+    rows(
+      `UPDATE tokens SET revoked_at = $3 WHERE site_id = $1 AND ppid = $2 AND revoked_at IS NULL AND expires_at > $3 RETURNING 1 AS one`,
+      siteId,
+      ppid,
+      context.atMs,
+    ),
+    cancelSignIns,
+    cancelOffers,
+    // Last: it locks the head of the log, and no row may be waited for after that.
+    appendEntry(siteId, 'user.revoked', body, context.atMs),
+  )
   const tokensRevoked = revokedTokens.length
   yield* exec(
     `INSERT INTO users (site_id, ppid, revoked, first_at, first_reason, revoked_at, reason, credential_ids, tokens_revoked, revoked_seq, revoked_position)
@@ -175,14 +192,16 @@ export function* revokeCredential(
     siteId,
     credentialId,
   )
-  yield* lock(
-    credentialLock(siteId, credentialId),
-    ...users.map((row) => userLock(siteId, text(row, 'ppid') as Ppid)),
-  )
-  const before = yield* row(
-    'SELECT r.*, log.epoch FROM credential_revocations r, log WHERE log.one = 1 AND r.site_id = $1 AND r.credential_id = $2',
-    siteId,
-    credentialId,
+  const [, before] = yield* together(
+    lock(
+      credentialLock(siteId, credentialId),
+      ...users.map((row) => userLock(siteId, text(row, 'ppid') as Ppid)),
+    ),
+    row(
+      'SELECT r.*, log.epoch FROM credential_revocations r, log WHERE log.one = 1 AND r.site_id = $1 AND r.credential_id = $2',
+      siteId,
+      credentialId,
+    ),
   )
   if (before !== undefined && number(before, 'seq') === unconfirmed?.seq)
     yield* reportForged({ table: 'credential_revocations', key: `${siteId} ${credentialId}` })

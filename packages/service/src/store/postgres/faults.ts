@@ -23,6 +23,11 @@ export function isRetryable(fault: unknown): boolean {
   return AGAIN.test(findCode(fault))
 }
 
+/** Whether an earlier statement of the same transaction has failed, which has the reason. */
+export function isAfterFailure(fault: unknown): boolean {
+  return findCode(fault) === '25P02'
+}
+
 /** Whether the server rejected a statement, and the connection can still be used. */
 export function isStatementError(fault: unknown): boolean {
   return fault instanceof postgres.PostgresError && (isRetryable(fault) || !UNAVAILABLE.test(fault.code))

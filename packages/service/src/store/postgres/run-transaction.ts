@@ -33,18 +33,8 @@ export async function runTransaction<T>(
 ): Promise<T> {
   let step = transaction.next(undefined)
   while (step.done !== true) {
-    const { value } = step
-    if (value.kind === 'exec') {
-      open.send(value.sql, value.values)
-      step = transaction.next(undefined)
-    } else if (value.kind === 'mac') {
-      step = transaction.next(requireIntegrity(context).macs.create(value.table, value.values))
-    } else if (value.kind === 'forged') {
-      context.integrity?.onForged(value.row)
-      step = transaction.next(undefined)
-    } else {
-      step = transaction.next(await answerTo(value, open, context))
-    }
+    const answer = answerTo(step.value, open, context)
+    step = transaction.next(answer instanceof Promise ? await answer : answer)
   }
   return step.value
 }
@@ -54,26 +44,38 @@ function requireIntegrity({ integrity }: TransactionContext): RowIntegrity {
   return integrity
 }
 
-type WaitedFor = Exclude<Step, { kind: 'exec' | 'mac' | 'forged' }>
-
-async function answerTo(
-  step: WaitedFor,
+/** A promise only where the database is asked. All statements are sent before it returns. */
+function answerTo(
+  step: Step,
   open: OpenTransaction,
   context: TransactionContext,
-): Promise<StepAnswer> {
+): StepAnswer | Promise<StepAnswer> {
   switch (step.kind) {
+    case 'exec':
+      open.send(step.sql, step.values)
+      return undefined
+    case 'mac':
+      return requireIntegrity(context).macs.create(step.table, step.values)
+    case 'forged':
+      context.integrity?.onForged(step.row)
+      return undefined
     case 'sql':
       return open.query(step.sql, step.values)
     case 'append':
       return append(step.entry, open, context)
     case 'lock':
-      // In the order of the names, so that no two transactions wait for each other.
-      await open.query(
-        'SELECT pg_advisory_xact_lock(hashtextextended(value, 0)) FROM json_array_elements_text(CAST(CAST($1 AS TEXT) AS JSON))',
-        [JSON.stringify(step.names)],
-      )
-      return undefined
+      return lock(step.names, open)
+    case 'together':
+      return Promise.all(step.steps.map((each) => answerTo(each, open, context)))
   }
+}
+
+/** In the order of the names, so that no two transactions wait for each other. */
+async function lock(names: readonly string[], { query }: OpenTransaction): Promise<undefined> {
+  await query(
+    'SELECT pg_advisory_xact_lock(hashtextextended(value, 0)) FROM json_array_elements_text(CAST(CAST($1 AS TEXT) AS JSON))',
+    [JSON.stringify(names)],
+  )
 }
 
 /**

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../errors.ts'
 import type { Row, SqlValue } from '../transaction.ts'
 import { ask, type ConnectOptions, connect, type Query, type Sql } from './connect.ts'
-import { isRetryable, isStatementError, toStoreError } from './faults.ts'
+import { isAfterFailure, isRetryable, isStatementError, toStoreError } from './faults.ts'
 
 /** Longer than a statement may take: the server should be the first to give up. */
 const ANSWER_MS_MAX = 6000
@@ -67,8 +67,10 @@ class Session {
       if (command !== 'COMMIT') throw new Error('the database did not commit')
       return result
     } catch (fault) {
-      // Statements after a failed one fail, too, with no reason. The first error has the reason.
-      for (const answer of sent) await answer
+      for (const answer of sent)
+        await answer.catch((other: unknown) => {
+          if (!isAfterFailure(other)) throw other
+        })
       throw fault
     }
   }

@@ -67,6 +67,8 @@ export class SqliteSession {
       case 'forged':
         this.#integrity?.onForged(step.row)
         return undefined
+      case 'together':
+        return step.steps.map((each) => this.#answer(each))
     }
   }
 

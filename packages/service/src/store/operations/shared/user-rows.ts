@@ -27,13 +27,22 @@ export function* findUserRow(siteId: SiteId, ppid: Ppid): Transaction<Row | unde
 
 /** Cancels sign-ins in progress and offers that were not claimed: of one user, or of all. */
 export function* cancelPending(siteId: SiteId, ppid: Ppid | undefined, atMs: number): Transaction<void> {
-  for (const table of ['sign_in_presentations', 'offers']) {
-    yield* exec(
+  for (const part of pendingParts(siteId, ppid, atMs)) yield* part
+}
+
+/** The same as parts of `together`. */
+export function pendingParts(
+  siteId: SiteId,
+  ppid: Ppid | undefined,
+  atMs: number,
+): readonly [signIns: Transaction<void>, offers: Transaction<void>] {
+  const cancelIn = (table: string) =>
+    exec(
       `UPDATE ${table} SET killed_at = $2 WHERE site_id = $1 AND killed_at IS NULL
          AND ${ppid === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'ppid = $3'}`,
       siteId,
       atMs,
       ppid ?? null,
     )
-  }
+  return [cancelIn('sign_in_presentations'), cancelIn('offers')]
 }
