@@ -334,10 +334,8 @@ describe.skipIf(!hasChromium)('people at two nodes', () => {
     await dialog.getByRole('button', { name: 'Use the link' }).click()
     await dialog.waitFor({ state: 'detached' })
     expect(await form.getByLabel(/^Label/).inputValue()).toBe('half-filled')
-    await form
-      .getByLabel('See everything of the site')
-      .check()
-      .catch(() => {})
+    await form.getByLabel('Follow the log').check()
+    await expect.poll(() => form.getByRole('button', { name: 'Create the key' }).isEnabled()).toBe(true)
     expect(await page.locator('nav.rail').count()).toBe(1)
   })
 })
