@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { ConsoleRole } from '@countersign/core/contract'
 import { type Client, createClient } from '@countersign/sdk'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { expect, onTestFailed, onTestFinished, TestRunner } from 'vitest'
+import { afterAll, expect, onTestFailed, onTestFinished, type RunnerTestCase, TestRunner } from 'vitest'
 import { buildConsole } from '../../packages/service/src/development/build-console.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { findAxeFaults } from '../browser/axe.ts'
@@ -72,6 +72,8 @@ interface OpenConsoleOptions extends BrowserContextOptions {
   readonly personId?: string
   /** The page of the site to open: `verifiers`, `log?kind=…`. Default: where a sign-in leads. */
   readonly page?: string
+  /** It stays open after the test. Only for `shareConsole`. */
+  readonly isShared?: boolean
 }
 
 export interface ConsolePage {
@@ -85,6 +87,8 @@ export interface ConsolePage {
   readonly complaints: string[]
   /** Opens a page of the site by its name in the address. */
   open(name: string): Promise<void>
+  /** Goes to another page as a link of the console does, which loads nothing again. */
+  visit(page: string | { readonly ofService: string }): Promise<void>
 }
 
 export async function openHarness({
@@ -157,10 +161,10 @@ export async function openHarness({
     async link(person_id) {
       return toPageUrl((await operator.createConsoleLink({ person_id })).url)
     },
-    async openConsole({ role = 'operator', personId: given, page: name, ...options } = {}) {
+    async openConsole({ role = 'operator', personId: given, page: name, isShared = false, ...options } = {}) {
       const personId = given ?? (await harness.person(role))
       const origins = [url, secondUrl].filter((origin) => origin !== undefined)
-      const opened = await openPage(browser, origins, options)
+      const opened = await (isShared ? openRecorded : openPage)(browser, origins, options)
       await opened.page.goto(await harness.link(personId))
       await opened.page.locator('header.top').waitFor()
       const console: ConsolePage = {
@@ -168,6 +172,16 @@ export async function openHarness({
         personId,
         async open(name) {
           await opened.page.goto(`${url}/console/sites/${siteId}/${name}`)
+          await opened.page.locator('#content h1').first().waitFor()
+        },
+        async visit(page) {
+          const path = typeof page === 'string' ? `sites/${siteId}/${page}` : page.ofService
+          await opened.page.evaluate(`if (location.pathname !== '/console/${path}') {
+            for (const each of document.querySelectorAll('#content > *')) each.dataset.old = ''
+            history.pushState(null, '', '/console/${path}')
+            dispatchEvent(new PopStateEvent('popstate'))
+          }`)
+          await opened.page.locator('#content > [data-old]').first().waitFor({ state: 'detached' })
           await opened.page.locator('#content h1').first().waitFor()
         },
       }
@@ -214,12 +228,53 @@ async function startPair(env: Readonly<Record<string, string>>): Promise<Started
   return { home, dev, services: [first, second], closeServices: close }
 }
 
+type RecordedPage = Pick<ConsolePage, 'context' | 'page' | 'complaints'>
+
 /** A browser of its own, which writes down what it should not do. Only in a test. */
 export async function openPage(
   browser: Browser,
   origins: readonly string[],
   options: BrowserContextOptions = {},
-): Promise<Pick<ConsolePage, 'context' | 'page' | 'complaints'>> {
+): Promise<RecordedPage> {
+  const opened = await openRecorded(browser, origins, options)
+  onTestFinished(async ({ task }) => {
+    const check = await endTest(opened, task)
+    await opened.context.close()
+    check()
+  })
+  return opened
+}
+
+/**
+ * One signed-in browser for many tests, because to open one and to sign in costs more than most
+ * pages do. The test after one that failed gets a new one.
+ */
+export function shareConsole(
+  harness: () => Harness,
+  options: OpenConsoleOptions,
+): () => Promise<ConsolePage> {
+  let shared: ConsolePage | undefined
+  afterAll(() => shared?.context.close())
+  return async () => {
+    const opened = shared ?? (await harness().openConsole({ ...options, isShared: true }))
+    shared = opened
+    onTestFinished(async ({ task }) => {
+      const check = await endTest(opened, task)
+      if (task.result?.state === 'fail') {
+        shared = undefined
+        await opened.context.close()
+      }
+      check()
+    })
+    return opened
+  }
+}
+
+async function openRecorded(
+  browser: Browser,
+  origins: readonly string[],
+  options: BrowserContextOptions,
+): Promise<RecordedPage> {
   const context = await browser.newContext({
     locale: 'en',
     timezoneId: 'UTC',
@@ -242,17 +297,25 @@ export async function openPage(
   await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) => {
     console.error('policy violated: ' + event.violatedDirective + ' by ' + event.blockedURI + ' ' + event.sample)
   })`)
-  const page = await context.newPage()
-  onTestFinished(async ({ task }) => {
-    if (task.result?.state === 'fail') await savePicture(page, `failed ${task.name}`).catch(() => {})
-    const stored = await findStored(context).catch(() => [])
-    await context.close()
-    expect(complaints).toEqual([])
+  return { context, page: await context.newPage(), complaints }
+}
+
+/** Looks at what the pages did in this test. The function it resolves to fails the test for it. */
+async function endTest(
+  { context, page, complaints }: RecordedPage,
+  task: Readonly<RunnerTestCase>,
+): Promise<() => void> {
+  if (task.result?.state === 'fail') await savePicture(page, `failed ${task.name}`).catch(() => {})
+  const stored = await findStored(context).catch(() => [])
+  return () => {
+    expect(complaints.splice(0)).toEqual([])
     // T12: nothing secret can be in there, after whatever the test has done.
     expect(stored.filter((name) => !STORED_NAMES.includes(name))).toEqual([])
-  })
-  return { context, page, complaints }
+  }
 }
+
+/** `CONSOLE_LOOKS=all`: every page in every look, for `npm run console-looks`. */
+export const wantsAllLooks = process.env.CONSOLE_LOOKS === 'all'
 
 const STORED_NAMES = ['countersign-theme', 'countersign.single-keys']
 
