@@ -84,6 +84,8 @@ export interface OpenServiceOptions {
   readonly demoVerifiers?: DemoVerifiers
   /** For tests. */
   readonly checkpoints?: CheckpointJobOptions
+  /** For tests: how often receipts are written. */
+  readonly receiptsMs?: number
   /** For tests, in place of the clocks of this machine. */
   readonly clocks?: () => Clocks
 }
@@ -233,7 +235,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(startStatusUpdates(deps))
     keep(startCheckpoints(deps, options.checkpoints))
     keep(startCutting(deps))
-    keep(startReceipts(deps))
+    keep(startReceipts(deps, options.receiptsMs))
     keep(startScheduledDrills(deps))
     keep(startWebhookSender(deps, fetchRules))
     const { nodeId } = verifiers

@@ -49,6 +49,7 @@ const isSigned = async (node: FeedNode, json: unknown) => {
   const key = receipt && node.service.deps.keys.findFeedKey(receipt.kid)
   return receipt !== undefined && key !== undefined && (await checkReceipt(receipt, key))
 }
+const hasLeft = ({ verifiers }: Told['json']) => verifiers[0]?.state === 'not_connected'
 const closeAll = (streams: readonly SseClient[]) => {
   for (const stream of streams) stream.close()
 }
@@ -200,7 +201,7 @@ onEachStore('stored receipts', (home) => {
       return json
     }
     const done = await leave()
-    const receipt = await until(node, site, done.seq, () => true)
+    const receipt = await until(node, site, done.seq, hasLeft)
     expect(receipt).toMatchObject({ state: 'waiting', expected: 1, acknowledged: 0, gone: 0 })
     expect(receipt.verifiers).toMatchObject([
       {
@@ -234,7 +235,7 @@ onEachStore('stored receipts', (home) => {
     await stream.until(({ event }) => event === 'heartbeat')
     const { json: done } = await revoke(here, site)
     stream.close()
-    const receipt = await until(here, site, done.seq, () => true)
+    const receipt = await until(here, site, done.seq, hasLeft)
     expect(receipt.verifiers).toMatchObject([{ verifier_id: 'relay', state: 'not_connected' }])
   })
 
@@ -392,8 +393,7 @@ onEachStore('drills', (home) => {
     await until(node, site, done.seq, ({ acknowledged }) => acknowledged === 1)
     reader.close()
     for (const { seq } of [drill, done]) {
-      const isLeft = ({ verifiers }: Told['json']) => verifiers[0].state === 'not_connected'
-      const receipt = await until(node, site, seq, isLeft)
+      const receipt = await until(node, site, seq, hasLeft)
       expect(receipt).toMatchObject({
         state: 'waiting',
         final: false,

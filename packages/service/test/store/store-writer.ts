@@ -122,7 +122,7 @@ export interface OpenNode {
 
 export async function openNode(
   { place }: StoreWriter,
-  options: Pick<OpenServiceOptions, 'checkpoints'> = {},
+  options: Pick<OpenServiceOptions, 'checkpoints' | 'clocks'> = {},
 ): Promise<OpenNode> {
   const env = {
     COUNTERSIGN_BASE_URL: 'http://127.0.0.1',
@@ -138,6 +138,8 @@ export async function openNode(
   const logged: string[] = []
   const log = createLogger('info', { write: (line: string) => void logged.push(line) })
   const service = await openService(config, {
+    // A tenth of what a service has: tests wait for it.
+    receiptsMs: 100,
     ...options,
     log,
     onFatal: (fault) => {
