@@ -55,23 +55,28 @@ export interface Rejection extends Reason {
   readonly isHostProblem?: boolean
 }
 
+/** A promise only where the decision has to wait: each one costs a request more than a check. */
+type Decided = Allow | Rejection | Promise<Allow | Rejection>
+
 /**
  * Decides about one request. Changes nothing but the nonce store, which consumes the nonce of an
- * accepted signature. Rejects only with what `request.header` and `request.body` throw.
+ * accepted signature. Throws, or rejects, only with what `request.header` and `request.body` throw.
  */
-export async function decide(
-  request: GuardRequest,
-  demand: ReadDemand,
-  data: DecisionData,
-): Promise<Allow | Rejection> {
+export function decide(request: GuardRequest, demand: ReadDemand, data: DecisionData): Decided {
   const presentation = findPresentation((name) => readLines(request, name))
   if (isDenial(presentation)) return presentation
-  if ('bearer' in presentation) {
-    const outcome = data.nowMs() === undefined ? STALE : await decideBearer(presentation.bearer, demand, data)
-    return outcome.ok ? outcome : { ...outcome, presented: 'bearer' }
-  }
-  const outcome = await decideProven(presentation, request, demand, data)
+  const outcome =
+    'bearer' in presentation
+      ? decideBearer(presentation.bearer, demand, data)
+      : decideProven(presentation, request, demand, data)
+  return outcome instanceof Promise
+    ? outcome.then((later) => addPresented(later, presentation))
+    : addPresented(outcome, presentation)
+}
+
+function addPresented(outcome: Allow | Rejection, presentation: Presentation): Allow | Rejection {
   if (outcome.ok) return outcome
+  if ('bearer' in presentation) return { ...outcome, presented: 'bearer' }
   if ('header' in presentation) return { ...outcome, presented: 'credential' }
   return { ...outcome, presented: 'jwt', scheme: presentation.scheme }
 }
@@ -80,22 +85,32 @@ export async function decide(
  * A credential or access token that may be bound to a key. Decided without the proof first, because
  * only callers whose proof alone is missing may cost a body and a signature check.
  */
-async function decideProven(
+function decideProven(
   presentation: ProvenPresentation,
   request: GuardRequest,
   demand: ReadDemand,
   data: DecisionData,
-): Promise<Allow | Rejection> {
+): Decided {
   const nowMs = data.nowMs()
   if (nowMs === undefined) return STALE
-  const isJwt = 'jwt' in presentation
-  const unproven = isJwt
-    ? toDemand(demand, nowMs)
-    : toDemand(demand, nowMs, withoutSignature(presentation.header), NO_NONCES)
+  const unproven =
+    'jwt' in presentation
+      ? toDemand(demand, nowMs)
+      : toDemand(demand, nowMs, withoutSignature(presentation.header), NO_NONCES)
+  // What was verified before is decided at once. The guard's clock is frozen until the first wait.
   const decided = decideByCore(presentation, unproven, data.revocationData)
-  // What was verified before is decided at once. Awaiting a value would let other requests run in
-  // between, and the guard's clock is frozen only until the first wait.
-  const verdict = decided instanceof Promise ? await decided : decided
+  const conclude = (verdict: Verdict) => concludeProven(verdict, presentation, request, demand, data)
+  return decided instanceof Promise ? decided.then(conclude) : conclude(decided)
+}
+
+function concludeProven(
+  verdict: Verdict,
+  presentation: ProvenPresentation,
+  request: GuardRequest,
+  demand: ReadDemand,
+  data: DecisionData,
+): Decided {
+  const isJwt = 'jwt' in presentation
   if (isJwt && !verdict.ok && verdict.code === 'token_invalid') data.keyHints?.reject(presentation.jwt)
   const isProofMissing =
     !verdict.ok &&
@@ -111,6 +126,7 @@ async function decideBearer(
   demand: ReadDemand,
   data: DecisionData,
 ): Promise<Allow | Rejection> {
+  if (data.nowMs() === undefined) return STALE
   const { revocationData, tokens } = data
   const { site, ageMs, ageMsMax } = revocationData
   if (!(Number.isFinite(ageMs) && ageMs <= ageMsMax)) return STALE

@@ -158,7 +158,8 @@ export function createGuard(options: GuardOptions): Guard {
       const demand = readDemand(...rest)
       const decisionData = start()
       if (readiness.firstWait !== undefined) await readiness.firstWait
-      const outcome = await clock.whileFrozen(() => decide(request, demand, decisionData))
+      const decided = clock.whileFrozen(() => decide(request, demand, decisionData))
+      const outcome = decided instanceof Promise ? await decided : decided
       tally.count(outcome.presented ?? 'none', outcome.ok ? 'allowed' : outcome.code)
       if (!outcome.ok) {
         if (outcome.isHostProblem) readiness.reportHost(outcome.detail)

@@ -15,6 +15,10 @@ const CLOSE_MS_MAX = 1_000
 const TALLIES_MAX = 64
 const COUNT_MAX = 10_000_000
 
+interface Counted extends TalliedVerdict {
+  count: number
+}
+
 /**
  * Nothing but statistics depends on a report. One whose answer is lost is sent again, and may be
  * counted twice: zero must mean zero. A service that does not know reports gets no more.
@@ -23,25 +27,31 @@ export function createVerdictTally(
   send: (tallies: readonly TalliedVerdict[]) => Promise<void>,
   clock: GuardClock,
 ): VerdictTally {
-  let counts = new Map<string, TalliedVerdict>()
+  let counts = new Map<string, Counted>()
+  /** That of the verdict before: most are alike, and then need no key. */
+  let last: Counted | undefined
   let cancel: (() => void) | undefined
   let isOff = false
 
-  const add = ({ presented, outcome, count }: TalliedVerdict) => {
-    const key = `${presented} ${outcome}`
-    const before = counts.get(key)?.count ?? 0
-    counts.set(key, { presented, outcome, count: Math.min(before + count, COUNT_MAX) })
+  const add = (presented: TalliedVerdict['presented'], outcome: string, count: number) => {
+    if (last?.presented !== presented || last.outcome !== outcome) {
+      const key = `${presented} ${outcome}`
+      last = counts.get(key) ?? { presented, outcome, count: 0 }
+      counts.set(key, last)
+    }
+    last.count = Math.min(last.count + count, COUNT_MAX)
   }
   const report = async (): Promise<number> => {
     const sent = [...counts.values()].slice(0, TALLIES_MAX)
     for (const { presented, outcome } of sent) counts.delete(`${presented} ${outcome}`)
+    last = undefined
     try {
       await send(sent)
       return REPORT_MS
     } catch (error) {
       isOff ||= error instanceof ServiceError && [403, 404, 405, 422].includes(error.status)
       if (isOff) counts = new Map()
-      else for (const tally of sent) add(tally)
+      else for (const { presented, outcome, count } of sent) add(presented, outcome, count)
       return AFTER_FAILURE_MS
     }
   }
@@ -55,7 +65,7 @@ export function createVerdictTally(
   return {
     count(presented, outcome) {
       if (isOff) return
-      add({ presented, outcome, count: 1 })
+      add(presented, outcome, 1)
       if (cancel === undefined) plan(REPORT_MS)
     },
     async close() {
