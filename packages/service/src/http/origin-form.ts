@@ -7,7 +7,9 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
  * that the rest of the service sees. Returns false when the target names another host.
  */
 export function toOriginForm(request: IncomingMessage, host: string): boolean {
-  const [, authority, rest = ''] = ABSOLUTE.exec(request.url ?? '') ?? []
+  const { url = '' } = request
+  if (url.startsWith('/')) return true
+  const [, authority, rest = ''] = ABSOLUTE.exec(url) ?? []
   if (authority === undefined) return true
   if (authority.toLowerCase() !== host) return false
   request.url = rest.startsWith('/') ? rest : `/${rest}`

