@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { measure, median, quantile, type Slice, type Subject, summary } from '../bench/measure.ts'
+import { summarizeRuns } from '../bench/runs.ts'
 import { atLeastOfAll, compareAll } from '../bench/stage.ts'
 import { formatNumber, formatPercent, formatTable } from '../bench/table.ts'
 import { atLeast, atMost, formatVerdict } from '../bench/verdict.ts'
@@ -188,5 +189,25 @@ describe('a verdict', () => {
       'cold ≤ 1.25 × raw: yes (1.22; 1.20 when quiet)',
     )
     expect(formatVerdict(atMost('cold ≤ 1.25 × raw', 1.25, 1.3))).toBe('cold ≤ 1.25 × raw: NO (1.30)')
+  })
+})
+
+describe('several runs', () => {
+  const run = (...verdicts: Parameters<typeof summarizeRuns>[0][number]['verdicts']) => ({
+    machine: { loadAtStart: 1, loadAtEnd: 2 },
+    verdicts,
+  })
+
+  test('show the median, how far they are apart, and how often a promise was kept', () => {
+    const runs = [0.9, 0.5, 0.7].map((value) => run(atLeast('quick', 0.6, value), atMost('small', 1, 2)))
+    expect(summarizeRuns(runs).split('\n').slice(2)).toEqual([
+      '| quick | 0.700 | 0.500 to 0.900 | 2 of 3 |',
+      '| small | 2.00 | 2.00 to 2.00 | no |',
+    ])
+  })
+
+  test('say which promise was not measured in all of them', () => {
+    const runs = [run(atMost('a', 1, 1)), run()]
+    expect(summarizeRuns(runs)).toContain('| a | 1.00 | 1.00 to 1.00 (1 runs) | yes |')
   })
 })
