@@ -43,7 +43,7 @@ export interface DecisionData {
 }
 
 /** Why a request is denied. */
-export interface Rejection extends Reason {
+interface Rejection extends Reason {
   readonly ok: false
   /** What was presented; undefined when that could not be read. */
   readonly presented?: Allow['presented']
