@@ -9,6 +9,9 @@ export const WAIT_MS_MAX = 90_000
 /** Pictures prove nothing and take time, so they are only taken when a person asks for them. */
 export const wantsPictures = process.env.PICTURES === '1'
 
+/** `PAGE_LOOKS=all`: every page in every look, for `npm run page-looks`. */
+export const wantsAllLooks = process.env.PAGE_LOOKS === 'all'
+
 /**
  * A real Chromium: the one that CHROMIUM_PATH names, the one of this machine, or, where we are root
  * on Debian, one that is installed now. Undefined when there is none, said so loudly that skipped

@@ -3,18 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DECISIONS_URL, documents } from '../../packages/service/src/documents/documents.ts'
 import { type AppDouble, createAppDouble } from '../../packages/service/test/http/app-double.ts'
 import { findAxeFaults, findOverflow } from './axe.ts'
-import { findChromium, openChromium } from './chromium.ts'
+import { findChromium, openChromium, wantsAllLooks } from './chromium.ts'
 import { type Open, REFERENCE_PAGES, referencePages } from './reference-pages.ts'
 
 const chromium = findChromium()
 const PAGES = documents().pages.map(({ url }) => url)
 const SPECIAL = [...REFERENCE_PAGES, '/docs', '/docs/api', DECISIONS_URL, '/docs/search?q=revoke']
-/** One page of each kind. An analysis takes seconds: `DOCS_PAGES=all` looks at every page. */
+/** One page of each kind. An analysis takes seconds: `npm run page-looks` looks at every page. */
 const KINDS = ['readme', 'errors', 'comparison', 'guides/quickstart', 'guides/console', 'guides/sign-in']
-const ANALYZED =
-  process.env.DOCS_PAGES === 'all'
-    ? [...SPECIAL, ...PAGES]
-    : [...SPECIAL, ...KINDS.map((name) => `/docs/${name}`)]
+const ANALYZED = [...SPECIAL, ...(wantsAllLooks ? PAGES : KINDS.map((name) => `/docs/${name}`))]
 
 describe.skipIf(chromium === undefined)('the documentation in a browser', () => {
   let double: AppDouble

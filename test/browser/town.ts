@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { onTestFinished } from 'vitest'
 import { openExample } from '../../examples/sign-in/app.ts'
 import { type Client, createClient } from '../../packages/sdk/src/index.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
@@ -20,7 +21,7 @@ export interface Town {
   readonly site: string
   readonly siteId: string
   readonly browser: Browser
-  /** A person with a browser. */
+  /** A person with a browser, which is closed after the test: its pages would go on asking. */
   visitor(options?: BrowserContextOptions): Promise<Visitor>
   /** A claim link for that user. */
   offer(userRef: string, scope?: readonly string[]): Promise<string>
@@ -73,6 +74,7 @@ export async function openTown(executablePath: string): Promise<Town> {
     browser,
     async visitor(options = {}) {
       const context = await browser.newContext({ locale: 'en', timezoneId: 'UTC', ...options })
+      onTestFinished(() => context.close())
       context.setDefaultTimeout(WAIT_MS_MAX)
       const page = await context.newPage()
       const complaints: string[] = []
