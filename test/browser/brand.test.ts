@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Client, createClient, startSignIn } from '../../packages/sdk/src/index.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { createPng, SVG } from '../../packages/service/test/brand/pictures.ts'
@@ -61,6 +61,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
 
   async function visitor(options: BrowserContextOptions = {}) {
     const context = await browser.newContext({ locale: 'en', ...options })
+    onTestFinished(() => context.close())
     context.setDefaultTimeout(WAIT_MS_MAX)
     const page = await context.newPage()
     const away: string[] = []
