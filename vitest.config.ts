@@ -41,6 +41,12 @@ const retry = process.env.CI === undefined ? 0 : 1
  */
 const isolate = false
 
+/** Folders of tests of the service that leave nothing behind. */
+const SHARING = [
+  ...['access', 'audit-list', 'brand', 'did-web', 'documents', 'http', 'keys', 'log', 'net', 'pages'],
+  ...['reference', 'sealing', 'signals', 'time'],
+].map((folder) => `packages/service/test/${folder}/**/*.test.ts`)
+
 const bundle = createSourceBundle()
 
 export default defineConfig({
@@ -88,7 +94,18 @@ export default defineConfig({
         test: {
           name: 'service',
           include: ['packages/service/test/**/*.test.ts'],
+          exclude: SHARING,
           // Native modules do not like being loaded into many threads that come and go.
+          pool: 'forks',
+          globalSetup: [BUNDLE, POSTGRES],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'service-sharing',
+          isolate,
+          include: SHARING,
           pool: 'forks',
           globalSetup: [BUNDLE, POSTGRES],
         },

@@ -1,18 +1,15 @@
 import type { lookup } from 'node:dns'
 import type { AddressInfo, Server, Socket } from 'node:net'
-import { afterEach } from 'vitest'
-
-const servers: Server[] = []
-const sockets: Socket[] = []
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy()
-  for (const server of servers.splice(0)) await new Promise((done) => server.close(done))
-})
+import { onTestFinished } from 'vitest'
 
 /** Until the end of the test. Returns the port. */
 export async function listen(server: Server): Promise<number> {
-  servers.push(server)
-  server.on('connection', (socket: Socket) => sockets.push(socket))
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => sockets.add(socket))
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise((done) => server.close(done))
+  })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   return (server.address() as AddressInfo).port
 }
