@@ -43,8 +43,8 @@ const isolate = false
 
 /** Folders of tests of the service that leave nothing behind. */
 const SHARING = [
-  ...['access', 'audit-list', 'brand', 'did-web', 'documents', 'http', 'keys', 'log', 'net', 'pages'],
-  ...['reference', 'sealing', 'signals', 'time'],
+  ...['access', 'actions', 'audit-archive', 'audit-list', 'brand', 'browser', 'did-web', 'documents'],
+  ...['feed', 'http', 'keys', 'log', 'net', 'pages', 'reference', 'sealing', 'signals', 'time', 'webhooks'],
 ].map((folder) => `packages/service/test/${folder}/**/*.test.ts`)
 
 const bundle = createSourceBundle()
