@@ -42,13 +42,10 @@ it('parts run together, each step beside the same step of the others, in their o
 })
 
 it('a part may run parts together, and one without steps is done at once', () => {
-  function* none(): Transaction<number> {
-    return 7
-  }
-  const { rounds, result } = run(together(none(), together(row('a'), row('b')), row('c')))
+  const { rounds, result } = run(together(together(), together(row('a'), row('b')), row('c')))
   expect(rounds).toEqual([
     { kind: 'together', steps: [{ kind: 'together', steps: [sql('a'), sql('b')] }, sql('c')] },
   ])
-  expect(result).toEqual([7, [{ sql: 'a' }, { sql: 'b' }], { sql: 'c' }])
+  expect(result).toEqual([[], [{ sql: 'a' }, { sql: 'b' }], { sql: 'c' }])
   expect(run(together()).rounds).toEqual([])
 })
