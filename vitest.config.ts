@@ -119,7 +119,7 @@ export default defineConfig({
         test: {
           name: 'cli',
           include: ['packages/cli/test/**/*.test.ts'],
-          // Every command is a process of its own, and each file has a service beside it.
+          // Each file has a process for its commands, and a service beside it.
           pool: 'forks',
           globalSetup: [BUNDLE, POSTGRES],
         },
