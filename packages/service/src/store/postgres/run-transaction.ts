@@ -44,7 +44,7 @@ function requireIntegrity({ integrity }: TransactionContext): RowIntegrity {
   return integrity
 }
 
-/** A promise only where the database is asked. All statements are sent before it returns. */
+/** A promise only where the database is asked. Steps that run together are sent in their order. */
 function answerTo(
   step: Step,
   open: OpenTransaction,

@@ -96,10 +96,10 @@ function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter
   const appendedBefore = session.appended
   try {
     session.rows('BEGIN IMMEDIATE')
-    const [first] = group
-    const isAlone = first !== undefined && group.length === 1
-    const outcomes = isAlone ? [writeAlone(session, first)] : group.map((asked) => writeOne(session, asked))
-    if (db.inTransaction) session.rows('COMMIT')
+    const isAlone = group.length === 1
+    const outcomes = group.map((asked) => (isAlone ? writeAlone : writeOne)(session, asked))
+    // What has failed alone has been rolled back. Everything else must be committed.
+    if (!isAlone || outcomes[0]?.ok) session.rows('COMMIT')
     return { kind: 'done', outcomes, hasAppended: session.appended > appendedBefore }
   } catch (fault) {
     if (isFatal(fault) || !isUnavailable(fault)) throw fault
