@@ -15,7 +15,7 @@ const COLORS: RunOptions = {
 
 /**
  * What axe finds wrong on the page as it is shown now: by all rules, or by those that depend on
- * colors. The context of the page must have `bypassCSP`, because axe is a script.
+ * colours. The context of the page must have `bypassCSP`, because axe is a script.
  */
 export async function findAxeFaults(page: Page, rules: 'all' | 'colors'): Promise<readonly string[]> {
   // A document that was analyzed before has the script already.
@@ -28,7 +28,7 @@ export async function findAxeFaults(page: Page, rules: 'all' | 'colors'): Promis
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
-/** Runs in the page: otherwise text has a color between light and dark. One can start another. */
+/** Runs in the page: otherwise text has a colour between light and dark. One can start another. */
 const END_TRANSITIONS = `for (let rounds = 0; rounds < 10; rounds++)
   for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish()`
 
