@@ -68,6 +68,8 @@ export default defineConfig({
       TEST_MAIN: bundle.main,
       TEST_WRITER: bundle.writer,
       TEST_COMMAND_HOST: bundle.commandHost,
+      TEST_FURNISHED: bundle.furnished,
+      TEST_GUARDS: bundle.guards,
     },
     reporters: ['default', new PlainSummary()],
     projects: [

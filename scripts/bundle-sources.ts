@@ -12,6 +12,8 @@ const BUNDLES = join(root, 'node_modules/.cache/test-bundles')
 const MAIN = join(root, 'packages/cli/src/main.ts')
 const WRITER = join(root, 'packages/service/src/store/sqlite/writer.ts')
 const COMMAND_HOST = join(root, 'packages/cli/test/command-host.ts')
+const FURNISHED = join(root, 'test/process/furnished-service.ts')
+const GUARDS = join(root, 'test/console/guard-process.ts')
 const WRITER_URL = `new URL(isSource ? './writer.ts' : './writer.js', import.meta.url)`
 /** Those with many modules, and those that are not at the top of node_modules. */
 const INLINED = ['zod', 'commander', 'postgres', /^@countersign\//]
@@ -25,6 +27,10 @@ export interface SourceBundle {
   readonly writer: string
   /** In place of `packages/cli/test/command-host.ts`: for tests, `TEST_COMMAND_HOST`. */
   readonly commandHost: string
+  /** In place of `test/process/furnished-service.ts`: for tests, `TEST_FURNISHED`. */
+  readonly furnished: string
+  /** In place of `test/console/guard-process.ts`: for tests, `TEST_GUARDS`. */
+  readonly guards: string
   /** Loads the writer thread from `TEST_WRITER`. */
   readonly plugin: Plugin
   /** Does nothing if there is one of the same sources. */
@@ -48,6 +54,8 @@ export function createSourceBundle(): SourceBundle {
     main: join(folder, 'main.mjs'),
     writer,
     commandHost: join(folder, 'command-host.mjs'),
+    furnished: join(folder, 'furnished.mjs'),
+    guards: join(folder, 'guards.mjs'),
     // Vitest keeps transformed modules for later runs, so its text must not depend on the bundle:
     // tests would run an older writer thread.
     plugin: useBundledWriter('process.env.TEST_WRITER'),
@@ -69,9 +77,8 @@ function fingerprint(): string {
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
   )
-  const times = [...files, COMMAND_HOST, import.meta.filename, join(root, 'package-lock.json')].map(
-    (file) => statSync(file).mtimeMs,
-  )
+  const others = [COMMAND_HOST, FURNISHED, GUARDS, import.meta.filename, join(root, 'package-lock.json')]
+  const times = [...files, ...others].map((file) => statSync(file).mtimeMs)
   return `${files.length}-${Math.round(Math.max(...times) * 1000)}`
 }
 
@@ -90,7 +97,10 @@ async function buildInto(outDir: string, plugin: Plugin): Promise<void> {
       outDir,
       emptyOutDir: true,
       rolldownOptions: {
-        input: { main: MAIN, writer: WRITER, 'command-host': COMMAND_HOST },
+        input: {
+          ...{ main: MAIN, writer: WRITER, 'command-host': COMMAND_HOST },
+          ...{ furnished: FURNISHED, guards: GUARDS },
+        },
         output: { format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
       },
     },

@@ -8,7 +8,7 @@ import { type Client, createClient } from '../../packages/sdk/src/index.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { expireSignIns } from '../../packages/service/test/store/expire-sign-ins.ts'
 import { freePort } from '../../packages/service/test/store/postgres-server.ts'
-import { createHome, furnish, type ServiceProcess, startService } from '../process/service-process.ts'
+import { createHome, type ServiceProcess, startFurnished } from '../process/service-process.ts'
 import { openChromium, WAIT_MS_MAX, wantsPictures } from './chromium.ts'
 import { newName } from './new-name.ts'
 
@@ -46,8 +46,8 @@ const SCREENSHOTS = join(import.meta.dirname, 'screenshots')
 
 export async function openTown(executablePath: string): Promise<Town> {
   const home = await createHome()
-  const dev = await furnish(home)
-  const service = await startService(home, { env: { COUNTERSIGN_RATE_LIMIT_SIGN_IN_START: '1000000/1' } })
+  const env = { COUNTERSIGN_RATE_LIMIT_SIGN_IN_START: '1000000/1' }
+  const { dev, ...service } = await startFurnished(home, { env })
   const client = createClient({ baseUrl: home.baseUrl, apiKey: dev.site_key })
   const port = await freePort()
   // Another name than the service has, so that for the browser these are two sites.
@@ -73,7 +73,13 @@ export async function openTown(executablePath: string): Promise<Town> {
     siteId,
     browser,
     async visitor(options = {}) {
-      const context = await browser.newContext({ locale: 'en', timezoneId: 'UTC', ...options })
+      const context = await browser.newContext({
+        locale: 'en',
+        timezoneId: 'UTC',
+        // What moves is drawn again and again, and a click waits for its end.
+        reducedMotion: 'reduce',
+        ...options,
+      })
       onTestFinished(() => context.close())
       context.setDefaultTimeout(WAIT_MS_MAX)
       const page = await context.newPage()

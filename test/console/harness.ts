@@ -11,10 +11,9 @@ import { findChromium, openChromium, WAIT_MS_MAX, wantsPictures } from '../brows
 import {
   cleanUp,
   createHome,
-  furnish,
   type ServiceHome,
   type ServiceProcess,
-  startService,
+  startFurnished,
 } from '../process/service-process.ts'
 import { startTwoNodes } from '../process/two-nodes.ts'
 import { type GuardOptions, type GuardProcess, startGuards } from './guards.ts'
@@ -37,6 +36,8 @@ export interface Harness {
   readonly client: Client
   readonly operator: Client
   readonly browser: Browser
+  /** Moves the clocks of the service ahead. One node only, until it is started again. */
+  passTime(ms: number): Promise<void>
   /** Issues a credential to a user of the site. */
   credential(
     userRef: string,
@@ -59,7 +60,7 @@ export interface Harness {
 export interface HarnessOptions {
   /** Two nodes share one PostgreSQL. One node has SQLite. Default: 1 */
   readonly nodes?: 1 | 2
-  /** The development start, which may send webhooks to this machine. One node only. */
+  /** The settings of the development start, which may send webhooks to this machine. One node only. */
   readonly isDevelopment?: boolean
   /** More settings of the service, on each node. */
   readonly env?: Readonly<Record<string, string>>
@@ -98,7 +99,7 @@ export async function openHarness({
 }: HarnessOptions = {}): Promise<Harness> {
   if (chromium === undefined) throw new Error('there is no Chromium: skip these tests with hasChromium')
   if (!(await buildConsole())) throw new Error('the console cannot be built: npx vite build packages/console')
-  const { home, dev, services, closeServices } = await (nodes === 2
+  const { home, dev, services, passTime, closeServices } = await (nodes === 2
     ? startPair(env)
     : startOne(env, isDevelopment))
   const [service, second] = services as [ServiceProcess, ServiceProcess?]
@@ -133,6 +134,7 @@ export async function openHarness({
     client,
     operator,
     browser,
+    passTime,
     async credential(userRef, more = {}) {
       const issued = await client.issueCredential({
         site_id: siteId,
@@ -209,23 +211,20 @@ interface Started {
   readonly home: ServiceHome
   readonly dev: DevFile
   readonly services: readonly ServiceProcess[]
+  passTime(ms: number): Promise<void>
   closeServices(): Promise<void>
 }
 
 async function startOne(env: Readonly<Record<string, string>>, isDevelopment: boolean): Promise<Started> {
   const home = await createHome()
-  const dev = await furnish(home)
-  return {
-    home,
-    dev,
-    services: [await startService(home, { env, entry: isDevelopment ? 'dev' : 'serve' })],
-    closeServices: cleanUp,
-  }
+  const { dev, passTime, ...service } = await startFurnished(home, { env, isDevelopment })
+  return { home, dev, services: [service], passTime, closeServices: cleanUp }
 }
 
 async function startPair(env: Readonly<Record<string, string>>): Promise<Started> {
   const { home, dev, first, second, close } = await startTwoNodes(env)
-  return { home, dev, services: [first, second], closeServices: close }
+  const passTime = () => Promise.reject(new Error('the clocks of two nodes cannot be moved'))
+  return { home, dev, services: [first, second], passTime, closeServices: close }
 }
 
 type RecordedPage = Pick<ConsolePage, 'context' | 'page' | 'complaints'>
@@ -279,6 +278,8 @@ async function openRecorded(
     locale: 'en',
     timezoneId: 'UTC',
     viewport: { width: 1280, height: 800 },
+    // What moves is drawn again and again, and a click waits for its end.
+    reducedMotion: 'reduce',
     ...options,
   })
   context.setDefaultTimeout(WAIT_MS_MAX)

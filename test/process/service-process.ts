@@ -1,5 +1,6 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,11 +40,20 @@ export interface ServiceProcess {
   stop(): Promise<number | null>
 }
 
+/** A service that made its own site and keys. */
+export interface FurnishedService extends ServiceProcess {
+  readonly dev: DevFile
+  /** Moves both of its clocks ahead. Its timers, and other processes, notice nothing of it. */
+  passTime(ms: number): Promise<void>
+}
+
 const READY_MS_MAX = 120_000
 const STOP_MS_MAX = 30_000
 const SOURCE = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
 /** Vitest names a bundle of it, which starts faster. */
 const MAIN = pathToFileURL(process.env.TEST_MAIN ?? SOURCE)
+const FURNISHED_SOURCE = fileURLToPath(new URL('./furnished-service.ts', import.meta.url))
+const FURNISHED = pathToFileURL(process.env.TEST_FURNISHED ?? FURNISHED_SOURCE)
 
 const running = new Set<ChildProcess>()
 const homes = new Set<string>()
@@ -79,7 +89,38 @@ export async function createHome({
 export async function furnish(home: ServiceHome): Promise<DevFile> {
   const node = await startService(home, { entry: 'dev' })
   await node.stop()
-  return JSON.parse(readFileSync(join(home.dataDir, 'dev.json'), 'utf8')) as DevFile
+  return readDevFile(home)
+}
+
+/**
+ * Starts a service that furnishes the empty home by itself, in half the time of `furnish` and
+ * `startService`. It has the settings of production, unless it is for development.
+ */
+export async function startFurnished(
+  home: ServiceHome,
+  { isDevelopment = false, env = {} }: FurnishedOptions = {},
+): Promise<FurnishedService> {
+  const mode = isDevelopment ? 'development' : 'production'
+  const started = await startProcess(home, { entry: FURNISHED, env: { ...env, TEST_MODE: mode } })
+  const { child, ...service } = started
+  return {
+    ...service,
+    dev: readDevFile(home),
+    async passTime(ms) {
+      const moved = once(child, 'message')
+      child.send(ms)
+      await moved
+    },
+  }
+}
+
+interface FurnishedOptions {
+  readonly isDevelopment?: boolean
+  readonly env?: Readonly<Record<string, string>>
+}
+
+function readDevFile({ dataDir }: ServiceHome): DevFile {
+  return JSON.parse(readFileSync(join(dataDir, 'dev.json'), 'utf8')) as DevFile
 }
 
 export interface StartOptions {
@@ -100,6 +141,14 @@ export interface StartOptions {
  * create it.
  */
 export async function startService(home: ServiceHome, options: StartOptions = {}): Promise<ServiceProcess> {
+  const { child: _, ...service } = await startProcess(home, options)
+  return service
+}
+
+async function startProcess(
+  home: ServiceHome,
+  options: StartOptions,
+): Promise<ServiceProcess & { readonly child: ChildProcess }> {
   const {
     port = home.port,
     databaseUrl = home.databaseUrl,
@@ -152,6 +201,7 @@ export async function startService(home: ServiceHome, options: StartOptions = {}
     await pause(15)
   }
   return {
+    child,
     url,
     pid: child.pid ?? 0,
     readyMs: performance.now() - startedMs,
@@ -215,10 +265,11 @@ function spawnNode(
     process.execPath,
     ['--conditions=countersign-source', '--no-warnings', script.pathname, ...argv],
     {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      // Only the last has messages.
+      stdio: ['ignore', 'pipe', 'pipe', script === FURNISHED ? 'ipc' : 'ignore'],
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
     },
-  )
+  ) as ChildProcessByStdio<null, Readable, Readable>
   running.add(child)
   return child
 }
