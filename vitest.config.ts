@@ -41,12 +41,6 @@ const retry = process.env.CI === undefined ? 0 : 1
  */
 const isolate = false
 
-/** Folders of tests of the service that leave nothing behind. */
-const SHARING = [
-  ...['access', 'actions', 'audit-archive', 'audit-list', 'brand', 'browser', 'did-web', 'documents'],
-  ...['feed', 'http', 'keys', 'log', 'net', 'pages', 'reference', 'sealing', 'signals', 'time', 'webhooks'],
-].map((folder) => `packages/service/test/${folder}/**/*.test.ts`)
-
 const bundle = createSourceBundle()
 
 export default defineConfig({
@@ -95,19 +89,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'service',
-          include: ['packages/service/test/**/*.test.ts'],
-          exclude: SHARING,
-          // Native modules do not like being loaded into many threads that come and go.
-          pool: 'forks',
-          globalSetup: [BUNDLE, POSTGRES],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'service-sharing',
           isolate,
-          include: SHARING,
+          include: ['packages/service/test/**/*.test.ts'],
+          // Native modules do not like being loaded into many threads that come and go.
           pool: 'forks',
           globalSetup: [BUNDLE, POSTGRES],
         },

@@ -10,6 +10,13 @@ import { forEachSharedStore } from '../../../stores.ts'
 const ISSUER = 'https://idp.example/realms/acme'
 const AUDIENCE = ['https://api.shop.example']
 
+const rsa = (bits: number, exponent = 65_537): Jwk =>
+  generateKeyPairSync('rsa', { modulusLength: bits, publicExponent: exponent }).publicKey.export({
+    format: 'jwk',
+  }) as Jwk
+const rsa1024 = rsa(1024)
+const rsaExponent3 = rsa(2048, 3)
+
 forEachSharedStore('OAuth issuers', (open) => {
   let A: SiteId = newSiteId()
   beforeEach(() => {
@@ -183,16 +190,12 @@ forEachSharedStore('OAuth issuers', (open) => {
       expect((await add(node, { jwks, [member]: members(64) })).status).toBe(201)
     })
 
-    const rsa = (bits: number, exponent = 65_537): Jwk =>
-      generateKeyPairSync('rsa', { modulusLength: bits, publicExponent: exponent }).publicKey.export({
-        format: 'jwk',
-      }) as Jwk
     it.each<[string, readonly object[], string]>([
       ['a private key', [newJwk('EC', {}, 'private')], 'private key'],
       ['a symmetric key', [{ kty: 'oct', k: 'c2VjcmV0' }], 'private key'],
       ['a private key for encryption', [key, { ...newJwk('RSA', {}, 'private'), use: 'enc' }], 'private key'],
-      ['an RSA key of 1024 bits', [rsa(1024)], '2048'],
-      ['an RSA key with the exponent 3', [rsa(2048, 3)], '65537'],
+      ['an RSA key of 1024 bits', [rsa1024], '2048'],
+      ['an RSA key with the exponent 3', [rsaExponent3], '65537'],
       ['a point that is not on the curve', [{ ...newJwk('P-384'), y: 'A'.repeat(64) }], 'not a valid'],
       ['17 keys', Array.from({ length: 17 }, () => newJwk('OKP')), 'more than 16'],
       ['two keys of one kid', [newJwk('EC', { kid: 'a' }), newJwk('EC', { kid: 'a' })], 'same kid'],
