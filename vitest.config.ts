@@ -64,6 +64,7 @@ export default defineConfig({
       TEST_COMMAND_HOST: bundle.commandHost,
       TEST_FURNISHED: bundle.furnished,
       TEST_GUARDS: bundle.guards,
+      TEST_SCRIPTS: bundle.scripts,
     },
     reporters: ['default', new PlainSummary()],
     projects: [

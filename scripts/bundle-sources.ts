@@ -4,8 +4,9 @@ import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'vite'
 
 /**
- * A bundle of the command line and of the writer thread, for tests. From the sources each start
- * loads 350 modules or more, which takes most of the processor time of many tests.
+ * A bundle of the command line, of the writer thread and of what tests run as processes. From the
+ * sources each start loads 350 modules or more, which takes most of the processor time of many
+ * tests.
  */
 const root = join(import.meta.dirname, '..')
 const BUNDLES = join(root, 'node_modules/.cache/test-bundles')
@@ -14,9 +15,12 @@ const WRITER = join(root, 'packages/service/src/store/sqlite/writer.ts')
 const COMMAND_HOST = join(root, 'packages/cli/test/command-host.ts')
 const FURNISHED = join(root, 'test/process/furnished-service.ts')
 const GUARDS = join(root, 'test/console/guard-process.ts')
+/** By their names in the bundle: `findScript` in `test/process/scripts.ts` finds them. */
+const SCRIPTS = ['cutting-service', 'guard-crowd', 'guarded-app', 'hasty-service']
+const toScript = (name: string) => join(root, 'test/process', `${name}.ts`)
 const WRITER_URL = `new URL(isSource ? './writer.ts' : './writer.js', import.meta.url)`
-/** Those with many modules, and those that are not at the top of node_modules. */
-const INLINED = ['zod', 'commander', 'postgres', /^@countersign\//]
+/** Has a part in machine code, which it finds beside itself. */
+const EXTERNAL = ['better-sqlite3']
 const CONDITIONS = ['countersign-source', 'module', 'node', 'development|production']
 const DAY_MS = 86_400_000
 
@@ -31,6 +35,8 @@ export interface SourceBundle {
   readonly furnished: string
   /** In place of `test/console/guard-process.ts`: for tests, `TEST_GUARDS`. */
   readonly guards: string
+  /** The folder of what tests run as processes: for tests, `TEST_SCRIPTS`. */
+  readonly scripts: string
   /** Loads the writer thread from `TEST_WRITER`. */
   readonly plugin: Plugin
   /** Does nothing if there is one of the same sources. */
@@ -56,6 +62,7 @@ export function createSourceBundle(): SourceBundle {
     commandHost: join(folder, 'command-host.mjs'),
     furnished: join(folder, 'furnished.mjs'),
     guards: join(folder, 'guards.mjs'),
+    scripts: folder,
     // Vitest keeps transformed modules for later runs, so its text must not depend on the bundle:
     // tests would run an older writer thread.
     plugin: useBundledWriter('process.env.TEST_WRITER'),
@@ -78,7 +85,7 @@ function fingerprint(): string {
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
   )
   const others = [COMMAND_HOST, FURNISHED, GUARDS, import.meta.filename, join(root, 'package-lock.json')]
-  const times = [...files, ...others].map((file) => statSync(file).mtimeMs)
+  const times = [...files, ...SCRIPTS.map(toScript), ...others].map((file) => statSync(file).mtimeMs)
   return `${files.length}-${Math.round(Math.max(...times) * 1000)}`
 }
 
@@ -89,7 +96,7 @@ async function buildInto(outDir: string, plugin: Plugin): Promise<void> {
     logLevel: 'error',
     plugins: [plugin, keepPlaces],
     resolve: { conditions: CONDITIONS },
-    ssr: { resolve: { conditions: CONDITIONS }, noExternal: INLINED },
+    ssr: { resolve: { conditions: CONDITIONS }, noExternal: true, external: EXTERNAL },
     build: {
       ssr: true,
       target: 'node22',
@@ -100,6 +107,7 @@ async function buildInto(outDir: string, plugin: Plugin): Promise<void> {
         input: {
           ...{ main: MAIN, writer: WRITER, 'command-host': COMMAND_HOST },
           ...{ furnished: FURNISHED, guards: GUARDS },
+          ...Object.fromEntries(SCRIPTS.map((name) => [name, toScript(name)])),
         },
         output: { format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
       },

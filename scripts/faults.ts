@@ -13,6 +13,8 @@ const FAULT_TESTS = [
   'test/system/shutdown.test.ts', // B3
   'test/system/rollback.test.ts', // B6
   'test/system/lost-files.test.ts', // B7
+  'test/system/signals.test.ts',
+  'test/system/webhooks.test.ts',
   'packages/service/test/store/unwritable.test.ts', // B13
 ]
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import { findScript } from './scripts.ts'
 
 /** An application behind a guard, in a process of its own. */
 export interface AppProcess {
@@ -34,7 +35,7 @@ export async function startApp({
   stalenessSeconds = 30,
   failsOpen = false,
 }: AppOptions): Promise<AppProcess> {
-  const child = fork(new URL('./guarded-app.ts', import.meta.url), {
+  const child = fork(findScript(new URL('./guarded-app.ts', import.meta.url)), {
     execArgv: ['--conditions=countersign-source', '--no-warnings'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {

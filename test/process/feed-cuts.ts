@@ -1,6 +1,6 @@
 import { createGuard } from '@countersign/sdk'
 import { createRandom } from '../../bench/measure.ts'
-import { systemClock } from '../../packages/sdk/src/feed/clock.ts'
+import { type GuardClock, systemClock } from '../../packages/sdk/src/feed/clock.ts'
 import { createFeedKeys } from '../../packages/sdk/src/feed/feed-keys.ts'
 import { LogFollower } from '../../packages/sdk/src/feed/log-follower.ts'
 import { createVerifierApi } from '../../packages/sdk/src/feed/verifier-api.ts'
@@ -21,6 +21,13 @@ export interface FeedCutsOptions {
   readonly followers?: number
   /** Of the cuts, how many are silent: each of these costs a watchdog. */
   readonly silences?: number
+  /** How much sooner a follower tries again and notices silence. Its age counts as always. */
+  readonly haste?: number
+  /**
+   * Forces what a search would need long to find: the first connection of each follower is cut, and
+   * its next one fails only when all entries are written. The guard is left alone.
+   */
+  readonly isForced?: boolean
   /** Control arm: ask for the feed from the head each time, as if the cursor did not matter. */
   readonly forgetsCursor?: boolean
   /** Control arm: an age that is counted from the last byte. */
@@ -70,16 +77,19 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
     seed,
     followers = 10,
     silences = 2,
+    isForced = false,
     drainMsMax = DRAIN_MS_MAX,
     onProgress = () => {},
   } = options
   const random = createRandom(seed)
-  let cutsLeft = options.cuts
+  let cutsLeft = isForced ? followers : options.cuts
   let silencesLeft = silences
   const proxy = await openCuttingProxy(port, () => {
     if (cutsLeft <= 0) return undefined
     cutsLeft--
-    const isSilent = silencesLeft > 0 && cutsLeft <= silencesLeft
+    if (isForced) return { how: 'end', afterBytes: 0, afterMs: 0 }
+    // The first ones: all the others are made while these are waited for.
+    const isSilent = silencesLeft > 0
     if (isSilent) silencesLeft--
     return {
       how: isSilent ? 'silence' : random() < 0.5 ? 'reset' : 'end',
@@ -89,9 +99,13 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
   })
   const client = createClient(`http://127.0.0.1:${port}`, dev)
   const issuer = await addIssuer(client, dev)
-  const watched = Array.from({ length: followers }, (_, n) => follow(`follower-${n}`, proxy.port, options))
+  let allWritten = () => {}
+  const written = new Promise<void>((resolve) => (allWritten = resolve))
+  const watched = Array.from({ length: followers }, (_, n) =>
+    follow(`follower-${n}`, proxy.port, options, written),
+  )
   const guard = createGuard({
-    baseUrl: `http://127.0.0.1:${proxy.port}`,
+    baseUrl: `http://127.0.0.1:${isForced ? port : proxy.port}`,
     siteId: dev.site_id,
     apiKey: dev.site_key,
     maxStalenessSeconds: STALENESS_SECONDS,
@@ -103,7 +117,7 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
   const flattering: string[] = []
   let deniedMsMax = 0
   let isOver = false
-  let written = 0
+  let count = 0
 
   const watching = (async () => {
     for (; !isOver; await pause(10)) {
@@ -119,8 +133,8 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
     }
   })()
   const write = async () => {
-    while (written < options.entries || cutsLeft > 0) {
-      written++
+    while (count < options.entries || cutsLeft > 0) {
+      count++
       await revoke(newPpid())
       await pause(1)
     }
@@ -136,7 +150,7 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
    * accepted after that.
    */
   const challenge = async () => {
-    while (!isOver && (written < options.entries || cutsLeft > 0)) {
+    while (!isOver && (count < options.entries || cutsLeft > 0)) {
       const { header, ppid } = await issuer.issue()
       const show = () =>
         guard.verify({
@@ -162,10 +176,15 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
       }
     }
   }
-  const reporting = setInterval(() => onProgress(`${options.cuts - cutsLeft} cuts, ${written} entries`), 2000)
+  const reporting = setInterval(() => onProgress(`${options.cuts - cutsLeft} cuts, ${count} entries`), 2000)
   try {
     await guard.ready()
+    while (isForced && proxy.made.end < followers) await pause(5)
     await Promise.all([...Array.from({ length: WRITERS }, write), challenge()])
+    allWritten()
+    // Back, and with whatever they ask for.
+    const isBack = ({ client: follower }: Watched) => follower.connection === 'following'
+    while (isForced && !watched.every(isBack)) await pause(10)
     const lastSeq = Math.max(...acknowledged.map(({ seq }) => seq))
     const drainedMs = performance.now() + drainMsMax
     while (
@@ -175,7 +194,7 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
       await pause(50)
     return {
       cuts: proxy.made,
-      entries: written,
+      entries: count,
       followers,
       misapplied: watched.flatMap((one) => faultsIn(one, lastSeq)),
       flattering,
@@ -184,6 +203,7 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
     }
   } finally {
     isOver = true
+    allWritten()
     clearInterval(reporting)
     await watching
     await guard.close()
@@ -203,8 +223,15 @@ interface Watched {
 function follow(
   name: string,
   port: number,
-  { dev, forgetsCursor = false, trustsBytes = false }: FeedCutsOptions,
+  { dev, haste = 1, isForced = false, forgetsCursor = false, trustsBytes = false }: FeedCutsOptions,
+  written: Promise<void>,
 ): Watched {
+  const clock: GuardClock = {
+    ...systemClock,
+    after: (ms, callback) => systemClock.after(ms / haste, callback),
+  }
+  let feeds = 0
+  let hasLost = false
   let byteMs = Number.NEGATIVE_INFINITY
   const service = createVerifierApi({
     baseUrl: `http://127.0.0.1:${port}`,
@@ -212,14 +239,19 @@ function follow(
     apiKey: dev.site_key,
     verifierId: name,
     instance: { instanceId: `${name}-1`, ageMsMax: 30_000, failsOpen: false },
-    clock: systemClock,
-    fetch: (url, init) => {
+    clock,
+    fetch: async (url, init) => {
       const headers = new Headers(init.headers)
       if (forgetsCursor) headers.delete('last-event-id')
+      if (isForced && !hasLost && new URL(url).pathname.endsWith('/feed') && ++feeds > 1) {
+        await written
+        hasLost = true
+        throw new Error('the connection was lost')
+      }
       return fetch(url, { ...init, headers })
     },
   })
-  const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
+  const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock })
   const onChange = () => {
     byteMs = performance.now()
   }
@@ -227,7 +259,7 @@ function follow(
     siteId: dev.site_id as never,
     api: service,
     keys,
-    clock: systemClock,
+    clock,
     onChange,
   })
   const applied: number[] = []

@@ -1,4 +1,5 @@
 import { startForked } from './forked.ts'
+import { findScript } from './scripts.ts'
 
 export interface CrowdOptions {
   readonly baseUrl: string
@@ -36,7 +37,10 @@ export interface GuardCrowd {
 
 /** Starts them, and waits until all of them are ready. */
 export async function startGuardCrowd(options: CrowdOptions): Promise<GuardCrowd> {
-  const { child, ended, stop } = await startForked(new URL('./guard-crowd.ts', import.meta.url), options)
+  const { child, ended, stop } = await startForked(
+    findScript(new URL('./guard-crowd.ts', import.meta.url)),
+    options,
+  )
   const waiting = new Map<number, (outcomes: readonly string[]) => void>()
   let asked = 0
   child.on('message', ({ id, outcomes }: CrowdAnswer) => waiting.get(id)?.(outcomes))

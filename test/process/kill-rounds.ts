@@ -9,11 +9,13 @@ export interface KillRounds {
   /** Undefined: SQLite. */
   readonly databaseUrl?: string
   readonly entry?: StartOptions['entry']
+  /** How long the clients go on before each kill, at most. */
+  readonly loadMsMax?: number
   /**
-   * Lets the clients finish, and waits so long before each kill: then nothing is under way that
-   * could be lost.
+   * Lets the clients finish, and waits so long before the kill of these rounds: then nothing is
+   * under way that could be lost.
    */
-  readonly settleMs?: number
+  readonly settleMs?: (round: number) => number | undefined
   readonly onRound?: (round: number, ledger: Ledger) => void
 }
 
@@ -26,6 +28,8 @@ export interface KillReport {
   readonly living: number
   readonly entries: number
   readonly faults: readonly Fault[]
+  /** How many were lost after each round, all together. */
+  readonly lostAfter: readonly number[]
   /** How long each start took until the node was ready, with the log read and its chain checked. */
   readonly readyMs: readonly number[]
 }
@@ -37,12 +41,13 @@ const LOAD_MS_MAX = 400
  * it acknowledged against what is in its database and what it answers after the next start.
  */
 export async function killRounds(options: KillRounds): Promise<KillReport> {
-  const { rounds, databaseUrl, entry, settleMs, onRound } = options
+  const { rounds, databaseUrl, entry, loadMsMax = LOAD_MS_MAX, onRound } = options
   const home = await createHome(databaseUrl === undefined ? {} : { databaseUrl })
   const dev = await furnish(home)
   const start = () => startService(home, entry === undefined ? {} : { entry })
   const ledger = new Ledger()
   const readyMs: number[] = []
+  const lostAfter: number[] = []
   let doubtful = 0
   let node = await start()
   const client = createClient(node.url, dev)
@@ -51,7 +56,8 @@ export async function killRounds(options: KillRounds): Promise<KillReport> {
     const before = ledger.things.length
     const load = startLoad(client, issuer, ledger)
     await load.begun
-    await pause(Math.random() * LOAD_MS_MAX)
+    await pause(Math.random() * loadMsMax)
+    const settleMs = options.settleMs?.(round)
     if (settleMs !== undefined) {
       await load.stop()
       await pause(settleMs)
@@ -65,6 +71,7 @@ export async function killRounds(options: KillRounds): Promise<KillReport> {
     const log = await readOutside(home)
     ledger.checkLog(log)
     await ledger.checkNode(client, log, ledger.things.slice(before))
+    lostAfter.push(ledger.faults.filter(({ kind }) => kind === 'lost').length)
     onRound?.(round, ledger)
   }
   const log = await readOutside(home)
@@ -81,6 +88,7 @@ export async function killRounds(options: KillRounds): Promise<KillReport> {
     living: ledger.count('living'),
     entries: log.entries.length,
     faults: ledger.faults,
+    lostAfter,
     readyMs,
   }
 }

@@ -29,6 +29,7 @@ import {
 import { openPlace } from '../../packages/service/test/store/store-writer.ts'
 import { openProxy, type TcpProxy } from '../../packages/service/test/store/tcp-proxy.ts'
 import { type Client, createClient } from '../process/client.ts'
+import { findScript } from '../process/scripts.ts'
 import {
   cleanUp,
   createHome,
@@ -43,7 +44,7 @@ const TEST_MS_MAX = 300_000
 const SOON = { interval: 50, timeout: 60_000 }
 const OLD = Date.now() - 800 * DAY
 const SITE = 'demo.localhost' as SiteId
-const CUTTING = new URL('../process/cutting-service.ts', import.meta.url)
+const CUTTING = findScript(new URL('../process/cutting-service.ts', import.meta.url))
 
 let server: PostgresServer
 let home: ServiceHome

@@ -12,6 +12,7 @@ import {
 import { startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { createClient } from '../process/client.ts'
 import { readOutside } from '../process/outside-log.ts'
+import { findScript } from '../process/scripts.ts'
 import {
   cleanUp,
   createHome,
@@ -22,7 +23,7 @@ import {
 } from '../process/service-process.ts'
 
 const RUN_MS_MAX = 600_000
-const HASTY = new URL('../process/hasty-service.ts', import.meta.url)
+const HASTY = findScript(new URL('../process/hasty-service.ts', import.meta.url))
 const SENT = 60
 const KILL_AFTER_MS_MAX = 300
 
@@ -32,6 +33,8 @@ interface KilledSignals {
   readonly databaseUrl?: string
   readonly rounds: number
   readonly entry?: StartOptions['entry']
+  /** After the first answer. */
+  readonly killAfterMsMax?: number
 }
 
 interface SignalReport {
@@ -43,7 +46,12 @@ interface SignalReport {
 }
 
 /** Kills a service while signals arrive, starts it again, and sends all of them once more. */
-async function killWithSignals({ databaseUrl, rounds, entry }: KilledSignals): Promise<SignalReport> {
+async function killWithSignals({
+  databaseUrl,
+  rounds,
+  entry,
+  killAfterMsMax = KILL_AFTER_MS_MAX,
+}: KilledSignals): Promise<SignalReport> {
   const home = await createHome(databaseUrl === undefined ? {} : { databaseUrl })
   const dev = await furnish(home)
   const signer = await newSigner()
@@ -83,7 +91,7 @@ async function killWithSignals({ databaseUrl, rounds, entry }: KilledSignals): P
     const signals = await newSignals(signer, dev.site_id as SiteId, startSeconds - round * SENT)
     const answers = signals.map(({ token }) => send(token).catch(() => undefined))
     await Promise.race(answers)
-    await pause(Math.random() * KILL_AFTER_MS_MAX)
+    await pause(Math.random() * killAfterMsMax)
     await node.kill('SIGKILL')
     const statuses = await Promise.all(answers)
     const found = await countEntries()
@@ -125,7 +133,7 @@ describe('a service that is killed between a signal and its answer', () => {
   test(
     'loses no signal that it has acknowledged, and acts once on those that are sent again: SQLite',
     async () => {
-      const report = await killWithSignals({ rounds: 4 })
+      const report = await killWithSignals({ rounds: 2 })
       expect(report.acknowledged).toBeGreaterThan(0)
       expect(report).toMatchObject({ lost: 0, entriesOfEach: new Set([1]) })
     },
@@ -137,7 +145,7 @@ describe('a service that is killed between a signal and its answer', () => {
     async () => {
       const server = await startPostgres()
       try {
-        const report = await killWithSignals({ rounds: 2, databaseUrl: await server.createTables() })
+        const report = await killWithSignals({ rounds: 1, databaseUrl: await server.createTables() })
         expect(report.acknowledged).toBeGreaterThan(0)
         expect(report).toMatchObject({ lost: 0, entriesOfEach: new Set([1]) })
       } finally {
@@ -151,7 +159,8 @@ describe('a service that is killed between a signal and its answer', () => {
   test(
     'control: a service that acknowledges before it writes loses signals',
     async () => {
-      expect((await killWithSignals({ rounds: 4, entry: HASTY })).lost).toBeGreaterThan(0)
+      const { lost } = await killWithSignals({ rounds: 1, entry: HASTY, killAfterMsMax: 0 })
+      expect(lost).toBeGreaterThan(0)
     },
     RUN_MS_MAX,
   )

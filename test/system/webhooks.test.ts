@@ -126,7 +126,7 @@ describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
     const acknowledged: number[] = []
     let node = await start(home)
     await integration(home, node).webhook(receiver.url)
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       const { revoke } = integration(home, node)
       const before = acknowledged.length
       let isOver = false

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { fuzz } from './fuzz.ts'
 
-test('6,000 mutated credentials: none accepted, nothing thrown, and the mutants get past the first check', async () => {
-  const report = await fuzz({ count: 6000, seed: 20_261_114 })
+// `npm run fuzz` runs a million.
+
+test('2,000 mutated credentials: none accepted, nothing thrown, and the mutants get past the first check', async () => {
+  const report = await fuzz({ count: 2000, seed: 20_261_114 })
   expect(report.faults).toEqual([])
-  expect(report.tried).toBe(6000)
+  expect(report.tried).toBe(2000)
   // A fuzzer whose mutants all fail to parse would prove nothing.
   for (const code of [
     'credential_malformed',
