@@ -2,7 +2,15 @@ import { addIssuer, createClient } from './client.ts'
 import { type Fault, Ledger } from './ledger.ts'
 import { startLoad } from './load.ts'
 import { readOutside } from './outside-log.ts'
-import { createHome, furnish, pause, type StartOptions, startService } from './service-process.ts'
+import {
+  createHome,
+  furnish,
+  pause,
+  type ServiceProcess,
+  type StartOptions,
+  startFurnished,
+  startService,
+} from './service-process.ts'
 
 export interface KillRounds {
   readonly rounds: number
@@ -43,13 +51,14 @@ const LOAD_MS_MAX = 400
 export async function killRounds(options: KillRounds): Promise<KillReport> {
   const { rounds, databaseUrl, entry, loadMsMax = LOAD_MS_MAX, onRound } = options
   const home = await createHome(databaseUrl === undefined ? {} : { databaseUrl })
-  const dev = await furnish(home)
   const start = () => startService(home, entry === undefined ? {} : { entry })
   const ledger = new Ledger()
   const readyMs: number[] = []
   const lostAfter: number[] = []
   let doubtful = 0
-  let node = await start()
+  const furnished = entry === undefined ? await startFurnished(home) : undefined
+  const dev = furnished?.dev ?? (await furnish(home))
+  let node: ServiceProcess = furnished ?? (await start())
   const client = createClient(node.url, dev)
   const issuer = await addIssuer(client, dev)
   for (let round = 1; round <= rounds; round++) {

@@ -9,9 +9,9 @@ import { type Client, createClient } from './client.ts'
 import {
   cleanUp,
   createHome,
-  furnish,
   type ServiceHome,
   type ServiceProcess,
+  startFurnished,
   startService,
 } from './service-process.ts'
 
@@ -35,13 +35,14 @@ export interface TwoNodes {
 export async function startTwoNodes(env: Readonly<Record<string, string>> = {}): Promise<TwoNodes> {
   const server = await startPostgres()
   const home = await createHome({ databaseUrl: await server.createTables() })
-  const dev = await furnish(home)
+  const first = await startFurnished(home, { env })
   const proxy = await openProxy(server.port)
   const throughProxy = new URL(home.databaseUrl ?? '')
   throughProxy.host = `127.0.0.1:${proxy.port}`
   const startSecond = async () =>
     startService(home, { port: await freePort(), databaseUrl: throughProxy.href, env })
-  const [first, second] = await Promise.all([startService(home, { env }), startSecond()])
+  const second = await startSecond()
+  const { dev } = first
   const nodes: TwoNodes = {
     server,
     home,

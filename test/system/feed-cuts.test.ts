@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { feedCuts } from '../process/feed-cuts.ts'
-import { cleanUp, createHome, furnish, type ServiceHome, startService } from '../process/service-process.ts'
+import { cleanUp, createHome, type ServiceHome, startFurnished } from '../process/service-process.ts'
 
 const SETUP_MS_MAX = 300_000
 const TEST_MS_MAX = 300_000
@@ -11,8 +11,7 @@ let dev: DevFile
 
 beforeAll(async () => {
   home = await createHome()
-  dev = await furnish(home)
-  await startService(home)
+  dev = (await startFurnished(home)).dev
 }, SETUP_MS_MAX)
 afterAll(cleanUp, SETUP_MS_MAX)
 

@@ -12,7 +12,7 @@ import {
   type TokenChanges,
 } from '../../packages/service/test/oauth.ts'
 import { type Client, createClient } from '../process/client.ts'
-import { cleanUp, createHome, furnish, type ServiceHome, startService } from '../process/service-process.ts'
+import { cleanUp, createHome, type ServiceHome, startFurnished } from '../process/service-process.ts'
 
 const SETUP_MS_MAX = 300_000
 const ROUTE = 'http://demo.localhost/api/orders'
@@ -24,8 +24,7 @@ let client: Client
 let key: OAuthKey
 beforeAll(async () => {
   home = await createHome()
-  dev = await furnish(home)
-  await startService(home)
+  dev = (await startFurnished(home)).dev
   client = createClient(home.baseUrl, dev)
   key = await newOAuthKey('RS256')
   const { status, body } = await client.ask('POST', `/api/sites/${dev.site_id}/issuers`, {

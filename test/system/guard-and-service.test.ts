@@ -9,10 +9,10 @@ import { addIssuer, type Client, createClient, type Issuer } from '../process/cl
 import {
   cleanUp,
   createHome,
-  furnish,
   runCommand,
   type ServiceHome,
   type ServiceProcess,
+  startFurnished,
   startService,
 } from '../process/service-process.ts'
 
@@ -27,8 +27,9 @@ let client: Client
 let issuer: Issuer
 beforeAll(async () => {
   home = await createHome()
-  dev = await furnish(home)
-  service = await startService(home)
+  const furnished = await startFurnished(home)
+  service = furnished
+  dev = furnished.dev
   client = createClient(home.baseUrl, dev)
   issuer = await addIssuer(client, dev)
 }, SETUP_MS_MAX)

@@ -6,10 +6,10 @@ import { addIssuer, type Client, createClient, type Issuer } from '../process/cl
 import {
   cleanUp,
   createHome,
-  furnish,
   pause,
   type ServiceHome,
   type ServiceProcess,
+  startFurnished,
   startService,
 } from '../process/service-process.ts'
 import { startTwoNodes } from '../process/two-nodes.ts'
@@ -43,8 +43,9 @@ describe('two applications behind guards, and one service', () => {
 
   beforeAll(async () => {
     home = await createHome()
-    dev = await furnish(home)
-    service = await startService(home)
+    const furnished = await startFurnished(home)
+    service = furnished
+    dev = furnished.dev
     proxy = await openProxy(home.port)
     client = createClient(home.baseUrl, dev)
     issuer = await addIssuer(client, dev)

@@ -3,7 +3,7 @@ import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { addIssuer, createClient, type Issuer } from '../process/client.ts'
 import { playScenario } from '../process/fault-scenario.ts'
 import { relayScenarios } from '../process/relay-scenarios.ts'
-import { cleanUp, createHome, furnish, startService } from '../process/service-process.ts'
+import { cleanUp, createHome, startFurnished } from '../process/service-process.ts'
 
 const SETUP_MS_MAX = 300_000
 const TEST_MS_MAX = 300_000
@@ -15,8 +15,8 @@ let issuer: Issuer
 
 beforeAll(async () => {
   const home = await createHome()
-  dev = await furnish(home)
-  const node = await startService(home)
+  const node = await startFurnished(home)
+  dev = node.dev
   url = node.url
   issuer = await addIssuer(createClient(url, dev), dev)
 }, SETUP_MS_MAX)

@@ -2,7 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { addIssuer, createClient } from '../process/client.ts'
 import { changeDatabase } from '../process/outside-log.ts'
-import { cleanUp, createHome, furnish, runCommand, startService } from '../process/service-process.ts'
+import {
+  cleanUp,
+  createHome,
+  furnish,
+  runCommand,
+  startFurnished,
+  startService,
+} from '../process/service-process.ts'
 
 const TEST_MS_MAX = 300_000
 /** Ten days and a bit. */
@@ -58,8 +65,9 @@ describe('a time on record that a wrong clock has put far ahead', () => {
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome({ databaseUrl: await server.createTables() })
-    const dev = await furnish(home)
-    const nodes = [await startService(home), await startService(home, { port: (await createHome()).port })]
+    const first = await startFurnished(home)
+    const { dev } = first
+    const nodes = [first, await startService(home, { port: (await createHome()).port })]
     const clients = nodes.map(({ url }) => createClient(url, dev))
     const ready = () => Promise.all(clients.map((client) => client.ready()))
     await changeDatabase(home, moveAhead())

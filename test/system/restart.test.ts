@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { openForWriting } from '../../packages/service/src/store/sqlite/connection.ts'
 import { addIssuer, createClient } from '../process/client.ts'
 import { readOutside } from '../process/outside-log.ts'
-import { cleanUp, createHome, furnish, startService } from '../process/service-process.ts'
+import { cleanUp, createHome, startFurnished, startService } from '../process/service-process.ts'
 
 const TEST_MS_MAX = 300_000
 
@@ -13,8 +13,8 @@ afterEach(cleanUp, 30_000)
 
 async function begin() {
   const home = await createHome()
-  const dev = await furnish(home)
-  const node = await startService(home)
+  const node = await startFurnished(home)
+  const { dev } = node
   const client = createClient(node.url, dev)
   return { home, dev, node, client, issuer: await addIssuer(client, dev) }
 }

@@ -10,6 +10,7 @@ import {
   furnish,
   runCommand,
   type ServiceHome,
+  startFurnished,
   startService,
 } from '../process/service-process.ts'
 
@@ -23,8 +24,8 @@ const headFile = ({ dataDir }: ServiceHome) => join(dataDir, 'countersign.heads'
 /** A service that was killed after ten revocations, and whose write-ahead log then lost its end. */
 async function cutShort() {
   const home = await createHome()
-  const dev = await furnish(home)
-  const node = await startService(home)
+  const node = await startFurnished(home)
+  const { dev } = node
   const client = createClient(node.url, dev)
   const issuer = await addIssuer(client, dev)
   const users = await Promise.all(Array.from({ length: 10 }, () => issuer.issue()))

@@ -6,9 +6,9 @@ import { type Client, createClient } from '../process/client.ts'
 import {
   cleanUp,
   createHome,
-  furnish,
   runCommand,
   type ServiceHome,
+  startFurnished,
   startService,
 } from '../process/service-process.ts'
 
@@ -40,8 +40,8 @@ describe('after the master key was changed', () => {
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome()
-    const dev = await furnish(home)
-    const before = await startService(home)
+    const before = await startFurnished(home)
+    const { dev } = before
     const client = createClient(before.url, dev)
     const issued = await issue(client, dev, { 'Idempotency-Key': 'the-same' })
     expect(issued.status).toBe(201)
@@ -70,8 +70,8 @@ describe('after the master key was changed', () => {
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome({ databaseUrl: await server.createTables() })
-    const dev = await furnish(home)
-    const old = await startService(home)
+    const old = await startFurnished(home)
+    const { dev } = old
     const client = createClient(old.url, dev)
     const issued = await issue(client, dev, { 'Idempotency-Key': 'the-same' })
     expect(issued.status).toBe(201)

@@ -18,7 +18,9 @@ import {
   createHome,
   furnish,
   pause,
+  type ServiceProcess,
   type StartOptions,
+  startFurnished,
   startService,
 } from '../process/service-process.ts'
 
@@ -53,10 +55,11 @@ async function killWithSignals({
   killAfterMsMax = KILL_AFTER_MS_MAX,
 }: KilledSignals): Promise<SignalReport> {
   const home = await createHome(databaseUrl === undefined ? {} : { databaseUrl })
-  const dev = await furnish(home)
   const signer = await newSigner()
   const start = () => startService(home, entry === undefined ? {} : { entry })
-  let node = await start()
+  const furnished = entry === undefined ? await startFurnished(home) : undefined
+  const dev = furnished?.dev ?? (await furnish(home))
+  let node: ServiceProcess = furnished ?? (await start())
   const added = await createClient(node.url, dev).ask('POST', `/api/sites/${dev.site_id}/issuers`, {
     key: dev.operator_key,
     body: {

@@ -148,33 +148,6 @@ describe.concurrent('each fault is found, with what to do about it', () => {
   })
 })
 
-describe('what is wrong with the installation itself is found', () => {
-  test('a webhook that does not take what is sent', async () => {
-    const made = await home.run(['webhooks', 'create', `${await nowhere()}/hook`, '--json'])
-    const id = made.json().webhook_id
-    await home.run(['revoke-user', 'did:service:ppid_for-the-webhook', '--yes'])
-    const failing = async () =>
-      (await home.run(['webhooks', 'deliveries', id, '--json'])).json().items[0]?.attempts > 0
-    await expect.poll(failing).toBe(true)
-    const { code, out } = await home.run(['doctor', '--no-local'])
-    expect(code).toBe(3)
-    expect(out).toMatch(
-      new RegExp(`^FAIL +webhooks +${id} .* deliveries failed, the latest without a response\\.$`, 'm'),
-    )
-    expect(out).toContain(
-      `fix: Fix the receiver. Then list the deliveries and replay those that failed: countersign webhooks deliveries ${id}`,
-    )
-    await home.run(['webhooks', 'delete', id, '--yes'])
-  })
-  test('a file that others can read', async () => {
-    chmodSync(home.file('data/dev.json'), 0o644)
-    const { code, out } = await home.run(['doctor'])
-    chmodSync(home.file('data/dev.json'), 0o600)
-    expect(code).toBe(3)
-    expect(out).toMatch(/^FAIL +files +.*dev\.json is open to others \(mode 644\)\n +fix: chmod 600 /m)
-  })
-})
-
 describe.concurrent('what cannot be looked at', () => {
   test('no answer: 5, and what is here is looked at all the same', async () => {
     const { code, out } = await home.run(['doctor', '--url', await nowhere()])
@@ -211,5 +184,32 @@ describe.concurrent('what cannot be looked at', () => {
       code: 2,
       err: expect.stringContaining('COUNTERSIGN_URL'),
     })
+  })
+})
+
+describe('what is wrong with the installation itself is found', () => {
+  test('a webhook that does not take what is sent', async () => {
+    const made = await home.run(['webhooks', 'create', `${await nowhere()}/hook`, '--json'])
+    const id = made.json().webhook_id
+    await home.run(['revoke-user', 'did:service:ppid_for-the-webhook', '--yes'])
+    const failing = async () =>
+      (await home.run(['webhooks', 'deliveries', id, '--json'])).json().items[0]?.attempts > 0
+    await expect.poll(failing).toBe(true)
+    const { code, out } = await home.run(['doctor', '--no-local'])
+    expect(code).toBe(3)
+    expect(out).toMatch(
+      new RegExp(`^FAIL +webhooks +${id} .* deliveries failed, the latest without a response\\.$`, 'm'),
+    )
+    expect(out).toContain(
+      `fix: Fix the receiver. Then list the deliveries and replay those that failed: countersign webhooks deliveries ${id}`,
+    )
+    await home.run(['webhooks', 'delete', id, '--yes'])
+  })
+  test('a file that others can read', async () => {
+    chmodSync(home.file('data/dev.json'), 0o644)
+    const { code, out } = await home.run(['doctor'])
+    chmodSync(home.file('data/dev.json'), 0o600)
+    expect(code).toBe(3)
+    expect(out).toMatch(/^FAIL +files +.*dev\.json is open to others \(mode 644\)\n +fix: chmod 600 /m)
   })
 })

@@ -24,6 +24,7 @@ import {
 } from '../../src/credential/ids.ts'
 import { parseTime } from '../../src/encoding/rfc3339.ts'
 import { parseSiteHost } from '../../src/holder/site-host.ts'
+import { runs } from '../runs.ts'
 
 interface Documented {
   readonly pattern: string
@@ -63,7 +64,7 @@ describe('identifiers', () => {
         expect(schema.safeParse(text).success).toBe(expected)
         expect(documented.test(text) && text.length <= maxLength).toBe(expected)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
     expect(taken).toBeGreaterThan(0)
   })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseVerifierTimes } from '../../src/contract/headers.ts'
 import { limits } from '../../src/contract/limits.ts'
+import { runs } from '../runs.ts'
 
 test('a report of a verifier is read as it was written', () => {
   const times = fc
@@ -38,7 +39,7 @@ test('anything else gives few and valid times, or none', () => {
         expect(agoMs).toBeLessThanOrEqual(limits.verifier_time_ms_max)
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
   expect(parseVerifierTimes(undefined, 9)).toEqual([])
   expect(parseVerifierTimes('1=0'.padEnd(1000), 9)).toEqual([])

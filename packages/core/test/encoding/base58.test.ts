@@ -2,6 +2,7 @@ import { base58 } from '@scure/base'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BASE58_CHARS_MAX, decodeBase58, encodeBase58 } from '../../src/encoding/base58.ts'
+import { runs } from '../runs.ts'
 import { hex, unhex } from '../vectors.ts'
 
 describe('base58', () => {
@@ -30,7 +31,7 @@ describe('base58', () => {
         expect(encodeBase58(whole)).toBe(text)
         expect(hex(decodeBase58(text) as Uint8Array)).toBe(hex(whole))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import * as withBuffer from '../../src/encoding/base64url.ts'
+import { runs } from '../runs.ts'
 import { hex } from '../vectors.ts'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -143,7 +144,7 @@ describe.each([
               Buffer.from(written, 'base64url').toString('base64url') === written,
           ).toBe(false)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })
@@ -159,7 +160,7 @@ describe('the two ways', () => {
       fc.property(fc.oneof(likely, spoiled, fc.string({ unit: 'binary' }), fc.base64String()), (text) => {
         expect(decoded(withoutBuffer, text)).toBe(decoded(withBuffer, text))
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 

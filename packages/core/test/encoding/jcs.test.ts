@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson } from '../../src/encoding/jcs.ts'
 import { type JsonObject, type JsonValue, parseJson } from '../../src/encoding/json.ts'
+import { runs } from '../runs.ts'
 
 const jsonValue = fc.jsonValue({ stringUnit: 'binary', maxDepth: 6 }) as fc.Arbitrary<JsonValue>
 const wideObject = fc.dictionary(fc.string({ unit: 'binary', maxLength: 3 }), fc.integer(), {
@@ -24,7 +25,7 @@ describe('the canonical text', () => {
       fc.property(jsonValue, (value) => {
         expect(canonicalJson(value)).toBe(canonicalize(value))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

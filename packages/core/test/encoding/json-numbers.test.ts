@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type JsonValue, parseJson } from '../../src/encoding/json.ts'
+import { runs } from '../runs.ts'
 
 function readValue(text: string): JsonValue {
   const parsed = parseJson(text, { depthMax: 16 })
@@ -153,7 +154,7 @@ describe('numbers', () => {
             : 'a number that cannot be held exactly',
         )
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

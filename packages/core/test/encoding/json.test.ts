@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, type JsonOptions, type JsonValue, parseJson } from '../../src/encoding/json.ts'
 import { decodeUtf8 } from '../../src/encoding/utf8.ts'
+import { runs } from '../runs.ts'
 
 const DEPTH = 16
 
@@ -192,7 +193,7 @@ describe('what the platform rejects', () => {
   test('is rejected: any heap of tokens', () => {
     fc.assert(
       fc.property(fc.array(token, { maxLength: 12 }), (tokens) => agreesWithPlatform(tokens.join(''))),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -203,7 +204,7 @@ describe('what the platform rejects', () => {
         const at = place % (written.length + 1)
         agreesWithPlatform(written.slice(0, at) + other + written.slice(at + cut))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatTime, isWritableTime, parseTime } from '../../src/encoding/rfc3339.ts'
+import { runs } from '../runs.ts'
 
 const YEAR_0 = Date.parse('0000-01-01T00:00:00Z')
 const YEAR_9999_END = Date.parse('9999-12-31T23:59:59.999Z')
@@ -15,7 +16,7 @@ describe('a time that can be read', () => {
         expect(parseTime(text)).toBe(ms)
         expect(parseTime(`${text.slice(0, 19)}Z`)).toBe(Date.parse(`${text.slice(0, 19)}Z`))
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 

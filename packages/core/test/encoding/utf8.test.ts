@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeUtf8, encodeUtf8 } from '../../src/encoding/utf8.ts'
+import { runs } from '../runs.ts'
 import { hex, unhex } from '../vectors.ts'
 
 describe('UTF-8', () => {
@@ -33,7 +34,7 @@ describe('UTF-8', () => {
         const text = decodeUtf8(given)
         if (text !== undefined) expect(hex(encodeUtf8(text))).toBe(hex(given))
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 

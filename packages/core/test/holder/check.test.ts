@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkHolderProof } from '../../src/holder/check.ts'
 import { generatePrivateKey } from '../../src/proof/private-key.ts'
+import { runs } from '../runs.ts'
 import {
   BODY,
   COVERED,
@@ -329,7 +330,7 @@ describe('whatever comes in', () => {
           expect((await checkHolderProof(request, toExpected(holder))).ok).toBe(false)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

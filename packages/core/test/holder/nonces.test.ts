@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createMemoryNonces, type NonceUse } from '../../src/holder/nonces.ts'
+import { runs } from '../runs.ts'
 
 const START_MS = Date.UTC(2026, 10, 14, 12, 0, 0, 500)
 const use = (more: Partial<NonceUse> = {}): NonceUse => {
@@ -166,7 +167,7 @@ describe('nonces in memory', () => {
           }
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -191,7 +192,7 @@ describe('nonces in memory', () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 })

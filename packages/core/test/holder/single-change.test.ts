@@ -4,6 +4,7 @@ import { checkHolderProof } from '../../src/holder/check.ts'
 import { signRequest } from '../../src/holder/sign.ts'
 import type { KeyAlgorithm } from '../../src/proof/keys.ts'
 import { generatePrivateKey } from '../../src/proof/private-key.ts'
+import { runs } from '../runs.ts'
 import { BODY, GET, NOW_MS, received, type Sent, toExpected } from './forged-proof.ts'
 
 const PARTS = [
@@ -78,7 +79,7 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a request signed with %s', (a
           if (meaning(part, edited) === meaning(part, original)) return
           expect(await isAllowed(set(sent, part, edited))).toBe(false)
         }),
-        { numRuns: 400 },
+        { numRuns: runs(400) },
       )
     },
   )

@@ -8,6 +8,7 @@ import {
   serializeBytes,
   serializeDictionary,
 } from '../../src/holder/structured-field.ts'
+import { runs } from '../runs.ts'
 
 test.each([
   [['a=1']],
@@ -90,7 +91,7 @@ describe('next to structured-headers, which reads all of RFC 9651', () => {
         expect(plain(read)).toEqual(ours(parseDictionary(written)))
         expect(serializeDictionary(read)).toBe(written)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -103,7 +104,7 @@ describe('next to structured-headers, which reads all of RFC 9651', () => {
         const read = parseStrictDictionary([changed])
         if (read !== undefined) expect(plain(read)).toEqual(ours(parseDictionary(changed)))
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 

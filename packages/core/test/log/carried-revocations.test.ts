@@ -6,6 +6,7 @@ import type { LogHead } from '../../src/log/position.ts'
 import { Revocations } from '../../src/log/revocations.ts'
 import type { SnapshotHead, SnapshotLine } from '../../src/log/snapshot.ts'
 import { SiteView } from '../../src/log/view.ts'
+import { runs } from '../runs.ts'
 import {
   activeKey,
   at,
@@ -241,7 +242,7 @@ describe('another history of the same epoch', () => {
         for (const [i, revocation] of old.keyRevocations.entries())
           if (revocation !== undefined) expect(now.keyRevocations[i]).toBeDefined()
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 
@@ -254,7 +255,7 @@ describe('another history of the same epoch', () => {
         expect(view.carriedRevocationCount).toBe(0)
         expect(listAnswers(view)).toEqual(listAnswers(createView(await createLog(log))))
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 })

@@ -11,6 +11,7 @@ import { toRevocationLine } from '../../src/log/revocation-line.ts'
 import type { RevocationLine, SnapshotHead, SnapshotLine } from '../../src/log/snapshot.ts'
 import { toStateLines } from '../../src/log/state-lines.ts'
 import { SiteView } from '../../src/log/view.ts'
+import { runs } from '../runs.ts'
 import {
   BODIES,
   createLog,
@@ -159,10 +160,10 @@ describe('a compacted snapshot', () => {
         expect(listDenied(guard, whole)).toEqual(listDenied(whole, whole))
         dropped += whole.revocationCount - guard.revocationCount
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
     // Control: much was removed.
-    expect(dropped).toBeGreaterThan(200)
+    expect(dropped).toBeGreaterThan(runs(200))
   })
 
   test('gives them to a guard that follows the log too, which carries nothing', async () => {
@@ -178,7 +179,7 @@ describe('a compacted snapshot', () => {
         expect(listDenied(guard, whole)).toEqual(listDenied(whole, whole))
         expect(guard.carriedRevocationCount).toBe(0)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -194,7 +195,7 @@ describe('a compacted snapshot', () => {
         )
         expect(then?.every((wasDenied, i) => !wasDenied || now?.[i] === true)).toBe(true)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -216,10 +217,10 @@ describe('a compacted snapshot', () => {
         load(newGuard, whole, lines)
         if (JSON.stringify(listDenied(newGuard, whole)) !== JSON.stringify(listDenied(whole, whole))) wrong++
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
-    expect(carried).toBeGreaterThan(50)
-    expect(wrong).toBeGreaterThan(10)
+    expect(carried).toBeGreaterThan(runs(50))
+    expect(wrong).toBeGreaterThan(runs(10))
   })
 })
 

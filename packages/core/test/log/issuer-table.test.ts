@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { IssuerTable } from '../../src/log/issuer-table.ts'
 import { SiteView } from '../../src/log/view.ts'
+import { runs } from '../runs.ts'
 import {
   activeKey,
   at,
@@ -222,7 +223,7 @@ describe('a compromised key', () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -246,7 +247,7 @@ describe('a compromised key', () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 })

@@ -8,6 +8,7 @@ import { toRevocationLine } from '../../src/log/revocation-line.ts'
 import { parseSnapshotLine, type RevocationLine } from '../../src/log/snapshot.ts'
 import { toStateLines } from '../../src/log/state-lines.ts'
 import type { SiteView } from '../../src/log/view.ts'
+import { runs } from '../runs.ts'
 import {
   at,
   BODIES,
@@ -78,7 +79,7 @@ describe('a page', () => {
           expect(restored.provenHead).toEqual(view.head)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -91,7 +92,7 @@ describe('a page', () => {
         const merged = pack(pages.flatMap(read)).text
         expect(listAnswers(restore(view, [merged]))).toEqual(listAnswers(view))
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 
@@ -104,7 +105,7 @@ describe('a page', () => {
         for (const entry of entries.slice(cut + 1)) expect(restored.apply(entry)).toBe('applied')
         expect(listAnswers(restored)).toEqual(listAnswers(createView(entries)))
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 

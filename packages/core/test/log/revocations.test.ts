@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { SiteView } from '../../src/log/view.ts'
+import { runs } from '../runs.ts'
 import {
   at,
   createLog,
@@ -118,7 +119,7 @@ describe('revocations only add up', () => {
             expect(view.userRevocation(user(n), createdMs)?.sinceMs).toBe(plain.userSince(user(n), createdMs))
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 

@@ -9,6 +9,7 @@ import {
   type SnapshotLine,
 } from '../../src/log/snapshot.ts'
 import { type LoadEvidence, SiteView } from '../../src/log/view.ts'
+import { runs } from '../runs.ts'
 import {
   activeKey,
   at,
@@ -175,7 +176,7 @@ describe('loading a snapshot', () => {
         expect(view.head).toEqual(createView(entries).head)
         expect(listAnswers(view)).toEqual(listAnswers(createView(entries)))
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 

@@ -8,6 +8,7 @@ import {
 } from '../../src/log/snapshot.ts'
 import { toStateLines } from '../../src/log/state-lines.ts'
 import { SiteView } from '../../src/log/view.ts'
+import { runs } from '../runs.ts'
 import {
   activeKey,
   at,
@@ -61,7 +62,7 @@ describe('the lines that a view writes of itself', () => {
         for (const entry of entries.slice(done)) expect(loaded.apply(entry)).toBe('applied')
         expect(listAnswers(loaded)).toEqual(listAnswers(createView(entries)))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

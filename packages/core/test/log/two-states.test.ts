@@ -7,6 +7,7 @@ import { SiteView } from '../../src/log/view.ts'
 import type { TokenFacts } from '../../src/verify/token.ts'
 import { findTokenScope } from '../../src/verify/token-checks.ts'
 import type { SiteData } from '../../src/verify/trust.ts'
+import { runs } from '../runs.ts'
 import {
   activeKey,
   at,
@@ -223,7 +224,7 @@ describe('a view with pending entries', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

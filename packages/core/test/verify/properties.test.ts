@@ -4,6 +4,7 @@ import type { Scope } from '../../src/credential/ids.ts'
 import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
+import { runs } from '../runs.ts'
 import {
   createData,
   createDemand,
@@ -54,7 +55,7 @@ describe('scope never grows along a chain (I-11)', () => {
           else expect(verdict).toMatchObject({ ok: true, subject: { scope: left } })
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 
@@ -65,7 +66,7 @@ describe('scope never grows along a chain (I-11)', () => {
         const verdict = await verify(shown(document), createDemand({ scope: needed }), createData(site))
         expect(verdict.ok).toBe(needed.every((s) => held.includes(s)))
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })
@@ -121,7 +122,7 @@ describe('any single change is rejected', () => {
           })
         },
       ),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
 })
@@ -167,7 +168,7 @@ describe('verdicts do not depend on spelling (I-14)', () => {
         const verdict = await verify(rawHeader(text), createDemand(), createData(site))
         expect({ ...verdict, detail: '' }).toEqual({ ...plain, detail: '' })
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

@@ -9,6 +9,7 @@ import { parseMultikey } from '../../src/proof/keys.ts'
 import { SignatureCache } from '../../src/verify/signature-cache.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
+import { runs } from '../runs.ts'
 import {
   createData,
   createDemand,
@@ -141,7 +142,7 @@ describe('the memory of signatures', () => {
           expect(memory.size).toBeLessThanOrEqual(16)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
