@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type Client, createClient, startSignIn } from '../../packages/sdk/src/index.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { createPng, SVG } from '../../packages/service/test/brand/pictures.ts'
-import { createHome, furnish, type ServiceProcess, startService } from '../process/service-process.ts'
+import { createHome, type ServiceProcess, startFurnished } from '../process/service-process.ts'
 import { findAxeFaults, findOverflow } from './axe.ts'
-import { findChromium, openChromium, WAIT_MS_MAX } from './chromium.ts'
+import { findChromium, openChromium, WAIT_MS_MAX, wantsAllLooks } from './chromium.ts'
+import { type ContextPool, createContextPool } from './context-pool.ts'
 import { newName } from './new-name.ts'
 import { screenshot } from './town.ts'
 import { openPass, ready } from './walks.ts'
@@ -19,6 +20,7 @@ const LONG = 'Blue Door Orders and Returns for All of Our Customers Everywhere'
 describe.skipIf(chromium === undefined)('the look of a site, in a real browser', () => {
   let service: ServiceProcess
   let browser: Browser
+  let pool: ContextPool
   let client: Client
   let dev: DevFile
   let logos: Server
@@ -27,9 +29,10 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
 
   beforeAll(async () => {
     const home = await createHome()
-    dev = await furnish(home)
     // Only in development is a logo fetched from this machine.
-    service = await startService(home, { entry: 'dev' })
+    const started = await startFurnished(home, { isDevelopment: true })
+    service = started
+    dev = started.dev
     client = createClient({ baseUrl: home.baseUrl, apiKey: dev.site_key })
     logos = createServer(({ url }, answer) =>
       answer.end(url === '/svg' ? SVG : createPng(64, 64, { colour: BLUE })),
@@ -38,6 +41,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     logoUrl = `http://localhost:${(logos.address() as AddressInfo).port}/logo.png`
     returnUrl = new URL('/callback', logoUrl).href
     browser = await openChromium(chromium as string)
+    pool = createContextPool(browser, async (context) => context.setDefaultTimeout(WAIT_MS_MAX))
     await setLook()
   })
   afterAll(async () => {
@@ -60,10 +64,9 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     })
 
   async function visitor(options: BrowserContextOptions = {}) {
-    const context = await browser.newContext({ locale: 'en', ...options })
-    onTestFinished(() => context.close())
-    context.setDefaultTimeout(WAIT_MS_MAX)
-    const page = await context.newPage()
+    const { page, giveBack } = await pool.open({ locale: 'en', reducedMotion: 'reduce', ...options })
+    const origins = [dev.base_url, new URL(logoUrl).origin]
+    onTestFinished(({ task }) => giveBack(origins, task.result?.state !== 'fail'))
     const away: string[] = []
     page.on('request', (request) => {
       if (!request.url().startsWith(`${dev.base_url}/`)) away.push(request.url())
@@ -138,7 +141,9 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
           await page.emulateMedia({ colorScheme })
           await page.setViewportSize({ width, height: 600 })
           expect(await findOverflow(page), `${colorScheme} ${width}`).toBe(0)
-          if (width !== 375)
+          // With all looks, also dark on a desktop and light on a phone.
+          const isAnalyzed = width === (colorScheme === 'light' ? 1280 : 320)
+          if (isAnalyzed || (wantsAllLooks && width !== 375))
             expect(await findAxeFaults(page, colorScheme === 'light' ? 'all' : 'colors')).toEqual([])
           await screenshot(page, `brand-${name}-${width}-${colorScheme}`)
         }

@@ -1,22 +1,29 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { DECISIONS_URL, documents } from '../../packages/service/src/documents/documents.ts'
 import { type AppDouble, createAppDouble } from '../../packages/service/test/http/app-double.ts'
 import { findAxeFaults, findOverflow } from './axe.ts'
 import { findChromium, openChromium, wantsAllLooks } from './chromium.ts'
+import { type ContextPool, createContextPool } from './context-pool.ts'
 import { type Open, REFERENCE_PAGES, referencePages } from './reference-pages.ts'
 
 const chromium = findChromium()
 const PAGES = documents().pages.map(({ url }) => url)
 const SPECIAL = [...REFERENCE_PAGES, '/docs', '/docs/api', DECISIONS_URL, '/docs/search?q=revoke']
 /** One page of each kind. An analysis takes seconds: `npm run page-looks` looks at every page. */
-const KINDS = ['readme', 'errors', 'comparison', 'guides/quickstart', 'guides/console', 'guides/sign-in']
-const ANALYZED = [...SPECIAL, ...(wantsAllLooks ? PAGES : KINDS.map((name) => `/docs/${name}`))]
+const KINDS = [
+  ...REFERENCE_PAGES,
+  ...['/docs', DECISIONS_URL, '/docs/search?q=revoke', '/docs/comparison', '/docs/guides/console'],
+]
+const ANALYZED = wantsAllLooks ? [...SPECIAL, ...PAGES] : KINDS
+/** Those with the most different parts, in dark. `npm run page-looks` looks at every page. */
+const DARK = wantsAllLooks ? ANALYZED : ['/', '/docs/api/revoke-user', '/problems', '/docs/guides/console']
 
 describe.skipIf(chromium === undefined)('the documentation in a browser', () => {
   let double: AppDouble
   let origin: string
   let browser: Browser
+  let pool: ContextPool
   const faults: string[] = []
 
   beforeAll(async () => {
@@ -25,6 +32,7 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     double = createAppDouble({ monotonicMs: () => (ms += 60_000) })
     origin = `http://127.0.0.1:${(await double.app.listen()).port}`
     browser = await openChromium(String(chromium))
+    pool = createContextPool(browser, async (context) => context.setDefaultTimeout(60_000))
   })
   afterAll(async () => {
     await browser?.close()
@@ -32,33 +40,32 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
   })
 
   const open: Open = async (path, options = {}) => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-    context.setDefaultTimeout(60_000)
-    const page = await context.newPage()
+    const { page, giveBack } = await pool.open({
+      viewport: { width: 1280, height: 900 },
+      reducedMotion: 'reduce',
+      ...options,
+    })
+    onTestFinished(({ task }) => giveBack([origin], task.result?.state !== 'fail'))
     page.on('pageerror', ({ message }) => faults.push(`${page.url()}: ${message}`))
     page.on('console', (message) => {
       if (/Content Security Policy|Trusted/i.test(message.text())) faults.push(message.text())
     })
     await page.goto(origin + path)
-    return { page, context }
+    return page
   }
 
-  // In one browser, whose engine has compiled axe after the first page.
-  let shared: ReturnType<Open> | undefined
+  // In one context, whose engine has compiled axe after the first page.
   test.each(ANALYZED)('%s has no accessibility faults, light or dark', async (url) => {
-    shared ??= open('/docs', { bypassCSP: true })
-    const { page } = await shared
-    await page.emulateMedia({ colorScheme: 'light' })
-    await page.setViewportSize({ width: 1280, height: 900 })
-    await page.goto(origin + url)
+    const page = await open(url, { bypassCSP: true })
     expect(await findAxeFaults(page, 'all'), `${url}, light`).toEqual([])
+    if (!DARK.includes(url)) return
     await page.emulateMedia({ colorScheme: 'dark' })
     await page.setViewportSize({ width: 375, height: 720 })
     expect(await findAxeFaults(page, 'colors'), `${url}, dark`).toEqual([])
   })
 
   test('an analysis finds a fault, and a second one in the same page finds a new one', async () => {
-    const { page, context } = await open('/problems/credential_revoked', { bypassCSP: true })
+    const page = await open('/problems/credential_revoked', { bypassCSP: true })
     const faults = async (rules: 'all' | 'colors') =>
       (await findAxeFaults(page, rules)).map((fault) => fault.split(':')[0])
     await page.evaluate("document.querySelector('main').append(document.createElement('img'))")
@@ -66,12 +73,11 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     expect(await faults('colors')).toEqual([])
     await page.evaluate("document.querySelector('h1').style.color = 'silver'")
     expect(await faults('colors')).toEqual(['color-contrast'])
-    await context.close()
   })
 
   test('no page is too wide, or shows a tag as text', async () => {
     const viewport = { width: 320, height: 720 }
-    const { page, context } = await open('/docs', { viewport })
+    const page = await open('/docs', { viewport })
     const check = async (page: Page, url: string) => {
       expect(await findOverflow(page), `${url} at 320 px`).toBe(0)
       const shown = await page.evaluate<string>(
@@ -80,30 +86,28 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
       expect(shown.length, url).toBeGreaterThan(100)
       expect(shown, url).not.toMatch(/<a id=|<!--/)
     }
-    const isLoaded = (url: string) => wantsAllLooks || !url.startsWith(`${DECISIONS_URL}/`)
+    const isLoaded = (url: string) => [...SPECIAL, ...ANALYZED, '/docs/guides/quickstart'].includes(url)
     const all = [...SPECIAL, ...PAGES]
     for (const url of all.filter(isLoaded)) {
       await page.goto(origin + url)
       await check(page, url)
     }
-    await context.close()
-    // More than half are decisions, of one kind: each is shown in the page of the list.
+    // The others are of the same kinds, with the same style: each is shown in the page of a list.
     const list = await open(DECISIONS_URL, { viewport, bypassCSP: true })
     for (const url of all.filter((url) => !isLoaded(url))) {
       const text = await (await fetch(origin + url)).text()
-      await list.page.evaluate(
+      await list.evaluate(
         `document.body.replaceWith(new DOMParser().parseFromString(${JSON.stringify(text)}, 'text/html').body)`,
       )
-      await check(list.page, url)
+      await check(list, url)
       // What the content security policy would stop.
       const own = "[...document.querySelectorAll('body :is([style], [onclick], style, script:not([src]))')]"
-      expect(await list.page.evaluate(`${own}.map((one) => one.outerHTML)`), url).toEqual([])
+      expect(await list.evaluate(`${own}.map((one) => one.outerHTML)`), url).toEqual([])
     }
-    await list.context.close()
   })
 
   test('has no accessibility faults in forced colors, and does not move where motion is reduced', async () => {
-    const { page, context } = await open('/docs/guides/quickstart', {
+    const page = await open('/docs/guides/quickstart', {
       bypassCSP: true,
       forcedColors: 'active',
       reducedMotion: 'reduce',
@@ -113,11 +117,10 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     expect(await page.evaluate("getComputedStyle(document.querySelector('.copy')).transitionDuration")).toBe(
       '0s',
     )
-    await context.close()
   })
 
   test('searches as the reader types, with keys alone', async () => {
-    const { page, context } = await open('/docs/guides/quickstart')
+    const page = await open('/docs/guides/quickstart')
     await page.getByRole('button', { name: 'Search the docs' }).waitFor()
     for (const keys of ['/', 'Control+k']) {
       await page.keyboard.press(keys)
@@ -141,11 +144,10 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     await page.keyboard.type('<img src=x onerror=alert(1)>zzzz')
     await page.locator('.search-state:not(:empty), .results li').first().waitFor()
     expect(await page.locator('dialog img').count()).toBe(0)
-    await context.close()
   })
 
   test('searches without JavaScript', async () => {
-    const { page, context } = await open('/docs', { javaScriptEnabled: false })
+    const page = await open('/docs', { javaScriptEnabled: false })
     await page.getByRole('searchbox', { name: 'Search the docs' }).fill('credential_revoked')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/docs/search?q=credential_revoked')
@@ -156,11 +158,10 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     await page.getByRole('button', { name: 'All pages' }).click()
     await page.getByRole('link', { name: 'Quick start' }).click()
     await page.waitForURL('**/docs/guides/quickstart')
-    await context.close()
   })
 
   test('copies the request without its response, and links to headings', async () => {
-    const { page, context } = await open('/docs/guides/quickstart', {
+    const page = await open('/docs/guides/quickstart', {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
     const block = page.locator('.code', { has: page.locator('.answer') }).first()
@@ -185,7 +186,6 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     expect(await page.evaluate('document.activeElement.id')).toBe('main')
-    await context.close()
   })
 
   referencePages(open)

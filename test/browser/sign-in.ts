@@ -423,7 +423,7 @@ export function signIn(town: () => Town): void {
   })
 
   test('A9: says that it is still working, gives up after a while, and signs in at the next try', async () => {
-    const { page } = await town().visitor()
+    const { page } = await town().visitor({ isAlone: true })
     await page.clock.install()
     const { credential, ppid } = await town().credential('patient')
     await askToSignIn(town(), page)
@@ -493,7 +493,7 @@ export function signIn(town: () => Town): void {
     await page.getByRole('heading', { name: 'You’ve used all tries of this sign-in' }).waitFor()
   })
   test('warns two minutes before its end, and says by itself that it has expired', async () => {
-    const visitor = await town().visitor()
+    const visitor = await town().visitor({ isAlone: true })
     const { page } = visitor
     await claim(town(), visitor, 'dreamer')
     await page.clock.install()

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
 import { openExample } from '../../examples/sign-in/app.ts'
 import { type Client, createClient } from '../../packages/sdk/src/index.ts'
@@ -10,6 +10,7 @@ import { expireSignIns } from '../../packages/service/test/store/expire-sign-ins
 import { freePort } from '../../packages/service/test/store/postgres-server.ts'
 import { createHome, type ServiceProcess, startFurnished } from '../process/service-process.ts'
 import { openChromium, WAIT_MS_MAX, wantsPictures } from './chromium.ts'
+import { createContextPool, type PooledOptions } from './context-pool.ts'
 import { newName } from './new-name.ts'
 
 /** A service, a site that people sign in to, and a browser: each a thing of its own, as in life. */
@@ -22,7 +23,7 @@ export interface Town {
   readonly siteId: string
   readonly browser: Browser
   /** A person with a browser, which is closed after the test: its pages would go on asking. */
-  visitor(options?: BrowserContextOptions): Promise<Visitor>
+  visitor(options?: PooledOptions): Promise<Visitor>
   /** A claim link for that user. */
   offer(userRef: string, scope?: readonly string[]): Promise<string>
   /** A credential that is bound to no key. */
@@ -64,6 +65,7 @@ export async function openTown(executablePath: string): Promise<Town> {
   await new Promise<void>((resolve) => example.listen({ port, host: 'localhost' }, resolve))
   const browser = await openChromium(executablePath)
   mkdirSync(SCREENSHOTS, { recursive: true })
+  const pool = createContextPool(browser, async (context) => context.setDefaultTimeout(WAIT_MS_MAX))
 
   return {
     service,
@@ -73,16 +75,13 @@ export async function openTown(executablePath: string): Promise<Town> {
     siteId,
     browser,
     async visitor(options = {}) {
-      const context = await browser.newContext({
+      const { context, page, giveBack } = await pool.open({
         locale: 'en',
         timezoneId: 'UTC',
         // What moves is drawn again and again, and a click waits for its end.
         reducedMotion: 'reduce',
         ...options,
       })
-      onTestFinished(() => context.close())
-      context.setDefaultTimeout(WAIT_MS_MAX)
-      const page = await context.newPage()
       const complaints: string[] = []
       context.on('weberror', (error) => complaints.push(error.error().message))
       context.on('console', (message) => {
@@ -90,6 +89,7 @@ export async function openTown(executablePath: string): Promise<Town> {
         if (['error', 'warning'].includes(message.type()) && !/Failed to load resource/.test(message.text()))
           complaints.push(message.text())
       })
+      onTestFinished(({ task }) => giveBack([home.baseUrl, site], task.result?.state !== 'fail'))
       return { context, page, complaints }
     },
     async offer(userRef, scope = ['orders:read', 'orders:write']) {

@@ -154,7 +154,7 @@ export function wallet(town: () => Town): void {
   })
 
   test('A9: a claim says that it is still working, and can be repeated when there is no answer', async () => {
-    const { page } = await town().visitor()
+    const { page } = await town().visitor({ isAlone: true })
     await page.clock.install()
     await page.goto(await town().offer('tunnel'))
     await ready(page)
@@ -191,8 +191,9 @@ export function wallet(town: () => Town): void {
   })
 
   test('A12: without a connection, revoked stays revoked, also after a reload of the list', async () => {
-    const visitor = await town().visitor()
+    const visitor = await town().visitor({ isAlone: true })
     const { page } = visitor
+    await page.clock.install()
     await claim(town(), visitor, 'offline')
     await openList(page)
     await page.locator('.pill.active').waitFor()
@@ -200,9 +201,11 @@ export function wallet(town: () => Town): void {
     await openList(page)
     const { ppid } = await town().credential('offline')
     await town().client.revokeUser({ ppid, site_id: town().siteId })
+    await page.clock.fastForward(LOOK_MS)
     await page.getByText('Past access (1)').click()
     await page.locator('.pill.revoked').waitFor()
     await page.route('**/revocation-status?*', (route) => route.abort())
+    await page.clock.fastForward(LOOK_MS)
     await page.getByText('Can’t check right now').waitFor()
     expect(await page.locator('.pill.revoked').count()).toBe(1)
     await page.reload()
@@ -269,14 +272,16 @@ export function wallet(town: () => Town): void {
   })
 
   test('C27: a button that goes away while it has the focus passes it on', async () => {
-    const visitor = await town().visitor()
+    const visitor = await town().visitor({ isAlone: true })
     const { page } = visitor
+    await page.clock.install()
     await claim(town(), visitor, 'pulled-away')
     await openPass(page)
     await page.locator('#view-pass .pill.active').waitFor()
     await page.getByRole('button', { name: 'End my access everywhere' }).focus()
     const { ppid } = await town().credential('pulled-away')
     await town().client.revokeUser({ ppid, site_id: town().siteId })
+    await page.clock.fastForward(LOOK_MS)
     await page.locator('#view-pass .pill.revoked').waitFor()
     expect(await focused(page)).toBe('pass-title')
   })
@@ -297,13 +302,15 @@ export function wallet(town: () => Town): void {
   })
 
   test('shows a revocation from elsewhere while it is open', async () => {
-    const visitor = await town().visitor()
+    const visitor = await town().visitor({ isAlone: true })
     const { page } = visitor
+    await page.clock.install()
     await claim(town(), visitor, 'watcher')
     await openList(page)
     await page.locator('.pill.active').waitFor()
     const { ppid } = await town().credential('watcher')
     await town().client.revokeUser({ ppid, site_id: town().siteId })
+    await page.clock.fastForward(LOOK_MS)
     await page.getByText('Past access (1)').waitFor()
     await page.getByText('has been revoked').waitFor()
     await screenshot(page, 'wallet-revoked-light')
@@ -331,6 +338,9 @@ export function wallet(town: () => Town): void {
     await page.waitForURL(`${town().dev.base_url}/wallet`)
   })
 }
+
+/** After this time an open wallet asks for the statuses again. */
+const LOOK_MS = 4_000
 
 /** Run in the page: its storage is full, and has room again. */
 const FULL_DISK = `window.realPut ??= IDBObjectStore.prototype.put

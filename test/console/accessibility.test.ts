@@ -118,8 +118,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
   )
 
   test.each(Object.keys(states))('T19: the state %s, too', async (name) => {
-    const { page, open } = await openShared()
-    await open('overview')
+    const { page } = await openShared('overview')
     await page.getByText('verifiers are up to date').waitFor()
     await states[name]?.(page, harness)
     await check(page, name)
@@ -133,7 +132,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
   })
 
   test('T19: the live region of a receipt speaks at most once in five seconds', async () => {
-    const { page } = await harness.openConsole()
+    const { page } = await openShared('overview')
     await page.getByText('verifiers are up to date').waitFor()
     await page.evaluate(LISTEN)
     await harness.credential(newName('linus'))

@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
 
   test('issue, invite, revoke a holder key, sign out, erase: each with its result', async () => {
     await harness.openGuards(['acts'])
-    const { page, open } = await harness.openConsole({ role: 'admin', page: 'credentials' })
+    const { page, visit } = await harness.openConsole({ role: 'admin', page: 'credentials' })
     const dialog = page.getByRole('dialog')
     await page.getByRole('button', { name: 'Issue a credential' }).click()
     await dialog.getByLabel(/^User/).fill('acts-user')
@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     await confirm(page, 'Revoke the key', { reason: 'phone stolen' })
     await seeReceipt(page, 'revocation')
 
-    await open(`users/${ppid}`)
+    await visit(`users/${ppid}`)
     await choose(page, 'More actions', 'Sign out everywhere')
     await confirm(page, 'Sign the user out', { reason: 'lost laptop' })
     await seeReceipt(page, 'sign-out')
@@ -117,7 +117,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
   })
 
   test('an OAuth issuer is trusted and cut off; the whole site is cut off', async () => {
-    const { page, open } = await harness.openConsole({ role: 'admin', page: 'issuers?act=trust' })
+    const { page, visit } = await harness.openConsole({ role: 'admin', page: 'issuers?act=trust' })
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('It signs').selectOption('oauth')
     await dialog
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     const { credential } = await harness.credential('cut-off')
     const guards = await harness.openGuards(['cut-off'])
     expect(await guards.decide(credential)).toEqual({ 'cut-off': 'allowed' })
-    await open('site')
+    await visit('site')
     await page.getByRole('button', { name: 'End all access' }).click()
     await confirm(page, 'End all access', { reason: 'breach', typed: site_id })
     await page.locator('.sheet .verdict', { hasText: 'This cut-off is durable' }).waitFor(SLOW)
@@ -146,9 +146,9 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
   })
 
   test('a site, operator keys and the replacement of a key', async () => {
-    const { page } = await harness.openConsole()
+    const { page, visit } = await harness.openConsole()
     const dialog = page.getByRole('dialog')
-    await page.goto(`${harness.url}/console/all-sites`)
+    await visit({ ofService: 'all-sites' })
     await page.getByRole('button', { name: 'Create a site' }).click()
     await dialog
       .getByLabel('Site', { exact: true })
@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     await expect.poll(() => status('/api/sites', key), SLOW).toBe(401)
 
     const { key_id } = await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'shop' })
-    await page.goto(`${harness.url}/console/sites/${site_id}/keys?act=replace&on=${key_id}`)
+    await visit(`keys?act=replace&on=${key_id}`)
     await confirm(page, 'Create the key')
     const second = await secret(dialog)
     expect(await status(`/api/sites/${site_id}`, second)).toBe(200)
@@ -185,7 +185,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
 
   test('T26: what is copied as a CLI command does the same as the act', async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
-    const { page, open } = await harness.openConsole({ page: 'keys', permissions })
+    const { page, visit } = await harness.openConsole({ page: 'keys', permissions })
     const dialog = page.getByRole('dialog')
     const env = {
       PATH: [bin, process.env.PATH].join(delimiter),
@@ -202,26 +202,28 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     }
     expect(await runCopied('main .title')).toContain('development')
 
-    await open('site?act=change')
+    await visit('site?act=change')
     await dialog.getByLabel('Name', { exact: true }).fill(`It's "quoted" $(id) \\ ä`)
     await runCopied()
     expect((await harness.client.readSite({ site_id })).name).toBe(`It's "quoted" $(id) \\ ä`)
 
     const { ppid } = await harness.credential('by-cli')
-    await open(`users/${ppid}`)
+    await visit(`users/${ppid}`)
     await page.locator('main [data-revoke-page]').click()
     await dialog.getByLabel(/^Reason/).fill(`copied 'quoted'`)
     await runCopied()
     const { status, reason } = await harness.client.getUser({ site_id, ppid })
     expect([status, reason]).toEqual(['revoked', `copied 'quoted'`])
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
 
-    await open('issuers?act=trust')
+    await visit('issuers?act=trust')
     await dialog.getByLabel('DID').fill('did:key:z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH')
     await dialog.getByLabel('May grant at most').fill('orders:read')
     await runCopied()
     const { items } = await harness.client.listIssuers({ site_id })
     expect(items.some(({ issuer: did }) => did.endsWith('wWsdvktH'))).toBe(true)
-    await open('site?act=switch&on=delegation')
+    await visit('site?act=switch&on=delegation')
     await dialog.getByLabel(/^Reason/).fill('copied')
     await runCopied()
     expect((await harness.client.readSite({ site_id })).delegation).toBe('off')
@@ -233,8 +235,8 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
       roles: [{ site_id, role: 'viewer' }],
     })
     const theirs = await harness.openConsole({ personId: person_id })
-    const { page } = await harness.openConsole()
-    await page.goto(`${harness.url}/console/settings/people`)
+    const { page, visit } = await harness.openConsole()
+    await visit({ ofService: 'settings/people' })
     await choose(page, 'Actions for Nora Night', 'Sessions and passkeys')
     await page
       .getByRole('dialog')

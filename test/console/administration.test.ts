@@ -8,7 +8,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createPng } from '../../packages/service/test/brand/pictures.ts'
 import { closeReceivers, openReceiver } from '../../packages/service/test/webhooks/receiver.ts'
 import { newName } from '../browser/new-name.ts'
-import { expectAccessible, type Harness, hasChromium, openHarness, pictures } from './harness.ts'
+import {
+  expectAccessible,
+  type Harness,
+  hasChromium,
+  openHarness,
+  pictures,
+  shareConsole,
+} from './harness.ts'
 
 const run = promisify(execFile)
 
@@ -42,6 +49,8 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await harness?.close()
     await closeReceivers()
   })
+
+  const openShared = shareConsole(() => harness, CLIPBOARD)
 
   /** Runs what was copied, as a person would in a terminal. */
   async function runCopied(command: string): Promise<string> {
@@ -91,7 +100,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
       /^(?:Create|Trust|Change|Delete|Pause|Resume|Rotate|Send|Switch|Require|Make it|End |Revoke |Reinstate|Issue |Invite|Run a drill|Retire |Actions for)/
     const viewer = await harness.openConsole({ role: 'viewer' })
     for (const name of pages) {
-      await viewer.open(name)
+      await viewer.visit(name)
       await expect.poll(() => viewer.page.locator('main [aria-busy=true]').count()).toBe(0)
       const names = await viewer.page.getByRole('button').allInnerTexts()
       expect(
@@ -109,7 +118,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     const responder = await harness.openConsole({ role: 'responder', page: 'credentials' })
     expect(await responder.page.getByRole('button', { name: /^Revoke access/ }).count()).toBeGreaterThan(0)
     expect(await responder.page.getByRole('button', { name: /^Issue/ }).count()).toBe(0)
-    await responder.open('keys')
+    await responder.visit('keys')
     expect(await findAction(responder.page, 'Create a key')).toBe(0)
     const status = await responder.page.evaluate(
       async (site) =>
@@ -126,7 +135,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
   })
 
   test('a key is created, shown once and hidden after a minute, renamed, and deleted with its name', async () => {
-    const { page, open } = await harness.openConsole({ page: 'keys' })
+    const { page, open } = await harness.openConsole({ page: 'keys', isAlone: true })
     const [nightWatch, dayWatch] = [newName('night watch'), newName('day watch')]
     const reason = newName('no longer needed')
     await page.clock.install()
@@ -235,7 +244,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
 
   test('T20: as many pages of a list are shown again after a reload', async () => {
     for (let n = 0; n < 120; n++) await harness.client.changeSite({ site_id, name: `Demo ${n}` })
-    const { page } = await harness.openConsole({ page: 'audit' })
+    const { page } = await openShared('audit')
     const count = () => page.locator('tbody tr').count()
     await expect.poll(count).toBe(50)
     await page.getByRole('button', { name: 'Show more' }).click()
@@ -251,7 +260,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
       label: newName('exported'),
     })
     await harness.client.changeKey({ site_id, key_id, label: newName('exported twice'), reason: '=1+1' })
-    const { page, open } = await harness.openConsole({ page: 'keys' })
+    const { page, visit } = await openShared('keys')
     await page.getByRole('button', { name: `Actions for ${newName('exported twice')}`, exact: true }).click()
     await page.getByRole('menuitem', { name: 'Show its audit rows' }).click()
     await expect.poll(() => page.locator('tbody tr').count()).toBe(2)
@@ -273,19 +282,19 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
       const lines = text.trim().split('\n').length
       expect(lines).toBe(item.startsWith('CSV') ? 3 : 2)
     }
-    await open('audit?actor=mallory')
+    await visit('audit?actor=mallory')
     await page.getByText('Complete the filter to search.').waitFor()
-    await page.goto(`${harness.url}/console/audit?without_site=1`)
+    await visit({ ofService: 'audit?without_site=1' })
     await page.getByRole('heading', { name: 'Audit of all sites' }).waitFor()
     await page.locator('tbody tr').first().waitFor()
-    await page.goto(`${harness.url}/console/nodes`)
+    await visit({ ofService: 'nodes' })
     await page.getByText('Ready').waitFor()
     await page.getByText('version 0.1.0').waitFor()
   })
 
   test('T25: a receiver that fails and then works is seen, tested, resumed and sent all since a time', async () => {
     const receiver = await openReceiver(500)
-    const { page, open } = await harness.openConsole({ page: 'webhooks' })
+    const { page, visit } = await openShared('webhooks')
     await page.getByRole('button', { name: 'Create a webhook' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('URL').fill(receiver.url)
@@ -333,7 +342,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await page.locator('tbody a').first().click()
     await dialog.getByRole('button', { name: 'Send again' }).click()
     await expect.poll(() => receiver.got.length).toBe(gotBefore + 1)
-    await open('webhooks')
+    await visit('webhooks')
     await receiver.close()
   })
 
@@ -348,9 +357,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
       .poll(async () => (await deliveries()).map(({ status }) => status))
       .toEqual(['delivered', 'delivered'])
     const [chosen] = await deliveries()
-    const { page } = await harness.openConsole({
-      page: `webhooks/${webhook_id}?delivery=${chosen?.delivery_id}`,
-    })
+    const { page } = await openShared(`webhooks/${webhook_id}?delivery=${chosen?.delivery_id}`)
     const keys: (string | undefined)[] = []
     let isLost = false
     await page.route(/\/replay$/, async (route) => {
@@ -394,7 +401,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
 
   test('T26: what is copied as curl does the same as the act', async () => {
     await harness.client.changeSite({ site_id, delegation: 'on' })
-    const { page, open } = await harness.openConsole({ page: 'keys', ...CLIPBOARD })
+    const { page, visit } = await openShared('keys')
     const listed = JSON.parse(await runCopied(await copyCommand(page, 'Copy as curl')))
     expect(listed.items.length).toBe(await page.locator('tbody tr').count())
 
@@ -411,25 +418,27 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     const { items: rows } = await harness.client.listAudit({ site_id, target: created.key_id })
     expect(rows[0]?.reason).toBe(`why 'not'`)
 
-    await open(`keys?act=rename&on=${created.key_id}`)
+    // Through another page, so that the list is loaded again: a command has changed it.
+    await visit('site')
+    await visit(`keys?act=rename&on=${created.key_id}`)
     await dialog.getByLabel('Label', { exact: true }).fill('plain')
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
     const { items: renamed } = await harness.client.listKeys({ site_id, limit: 200 })
     expect(renamed.find(({ key_id }) => key_id === created.key_id)?.label).toBe('plain')
 
-    await open('site?act=change')
+    await visit('site?act=change')
     await dialog.getByLabel('Name', { exact: true }).fill(newName('Copied'))
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
     expect((await harness.client.readSite({ site_id })).name).toBe(newName('Copied'))
-    await open('site?act=switch&on=delegation')
+    await visit('site?act=switch&on=delegation')
     await dialog.getByLabel('Reason').fill('copied')
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
     expect((await harness.client.readSite({ site_id })).delegation).toBe('off')
-    await open('site?act=switch&on=delegation')
+    await visit('site?act=switch&on=delegation')
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
     expect((await harness.client.readSite({ site_id })).delegation).toBe('on')
 
-    await open('webhooks?act=create')
+    await visit('webhooks?act=create')
     await dialog.getByLabel('URL').fill('https://hooks.example/copied')
     const { webhook_id } = JSON.parse(await runCopied(await copyCommand(page, 'Copy as curl', inSheet)))
     const find = async () =>
@@ -441,30 +450,32 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
       ['resume', 'on'],
       ['delete', undefined],
     ] as const) {
-      await open(`webhooks/${webhook_id}?act=${act}`)
+      await visit('keys')
+      await visit(`webhooks/${webhook_id}?act=${act}`)
       await page.locator(inSheet).waitFor()
       if (act === 'delete') await dialog.getByLabel('Reason').fill('ä copied')
       await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
       expect((await find())?.status).toBe(status)
     }
 
-    await open('issuers?act=trust')
+    await visit('issuers?act=trust')
     await dialog.getByLabel('DID').fill(didKey((await generatePrivateKey('Ed25519')).publicKey))
     await dialog.getByLabel('May grant at most').fill('orders:read')
     const issuer = JSON.parse(await runCopied(await copyCommand(page, 'Copy as curl', inSheet)))
     expect(issuer.scope).toEqual(['orders:read'])
     const read = () => harness.client.getIssuer({ site_id, issuer: issuer.issuer_id })
-    await open(`issuers/${issuer.issuer_id}?act=change`)
+    await visit(`issuers/${issuer.issuer_id}?act=change`)
     await dialog.getByLabel('May grant at most').fill('orders:read orders:write')
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
     expect((await read()).scope).toEqual(['orders:read', 'orders:write'])
-    await open(`issuers/${issuer.issuer_id}`)
+    await visit(`issuers/${issuer.issuer_id}`)
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Distrust' }).click()
     await dialog.getByLabel('Reason', { exact: true }).fill('copied')
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
     expect((await read()).status).toBe('distrusted')
-    await open(`issuers/${issuer.issuer_id}?act=trust-again`)
+    await visit('keys')
+    await visit(`issuers/${issuer.issuer_id}?act=trust-again`)
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
     expect((await read()).status).toBe('trusted')
   })
@@ -479,7 +490,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     const logo = `http://localhost:${(logos.address() as AddressInfo).port}/logo.png`
     const returnUrl = new URL('/callback', logo).href
     await harness.client.changeSite({ site_id, name: newName('Blue Door'), return_urls: [returnUrl] })
-    const { page, open } = await harness.openConsole({ page: 'site' })
+    const { page, visit } = await openShared('site')
     const dialog = page.getByRole('dialog')
     const field = (label: string) => dialog.getByRole('textbox', { name: label, exact: true })
     const save = dialog.getByRole('button', { name: 'Change the look' })
@@ -557,7 +568,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     )
 
     // Removed again, with the command that the sheet copies for it.
-    await open('site?act=look')
+    await visit('site?act=look')
     for (const label of ['Logo', 'Colour of the main button', 'Help for users', 'Privacy notice'])
       await field(label).fill('')
     await save.click()
@@ -602,7 +613,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
 
   test('typed names stay shut for what is pasted or almost right', async () => {
     await harness.client.changeSite({ site_id, delegation: 'on' })
-    const { page } = await harness.openConsole({ page: 'site?act=switch&on=delegation', ...CLIPBOARD })
+    const { page } = await openShared('site?act=switch&on=delegation')
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Reason').fill('a test')
     const typed = dialog.getByLabel(/^Type/)
@@ -624,7 +635,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
   })
 
   test('an issuer is trusted, limited, cut off, and its key marked as compromised', async () => {
-    const { page } = await harness.openConsole({ page: 'issuers?act=trust' })
+    const { page } = await openShared('issuers?act=trust')
     const dialog = page.getByRole('dialog')
     const did = didKey((await generatePrivateKey('Ed25519')).publicKey)
     const last8 = did.slice(-8)

@@ -104,6 +104,8 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
       .toMatch(new RegExp(`^Log at ${seq}, proven .+ ago\\. All have applied it\\.`))
     await lost.kill()
     await page.getByRole('heading', { name: '2 of 3 verifiers are up to date.' }).waitFor()
+    // Until its lease is over, which is the time that its clock may differ by, and its staleness.
+    await harness.passTime(13_000)
     await page
       .locator('.answer .lead', { hasText: /payouts is not connected and has rejected every request since/ })
       .waitFor()
@@ -340,6 +342,10 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await page.getByRole('button', { name: 'Run a drill' }).click()
     await page.getByLabel('Why now?').fill('One is cut off')
     await page.getByRole('button', { name: 'Run the drill' }).click()
+    await expect
+      .poll(async () => (await client.listDrills({ site_id: siteId })).items[0]?.state)
+      .toBe('running')
+    await harness.passTime(30_000)
     await page.locator('.paper').waitFor()
     for (const name of guards.names)
       expect(await page.locator('.applied-list tr.late', { hasText: name }).count()).toBe(1)

@@ -12,6 +12,8 @@ export interface GuardProcess {
   /** What each guard decides about the credential: `allowed`, or the code of the denial. */
   decide(credential: object): Promise<Readonly<Record<string, string>>>
   state(): Promise<Readonly<Record<string, GuardState>>>
+  /** Moves its clocks ahead; of a process that is frozen, when it is resumed. */
+  passTime(ms: number): void
   /** SIGSTOP: the process stays connected and does nothing. */
   freeze(): void
   /** SIGCONT */
@@ -27,7 +29,7 @@ export interface GuardProcess {
 
 export type GuardOptions = Partial<Pick<GuardProcessOptions, 'maxStalenessSeconds' | 'failsOpen'>>
 
-type Connection = Pick<GuardProcessOptions, 'baseUrl' | 'siteId' | 'apiKey' | 'names'>
+type Connection = Pick<GuardProcessOptions, 'baseUrl' | 'siteId' | 'apiKey' | 'names' | 'passedMs'>
 
 /** Vitest names a bundle of it, which starts faster. */
 const SCRIPT = process.env.TEST_GUARDS
@@ -69,6 +71,7 @@ export async function startGuards(
         string,
         string
       >,
+    passTime: (ms) => void ask({ ask: 'pass', ms }).catch(() => {}),
     state: async () => (await ask({ ask: 'state' })) as Record<string, GuardState>,
     freeze: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),

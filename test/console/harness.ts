@@ -2,12 +2,18 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConsoleRole } from '@countersign/core/contract'
 import { type Client, createClient } from '@countersign/sdk'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, expect, onTestFailed, onTestFinished, type RunnerTestCase, TestRunner } from 'vitest'
 import { buildConsole } from '../../packages/service/src/development/build-console.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { findAxeFaults } from '../browser/axe.ts'
 import { findChromium, openChromium, WAIT_MS_MAX, wantsPictures } from '../browser/chromium.ts'
+import {
+  type ContextPool,
+  createContextPool,
+  type PooledContext,
+  type PooledOptions,
+} from '../browser/context-pool.ts'
 import {
   cleanUp,
   createHome,
@@ -36,7 +42,7 @@ export interface Harness {
   readonly client: Client
   readonly operator: Client
   readonly browser: Browser
-  /** Moves the clocks of the service ahead. One node only, until it is started again. */
+  /** Moves the clocks of the service and of the guards ahead. One node only. */
   passTime(ms: number): Promise<void>
   /** Issues a credential to a user of the site. */
   credential(
@@ -66,7 +72,7 @@ export interface HarnessOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-interface OpenConsoleOptions extends BrowserContextOptions {
+interface OpenConsoleOptions extends PooledOptions {
   /** Default: `operator`. */
   readonly role?: ConsoleRole
   /** Another person than the one with that role. */
@@ -110,6 +116,7 @@ export async function openHarness({
   const operator = createClient({ baseUrl: service.url, apiKey: dev.operator_key })
   const browser = await openChromium(chromium)
   const guards = new Set<GuardProcess>()
+  let passedMs = 0
   const people = new Map<ConsoleRole, Promise<string>>()
   const siteId = dev.site_id
 
@@ -134,7 +141,11 @@ export async function openHarness({
     client,
     operator,
     browser,
-    passTime,
+    async passTime(ms) {
+      passedMs += ms
+      for (const each of guards) each.passTime(ms)
+      await passTime(ms)
+    },
     async credential(userRef, more = {}) {
       const issued = await client.issueCredential({
         site_id: siteId,
@@ -145,7 +156,7 @@ export async function openHarness({
       return { credential: issued.credential, ppid: issued.ppid, id: issued.credential_id }
     },
     async openGuards(names, options) {
-      const connection = { baseUrl: service.url, siteId, apiKey: dev.site_key, names }
+      const connection = { baseUrl: service.url, siteId, apiKey: dev.site_key, names, passedMs }
       const opened = await startGuards(connection, options)
       guards.add(opened)
       if (TestRunner.getCurrentTest() !== undefined)
@@ -167,8 +178,7 @@ export async function openHarness({
       const personId = given ?? (await harness.person(role))
       const origins = [url, secondUrl].filter((origin) => origin !== undefined)
       const opened = await (isShared ? openRecorded : openPage)(browser, origins, options)
-      await opened.page.goto(await harness.link(personId))
-      await opened.page.locator('header.top').waitFor()
+      await signIn(opened.context, url, await harness.link(personId))
       const console: ConsolePage = {
         ...opened,
         personId,
@@ -178,16 +188,14 @@ export async function openHarness({
         },
         async visit(page) {
           const path = typeof page === 'string' ? `sites/${siteId}/${page}` : page.ofService
-          await opened.page.evaluate(`if (location.pathname !== '/console/${path}') {
-            for (const each of document.querySelectorAll('#content > *')) each.dataset.old = ''
-            history.pushState(null, '', '/console/${path}')
-            dispatchEvent(new PopStateEvent('popstate'))
-          }`)
-          await opened.page.locator('#content > [data-old]').first().waitFor({ state: 'detached' })
-          await opened.page.locator('#content h1').first().waitFor()
+          await followLink(opened.page, `/console/${path}`)
         },
       }
       if (name !== undefined) await console.open(name)
+      else {
+        await opened.page.goto(`${url}/console`)
+        await opened.page.locator('header.top').waitFor()
+      }
       return console
     },
     async close() {
@@ -197,6 +205,44 @@ export async function openHarness({
     },
   }
   return harness
+}
+
+/** Signs in as the page of a link does. To load that page, and then another, takes twice as long. */
+export async function signIn(context: BrowserContext, url: string, address: string): Promise<void> {
+  const link = new URLSearchParams(new URL(address).hash.slice(1)).get('link')
+  const answer = await context.request.post(`${url}/console/session`, {
+    headers: { origin: url, 'countersign-console': '1' },
+    data: { link },
+  })
+  if (answer.status() !== 201) throw new Error(`the link was not accepted: ${await answer.text()}`)
+}
+
+/**
+ * Goes to another page of the console as a link does: a fifth of the work of loading it. When only
+ * the query changes, the page itself decides what it draws again. The same page is loaded again if
+ * it is about another thing, or if nothing changes.
+ */
+export async function followLink(page: Page, path: string): Promise<void> {
+  const [here, next] = [new URL(page.url()), new URL(path, page.url())]
+  const isSamePath = here.pathname === next.pathname
+  if (here.href === next.href || (!isSamePath && toPageName(here) === toPageName(next)))
+    await page.goto(next.href)
+  else
+    await page.evaluate(`{
+      if (!${isSamePath}) for (const each of document.querySelectorAll('#content > *')) each.dataset.old = ''
+      history.pushState(null, '', ${JSON.stringify(next.href)})
+      dispatchEvent(new PopStateEvent('popstate'))
+    }`)
+  await page.locator('#content > [data-old]').first().waitFor({ state: 'detached' })
+  await page.locator('#content h1').first().waitFor()
+}
+
+/** `/console/sites/<site>/users` of a user of that site, `/console/settings` of any tab. */
+function toPageName({ pathname }: URL): string {
+  return pathname
+    .split('/')
+    .slice(0, pathname.startsWith('/console/sites/') ? 5 : 3)
+    .join('/')
 }
 
 const NAMES: Readonly<Record<ConsoleRole, string>> = {
@@ -233,31 +279,55 @@ type RecordedPage = Pick<ConsolePage, 'context' | 'page' | 'complaints'>
 export async function openPage(
   browser: Browser,
   origins: readonly string[],
-  options: BrowserContextOptions = {},
+  options: PooledOptions = {},
 ): Promise<RecordedPage> {
-  const opened = await openRecorded(browser, origins, options)
+  const { giveBack, ...opened } = await openRecorded(browser, origins, options)
   onTestFinished(async ({ task }) => {
     const check = await endTest(opened, task)
-    await opened.context.close()
+    await giveBack(origins, task.result?.state !== 'fail')
     check()
   })
   return opened
 }
 
+const pools = new WeakMap<Browser, ContextPool>()
+
+function findPool(browser: Browser): ContextPool {
+  const pool = pools.get(browser) ?? createContextPool(browser, prepareContext)
+  pools.set(browser, pool)
+  return pool
+}
+
+async function prepareContext(context: BrowserContext): Promise<void> {
+  context.setDefaultTimeout(WAIT_MS_MAX)
+  await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) => {
+    console.error('policy violated: ' + event.violatedDirective + ' by ' + event.blockedURI + ' ' + event.sample)
+  })`)
+}
+
 /**
  * One signed-in browser for many tests, because to open one and to sign in costs more than most
- * pages do. The test after one that failed gets a new one.
+ * pages do. With the name of a page, it is at that page. The test after one that failed gets a new
+ * one.
  */
 export function shareConsole(
   harness: () => Harness,
   options: OpenConsoleOptions,
-): () => Promise<ConsolePage> {
+): (name?: string) => Promise<ConsolePage> {
   let shared: ConsolePage | undefined
   afterAll(() => shared?.context.close())
-  return async () => {
-    const opened = shared ?? (await harness().openConsole({ ...options, isShared: true }))
+  return async (name) => {
+    const before = shared
+    const page = name === undefined ? {} : { page: name }
+    const opened = before ?? (await harness().openConsole({ ...options, ...page, isShared: true }))
     shared = opened
+    if (before !== undefined && name !== undefined) {
+      // A sheet of the test before can belong to no page, and would stay.
+      const isCovered = (await opened.page.locator('dialog[open]').count()) > 0
+      await (isCovered ? opened.open(name) : opened.visit(name))
+    }
     onTestFinished(async ({ task }) => {
+      await opened.page.unrouteAll({ behavior: 'ignoreErrors' })
       const check = await endTest(opened, task)
       if (task.result?.state === 'fail') {
         shared = undefined
@@ -272,9 +342,9 @@ export function shareConsole(
 async function openRecorded(
   browser: Browser,
   origins: readonly string[],
-  options: BrowserContextOptions,
-): Promise<RecordedPage> {
-  const context = await browser.newContext({
+  options: PooledOptions,
+): Promise<RecordedPage & PooledContext> {
+  const pooled = await findPool(browser).open({
     locale: 'en',
     timezoneId: 'UTC',
     viewport: { width: 1280, height: 800 },
@@ -282,7 +352,7 @@ async function openRecorded(
     reducedMotion: 'reduce',
     ...options,
   })
-  context.setDefaultTimeout(WAIT_MS_MAX)
+  const { context } = pooled
   const complaints: string[] = []
   context.on('weberror', (error) => complaints.push(`error: ${error.error().message}`))
   context.on('console', (message) => {
@@ -295,10 +365,7 @@ async function openRecorded(
     if (protocol !== 'blob:' && !origins.includes(origin))
       complaints.push(`request to another origin: ${request.url()}`)
   })
-  await context.addInitScript(`document.addEventListener('securitypolicyviolation', (event) => {
-    console.error('policy violated: ' + event.violatedDirective + ' by ' + event.blockedURI + ' ' + event.sample)
-  })`)
-  return { context, page: await context.newPage(), complaints }
+  return { ...pooled, complaints }
 }
 
 /** Looks at what the pages did in this test. The function it resolves to fails the test for it. */
@@ -327,7 +394,10 @@ async function findStored(context: BrowserContext): Promise<readonly string[]> {
     [...localStorage, ...indexedDB].map(({ name }) => name),
   )
   const ofTabs = await Promise.all(
-    context.pages().map((page) => page.evaluate<string[]>('Object.keys(sessionStorage)')),
+    context
+      .pages()
+      .filter((page) => page.url() !== 'about:blank')
+      .map((page) => page.evaluate<string[]>('Object.keys(sessionStorage)')),
   )
   return [...kept, ...ofTabs.flat()]
 }

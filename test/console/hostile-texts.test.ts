@@ -1,9 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findOverflow } from '../browser/axe.ts'
 import { newName } from '../browser/new-name.ts'
-import { type Harness, hasChromium, openHarness } from './harness.ts'
+import { type ConsolePage, type Harness, hasChromium, openHarness, shareConsole } from './harness.ts'
 import { servicePages, sitePages } from './pages.ts'
+
+const ASSETS = join(import.meta.dirname, '../../packages/console/dist/assets')
 
 /** Each ends in its number, by which it is found on a page. */
 const MARKUP = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>'
@@ -35,6 +39,8 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
   })
   afterAll(() => harness?.close())
 
+  const openShared = shareConsole(() => harness, { permissions: ['clipboard-read', 'clipboard-write'] })
+
   async function expectText(page: Page, name: string): Promise<void> {
     expect(await page.evaluate('window.hit'), name).toBeUndefined()
     // Nothing of the texts has become an element.
@@ -46,11 +52,22 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     await page.setViewportSize({ width: 1280, height: 800 })
   }
 
-  test('T14, A214, A178: are text on every page of a site', async () => {
-    const { page, open } = await harness.openConsole()
+  /** T30: the origins of all that the pages load from now on, beginning with the console itself. */
+  async function watchOrigins({ context, page }: ConsolePage): Promise<ReadonlySet<string>> {
+    const origins = new Set<string>()
+    context.on('request', (request) => origins.add(new URL(request.url()).origin))
+    await page.reload()
+    await page.locator('#content h1').first().waitFor()
+    return origins
+  }
+
+  test('T14, T30, A214, A178: are text on every page of a site, which loads from its own origin', async () => {
+    const opened = await openShared()
+    const { page, visit } = opened
+    const origins = await watchOrigins(opened)
     const shown = new Set<string>()
     for (const name of sitePages) {
-      await open(name)
+      await visit(name)
       await page.locator('#content [aria-busy=true]').waitFor({ state: 'detached' })
       await expectText(page, name)
       const text = await page.locator('#content').innerText()
@@ -59,22 +76,26 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     // The test would prove nothing if no page showed them.
     expect([...shown].sort()).toEqual([MARKUP, LINK, WORD.slice(0, 64)].sort())
     expect(await page.locator('nav.rail').innerText()).toContain('<img src=x')
+    expect([...origins]).toEqual([harness.url])
   })
 
-  test('T14, A214: are text on the pages of the whole service, and on those of one user', async () => {
-    const { page, open } = await harness.openConsole()
+  test('T14, T30, A214: are text on the pages of the whole service, and on those of one user', async () => {
+    const opened = await openShared()
+    const { page, visit } = opened
+    const origins = await watchOrigins(opened)
     for (const name of servicePages) {
-      await page.goto(`${harness.url}/console/${name}`)
-      await page.locator('#content h1').first().waitFor()
+      await visit({ ofService: name })
       await page.locator('#content [aria-busy=true]').waitFor({ state: 'detached' })
       await expectText(page, `service ${name}`)
     }
-    await open(`users/${encodeURIComponent(ppid)}`)
+    await visit(`users/${encodeURIComponent(ppid)}`)
     await expectText(page, 'user')
+    expect([...origins]).toEqual([harness.url])
   })
 
   test('T14, A214: are text where a person types them: search, name, reason and receipt', async () => {
-    const { page } = await harness.openConsole()
+    const { page, visit } = await openShared()
+    await visit('overview')
     await page.keyboard.press('Control+k')
     await page.getByLabel('User name, id, page or action').fill(newName(MARKUP))
     await expectText(page, 'palette')
@@ -92,7 +113,7 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
   })
 
   test('T14, A214: are text in the address', async () => {
-    const { page, open } = await harness.openConsole()
+    const { page, open } = await openShared()
     for (const path of [`users/${encodeURIComponent(MARKUP)}`, `users?status=${encodeURIComponent(LINK)}`]) {
       await open(path).catch(() => {})
       await expectText(page, path)
@@ -100,8 +121,7 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
   })
 
   test('A367: a text of the address is one word of a copied command', async () => {
-    const permissions = ['clipboard-read', 'clipboard-write']
-    const { page, open } = await harness.openConsole({ permissions })
+    const { page, open } = await openShared()
     const text = "x'; id #"
     for (const path of [`users?status=${encodeURIComponent(text)}`, `users/${encodeURIComponent(text)}`]) {
       await open(path)
@@ -115,7 +135,7 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
   test('A368: a text of the address does not lead a request of a page elsewhere', async () => {
     const { client, siteId: site_id } = harness
     const { webhook_id } = await client.createWebhook({ site_id, url: 'https://hooks.example/in' })
-    const { page, open } = await harness.openConsole()
+    const { page, open } = await openShared()
     const sent: string[] = []
     page.on('request', (request) => {
       if (request.method() === 'POST') sent.push(new URL(request.url()).pathname)
@@ -131,6 +151,21 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     // No path has the part `..`, so that one is not sent at all.
     const expected = ids.filter((id) => id !== '..').map((id) => `${own}${encodeURIComponent(id)}/replay`)
     expect(sent).toEqual(expected)
+  })
+})
+
+describe('the files of the console', () => {
+  test('T30: name no other origin, except as text that a person reads or a namespace', () => {
+    const allowed = /^https?:\/\/(?:www\.w3\.org|w3id\.org|localhost|127\.0\.0\.1|[\w.-]*\.?example)\b/
+    for (const name of readdirSync(ASSETS)) {
+      const text = readFileSync(join(ASSETS, name), 'utf8')
+      const urls = text.match(/https?:\/\/[\w.-]+/g) ?? []
+      expect(
+        urls.filter((url) => !allowed.test(url)),
+        name,
+      ).toEqual([])
+      expect(text, name).not.toMatch(/sourceMappingURL|@import|\beval\(|new Function\(/)
+    }
   })
 })
 

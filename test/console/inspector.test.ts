@@ -16,7 +16,14 @@ import {
   SITE,
   shown,
 } from '../../packages/core/test/sample.ts'
-import { expectAccessible, type Harness, hasChromium, openHarness, pictures } from './harness.ts'
+import {
+  expectAccessible,
+  type Harness,
+  hasChromium,
+  openHarness,
+  pictures,
+  shareConsole,
+} from './harness.ts'
 
 const URL = `https://${SITE}/api/orders?page=2`
 const AT = new Date(NOW).toISOString()
@@ -55,8 +62,12 @@ describe.skipIf(!hasChromium)('the inspector', () => {
   })
   afterAll(() => harness?.close())
 
+  const openShared = shareConsole(() => harness, { bypassCSP: true, isAlone: true })
+
+  /** Its clock goes as usual, and can be moved. */
   async function openInspector(): Promise<Page> {
-    const { page } = await harness.openConsole({ bypassCSP: true })
+    const { page } = await openShared()
+    await page.clock.install()
     await page.goto(`${harness.url}/console/sites/${SITE}/inspector`)
     await page.getByText('against entry').waitFor()
     return page
@@ -162,6 +173,7 @@ describe.skipIf(!hasChromium)('the inspector', () => {
     }
     // Time passes, so that the page refreshes what it knows of the site.
     const sentBefore = sent.length
+    await page.clock.fastForward(5_000)
     await expect.poll(() => sent.length).toBeGreaterThan(sentBefore)
     for (const text of pasted)
       for (let at = 0; at + 24 <= text.length; at += 24)
@@ -217,7 +229,11 @@ describe.skipIf(!hasChromium)('the inspector', () => {
     await page.getByLabel('Presented').fill(shown(await issue(issuer)).header)
     await page.getByRole('heading', { name: 'Accepted', exact: true }).waitFor()
     await page.route('**/console/api/**', (route) => route.abort())
+    await page.clock.fastForward(25_000)
+    expect(await page.getByRole('heading', { name: 'Accepted', exact: true }).count()).toBe(1)
+    await page.clock.fastForward(10_000)
     await page.locator('.outcome code', { hasText: 'revocation_view_stale' }).waitFor()
     expect((await readChecks(page))[0]).toEqual(['freshness', 'denied', 'revocation_view_stale'])
+    await page.unroute('**/console/api/**')
   })
 })

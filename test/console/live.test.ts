@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../packages/service/test/store/postgres-server.ts'
 import { newName } from '../browser/new-name.ts'
 import { type ServiceProcess, startService } from '../process/service-process.ts'
 import { type Harness, hasChromium, openHarness, pictures } from './harness.ts'
@@ -10,17 +11,20 @@ const PAUSED_ENTRIES = Number(process.env.CONSOLE_ENTRIES ?? 800)
 describe.skipIf(!hasChromium)('the live view', () => {
   let harness: Harness
   let service: ServiceProcess
+  let adminPort: number
   beforeAll(async () => {
-    harness = await openHarness()
+    adminPort = await freePort()
+    harness = await openHarness({ env: { COUNTERSIGN_ADMIN_PORT: String(adminPort) } })
     service = harness.service
   })
   afterAll(() => harness?.close())
 
   const toUrl = (page: string) => `${harness.url}/console/sites/${harness.siteId}/${page}`
 
+  /** By its metrics: nodes report to each other every ten seconds only. */
   async function countStreams(): Promise<number> {
-    const { items } = await harness.operator.listNodes()
-    return items.reduce((sum, { streams }) => sum + streams, 0)
+    const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
+    return Number(/^countersign_feed_streams (\d+)$/m.exec(metrics)?.[1])
   }
 
   /** Revokes so many credentials that do not exist, in as many entries. */

@@ -2,7 +2,14 @@ import type { LogEntry } from '@countersign/core/contract'
 import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newName } from '../browser/new-name.ts'
-import { expectAccessible, type Harness, hasChromium, openHarness, pictures } from './harness.ts'
+import {
+  expectAccessible,
+  type Harness,
+  hasChromium,
+  openHarness,
+  pictures,
+  shareConsole,
+} from './harness.ts'
 
 const ENTRIES = 10_000
 const TARGETS = 200
@@ -72,6 +79,8 @@ describe.skipIf(!hasChromium)('the log explorer', () => {
       await route.fulfill({ response, json: { ...answer, items: change(answer.items) } })
     })
   }
+
+  const openShared = shareConsole(() => harness, { role: 'viewer' })
 
   test('T7: 10,000 entries are verified with progress, and no task is longer than 50 ms', async () => {
     const { page, open } = await harness.openConsole({ role: 'viewer', bypassCSP: true })
@@ -147,7 +156,7 @@ describe.skipIf(!hasChromium)('the log explorer', () => {
 
   test.each(faults)('T7: red at that very entry when %s', async (_, change, why) => {
     const seq = head - 250
-    const { page, open } = await harness.openConsole({ role: 'viewer' })
+    const { page, open } = await openShared()
     await spoil(page, (items) => change(items, seq))
     await open('log')
     const proof = page.locator('.proof.wrong h1')
@@ -164,7 +173,7 @@ describe.skipIf(!hasChromium)('the log explorer', () => {
     await client.revokeUser({ ppid, site_id: siteId })
     usersRevoked++
     head = older.seq + 1
-    const { page, open } = await harness.openConsole({ role: 'viewer' })
+    const { page, open } = await openShared()
     await page.route(HEAD, (route) => route.fulfill({ json: older }))
     await open('log')
     const proof = page.locator('.proof.wrong h1')
@@ -181,7 +190,7 @@ describe.skipIf(!hasChromium)('the log explorer', () => {
   })
 
   test('T7: red when the head is signed by a key that the service does not publish', async () => {
-    const { page, open } = await harness.openConsole({ role: 'viewer' })
+    const { page, open } = await openShared()
     await page.route(HEAD, async (route) => {
       const response = await pass(route)
       const given = (await response.json()) as { signature: string }

@@ -1,7 +1,15 @@
 import type { CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newName } from '../browser/new-name.ts'
-import { expectAccessible, type Harness, hasChromium, openHarness, picture, pictures } from './harness.ts'
+import {
+  expectAccessible,
+  followLink,
+  type Harness,
+  hasChromium,
+  openHarness,
+  picture,
+  pictures,
+} from './harness.ts'
 
 describe.skipIf(!hasChromium)('people in the console', () => {
   let harness: Harness
@@ -21,10 +29,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     const { items } = await harness.operator.listPeople({ limit: 200 })
     return items.map(({ name }) => name)
   }
-  const settings = async (page: Page, tab = '') => {
-    await page.goto(`${harness.url}/console/settings${tab}`)
-    await page.locator('#content h1').waitFor()
-  }
+  const settings = (page: Page, tab = '') => followLink(page, `/console/settings${tab}`)
 
   /** Ends the elevation of all other sessions of the person, as removing any passkey does. */
   const endElevation = async (page: Page) => {
@@ -91,8 +96,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     await addAuthenticator(other.page)
     await settings(other.page)
     await endElevation(other.page)
-    await page.goto(`${harness.url}/console/sites/${harness.siteId}/users`)
-    await page.locator('#content h1').waitFor()
+    await followLink(page, `/console/sites/${harness.siteId}/users`)
     await page.keyboard.press('Control+k')
     await page.locator('dialog.palette[open] input').fill(newName('stolen-laptop'))
     await page.keyboard.press('Enter')
@@ -138,7 +142,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     await addAuthenticator(page)
     await settings(page)
     await addPasskey(page, 'Laptop')
-    await page.goto(`${harness.url}/console/settings/people?act=add`)
+    await settings(page, '/people?act=add')
     await sheet(page).getByLabel('Name').fill('Half typed')
     const other = await harness.openConsole({ personId })
     await settings(other.page)
@@ -159,7 +163,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
   test('another person signs in in the dialog: nothing of the page is theirs', async () => {
     const [first, second] = [await newOperator('Ann First'), await newOperator('Sue Second')]
     const { page } = await harness.openConsole({ personId: first })
-    await page.goto(`${harness.url}/console/settings/people?act=add`)
+    await settings(page, '/people?act=add')
     await sheet(page).getByLabel('Name').fill(newName('Typed by Ann'))
     await harness.operator.changePerson({ person_id: first, status: 'ended' })
     await sheet(page).getByRole('button', { name: 'Add the person' }).click()
@@ -175,7 +179,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
   test('another person signs in in another tab: the page sends nothing in their name', async () => {
     const [first, second] = [await newOperator('Ann Tab'), await newOperator('Sue Tab')]
     const { page } = await harness.openConsole({ personId: first })
-    await page.goto(`${harness.url}/console/settings/people?act=add`)
+    await settings(page, '/people?act=add')
     await sheet(page).getByLabel('Name').fill(newName('Typed by Ann in a tab'))
     const tab = await page.context().newPage()
     await tab.goto(await harness.link(second))
@@ -213,7 +217,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     const own = page.locator('section[aria-labelledby=sessions] li', { hasText: 'This session' })
     expect(await own.getByRole('button').count()).toBe(0)
 
-    await page.goto(`${harness.url}/console/operator-keys`)
+    await followLink(page, '/console/operator-keys')
     await page.getByRole('button', { name: /^Actions/ }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     const typed = await sheet(page).locator('label code').textContent()

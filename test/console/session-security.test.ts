@@ -2,7 +2,15 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newName } from '../browser/new-name.ts'
-import { type ConsolePage, type Harness, hasChromium, openHarness, openPage } from './harness.ts'
+import {
+  type ConsolePage,
+  type Harness,
+  hasChromium,
+  openHarness,
+  openPage,
+  shareConsole,
+  signIn,
+} from './harness.ts'
 
 /** A page of another origin. `localhost` with another port is the same site for cookies. */
 interface OtherOrigin {
@@ -41,6 +49,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     await harness?.close()
   })
 
+  const openShared = shareConsole(() => harness, {})
   const status = async (ppid: string) =>
     (await harness.client.getUser({ site_id: harness.siteId, ppid })).status
   const rejections = async () => {
@@ -49,7 +58,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
   }
 
   test('T12, A216: its cookie is for this host only, and no script can read it', async () => {
-    const { context, page } = await harness.openConsole()
+    const { context, page } = await openShared()
     const cookies = await context.cookies()
     expect(cookies).toHaveLength(1)
     const { port, hostname } = new URL(harness.url)
@@ -65,7 +74,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
   })
 
   test('T12, A301: the cookie means nothing at /api, and a key means nothing at /console/api', async () => {
-    const { page } = await harness.openConsole()
+    const { page } = await openShared()
     const ask = (path: string, headers: object) =>
       page.evaluate<{ status: number; code: string }>(
         `fetch(${JSON.stringify(path)}, { headers: ${JSON.stringify(headers)} })
@@ -124,7 +133,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
   )
 
   test('T13, A213: a request with Origin null, without the header or with another Sec-Fetch-Site is rejected', async () => {
-    const { context } = await harness.openConsole()
+    const { context } = await openShared()
     const [{ name, value } = { name: '', value: '' }] = await context.cookies()
     const { ppid } = await harness.credential(newName('headers'))
     const send = async (headers: Readonly<Record<string, string>>) => {
@@ -176,6 +185,21 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     expect(answers).toEqual([])
   })
 
+  test('T1: a link is valid for a minute, and rejected after it', async () => {
+    const { page } = await openPage(harness.browser, [harness.url])
+    const link = await harness.link(await harness.person('issuing'))
+    await harness.passTime(61_000)
+    await page.goto(link)
+    await page.getByText('This link was used before or has expired').waitFor()
+    expect(await page.locator('nav.rail').count()).toBe(0)
+    expect(new URL(page.url()).hash).toBe('')
+    const other = await harness.link(await harness.person('issuing'))
+    await harness.passTime(55_000)
+    await page.goto('about:blank')
+    await page.goto(other)
+    await page.locator('nav.rail .person strong', { hasText: 'Ivo Issuing' }).waitFor()
+  })
+
   test('A334: a sign-in link that another page opens does not replace the session without a question', async () => {
     const other = others[1] as OtherOrigin
     const { context } = await openSignedIn(other)
@@ -200,8 +224,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
   /** A browser in which an operator is signed in, and which may also open the other origin. */
   async function openSignedIn(other: OtherOrigin): Promise<Pick<ConsolePage, 'context' | 'complaints'>> {
     const opened = await openPage(harness.browser, [harness.url, other.origin])
-    await opened.page.goto(await harness.link(await harness.person('operator')))
-    await opened.page.locator('nav.rail').waitFor()
+    await signIn(opened.context, harness.url, await harness.link(await harness.person('operator')))
     return opened
   }
 })

@@ -18,11 +18,9 @@ describe.skipIf(chromium === undefined)('the console of npm start', () => {
   let started: DevProcess
   let browser: Browser
   let url: string
-  let late: { readonly link: string; readonly createdMs: number }
   const start = async () => {
     started = await startDevProcess({ command: START })
     url = started.dev.base_url.replace('//127.0.0.1:', '//localhost:')
-    late = { link: await newLink('Late'), createdMs: Date.now() }
   }
   beforeAll(async () => {
     browser = await openChromium(chromium ?? '')
@@ -126,23 +124,17 @@ describe.skipIf(chromium === undefined)('the console of npm start', () => {
     const first = await startDevProcess({ dataDir })
     expect(first.output()).toContain('npm start -- --with-demo-app')
     expect(await listVerifiers(first)).toEqual([])
-    const { page, context } = await openPage(browser, [first.dev.base_url.replace('127.0.0.1', 'localhost')])
+    const { page } = await openPage(browser, [first.dev.base_url.replace('127.0.0.1', 'localhost')])
     await page.goto(LINK.exec(first.output())?.[0] ?? '')
     await page.getByRole('button', { name: 'Start a demo verifier' }).click()
     await page.getByText('The one verifier is up to date.').waitFor()
     expect(await listVerifiers(first)).toMatchObject([{ verifier_id: 'demo-orders', state: 'connected' }])
-    await context.close()
+    await page.close()
     expect(await first.stop()).toBe(0)
     const second = await startDevProcess({ dataDir })
     expect(await listVerifiers(second)).toEqual([])
     await second.stop()
     rmSync(dirname(dataDir), { recursive: true })
-  })
-
-  // Last: most of its minute has passed in the tests before.
-  test('T1: a link is rejected after a minute', async () => {
-    await new Promise((resolve) => setTimeout(resolve, late.createdMs + 61_000 - Date.now()))
-    await isRejected(late.link)
   })
 })
 
