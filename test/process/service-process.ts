@@ -41,7 +41,7 @@ export interface ServiceProcess {
 }
 
 /** A service that made its own site and keys. */
-export interface FurnishedService extends ServiceProcess {
+interface FurnishedService extends ServiceProcess {
   readonly dev: DevFile
   /** Moves both of its clocks ahead. Its timers, and other processes, notice nothing of it. */
   passTime(ms: number): Promise<void>
