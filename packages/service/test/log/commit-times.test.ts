@@ -57,6 +57,24 @@ describe('the time at which this node applied an entry', () => {
     await commits.close()
   })
 
+  it('is that of the first page that had the entry, whichever of many it was', async () => {
+    const { clock, apply, find, commits } = begin()
+    // Each page ends with one of these.
+    const ends = [11, 12, 15, 16, 20, 31, 32]
+    for (const seq of ends) {
+      clock.pass(seq)
+      apply(seq)
+    }
+    const expected = Array.from({ length: 21 }, (_, i) => {
+      const at = ends.findIndex((end) => end >= i + 12)
+      const ms = ends.slice(0, at + 1).reduce((sum, seq) => sum + seq, 0)
+      return [ms, ms, ends[at]]
+    })
+    const found = await Promise.all(expected.map((_, i) => find(i + 12)))
+    expect(found).toEqual(expected)
+    await commits.close()
+  })
+
   it('is the commit for entries that were loaded before the node served anything', async () => {
     const { clock, noted, apply, find, startMs, commits } = begin()
     noted.push({ position: 10, atMs: startMs - 500 })

@@ -44,7 +44,9 @@ export class SqliteSession {
       prepared = prepare(this.db, sql)
       this.#statements.set(sql, prepared)
     }
-    const { statement, order } = prepared
+    const { statement, order, count } = prepared
+    // Otherwise SQLite would use NULL.
+    if (values.length < count) throw new TypeError(`a value of ${count} is missing: ${sql}`)
     const bound = order.map((at) => values[at])
     if (statement.reader) return statement.all(bound) as readonly Row[]
     statement.run(bound)
@@ -121,6 +123,8 @@ export class SqliteSession {
 interface Prepared {
   readonly statement: Database.Statement
   readonly order: readonly number[]
+  /** How many values it needs. */
+  readonly count: number
 }
 
 /**
@@ -136,5 +140,5 @@ function prepare(db: Database.Database, sql: string): Prepared {
     order.push(Number(number) - 1)
     return limit === undefined ? '?' : `${limit}+?`
   })
-  return { statement: db.prepare(text), order }
+  return { statement: db.prepare(text), order, count: Math.max(-1, ...order) + 1 }
 }
