@@ -105,7 +105,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'cli',
+          isolate,
           include: ['packages/cli/test/**/*.test.ts'],
+          setupFiles: 'packages/cli/test/countersign.setup.ts',
           // Each file has a process for its commands, and a service beside it.
           pool: 'forks',
           globalSetup: [BUNDLE, POSTGRES],
@@ -127,6 +129,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'repository',
+          isolate,
           include: ['test/**/*.test.ts'],
           exclude: ['test/system/**', 'test/browser/**', 'test/console/**'],
           globalSetup: [CONSOLE, BUNDLE, POSTGRES],
@@ -149,6 +152,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
+          isolate,
           include: ['test/system/*.test.ts'],
           pool: 'forks',
           retry,

@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, fork, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import type { HostedCommand, HostedResult } from './command-host.ts'
 
 export interface Ended {
@@ -102,9 +102,12 @@ interface Host {
 const HOST = process.env.TEST_COMMAND_HOST ?? join(import.meta.dirname, 'command-host.ts')
 const hosts = new Map<string, Host>()
 
-afterAll(async () => {
-  await Promise.all([...hosts.values()].map((host) => host.end()))
-})
+/** After each file of tests: `countersign.setup.ts` calls it. */
+export async function endHosts(): Promise<void> {
+  const ending = [...hosts.values()].map((host) => host.end())
+  hosts.clear()
+  await Promise.all(ending)
+}
 
 function findHost(cwd: string): Host {
   const host = hosts.get(cwd) ?? startHost(cwd)

@@ -1,0 +1,5 @@
+import { afterAll } from 'vitest'
+import { endHosts } from './countersign.ts'
+
+// Loaded for each file, also where files share their modules.
+afterAll(endHosts)
