@@ -66,7 +66,7 @@ export interface Harness {
 export interface HarnessOptions {
   /** Two nodes share one PostgreSQL. One node has SQLite. Default: 1 */
   readonly nodes?: 1 | 2
-  /** The settings of the development start, which may send webhooks to this machine. One node only. */
+  /** The settings of the development start, which may send webhooks to this machine: one node. */
   readonly isDevelopment?: boolean
   /** More settings of the service, on each node. */
   readonly env?: Readonly<Record<string, string>>
@@ -207,7 +207,7 @@ export async function openHarness({
   return harness
 }
 
-/** Signs in as the page of a link does. To load that page, and then another, takes twice as long. */
+/** Signs in as the page of a link does. To load that page and then another takes twice as long. */
 export async function signIn(context: BrowserContext, url: string, address: string): Promise<void> {
   const link = new URLSearchParams(new URL(address).hash.slice(1)).get('link')
   const answer = await context.request.post(`${url}/console/session`, {

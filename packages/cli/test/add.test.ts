@@ -302,7 +302,8 @@ test('says what is missing, and works without a service', async () => {
 
   const broken = createProject('broken', {
     ...servers.hono,
-    'tsconfig.json': '{ "files": ["src/wrong.ts"], "compilerOptions": { "types": [], "lib": ["es2024"], "checkers": 1 } }',
+    'tsconfig.json':
+      '{ "files": ["src/wrong.ts"], "compilerOptions": { "types": [], "lib": ["es2024"], "checkers": 1 } }',
     'src/wrong.ts': 'const a: number = "b"\n',
   })
   expect(await add(broken)).toMatchObject({ code: 3, out: expect.stringMatching(/failed:\n.*wrong\.ts/s) })
