@@ -12,12 +12,14 @@ const PAGES = documents().pages.map(({ url }) => url)
 const SPECIAL = [...REFERENCE_PAGES, '/docs', '/docs/api', DECISIONS_URL, '/docs/search?q=revoke']
 /** One page of each kind. An analysis takes seconds: `npm run page-looks` looks at every page. */
 const KINDS = [
-  ...REFERENCE_PAGES,
+  ...['/', '/docs/api/revoke-user', '/problems?status=403', '/problems/credential_revoked'],
   ...['/docs', DECISIONS_URL, '/docs/search?q=revoke', '/docs/comparison', '/docs/guides/console'],
 ]
 const ANALYZED = wantsAllLooks ? [...SPECIAL, ...PAGES] : KINDS
 /** Those with the most different parts, in dark. `npm run page-looks` looks at every page. */
-const DARK = wantsAllLooks ? ANALYZED : ['/', '/docs/api/revoke-user', '/problems', '/docs/guides/console']
+const DARK = wantsAllLooks
+  ? ANALYZED
+  : ['/', '/docs/api/revoke-user', '/problems?status=403', '/docs/guides/console']
 
 describe.skipIf(chromium === undefined)('the documentation in a browser', () => {
   let double: AppDouble

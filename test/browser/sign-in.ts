@@ -6,6 +6,7 @@ import { screenshot, type Town, type Visitor } from './town.ts'
 import {
   askToSignIn,
   claim,
+  clickToSignIn,
   endAccess,
   focused,
   isIn,
@@ -21,7 +22,7 @@ export function signIn(town: () => Town): void {
     const visitor = await town().visitor()
     const { page, context, complaints } = visitor
     await claim(town(), visitor, 'walker')
-    await askToSignIn(town(), page)
+    await clickToSignIn(town(), page)
     await ready(page)
     await screenshot(page, 'sign-in-light')
     await submit(page)
@@ -39,7 +40,7 @@ export function signIn(town: () => Town): void {
     // The page of the site is not touched.
     await page.getByText('Your access has ended').waitFor()
     expect(await page.locator('#ended').textContent()).toContain('credential_revoked')
-    await askToSignIn(town(), page)
+    await clickToSignIn(town(), page)
     await ready(page)
     await page.getByText('This access was revoked.').waitFor()
     expect(complaints).toEqual([])
@@ -119,7 +120,7 @@ export function signIn(town: () => Town): void {
 
   test('goes back to the site when the user cancels', async () => {
     const { page } = await town().visitor()
-    await askToSignIn(town(), page)
+    await clickToSignIn(town(), page)
     await page.getByRole('link', { name: 'Back to Blue Door Orders' }).click()
     await page.waitForURL(`${town().site}/?cancelled`)
     await page.getByText('You cancelled the sign-in.').waitFor()
@@ -213,7 +214,7 @@ export function signIn(town: () => Town): void {
 
   test('says that a sign-in is over when it took too long; the back button leads to the site, or says that it is over', async () => {
     const { page } = await town().visitor()
-    await askToSignIn(town(), page)
+    await clickToSignIn(town(), page)
     const url = page.url()
     town().expireSignIns()
     await paste(page, (await town().credential('late')).credential)
@@ -226,7 +227,7 @@ export function signIn(town: () => Town): void {
     // Without JavaScript the page stays in the history, and says what it is.
     const { page: plain } = await town().visitor({ javaScriptEnabled: false })
     for (const tab of [page, plain]) {
-      await askToSignIn(town(), tab)
+      await clickToSignIn(town(), tab)
       await paste(tab, (await town().credential('late')).credential)
       await submit(tab)
       await isIn(town(), tab)
@@ -272,8 +273,8 @@ export function signIn(town: () => Town): void {
       [page, other],
       [other, page],
     ] as const) {
-      await askToSignIn(town(), page)
-      await askToSignIn(town(), other)
+      await clickToSignIn(town(), page)
+      await clickToSignIn(town(), other)
       for (const tab of [first, last]) {
         await ready(tab)
         await paste(tab, credential)
@@ -290,7 +291,7 @@ export function signIn(town: () => Town): void {
     const victim = await town().visitor()
     const thief = await town().visitor()
     const { credential, ppid } = await town().credential('victim')
-    await askToSignIn(town(), victim.page)
+    await clickToSignIn(town(), victim.page)
     await ready(victim.page)
     await thief.page.goto(victim.page.url())
     await isRefused(thief.page, 'state_invalid')
@@ -444,7 +445,7 @@ export function signIn(town: () => Town): void {
 
   test('A10: the page of a sign-in that is over leads back to the site', async () => {
     const { page } = await town().visitor()
-    await askToSignIn(town(), page)
+    await clickToSignIn(town(), page)
     await ready(page)
     town().expireSignIns()
     await paste(page, (await town().credential('too-late')).credential)

@@ -25,10 +25,16 @@ export async function claim(
   await page.getByRole('heading', { name: 'You’re in' }).waitFor()
 }
 
-/** From the site to the sign-in page. */
-export async function askToSignIn(town: Town, page: Page): Promise<void> {
+/** From the site to the sign-in page, as people do it. */
+export async function clickToSignIn(town: Town, page: Page): Promise<void> {
   await page.goto(town.site)
   await page.getByRole('link', { name: 'Sign in' }).click()
+  await page.waitForURL(/\/auth\/sign-in\?/)
+}
+
+/** The same without the page of the site, for tests that are not about the way. */
+export async function askToSignIn(town: Town, page: Page): Promise<void> {
+  await page.goto(`${town.site}/sign-in`)
   await page.waitForURL(/\/auth\/sign-in\?/)
 }
 
