@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { agree } from './agreement.ts'
 
 /** `npm run agreement` compares a million. */
-const COUNT = 20_000
+const COUNT = 8_000
 
 test(`the guard and the service say the same about ${COUNT} random presentations while the log goes on (I-10, I-14)`, async () => {
   const { compared, codes, lags, disagreements } = await agree({ count: COUNT, seed: 20_261_115 })
@@ -26,7 +26,7 @@ test(`the guard and the service say the same about ${COUNT} random presentations
     'site_mismatch',
     'token_invalid',
   ]) {
-    expect(codes[code], code).toBeGreaterThan(COUNT / 10_000)
+    expect(codes[code], code).toBeGreaterThan(2)
   }
   expect(lags).toBeLessThan(COUNT / 20)
 }, 600_000)
