@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'vite'
 
@@ -16,8 +16,17 @@ const COMMAND_HOST = join(root, 'packages/cli/test/command-host.ts')
 const FURNISHED = join(root, 'test/process/furnished-service.ts')
 const GUARDS = join(root, 'test/console/guard-process.ts')
 /** By their names in the bundle: `findScript` in `test/process/scripts.ts` finds them. */
-const SCRIPTS = ['cutting-service', 'guard-crowd', 'guarded-app', 'hasty-service']
-const toScript = (name: string) => join(root, 'test/process', `${name}.ts`)
+const SCRIPTS = [
+  ...['cutting-service', 'guard-crowd', 'guarded-app', 'hasty-service'].map((name) => `test/process/${name}`),
+  ...[
+    'audit-archive/archive-process',
+    'log/checkpoint-process',
+    'log/cut-process',
+    'operations/half-way-process',
+    'store/sqlite-process',
+  ].map((name) => `packages/service/test/${name}`),
+]
+const toScript = (name: string) => join(root, `${name}.ts`)
 const WRITER_URL = `new URL(isSource ? './writer.ts' : './writer.js', import.meta.url)`
 /** Has a part in machine code, which it finds beside itself. */
 const EXTERNAL = ['better-sqlite3']
@@ -107,7 +116,7 @@ async function buildInto(outDir: string, plugin: Plugin): Promise<void> {
         input: {
           ...{ main: MAIN, writer: WRITER, 'command-host': COMMAND_HOST },
           ...{ furnished: FURNISHED, guards: GUARDS },
-          ...Object.fromEntries(SCRIPTS.map((name) => [name, toScript(name)])),
+          ...Object.fromEntries(SCRIPTS.map((name) => [basename(name), toScript(name)])),
         },
         output: { format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
       },

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * What Node runs for a script of this folder: Vitest names bundles of those in
+ * What Node runs for a script of a test: Vitest names bundles of those in
  * `scripts/bundle-sources.ts`, which start faster.
  */
 export function findScript(source: URL): URL {

@@ -4,7 +4,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { findScript } from '../../../../test/process/scripts.ts'
 import { type ArchiveFile, listArchives, readArchive } from '../../src/audit-archive/archive-file.ts'
 import { run } from '../operations/terminal.ts'
 import { context, DAY, MASTER_KEY_HEX } from '../store/fixtures.ts'
@@ -16,7 +18,8 @@ const ROWS = 240
 const THEN = Date.UTC(2020, 0, 1)
 const KEPT_MS = 100 * DAY
 const HOUR = 3_600_000
-const CHILD = ['--conditions=countersign-source', join(import.meta.dirname, 'archive-process.ts')]
+const SCRIPT = fileURLToPath(findScript(new URL('./archive-process.ts', import.meta.url)))
+const CHILD = ['--conditions=countersign-source', SCRIPT]
 
 let directory: string
 beforeEach(() => {

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { type SiteId, toStateLines } from '@countersign/core'
 import { expect, it } from 'vitest'
+import { findScript } from '../../../../test/process/scripts.ts'
 import { AppliedLog } from '../../src/store/checkpoints/applied-log.ts'
 import { readToEnd, writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
 import { restoreLog } from '../../src/store/checkpoints/restore-log.ts'
@@ -73,7 +74,7 @@ forEachStoreWriter('writing a checkpoint', (newWriter) => {
   it('by a process that is killed leaves a usable store behind', async () => {
     const writer = await newWriter()
     await withStore(writer, beginHistory)
-    const script = join(import.meta.dirname, 'checkpoint-process.ts')
+    const script = fileURLToPath(findScript(new URL('./checkpoint-process.ts', import.meta.url)))
     for (let round = 0; round < 3; round++) {
       const args = ['--conditions=countersign-source', script, JSON.stringify(writer.place)]
       const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })

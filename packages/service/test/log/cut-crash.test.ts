@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import type { SiteId } from '@countersign/core'
 import { afterAll, expect, it, vi } from 'vitest'
+import { findScript } from '../../../../test/process/scripts.ts'
 import { cutLog } from '../../src/log/cut-log.ts'
 import { readToEnd, writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
 import { restoreLog } from '../../src/store/checkpoints/restore-log.ts'
@@ -19,7 +20,8 @@ afterAll(removeFiles)
 const START = Date.UTC(2021, 0, 1)
 const END = START + 3 * 365 * DAY
 const BEFORE = END - 396 * DAY
-const CHILD = ['--conditions=countersign-source', join(import.meta.dirname, 'cut-process.ts')]
+const SCRIPT = fileURLToPath(findScript(new URL('./cut-process.ts', import.meta.url)))
+const CHILD = ['--conditions=countersign-source', SCRIPT]
 
 async function views(store: Store) {
   const { log } = await restoreLog(store)

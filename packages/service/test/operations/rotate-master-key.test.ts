@@ -4,10 +4,12 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { SiteId } from '@countersign/core'
 import Database from 'better-sqlite3'
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { findScript } from '../../../../test/process/scripts.ts'
 import type { Config } from '../../src/config.ts'
 import { openServiceKeys, type ServiceKeys } from '../../src/keys/service-keys.ts'
 import { answerPurpose, pairwisePurpose } from '../../src/sealing/purposes.ts'
@@ -286,7 +288,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     const before = await inside(old)
     // The first text, one in the middle, and the last one.
     for (const texts of [0, 5, 10]) {
-      const script = join(import.meta.dirname, 'half-way-process.ts')
+      const script = fileURLToPath(findScript(new URL('./half-way-process.ts', import.meta.url)))
       const argv = [
         '--conditions=countersign-source',
         '--no-warnings',

@@ -12,8 +12,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { findScript } from '../../../../test/process/scripts.ts'
 import { auditLog } from '../../src/store/audit-log.ts'
 import { AUDIT_REJECTED } from '../../src/store/audit-rows.ts'
 import { auditFilters } from '../../src/store/migrations/0022-audit-filters.ts'
@@ -41,11 +43,16 @@ afterEach(async () => {
 let count = 0
 const newFile = () => join(directory, `d${++count}`, 'store.db')
 
-/** The file of a store that this release has made. */
-async function emptyStore(): Promise<string> {
-  const file = newFile()
-  await (await open(file)).close()
-  return file
+let emptySchema: unknown
+
+/** The schema of a store that this release has made. */
+async function currentSchema(): Promise<unknown> {
+  if (emptySchema === undefined) {
+    const file = newFile()
+    await (await open(file)).close()
+    emptySchema = schemaOf(file)
+  }
+  return emptySchema
 }
 
 function schemaOf(file: string): unknown {
@@ -119,7 +126,8 @@ function run(command: string, args: readonly string[]): Running {
   }
 }
 
-const CHILD = ['--conditions=countersign-source', join(import.meta.dirname, 'sqlite-process.ts')]
+const SCRIPT = fileURLToPath(findScript(new URL('./sqlite-process.ts', import.meta.url)))
+const CHILD = ['--conditions=countersign-source', SCRIPT]
 const ownProcess = (file: string) => run(process.execPath, [...CHILD, file])
 
 describe('the file', () => {
@@ -183,7 +191,7 @@ describe('the file', () => {
       const { siteId } = newSite()
       await store.createSite(newSite({ siteId }), context())
       await store.close()
-      expect(schemaOf(file)).toEqual(schemaOf(await emptyStore()))
+      expect(schemaOf(file)).toEqual(await currentSchema())
     },
   )
 

@@ -44,6 +44,9 @@ async function close(): Promise<void> {
   await (await stopping)?.stop()
 }
 
+/** One statement after the other uses one connection, which then closes by itself. */
+const IDLE_SECONDS_MAX = 0.1
+
 const kinds = [
   ['SQLite', newSqlite],
   ['PostgreSQL', newPostgres],
@@ -85,16 +88,19 @@ async function newSqlite(): Promise<StoreWriter & { readonly place: { readonly k
 async function newPostgres(): Promise<StoreWriter> {
   server ??= startPostgres()
   const url = await (await server).createTables()
+  const types = { bigint: { to: 20, from: [20], parse: Number, serialize: String } }
+  const connect = () => postgres(url, { max: 1, types, onnotice: () => {}, idle_timeout: IDLE_SECONDS_MAX })
+  let connection = connect()
   return {
     place: { kind: 'postgres', url },
     async sql(statement, ...values) {
-      const types = { bigint: { to: 20, from: [20], parse: Number, serialize: String } }
-      const sql = postgres(url, { max: 1, types, onnotice: () => {} })
-      try {
-        return (await sql.unsafe(statement, values as never[])) as unknown as Row[]
-      } finally {
-        await sql.end()
+      const rows = (await connection.unsafe(statement, values as never[])) as unknown as Row[]
+      // Connections keep the settings that they began with.
+      if (statement.includes('ALTER DATABASE')) {
+        await connection.end()
+        connection = connect()
       }
+      return rows
     },
   }
 }
