@@ -28,8 +28,8 @@ const SCRIPTS = [
 ]
 const toScript = (name: string) => join(root, `${name}.ts`)
 const WRITER_URL = `new URL(isSource ? './writer.ts' : './writer.js', import.meta.url)`
-/** Has a part in machine code, which it finds beside itself. */
-const EXTERNAL = ['better-sqlite3']
+/** The first needs its modules in their order, the second finds its machine code beside itself. */
+const EXTERNAL = ['@simplewebauthn/server', 'better-sqlite3']
 const CONDITIONS = ['countersign-source', 'module', 'node', 'development|production']
 const DAY_MS = 86_400_000
 
