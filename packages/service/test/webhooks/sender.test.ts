@@ -190,6 +190,8 @@ forEachSharedStore('the sender of webhooks', (open) => {
         expect(new Verifier(key).verify(during.body, during.headers)).toBeDefined()
       expect(during.headers['webhook-signature']?.split(' ')).toHaveLength(2)
 
+      // Its end is written with the time before, and what is due then is sent next.
+      await until(() => sending.statuses(webhookId)).toEqual(['delivered'])
       sending.clock.pass(DAY)
       await sending.revoke()
       await until(() => receiver.got.length).toBe(2)
