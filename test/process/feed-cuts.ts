@@ -1,5 +1,6 @@
 import { createGuard } from '@countersign/sdk'
 import { createRandom } from '../../bench/measure.ts'
+import { PENDING_ENTRIES_MAX } from '../../packages/core/src/log/pending-entries.ts'
 import { type GuardClock, systemClock } from '../../packages/sdk/src/feed/clock.ts'
 import { createFeedKeys } from '../../packages/sdk/src/feed/feed-keys.ts'
 import { LogFollower } from '../../packages/sdk/src/feed/log-follower.ts'
@@ -58,6 +59,11 @@ const STALENESS_SECONDS = 5
 /** Times on the wire are whole milliseconds. */
 const ROUNDING_MS = 3
 const WRITERS = 4
+/**
+ * Writing waits while a follower has no proof of so many entries. A follower that applied more than
+ * `PENDING_ENTRIES_MAX` without proof takes a snapshot, and here each one must apply every entry.
+ */
+const UNPROVEN_MAX = PENDING_ENTRIES_MAX - 1000
 const DRAIN_MS_MAX = 60_000
 
 interface Acknowledged {
@@ -82,7 +88,8 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
     onProgress = () => {},
   } = options
   const random = createRandom(seed)
-  let cutsLeft = isForced ? followers : options.cuts
+  const cuts = isForced ? followers : options.cuts
+  let cutsLeft = cuts
   let silencesLeft = silences
   const proxy = await openCuttingProxy(port, () => {
     if (cutsLeft <= 0) return undefined
@@ -93,7 +100,8 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
     if (isSilent) silencesLeft--
     return {
       how: isSilent ? 'silence' : random() < 0.5 ? 'reset' : 'end',
-      afterBytes: Math.floor(random() * 6000),
+      // From a part of the first line to more than a thousand entries, and short ones most often.
+      afterBytes: Math.floor(20 * 20_000 ** random()),
       afterMs: 50 + random() * 1500,
     }
   })
@@ -132,14 +140,22 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
       }
     }
   })()
+  const isFarBehind = ({ client: { view } }: Watched) =>
+    (acknowledged.at(-1)?.seq ?? 0) - (view.provenHead?.seq ?? 0) > UNPROVEN_MAX
+  /** Entries are written as evenly as connections are cut. */
+  const turnToWrite = async () => {
+    while (!isOver && (count / options.entries > 1 - cutsLeft / cuts || watched.some(isFarBehind)))
+      await pause(10)
+  }
   const write = async () => {
-    while (count < options.entries || cutsLeft > 0) {
-      count++
+    while (count < options.entries) {
+      await turnToWrite()
       await revoke(newPpid())
       await pause(1)
     }
   }
   const revoke = async (ppid: string) => {
+    count++
     const told = await client.revokeUser(ppid)
     if (told.status !== 200)
       throw new Error(`a revocation was answered with ${told.status}: ${JSON.stringify(told.body)}`)
@@ -150,7 +166,8 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
    * accepted after that.
    */
   const challenge = async () => {
-    while (!isOver && (count < options.entries || cutsLeft > 0)) {
+    while (!isOver && count < options.entries) {
+      await turnToWrite()
       const { header, ppid } = await issuer.issue()
       const show = () =>
         guard.verify({
@@ -176,7 +193,7 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
       }
     }
   }
-  const reporting = setInterval(() => onProgress(`${options.cuts - cutsLeft} cuts, ${count} entries`), 2000)
+  const reporting = setInterval(() => onProgress(`${cuts - cutsLeft} cuts, ${count} entries`), 2000)
   try {
     await guard.ready()
     while (isForced && proxy.made.end < followers) await pause(5)
