@@ -4,7 +4,14 @@ import { toAuditIdStart } from '../store/audit-ids.ts'
 import { toArchiveLine } from '../store/audit-rows.ts'
 import type { AuditArchive } from '../store/operations/audit-archive.ts'
 import type { Store } from '../store/store.ts'
-import { type ArchiveFile, readArchive, removeArchive, toArchiveName, writeArchive } from './archive-file.ts'
+import {
+  type ArchiveFile,
+  readArchive,
+  removeArchive,
+  removeDrafts,
+  toArchiveName,
+  writeArchive,
+} from './archive-file.ts'
 
 export interface AuditArchiverParts {
   readonly store: Pick<
@@ -102,7 +109,8 @@ async function findOrWrite(parts: AuditArchiverParts, last: AuditArchive): Promi
   if (left === undefined) {
     const head = { number, previousSha256: last.sha256, writtenAtMs: clock.nowMs() }
     await writeArchive(directory, head, loadLines(store, beforeMs, rowsMax))
-  }
+    // A process that was killed between its link and the end of its draft leaves both.
+  } else await removeDrafts(directory)
   const next = left ?? (await readArchive(directory, number))
   const isNext = typeof next === 'object' && next.previousSha256 === last.sha256
   if (!isNext || !next.rows.every(({ id }) => id < toAuditIdStart(beforeMs)))

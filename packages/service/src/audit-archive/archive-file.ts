@@ -100,7 +100,8 @@ async function writeDraft(
   }
 }
 
-async function removeDrafts(directory: string): Promise<void> {
+/** Removes what processes that were killed have left. */
+export async function removeDrafts(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (name.startsWith('audit-') && name.endsWith(DRAFT_END))
       await rm(join(directory, name), { force: true })

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -137,6 +137,23 @@ forEachSharedStore('archives of audit rows', (open) => {
       expect(await isIntact(store)).toBe(true)
     },
   )
+
+  it('leave no draft behind when a process ended between its link and the end of its draft', async () => {
+    const store = open()
+    await write(store, 2)
+    const crashing = Object.assign(Object.create(store) as Store, {
+      recordAuditArchive: async () => {
+        throw new Error('crash')
+      },
+    })
+    await expect(archiveAudit(makeParts(crashing).parts)).rejects.toThrow('crash')
+    const [number = 0] = await listArchives(directory)
+    const file = join(directory, toArchiveName(number))
+    linkSync(file, `${file}.abc.new`)
+    await archiveAudit(makeParts(store).parts)
+    expect(readdirSync(directory)).toEqual([toArchiveName(number)])
+    expect(await left(store)).toEqual([])
+  })
 
   it('would lose rows if they were removed before the file is durable: the tests above notice it', async () => {
     const store = open()

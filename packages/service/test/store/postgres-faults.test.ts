@@ -35,6 +35,12 @@ function admin(url: string): postgres.Sql {
   return sql
 }
 
+async function countListeners(sql: postgres.Sql): Promise<number> {
+  const listening =
+    await sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`
+  return listening.length
+}
+
 async function withSite(store: Store) {
   const site = newSite()
   await store.createSite(site, context())
@@ -353,7 +359,10 @@ describe('the epoch', () => {
     const [store, other] = [await open(url), await open(url)]
     const siteId = await withSite(store)
     const { epoch } = store
-    await admin(url).unsafe(`UPDATE log SET lineage = 'another server'`)
+    const sql = admin(url)
+    // A node looks at the epoch whenever its listener is connected, and that may be late.
+    await expect.poll(() => countListeners(sql)).toBe(2)
+    await sql.unsafe(`UPDATE log SET lineage = 'another server'`)
     await expect(
       store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context()),
     ).rejects.toMatchObject({
