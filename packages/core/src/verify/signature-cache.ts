@@ -102,16 +102,18 @@ export class SignatureCache {
     const { setByCredential } = this
     const bucket = hashText(credential.id) & (setByCredential.length - 1)
     const previousSet = setByCredential[bucket] ?? 0
-    if (previousSet > 0) this.remove(previousSet - 1, (entry) => entry.id === credential.id)
+    if (previousSet > 0) this.remove(previousSet - 1, (i) => this.slots[i]?.id === credential.id)
     const one = this.selectSet(digest, 0)
     const other = this.selectSet(digest, 3)
-    this.remove(one, (entry) => entry.digest === digest)
-    this.remove(other, (entry) => entry.digest === digest)
+    const tag = toTag(digest)
+    const hasDigest = (i: number) => this.tags[i] === tag && this.slots[i]?.digest === digest
+    this.remove(one, hasDigest)
+    this.remove(other, hasDigest)
     const set = this.countUsed(other) < this.countUsed(one) ? other : one
     const at = set * WAYS + Math.min(this.countUsed(set), WAYS - 1)
     if (this.slots[at] === undefined) this.size++
     this.slots[at] = this.compact(digest, credential, key, holders)
-    this.tags[at] = toTag(digest)
+    this.tags[at] = tag
     setByCredential[bucket] = set + 1
   }
 
@@ -147,12 +149,11 @@ export class SignatureCache {
   }
 
   /** Closes the gap, so that the used slots of a set are always the first ones. */
-  private remove(set: number, matches: (entry: VerifiedCredential) => boolean): void {
+  private remove(set: number, matches: (slot: number) => boolean): void {
     const { slots, tags } = this
     const end = set * WAYS + this.countUsed(set)
     for (let i = set * WAYS; i < end; i++) {
-      const entry = slots[i]
-      if (entry === undefined || !matches(entry)) continue
+      if (!matches(i)) continue
       for (let j = i; j < end - 1; j++) {
         slots[j] = slots[j + 1]
         tags[j] = tags[j + 1] as number

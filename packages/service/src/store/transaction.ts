@@ -55,6 +55,8 @@ export type Step =
    * fails, the transaction fails at its end at the latest, and changes nothing.
    */
   | { readonly kind: 'exec'; readonly sql: string; readonly values: readonly SqlValue[] }
+  /** A statement that changes rows; the answer is how many. It has no `RETURNING`. */
+  | { readonly kind: 'change'; readonly sql: string; readonly values: readonly SqlValue[] }
   /**
    * Blocks every other transaction that locks the same name until this one has ended. Names are
    * locked in order; lock several in one step, or two transactions may wait for each other.
@@ -95,7 +97,7 @@ export interface Appended {
   readonly hash: string
 }
 
-export type StepAnswer = readonly Row[] | Appended | string | undefined | readonly StepAnswer[]
+export type StepAnswer = readonly Row[] | Appended | string | number | undefined | readonly StepAnswer[]
 
 /** The rows that a statement returns. */
 export function* rows(sql: string, ...values: SqlValue[]): Transaction<readonly Row[]> {
@@ -105,6 +107,14 @@ export function* rows(sql: string, ...values: SqlValue[]): Transaction<readonly 
 /** The first row, if there is one. */
 export function* row(sql: string, ...values: SqlValue[]): Transaction<Row | undefined> {
   return (yield* rows(sql, ...values))[0]
+}
+
+/**
+ * How many rows a statement changes. Without `RETURNING`, for which SQLite keeps a copy of each page
+ * that the statement changes.
+ */
+export function* countChanged(sql: string, ...values: SqlValue[]): Transaction<number> {
+  return (yield { kind: 'change', sql, values }) as number
 }
 
 /** Runs a statement whose rows are not needed, without waiting for the answer. */

@@ -9,14 +9,17 @@ import { openWriter, type Writer } from '../../src/store/sqlite/writer-client.ts
 import { context, credentialId, MASTER_KEY, NOW, newSite, ppid, quietLog, seen } from './fixtures.ts'
 
 /** The writer of a new file. */
-async function openNewWriter(onAppended: () => void): Promise<{ writer: Writer; file: string }> {
+async function openNewWriter(
+  onAppended: () => void,
+  onForged: () => void = () => undefined,
+): Promise<{ writer: Writer; file: string }> {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-groups-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const file = join(directory, 'store', 'store.db')
   const options = { masterKey: MASTER_KEY, log: quietLog, onFatal: () => undefined }
   await (await openStore({ kind: 'sqlite', file }, options)).close()
-  const quiet = { onForged: () => undefined, onFatal: () => undefined }
-  const writer = await openWriter({ file, masterKey: MASTER_KEY, mustExist: true, onAppended, ...quiet })
+  const heard = { onAppended, onForged, onFatal: () => undefined }
+  const writer = await openWriter({ file, masterKey: MASTER_KEY, mustExist: true, ...heard })
   return { writer, file }
 }
 
@@ -40,23 +43,54 @@ it('no commit has two revocations of several targets', async () => {
   await writer.close()
 })
 
-it.each([1, 3])('of %i operations together, one that fails leaves nothing behind', async (count) => {
-  const { writer, file } = await openNewWriter(() => undefined)
+it.each([
+  [1, 0],
+  [3, 0],
+  [3, 1],
+  [3, 2],
+])(
+  'of %i operations together, one that fails after %i others leaves nothing behind',
+  async (count, before) => {
+    const { writer, file } = await openNewWriter(() => undefined)
+    const site = newSite()
+    const { siteId } = site
+    await writer.run('createSite', [site, context()])
+    const revoke = () => writer.run('revokeUser', [{ siteId, ppid: ppid(), reason: undefined }, context()])
+    const [first, second] = [credentialId(), credentialId()].toSorted() as [CredentialId, CredentialId]
+    const good = seen(siteId, { credentialId: first })
+    const bad = seen(siteId, { credentialId: second, ppid: null as unknown as Ppid })
+    const earlier = Array.from({ length: before }, revoke)
+    // The first row has been written when the second is rejected.
+    const failing = expect(writer.run('recordCredentials', [[good, bad], NOW])).rejects.toThrow('NOT NULL')
+    const later = Array.from({ length: count - 1 - before }, revoke)
+    await Promise.all([...earlier, failing, ...later])
+    await revoke()
+    await writer.close()
+    const db = new Database(file, { readonly: true })
+    const rowsIn = (table: string) => db.prepare(`SELECT COUNT(*) AS n FROM ${table}`).pluck().get()
+    expect([rowsIn('credentials'), rowsIn('users')]).toEqual([0, count])
+    const seqs = db.prepare('SELECT seq FROM entries ORDER BY position').pluck().all()
+    // The first entry created the site. What came before the failure was not written twice.
+    expect(seqs).toEqual(Array.from({ length: count + 1 }, (_, i) => i + 1))
+    db.close()
+  },
+)
+
+it('operations that find a forged row report it once each, though they are tried twice', async () => {
+  let reports = 0
+  const { writer, file } = await openNewWriter(
+    () => undefined,
+    () => reports++,
+  )
   const site = newSite()
   const { siteId } = site
   await writer.run('createSite', [site, context()])
-  const revoke = () => writer.run('revokeUser', [{ siteId, ppid: ppid(), reason: undefined }, context()])
-  const [first, second] = [credentialId(), credentialId()].toSorted() as [CredentialId, CredentialId]
-  const good = seen(siteId, { credentialId: first })
-  const bad = seen(siteId, { credentialId: second, ppid: null as unknown as Ppid })
-  const others = Array.from({ length: count - 1 }, revoke)
-  // The first row has been written when the second is rejected.
-  const failing = expect(writer.run('recordCredentials', [[good, bad], NOW])).rejects.toThrow('NOT NULL')
-  await Promise.all([failing, ...others])
-  await revoke()
-  await writer.close()
-  const db = new Database(file, { readonly: true })
-  const rowsIn = (table: string) => db.prepare(`SELECT COUNT(*) AS n FROM ${table}`).pluck().get()
-  expect([rowsIn('credentials'), rowsIn('users')]).toEqual([0, count])
+  const db = new Database(file)
+  db.prepare('UPDATE heads SET mac = ? WHERE site_id = ?').run('forged', siteId)
   db.close()
+  const revoke = () => writer.run('revokeUser', [{ siteId, ppid: ppid(), reason: undefined }, context()])
+  const outcomes = await Promise.allSettled([revoke(), revoke(), revoke()])
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(reports).toBe(3)
+  await writer.close()
 })

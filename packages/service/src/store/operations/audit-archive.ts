@@ -1,7 +1,7 @@
 import { toAuditIdStart } from '../audit-ids.ts'
 import { toArchiveLine, toAuditRow } from '../audit-rows.ts'
 import { number, text } from '../columns.ts'
-import { type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import { countChanged, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditRow } from './audit.ts'
 import { padList } from './shared/pad-list.ts'
 
@@ -98,11 +98,7 @@ export function* removeArchivedRows(archived: readonly ArchivedRow[]): Transacti
   const found = yield* rows(`SELECT * FROM audit WHERE id IN ${toList(archived)}`, ...toIds(archived))
   const same = found.map(toAuditRow).filter((each) => lines.get(each.id) === toArchiveLine(each))
   if (same.length === 0) return 0
-  const removed = yield* rows(
-    `DELETE FROM audit WHERE id IN ${toList(same)} RETURNING 1 AS one`,
-    ...toIds(same),
-  )
-  return removed.length
+  return yield* countChanged(`DELETE FROM audit WHERE id IN ${toList(same)}`, ...toIds(same))
 }
 
 /** Records that nothing of this archive is left to remove. */
@@ -116,12 +112,11 @@ export function* endAuditArchive({ number, sha256 }: AuditArchive): Transaction<
 
 /** Removes the oldest rows from before that time without an archive, and returns how many. */
 export function* removeAuditRows(beforeMs: number, limit: number): Transaction<number> {
-  const removed = yield* rows(
-    'DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < $1 ORDER BY id LIMIT $2) RETURNING 1 AS one',
+  return yield* countChanged(
+    'DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < $1 ORDER BY id LIMIT $2)',
     toAuditIdStart(beforeMs),
     limit,
   )
-  return removed.length
 }
 
 const toIds = (named: readonly { readonly id: string }[]) => padList(named.map(({ id }) => id))

@@ -1,7 +1,7 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import { number, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
-import { read, row, rows, type Transaction } from '../transaction.ts'
+import { countChanged, read, row, rows, type Transaction } from '../transaction.ts'
 import type { CredentialRow, ListedStatus } from './credentials.ts'
 import { lockClassification, mayClassify } from './shared/classifiers.ts'
 import { CREDENTIAL_COLUMNS, CREDENTIAL_TABLES, toCredential } from './shared/credential-rows.ts'
@@ -131,15 +131,14 @@ export function* classifyExpired(siteId: SiteId, nowMs: number, limit: number): 
     ['active', 'expired', '<='],
     ['expired', 'active', '>'],
   ]) {
-    const done = yield* rows(
+    const done = yield* countChanged(
       `UPDATE credentials SET status = '${to}' WHERE site_id = $1 AND status = '${from}' AND credential_id IN
-         (SELECT credential_id FROM credentials WHERE site_id = $1 AND status = '${from}' AND valid_until ${comparison} $2 LIMIT $3)
-       RETURNING 1 AS one`,
+         (SELECT credential_id FROM credentials WHERE site_id = $1 AND status = '${from}' AND valid_until ${comparison} $2 LIMIT $3)`,
       siteId,
       nowMs,
       limit,
     )
-    changed += done.length
+    changed += done
   }
   return changed
 }

@@ -1,6 +1,6 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import type { Page } from '../page.ts'
-import { exec, read, row, rows, type Transaction } from '../transaction.ts'
+import { countChanged, exec, read, row, rows, type Transaction, together } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { mayClassify } from './shared/classifiers.ts'
 import {
@@ -49,7 +49,8 @@ export function* recordCredentials(
   for (const siteId of [...bySite.keys()].sort()) {
     const ofSite = bySite.get(siteId) ?? []
     const inOrder = ofSite.sort((a, b) => (a.credentialId < b.credentialId ? -1 : 1))
-    const status = yield* findStatus(siteId, ofSite)
+    const [isThere, status] = yield* together(hasSite(siteId), findStatus(siteId, ofSite))
+    if (!isThere) continue
     for (const credential of inOrder) yield* recordCredential(credential, status, atMs, context)
   }
 }
@@ -66,6 +67,11 @@ function* findStatus(
   return viewSeq >= 0 && (yield* mayClassify(siteId, viewSeq)) ? 'active' : 'new'
 }
 
+function* hasSite(siteId: SiteId): Transaction<boolean> {
+  return (yield* row('SELECT 1 AS one FROM sites WHERE site_id = $1', siteId)) !== undefined
+}
+
+/** The caller knows that there is such a site. */
 function* recordCredential(
   seen: SeenCredential,
   status: ListedStatus | 'new',
@@ -73,12 +79,11 @@ function* recordCredential(
   context: AuditContext | undefined,
 ): Transaction<void> {
   const { siteId, credentialId, chain } = seen
-  const learned = yield* row(
+  const learned = yield* countChanged(
     `INSERT INTO credentials
        (site_id, credential_id, ppid, issuer, scope, permission_id, chain, created, valid_from, valid_until, holder_bound, source, known_at, issuer_key, status)
-     SELECT $1, $2, $3, $4, $5, $6, $7, CAST($8 AS BIGINT), CAST($9 AS BIGINT), CAST($10 AS BIGINT), CAST($11 AS BIGINT), $12, CAST($13 AS BIGINT), CAST($14 AS TEXT), $15
-     WHERE EXISTS (SELECT 1 FROM sites WHERE site_id = $1)
-     ON CONFLICT (site_id, credential_id) DO NOTHING RETURNING credential_id`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+     ON CONFLICT (site_id, credential_id) DO NOTHING`,
     siteId,
     credentialId,
     seen.ppid,
@@ -95,7 +100,7 @@ function* recordCredential(
     seen.issuerKey ?? null,
     status,
   )
-  if (learned === undefined) return
+  if (learned === 0) return
   for (const linkId of new Set([credentialId, ...chain.map((link) => link.credentialId)])) {
     yield* exec(
       'INSERT INTO credential_links (site_id, credential_id, link_id) VALUES ($1, $2, $3)',

@@ -2,7 +2,7 @@ import type { CredentialId, SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Checkpoint, CheckpointSite } from '../checkpoint.ts'
 import { number, text } from '../columns.ts'
-import { exec, lock, read, row, rows, type Transaction } from '../transaction.ts'
+import { countChanged, exec, lock, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { checkpoint, replaceCheckpoint } from './checkpoints.ts'
 import { formerEpochs } from './shared/former-epochs.ts'
@@ -211,13 +211,13 @@ export function* removeOldRevocations(beforeMs: number, limit: number): Transact
     ['credential_revocations', 'credential_id', toOldCredential(BASE_POSITION)],
     ['users', 'ppid', toOldUser(BASE_POSITION)],
   ] as const) {
-    const gone = yield* rows(
+    const gone = yield* countChanged(
       // The condition is repeated for a row that another transaction changes at this moment.
-      `DELETE FROM ${table} WHERE (site_id, ${key}) IN (SELECT site_id, ${key} FROM ${table} WHERE ${isOld} LIMIT $2) AND ${isOld} RETURNING 1 AS one`,
+      `DELETE FROM ${table} WHERE (site_id, ${key}) IN (SELECT site_id, ${key} FROM ${table} WHERE ${isOld} LIMIT $2) AND ${isOld}`,
       beforeMs,
       limit,
     )
-    removed += gone.length
+    removed += gone
   }
   return removed
 }

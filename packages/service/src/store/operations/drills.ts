@@ -2,7 +2,7 @@ import type { CredentialId, DrillOutcome, DrillReport, SiteId } from '@countersi
 import { number, optionalJson, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
 import type { Logged } from '../logged.ts'
 import type { Page } from '../page.ts'
-import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import { countChanged, exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { writeCredentialRevocation } from './shared/credential-revocation.ts'
 import { recordAudit } from './shared/record-audit.ts'
@@ -113,13 +113,12 @@ export const drill = read(function* (siteId: SiteId, drillId: string): Transacti
 
 /** Removes the oldest drills, up to `beforeMs`. Returns how many. */
 export function* purgeDrills(beforeMs: number, limit: number): Transaction<number> {
-  const gone = yield* rows(
+  return yield* countChanged(
     `DELETE FROM drills WHERE (site_id, drill_id) IN
-       (SELECT site_id, drill_id FROM drills WHERE started_at <= $1 ORDER BY started_at LIMIT $2) RETURNING 1 AS one`,
+       (SELECT site_id, drill_id FROM drills WHERE started_at <= $1 ORDER BY started_at LIMIT $2)`,
     beforeMs,
     limit,
   )
-  return gone.length
 }
 
 function toDrill(found: Row): DrillRow {

@@ -1,7 +1,7 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import { number } from '../columns.ts'
-import { exec, lock, read, row, rows, type Transaction } from '../transaction.ts'
+import { countChanged, exec, lock, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext, NewAuditRow } from './audit.ts'
 import { userLock } from './shared/chain-locks.ts'
 import { padList } from './shared/pad-list.ts'
@@ -66,8 +66,8 @@ export function* eraseUserRows({ siteId, ppids }: ErasedUser): Transaction<UserR
   )
   const removed: number[] = []
   for (const table of ['tokens', 'offers', 'sign_in_presentations']) {
-    const gone = yield* rows(`DELETE FROM ${table} WHERE ${isOfUser} RETURNING 1 AS one`, siteId, ...users)
-    removed.push(gone.length)
+    const gone = yield* countChanged(`DELETE FROM ${table} WHERE ${isOfUser}`, siteId, ...users)
+    removed.push(gone)
   }
   yield* exec(
     `UPDATE users SET reason = NULL, first_reason = NULL, credential_ids = '[]' WHERE ${isOfUser}`,

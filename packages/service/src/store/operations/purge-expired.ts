@@ -1,5 +1,5 @@
 import { text } from '../columns.ts'
-import { exec, rows, type Transaction } from '../transaction.ts'
+import { countChanged, exec, rows, type Transaction } from '../transaction.ts'
 import { moveEndedLeases } from './shared/former-rows.ts'
 
 /** Rows of each kind that one transaction removes, so that it does not block others for long. */
@@ -45,7 +45,7 @@ type Removal = readonly [table: string, statement: string]
 
 const byEnd = (table: string, name: string): Removal => [
   table,
-  `DELETE FROM ${table} WHERE (${name}) IN (SELECT ${name} FROM ${table} WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one`,
+  `DELETE FROM ${table} WHERE (${name}) IN (SELECT ${name} FROM ${table} WHERE expires_at <= $1 LIMIT $2)`,
 ]
 
 const REMOVALS: readonly Removal[] = [
@@ -54,7 +54,7 @@ const REMOVALS: readonly Removal[] = [
   [
     'sign_ins',
     `DELETE FROM sign_ins WHERE state_sha256 IN
-       (SELECT state_sha256 FROM sign_ins WHERE expires_at <= $1 AND (browser_sha256 IS NULL OR expires_at <= $1 - ${SIGN_INS_KEPT_MS}) LIMIT $2) RETURNING 1 AS one`,
+       (SELECT state_sha256 FROM sign_ins WHERE expires_at <= $1 AND (browser_sha256 IS NULL OR expires_at <= $1 - ${SIGN_INS_KEPT_MS}) LIMIT $2)`,
   ],
   byEnd('sign_in_presentations', 'payload_sha256'),
   byEnd('offers', 'sha256'),
@@ -66,75 +66,75 @@ const REMOVALS: readonly Removal[] = [
     'people',
     `DELETE FROM people WHERE person_id IN
        (SELECT p.person_id FROM people p WHERE p.status = 'ended' AND p.ended_at IS NOT NULL AND p.ended_at <= $1 - ${PEOPLE_KEPT_MS}
-          AND NOT EXISTS (SELECT 1 FROM person_identities i WHERE i.person_id = p.person_id) LIMIT $2) RETURNING 1 AS one`,
+          AND NOT EXISTS (SELECT 1 FROM person_identities i WHERE i.person_id = p.person_id) LIMIT $2)`,
   ],
   byEnd('signals', 'site_id, issuer, jti'),
   byEnd('idempotency_keys', 'owner, sha256'),
   [
     'deliveries',
     `DELETE FROM deliveries WHERE delivery_id IN
-       (SELECT delivery_id FROM deliveries WHERE created_at <= $1 - ${DELIVERIES_KEPT_MS} AND status <> 'pending' LIMIT $2) RETURNING 1 AS one`,
+       (SELECT delivery_id FROM deliveries WHERE created_at <= $1 - ${DELIVERIES_KEPT_MS} AND status <> 'pending' LIMIT $2)`,
   ],
   [
     'deliveries',
     `DELETE FROM deliveries WHERE delivery_id IN (SELECT d.delivery_id FROM webhooks w JOIN deliveries d ON d.webhook_id = w.webhook_id
-       WHERE w.deleted_at <= $1 LIMIT $2) RETURNING 1 AS one`,
+       WHERE w.deleted_at <= $1 LIMIT $2)`,
   ],
   [
     'webhooks',
     `DELETE FROM webhooks WHERE webhook_id IN (SELECT w.webhook_id FROM webhooks w WHERE w.deleted_at <= $1
-       AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.webhook_id) LIMIT $2) RETURNING 1 AS one`,
+       AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.webhook_id) LIMIT $2)`,
   ],
   [
     'feed_streams',
     `DELETE FROM feed_streams WHERE stream_id IN (SELECT f.stream_id FROM feed_streams f WHERE NOT EXISTS
-       (SELECT 1 FROM feed_nodes n WHERE n.node_id = f.node_id AND n.expires_at > $1) LIMIT $2) RETURNING 1 AS one`,
+       (SELECT 1 FROM feed_nodes n WHERE n.node_id = f.node_id AND n.expires_at > $1) LIMIT $2)`,
   ],
   [
     'departed_readers',
-    `DELETE FROM departed_readers WHERE stream_id IN (SELECT stream_id FROM departed_readers WHERE ended_at <= CAST($1 AS BIGINT) - ${DEPARTED_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
+    `DELETE FROM departed_readers WHERE stream_id IN (SELECT stream_id FROM departed_readers WHERE ended_at <= CAST($1 AS BIGINT) - ${DEPARTED_KEPT_MS} LIMIT $2)`,
   ],
   [
     'feed_nodes',
-    `DELETE FROM feed_nodes WHERE node_id IN (SELECT node_id FROM feed_nodes WHERE expires_at + ${NODES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
+    `DELETE FROM feed_nodes WHERE node_id IN (SELECT node_id FROM feed_nodes WHERE expires_at + ${NODES_KEPT_MS} <= $1 LIMIT $2)`,
   ],
   [
     'nodes',
-    `DELETE FROM nodes WHERE node_id IN (SELECT node_id FROM nodes WHERE reported_at + ${NODES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
+    `DELETE FROM nodes WHERE node_id IN (SELECT node_id FROM nodes WHERE reported_at + ${NODES_KEPT_MS} <= $1 LIMIT $2)`,
   ],
   [
     'verdict_tallies',
     `DELETE FROM verdict_tallies WHERE (site_id, span_ms, at, verifier_id, presented, outcome) IN
-       (SELECT site_id, span_ms, at, verifier_id, presented, outcome FROM verdict_tallies WHERE span_ms = 60000 AND at <= CAST($1 AS BIGINT) - ${MINUTES_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
+       (SELECT site_id, span_ms, at, verifier_id, presented, outcome FROM verdict_tallies WHERE span_ms = 60000 AND at <= CAST($1 AS BIGINT) - ${MINUTES_KEPT_MS} LIMIT $2)`,
   ],
   [
     'verdict_tallies',
     `DELETE FROM verdict_tallies WHERE (site_id, span_ms, at, verifier_id, presented, outcome) IN
-       (SELECT site_id, span_ms, at, verifier_id, presented, outcome FROM verdict_tallies WHERE span_ms = 3600000 AND at <= $1 - ${HOURS_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
+       (SELECT site_id, span_ms, at, verifier_id, presented, outcome FROM verdict_tallies WHERE span_ms = 3600000 AND at <= $1 - ${HOURS_KEPT_MS} LIMIT $2)`,
   ],
   [
     'former_verifiers',
     `DELETE FROM former_verifiers WHERE (site_id, key_id, instance_id) IN (SELECT site_id, key_id, instance_id FROM former_verifiers
-       WHERE served_at <= $1 - ${VERIFIERS_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
+       WHERE served_at <= $1 - ${VERIFIERS_KEPT_MS} LIMIT $2)`,
   ],
   [
     'head_readers',
-    `DELETE FROM head_readers WHERE site_id IN (SELECT site_id FROM head_readers WHERE until + ${LEASES_KEPT_MS * 2} <= $1 LIMIT $2) RETURNING 1 AS one`,
+    `DELETE FROM head_readers WHERE site_id IN (SELECT site_id FROM head_readers WHERE until + ${LEASES_KEPT_MS * 2} <= $1 LIMIT $2)`,
   ],
   [
     'log_times',
     `DELETE FROM log_times WHERE (epoch, position) IN (SELECT t.epoch, t.position FROM log_times t WHERE t.at + ${LEASES_KEPT_MS * 2} <= $1
        AND (EXISTS (SELECT 1 FROM log_times o WHERE o.epoch = t.epoch AND o.position > t.position)
-         OR NOT EXISTS (SELECT 1 FROM log WHERE log.epoch = t.epoch)) LIMIT $2) RETURNING 1 AS one`,
+         OR NOT EXISTS (SELECT 1 FROM log WHERE log.epoch = t.epoch)) LIMIT $2)`,
   ],
   [
     'apply_times',
     `DELETE FROM apply_times WHERE (site_id, slot, verifier_id, bucket) IN
-       (SELECT site_id, slot, verifier_id, bucket FROM apply_times WHERE slot <= $1 - ${APPLY_TIMES_KEPT_MS} LIMIT $2) RETURNING 1 AS one`,
+       (SELECT site_id, slot, verifier_id, bucket FROM apply_times WHERE slot <= $1 - ${APPLY_TIMES_KEPT_MS} LIMIT $2)`,
   ],
   [
     'key_sources',
-    `DELETE FROM key_sources WHERE source IN (SELECT source FROM key_sources WHERE claimed_at + ${SOURCES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
+    `DELETE FROM key_sources WHERE source IN (SELECT source FROM key_sources WHERE claimed_at + ${SOURCES_KEPT_MS} <= $1 LIMIT $2)`,
   ],
 ]
 
@@ -153,9 +153,9 @@ export function* purgeExpired(nowMs: number): Transaction<Purged> {
   const removed: Record<string, number> = {}
   let hasMore = yield* moveEndedLeases(nowMs)
   for (const [table, statement] of REMOVALS) {
-    const gone = yield* rows(statement, nowMs, PURGED_ROWS_MAX)
-    if (gone.length > 0) removed[table] = (removed[table] ?? 0) + gone.length
-    if (gone.length === PURGED_ROWS_MAX) hasMore = true
+    const gone = yield* countChanged(statement, nowMs, PURGED_ROWS_MAX)
+    if (gone > 0) removed[table] = (removed[table] ?? 0) + gone
+    if (gone === PURGED_ROWS_MAX) hasMore = true
   }
   return { removed, hasMore }
 }

@@ -8,7 +8,7 @@ import {
 } from '@countersign/core'
 import { json, number, optionalText, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
-import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import { countChanged, exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import { type ApplyTime, addApplyTimes } from './shared/apply-time-rows.ts'
 import { formerEpochs } from './shared/former-epochs.ts'
 
@@ -231,12 +231,12 @@ export function* writeReceipts(
   const added: ReceiptRow[] = []
   for (const each of written) {
     const { receipt, dueAtMs } = each
-    const rowsAdded = yield* rows(
+    const inserted = yield* countChanged(
       `INSERT INTO receipts (site_id, seq, epoch, at, state, due_at, updates, summary, receipt)
        VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8)
        ON CONFLICT (site_id, seq) DO UPDATE SET epoch = excluded.epoch, at = excluded.at, state = excluded.state,
          due_at = excluded.due_at, updates = 0, summary = excluded.summary, receipt = excluded.receipt
-         WHERE receipts.epoch <> excluded.epoch RETURNING 1 AS one`,
+         WHERE receipts.epoch <> excluded.epoch`,
       receipt.site_id,
       receipt.seq,
       receipt.epoch,
@@ -246,7 +246,7 @@ export function* writeReceipts(
       toSummary(receipt),
       JSON.stringify(receipt),
     )
-    if (rowsAdded.length > 0) added.push(each)
+    if (inserted > 0) added.push(each)
   }
   // One that was there already has been counted.
   yield* addApplyTimes(added.map(toApplyTimes))
@@ -265,9 +265,9 @@ export function* updateReceipts(changes: readonly ReceiptUpdate[]): Transaction<
   const written: ReceiptUpdate[] = []
   for (const change of changes) {
     const { receipt, dueAtMs, updates } = change
-    const found = yield* rows(
+    const replaced = yield* countChanged(
       `UPDATE receipts SET state = $4, due_at = $5, updates = updates + 1, summary = $6, receipt = $7
-       WHERE site_id = $1 AND seq = $2 AND epoch = $3 AND updates = $8 RETURNING 1 AS one`,
+       WHERE site_id = $1 AND seq = $2 AND epoch = $3 AND updates = $8`,
       receipt.site_id,
       receipt.seq,
       receipt.epoch,
@@ -277,7 +277,7 @@ export function* updateReceipts(changes: readonly ReceiptUpdate[]): Transaction<
       JSON.stringify(receipt),
       updates,
     )
-    if (found.length > 0) written.push(change)
+    if (replaced > 0) written.push(change)
   }
   yield* addApplyTimes(written.map(toApplyTimes))
 }
@@ -401,13 +401,12 @@ export const receipt = read(function* (siteId: SiteId, seq: number): Transaction
 
 /** Removes the receipts of the oldest entries, up to `beforeMs`. Returns how many. */
 export function* purgeReceipts(beforeMs: number, limit: number): Transaction<number> {
-  const gone = yield* rows(
+  return yield* countChanged(
     `DELETE FROM receipts WHERE (site_id, seq) IN
-       (SELECT site_id, seq FROM receipts WHERE at <= $1 ORDER BY at LIMIT $2) RETURNING 1 AS one`,
+       (SELECT site_id, seq FROM receipts WHERE at <= $1 ORDER BY at LIMIT $2)`,
     beforeMs,
     limit,
   )
-  return gone.length
 }
 
 function toSummary({

@@ -1,7 +1,17 @@
 import { type CredentialId, formatTime, type LogPosition, type Ppid, type SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
 import type { Logged } from '../logged.ts'
-import { exec, lock, type Row, reportForged, row, rows, type Transaction, together } from '../transaction.ts'
+import {
+  countChanged,
+  exec,
+  lock,
+  type Row,
+  reportForged,
+  row,
+  rows,
+  type Transaction,
+  together,
+} from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { appendEntry } from './shared/append-entry.ts'
 import { credentialLock, userLock } from './shared/chain-locks.ts'
@@ -74,12 +84,15 @@ export function* revokeUsers(
   context: AuditContext,
   unconfirmed: readonly RevokedUser[] = [],
 ): Transaction<RevokedUsers> {
-  yield* lock(...ppids.map((ppid) => userLock(siteId, ppid)))
+  const [, ...before] = yield* together(
+    lock(...ppids.map((ppid) => userLock(siteId, ppid))),
+    ...ppids.map((ppid) => loadUser(siteId, ppid)),
+  )
   const users: Logged<RevokedUser>[] = []
-  for (const ppid of ppids) {
+  for (const [i, ppid] of ppids.entries()) {
     const claimed = unconfirmed.find((each) => each.ppid === ppid)
-    const before = yield* loadUser(siteId, ppid)
-    users.push({ ppid, ...(yield* revokeLockedUser({ siteId, ppid, reason }, before, context, claimed)) })
+    const user = { siteId, ppid, reason }
+    users.push({ ppid, ...(yield* revokeLockedUser(user, before[i] as UserBefore, context, claimed)) })
   }
   return { users, position: toPosition(users), alreadyRevoked: users.some((user) => user.alreadyRevoked) }
 }
@@ -111,9 +124,9 @@ function* revokeLockedUser(
   }
   const body = { ppid, revoked_at: formatTime(context.atMs) }
   const [cancelSignIns, cancelOffers] = pendingParts(siteId, ppid, context.atMs)
-  const [revokedTokens, , , { epoch, seq, position }] = yield* together(
-    rows(
-      `UPDATE tokens SET revoked_at = $3 WHERE site_id = $1 AND ppid = $2 AND revoked_at IS NULL AND expires_at > $3 RETURNING 1 AS one`,
+  const [tokensRevoked, , , { epoch, seq, position }] = yield* together(
+    countChanged(
+      `UPDATE tokens SET revoked_at = $3 WHERE site_id = $1 AND ppid = $2 AND revoked_at IS NULL AND expires_at > $3`,
       siteId,
       ppid,
       context.atMs,
@@ -123,7 +136,6 @@ function* revokeLockedUser(
     // Last: it locks the head of the log, and no row may be waited for after that.
     appendEntry(siteId, 'user.revoked', body, context.atMs),
   )
-  const tokensRevoked = revokedTokens.length
   yield* exec(
     `INSERT INTO users (site_id, ppid, revoked, first_at, first_reason, revoked_at, reason, credential_ids, tokens_revoked, revoked_seq, revoked_position)
      VALUES ($1, $2, 1, $3, $4, $3, $4, $5, $6, $7, $8)
@@ -216,14 +228,13 @@ export function* revokeCredential(
     })
     return toKnown(before, [credentialId])
   }
-  const revokedTokens = yield* rows(
+  const tokensRevoked = yield* countChanged(
     `UPDATE tokens SET revoked_at = $3 WHERE revoked_at IS NULL AND expires_at > $3
-       AND sha256 IN (SELECT sha256 FROM token_links WHERE site_id = $1 AND link_id = $2) RETURNING 1 AS one`,
+       AND sha256 IN (SELECT sha256 FROM token_links WHERE site_id = $1 AND link_id = $2)`,
     siteId,
     credentialId,
     context.atMs,
   )
-  const tokensRevoked = revokedTokens.length
   const revoked = { siteId, credentialId, type: 'credential', reason, tokensRevoked } as const
   const entry = yield* writeCredentialRevocation(revoked, context.atMs)
   yield* recordAudit({

@@ -1,7 +1,7 @@
 import type { Ppid, SiteId } from '@countersign/core'
 import { number, optionalText, text } from '../columns.ts'
 import type { Page } from '../page.ts'
-import { type Row, read, rows, type Transaction } from '../transaction.ts'
+import { countChanged, type Row, read, rows, type Transaction } from '../transaction.ts'
 import { padList } from './shared/pad-list.ts'
 import type { UserEntryKind } from './shared/record-user-entry.ts'
 
@@ -70,13 +70,12 @@ export const revocationReasons = read(function* (
  * last entry about a user who is revoked stays.
  */
 export function* removeOldUserEntries(beforeMs: number, limit: number): Transaction<number> {
-  const gone = yield* rows(
+  return yield* countChanged(
     `DELETE FROM user_history WHERE (site_id, ppid, seq) IN
-       (SELECT site_id, ppid, seq FROM user_history WHERE at < $1 AND (latest = 0 OR revoked = 0) LIMIT $2) RETURNING 1 AS one`,
+       (SELECT site_id, ppid, seq FROM user_history WHERE at < $1 AND (latest = 0 OR revoked = 0) LIMIT $2)`,
     beforeMs,
     limit,
   )
-  return gone.length
 }
 
 function toUserEntry(found: Row): UserEntry {

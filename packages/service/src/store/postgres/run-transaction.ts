@@ -61,6 +61,8 @@ function answerTo(
       return undefined
     case 'sql':
       return open.query(step.sql, step.values)
+    case 'change':
+      return countChanged(step, open)
     case 'append':
       return append(step.entry, open, context)
     case 'lock':
@@ -68,6 +70,15 @@ function answerTo(
     case 'together':
       return Promise.all(step.steps.map((each) => answerTo(each, open, context)))
   }
+}
+
+async function countChanged(
+  { sql, values }: Extract<Step, { kind: 'change' }>,
+  { query }: OpenTransaction,
+): Promise<number> {
+  // The driver adds it to the rows.
+  const { count } = (await query(sql, values)) as unknown as { readonly count: number }
+  return count
 }
 
 /** In the order of the names, so that no two transactions wait for each other. */

@@ -39,6 +39,18 @@ export class SqliteSession {
   }
 
   rows(sql: string, ...values: readonly SqlValue[]): readonly Row[] {
+    const { statement, bound } = this.#bind(sql, values)
+    if (statement.reader) return statement.all(bound) as readonly Row[]
+    statement.run(bound)
+    return []
+  }
+
+  #change(sql: string, values: readonly SqlValue[]): number {
+    const { statement, bound } = this.#bind(sql, values)
+    return statement.run(bound).changes
+  }
+
+  #bind(sql: string, values: readonly SqlValue[]) {
     let prepared = this.#statements.get(sql)
     if (prepared === undefined) {
       prepared = prepare(this.db, sql)
@@ -47,10 +59,7 @@ export class SqliteSession {
     const { statement, order, count } = prepared
     // Otherwise SQLite would use NULL.
     if (values.length < count) throw new TypeError(`a value of ${count} is missing: ${sql}`)
-    const bound = order.map((at) => values[at])
-    if (statement.reader) return statement.all(bound) as readonly Row[]
-    statement.run(bound)
-    return []
+    return { statement, bound: order.map((at) => values[at]) }
   }
 
   #answer(step: Step): StepAnswer {
@@ -60,6 +69,8 @@ export class SqliteSession {
       case 'exec':
         this.rows(step.sql, ...step.values)
         return undefined
+      case 'change':
+        return this.#change(step.sql, step.values)
       case 'append':
         return this.append(step.entry)
       case 'lock':

@@ -4,6 +4,7 @@ import { createSealer } from '../../sealing/sealer.ts'
 import { number } from '../columns.ts'
 import { RowForged } from '../errors.ts'
 import { createTransaction, type OperationName } from '../operations/all.ts'
+import type { ForgedRow } from '../transaction.ts'
 import { isFatal, isUnavailable, openForWriting } from './connection.ts'
 import { noStoreAt } from './file.ts'
 import { migrate, schemaVersion } from './migrate.ts'
@@ -35,6 +36,8 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
   const send = (message: FromWriter) => port.postMessage(message)
   let session: SqliteSession
   let macKey: string
+  /** What the operations of this group have found, each of them once. */
+  const forged: ForgedRow[] = []
   try {
     const db = openForWriting(file)
     if (mustExist && schemaVersion(db) === 0) throw new Error(noStoreAt(file))
@@ -42,7 +45,7 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
     macKey = openMacKeyInFile(db, createSealer(masterKey))
     session = new SqliteSession(db, {
       macs: createRowMacs(macKey),
-      onForged: (row) => send({ kind: 'forged', row }),
+      onForged: (row) => forged.push(row),
     })
   } catch (fault) {
     send({ kind: 'rejected', fault: toTransportedFault(fault) })
@@ -65,7 +68,11 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
       else group.push(message)
     }
     try {
-      if (group.length > 0) send(writeGroup(session, group))
+      if (group.length > 0) {
+        const done = writeGroup(session, group, forged)
+        for (const row of forged.splice(0)) send({ kind: 'forged', row })
+        send(done)
+      }
       if (isClosing) {
         session.db.pragma('wal_checkpoint(TRUNCATE)')
         session.db.close()
@@ -91,15 +98,19 @@ function next(port: MessagePort, group: readonly Asked[]): ToWriter | undefined 
  * Throws when it is unknown whether the commit is durable. When the disk is full, nothing was
  * changed, and every request fails with that.
  */
-function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter {
+function writeGroup(session: SqliteSession, group: readonly Asked[], forged: ForgedRow[]): FromWriter {
   const { db } = session
   const appendedBefore = session.appended
   try {
     session.rows('BEGIN IMMEDIATE')
-    const isAlone = group.length === 1
-    const outcomes = group.map((asked) => (isAlone ? writeAlone : writeOne)(session, asked))
-    // What has failed alone has been rolled back. Everything else must be committed.
-    if (!isAlone || outcomes[0]?.ok) session.rows('COMMIT')
+    let outcomes = writePlainly(session, group)
+    if (outcomes === undefined) {
+      forged.length = 0
+      session.rows('ROLLBACK')
+      session.rows('BEGIN IMMEDIATE')
+      outcomes = group.map((asked) => writeOne(session, asked))
+    }
+    session.rows('COMMIT')
     return { kind: 'done', outcomes, hasAppended: session.appended > appendedBefore }
   } catch (fault) {
     if (isFatal(fault) || !isUnavailable(fault)) throw fault
@@ -113,16 +124,19 @@ function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter
 }
 
 /**
- * Without a savepoint, for which SQLite keeps a copy of each page that is changed: to record 500
- * credentials takes a quarter less. When it fails, the whole transaction is rolled back.
+ * Without savepoints, for which SQLite keeps a copy of each page that is changed. Returns undefined
+ * when one operation fails: then the caller rolls back, and writes each with a savepoint.
  */
-function writeAlone(session: SqliteSession, { id, name, args }: Asked): Outcome {
+function writePlainly(session: SqliteSession, group: readonly Asked[]): Outcome[] | undefined {
   try {
-    return { id, ok: true, answer: session.run(createTransaction(name, args)) }
+    return group.map(({ id, name, args }) => ({
+      id,
+      ok: true,
+      answer: session.run(createTransaction(name, args)),
+    }))
   } catch (fault) {
     if (isUnavailable(fault) || !session.db.inTransaction) throw fault
-    session.rows('ROLLBACK')
-    return { id, ok: false, fault: toTransportedFault(fault) }
+    return undefined
   }
 }
 

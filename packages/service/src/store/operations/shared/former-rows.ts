@@ -1,4 +1,4 @@
-import { exec, rows, type Transaction } from '../../transaction.ts'
+import { countChanged, exec, type Transaction } from '../../transaction.ts'
 
 /** Receipts state early instants for entries of the last day. */
 const LEASES_KEPT_MS = 86_400_000
@@ -40,10 +40,10 @@ export function* moveEndedLeases(nowMs: number): Transaction<boolean> {
     nowMs,
     MOVED_ROWS_MAX,
   )
-  const moved = yield* rows(
-    `DELETE FROM leases WHERE (site_id, key_id, instance_id) IN ${ENDED} RETURNING 1 AS one`,
+  const moved = yield* countChanged(
+    `DELETE FROM leases WHERE (site_id, key_id, instance_id) IN ${ENDED}`,
     nowMs,
     MOVED_ROWS_MAX,
   )
-  return moved.length === MOVED_ROWS_MAX
+  return moved === MOVED_ROWS_MAX
 }

@@ -3,11 +3,11 @@ import { RowForged } from '../../errors.ts'
 import { type MacTable, type MacTableName, macTables } from '../../mac-tables.ts'
 import type { Page } from '../../page.ts'
 import {
+  countChanged,
   createMac,
   exec,
   type Row,
   reportForged,
-  row,
   type SqlValue,
   type Transaction,
 } from '../../transaction.ts'
@@ -77,7 +77,7 @@ export function* insertRow(name: MacTableName, given: Row): Transaction<void> {
 /** The same unless there is such a row already; then this is false. */
 export function* insertNewRow(name: MacTableName, given: Row): Transaction<boolean> {
   const { sql, values } = yield* insertion(name, given)
-  return (yield* row(`${sql} ON CONFLICT DO NOTHING RETURNING 1 AS one`, ...values)) !== undefined
+  return (yield* countChanged(`${sql} ON CONFLICT DO NOTHING`, ...values)) > 0
 }
 
 function* insertion(
