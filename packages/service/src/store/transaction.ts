@@ -110,8 +110,8 @@ export function* row(sql: string, ...values: SqlValue[]): Transaction<Row | unde
 }
 
 /**
- * How many rows a statement changes. Without `RETURNING`, for which SQLite keeps a copy of each page
- * that the statement changes.
+ * How many rows a statement changes. It has no `RETURNING`: for that, SQLite keeps a copy of each
+ * page that the statement changes.
  */
 export function* countChanged(sql: string, ...values: SqlValue[]): Transaction<number> {
   return (yield { kind: 'change', sql, values }) as number

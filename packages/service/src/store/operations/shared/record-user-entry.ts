@@ -18,7 +18,7 @@ interface NewUserEntry {
  */
 export function* recordUserEntry(entry: NewUserEntry): Transaction<void> {
   const { siteId, ppid, seq, kind, atMs, reason } = entry
-  // Not `latest = 1`: for that there is an index of all users, which PostgreSQL would read as a whole
+  // Not `latest = 1`: for that there is an index of all users, and PostgreSQL would read all of it
   // until it has analyzed the table.
   yield* exec(
     'UPDATE user_history SET latest = 0 WHERE site_id = $1 AND ppid = $2 AND latest <> 0',
