@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { exportJWK, generateKeyPair } from 'jose'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { copyCommand } from './copy-command.ts'
 import { type Harness, hasChromium, openHarness } from './harness.ts'
 
 const run = promisify(execFile)
@@ -194,10 +195,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
       COUNTERSIGN_API_KEY: harness.dev.operator_key,
     }
     const runCopied = async (from = 'dialog[open]') => {
-      await page.locator(from).getByRole('button', { name: 'Copy as' }).first().click(SLOW)
-      await page.getByRole('menuitem', { name: 'Copy as CLI command' }).click()
-      await page.locator('.toast', { hasText: 'Copied' }).waitFor()
-      const command = await page.evaluate<string>('navigator.clipboard.readText()')
+      const command = await copyCommand(page, 'Copy as CLI command', from)
       return (await run('sh', ['-c', command], { env })).stdout
     }
     expect(await runCopied('main .title')).toContain('development')

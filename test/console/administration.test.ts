@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createPng } from '../../packages/service/test/brand/pictures.ts'
 import { closeReceivers, openReceiver } from '../../packages/service/test/webhooks/receiver.ts'
 import { newName } from '../browser/new-name.ts'
+import { copyCommand } from './copy-command.ts'
 import {
   expectAccessible,
   type Harness,
@@ -18,18 +19,6 @@ import {
 } from './harness.ts'
 
 const run = promisify(execFile)
-
-/** Opens the menu beside the title or in the sheet, and returns the command that it copies. */
-async function copyCommand(
-  page: Page,
-  item: 'Copy as curl' | 'Copy as CLI command',
-  from = 'main .title',
-): Promise<string> {
-  await page.locator(from).getByRole('button', { name: 'Copy as' }).first().click()
-  await page.getByRole('menuitem', { name: item }).click()
-  await page.locator('.toast', { hasText: 'Copied' }).waitFor()
-  return page.evaluate<string>('navigator.clipboard.readText()')
-}
 
 /** `npm run console-rows` has 100,000. The page loads 50 of them, however many there are. */
 const ROWS = Number(process.env.CONSOLE_ROWS ?? 60)
@@ -469,6 +458,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
     expect((await read()).scope).toEqual(['orders:read', 'orders:write'])
     await visit(`issuers/${issuer.issuer_id}`)
+    await page.locator(inSheet).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Distrust' }).click()
     await dialog.getByLabel('Reason', { exact: true }).fill('copied')
@@ -572,8 +562,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     for (const label of ['Logo', 'Colour of the main button', 'Help for users', 'Privacy notice'])
       await field(label).fill('')
     await save.click()
+    // The notice of the first change may still be there.
     await page.locator('.toast', { hasText: 'The look was changed.' }).waitFor()
-    expect(await readSite()).toMatchObject({
+    await expect.poll(readSite).toMatchObject({
       ...{ logo_url: null, logo_path: null, accent: null, support_url: null, privacy_url: null },
     })
     const plain = await openSignIn()

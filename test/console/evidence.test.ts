@@ -255,6 +255,11 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
       leaf: leaf.credentialId,
       side: side.credentialId,
     }
+    // What was presented is recorded a moment later.
+    for (const credential_id of Object.values(ids))
+      await expect
+        .poll(() => harness.client.getCredential({ site_id: siteId, credential_id }))
+        .toMatchObject({ status: 'active' })
     const { page } = await harness.openConsole({ page: `credentials/${ids.middle}`, bypassCSP: true })
     const readTree = async () => {
       const nodes = await page

@@ -6,16 +6,24 @@ import { Icon } from './icon.tsx'
 /** What the page has just done, for eyes and for screen readers. */
 export const notice = signal('')
 
+let ending: ReturnType<typeof setTimeout> | undefined
+
+/** Shows a notice for a while, in place of the one before. */
+export function showNotice(words: string, ms = 6000): void {
+  notice.value = words
+  clearTimeout(ending)
+  ending = setTimeout(() => {
+    notice.value = ''
+  }, ms)
+}
+
 export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
-    notice.value = say('Copied')
+    showNotice(say('Copied'), 2500)
   } catch {
-    notice.value = say('This browser does not allow copying. Select the text instead.')
+    showNotice(say('This browser does not allow copying. Select the text instead.'))
   }
-  setTimeout(() => {
-    notice.value = ''
-  }, 2500)
 }
 
 /** A command in an empty state. */

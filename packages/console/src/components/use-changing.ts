@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { useLoad } from '../api/use-load.ts'
 import { closeSheet } from '../sheet-place.ts'
 import { useAfterRevoke } from './after-revoke.ts'
-import { notice } from './copy.tsx'
+import { showNotice } from './copy.tsx'
 
 interface Changing<T> {
   readonly value: T | undefined
@@ -27,7 +27,7 @@ export function useChanging<T>(key: string, load: (signal: AbortSignal) => Promi
     finish(words) {
       closeSheet()
       setVersion((last) => last + 1)
-      notice.value = words
+      showNotice(words)
     },
   }
 }

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { toCli } from '../api/command.ts'
 import { isOperator, sites } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
-import { notice } from '../components/copy.tsx'
+import { showNotice } from '../components/copy.tsx'
 import { List } from '../components/list.tsx'
 import { open, sitePath } from '../router.ts'
 import { say } from '../say.ts'
@@ -85,7 +85,7 @@ function Create(): JSX.Element {
       toCli={(reason) => toCli(['sites', 'create', id.trim()], { name: words, reason })}
       onDone={(site) => {
         sites.value = [...sites.value, { site_id: site.site_id, name: site.name }]
-        notice.value = say('The site was created.')
+        showNotice(say('The site was created.'))
         open(sitePath(site.site_id, 'issuers'))
       }}
       onClose={closeSheet}

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { toCli } from '../api/command.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
 import { Checks } from '../components/checks.tsx'
-import { notice } from '../components/copy.tsx'
+import { showNotice } from '../components/copy.tsx'
 import { open, sitePath } from '../router.ts'
 import { say, sayCount } from '../say.ts'
 import { closeSheet } from '../sheet-place.ts'
@@ -107,7 +107,7 @@ export function WebhookSheets({ act, siteId, webhook, finish, onRotated }: Sheet
           toRequest={(reason) => ({ method: 'DELETE', path, site: siteId, reason })}
           toCli={(reason) => toCli(['webhooks', 'delete', id], { site: siteId, yes: true, reason })}
           onDone={() => {
-            notice.value = say('The webhook was deleted.')
+            showNotice(say('The webhook was deleted.'))
             open(sitePath(siteId, 'webhooks'))
           }}
         >

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { mayRevoke } from '../api/session.ts'
-import { notice } from '../components/copy.tsx'
+import { showNotice } from '../components/copy.tsx'
 import { paletteOpen, shortcuts } from '../keyboard.ts'
 import { describe, resolveUser, startRevoke } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'
@@ -20,8 +20,7 @@ async function openUser(siteId: string, text: string): Promise<void> {
   try {
     open(sitePath(siteId, 'users', (await resolveUser(siteId, text)).id))
   } catch (fault) {
-    notice.value = describe(fault)
-    setTimeout(() => (notice.value = ''), 4000)
+    showNotice(describe(fault))
   }
 }
 

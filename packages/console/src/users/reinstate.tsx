@@ -2,7 +2,7 @@ import type { Reinstatement } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { toCli } from '../api/command.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
-import { notice } from '../components/copy.tsx'
+import { showNotice } from '../components/copy.tsx'
 import { say } from '../say.ts'
 
 interface ReinstateProps {
@@ -29,8 +29,7 @@ export function ReinstateSheet({ siteId, ppid, name, onClose }: ReinstateProps):
       })}
       toCli={(reason) => toCli(['reinstate', name ?? ppid], { site: siteId, reason })}
       onDone={({ seq }) => {
-        notice.value = say('Reinstated as entry {seq}', { seq })
-        setTimeout(() => (notice.value = ''), 4000)
+        showNotice(say('Reinstated as entry {seq}', { seq }))
         onClose()
       }}
       onClose={onClose}

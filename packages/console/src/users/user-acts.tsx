@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { toCli } from '../api/command.ts'
 import { mayAdminister, mayRevoke } from '../api/session.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
-import { notice } from '../components/copy.tsx'
+import { showNotice } from '../components/copy.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { showCutOff } from '../revoke/cut-off-receipt.ts'
 import { auditPath, open } from '../router.ts'
@@ -91,7 +91,7 @@ function Erase({ siteId, ppid, name }: UserActsProps): JSX.Element {
           sayCount(tokens, '{count} token', '{count} tokens'),
           sayCount(audit_rows, '{count} audit row', '{count} audit rows'),
         ]
-        notice.value = say('Erased: {counts}.', { counts: sayList(counts) })
+        showNotice(say('Erased: {counts}.', { counts: sayList(counts) }))
       }}
       onClose={closeSheet}
     >

@@ -109,8 +109,10 @@ async function findOrWrite(parts: AuditArchiverParts, last: AuditArchive): Promi
   if (left === undefined) {
     const head = { number, previousSha256: last.sha256, writtenAtMs: clock.nowMs() }
     await writeArchive(directory, head, loadLines(store, beforeMs, rowsMax))
+  } else {
     // A process that was killed between its link and the end of its draft leaves both.
-  } else await removeDrafts(directory)
+    await removeDrafts(directory)
+  }
   const next = left ?? (await readArchive(directory, number))
   const isNext = typeof next === 'object' && next.previousSha256 === last.sha256
   if (!isNext || !next.rows.every(({ id }) => id < toAuditIdStart(beforeMs)))

@@ -4,6 +4,7 @@ import type { CommitTimes } from '../log/commit-times.ts'
 import { createWake, type Wake } from '../log/wake.ts'
 import { Problem } from '../problem.ts'
 import type { EntryPosition } from '../store/logged.ts'
+import type { Site } from '../store/operations/sites.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { type CommittedEntry, createReceipt, type Receipt } from './receipt.ts'
@@ -47,6 +48,8 @@ interface SiteWake {
 export class Receipts {
   readonly #parts: ReceiptsParts
   readonly #sites = new Map<SiteId, SiteWake>()
+  /** Settings of sites that are being read for the receipts of one batch. */
+  readonly #settings = new Map<SiteId, Promise<Site | undefined>>()
   readonly #stop = new AbortController()
 
   constructor(parts: ReceiptsParts) {
@@ -104,8 +107,8 @@ export class Receipts {
   }
 
   async #committed(siteId: SiteId, { epoch, seq, atMs }: EntryPosition): Promise<CommittedEntry> {
-    const { store, commits, viewAgeMsMax } = this.#parts
-    const site = await store.site(siteId)
+    const { commits, viewAgeMsMax } = this.#parts
+    const site = await this.#readSite(siteId)
     if (site === undefined) throw new Problem('not_found')
     const { position, committedAtMs, appliedAtMs } = await commits.find(siteId, seq)
     const deniedHereAtMs = appliedAtMs ?? committedAtMs + viewAgeMsMax
@@ -119,6 +122,16 @@ export class Receipts {
       headsDeadAtMs = Math.max(committedAtMs + ageMs, lowered.committedAtMs + before.seconds * 1000)
     }
     return { epoch, seq, atMs, position, committedAtMs, deniedHereAtMs, headAgeMsMax, headsDeadAtMs }
+  }
+
+  /** Shared by callers that ask at the same moment, before anything else can happen. */
+  #readSite(siteId: SiteId): Promise<Site | undefined> {
+    const shared = this.#settings.get(siteId)
+    if (shared !== undefined) return shared
+    const reading = this.#parts.store.site(siteId)
+    this.#settings.set(siteId, reading)
+    queueMicrotask(() => this.#settings.delete(siteId))
+    return reading
   }
 
   /** Something about the readers of a site has changed: callers that wait read again. */

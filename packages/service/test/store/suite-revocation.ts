@@ -101,6 +101,18 @@ export function revocationSuite(store: TheStore): void {
       expect(await kindsOf(store(), siteId)).toEqual(['site.changed', 'user.revoked'])
     })
 
+    it('of several ids writes one entry for each, also if one is named twice', async () => {
+      const siteId = await madeSite()
+      const [one, other] = [ppid(), ppid()]
+      const order = { siteId, ppids: [one, other, one], reason: undefined }
+      const { users, alreadyRevoked } = await store().revokeUsers(order, context())
+      expect(users.map((user) => [user.ppid, user.seq])).toEqual([
+        [one, 2],
+        [other, 3],
+      ])
+      expect(alreadyRevoked).toBe(false)
+    })
+
     it('covers a user never seen, and credentials that are learned only later', async () => {
       const siteId = await madeSite()
       const late = seen(siteId)

@@ -71,12 +71,12 @@ function* hasSite(siteId: SiteId): Transaction<boolean> {
   return (yield* row('SELECT 1 AS one FROM sites WHERE site_id = $1', siteId)) !== undefined
 }
 
-/** The caller knows that there is such a site. */
-function* recordCredential(
+/** The same for one credential. The caller knows that there is such a site. */
+export function* recordCredential(
   seen: SeenCredential,
   status: ListedStatus | 'new',
   atMs: number,
-  context: AuditContext | undefined,
+  context?: AuditContext,
 ): Transaction<void> {
   const { siteId, credentialId, chain } = seen
   const learned = yield* countChanged(

@@ -2,7 +2,7 @@ import type { JsonObject, PermissionId, Ppid, Scope, SiteId } from '@countersign
 import { json, number, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
 import { lock, type Row, read, row, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
-import { recordCredentials, type SeenCredential } from './credentials.ts'
+import { recordCredential, type SeenCredential } from './credentials.ts'
 import { userLock } from './shared/chain-locks.ts'
 import { insertRow, intact, updateRow } from './shared/mac-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
@@ -115,7 +115,7 @@ export function* claimOffer(
   const before = yield* intact('offers', { ...claimed, holder_key: null, credential: null })
   if (before === undefined) return undefined
   yield* updateRow('offers', before, { holder_key: holderKey, credential: JSON.stringify(credential) })
-  yield* recordCredentials([seen], context.atMs, context)
+  yield* recordCredential(seen, 'new', context.atMs, context)
   return credential
 }
 

@@ -84,12 +84,13 @@ export function* revokeUsers(
   context: AuditContext,
   unconfirmed: readonly RevokedUser[] = [],
 ): Transaction<RevokedUsers> {
+  const ids = [...new Set(ppids)]
   const [, ...before] = yield* together(
-    lock(...ppids.map((ppid) => userLock(siteId, ppid))),
-    ...ppids.map((ppid) => loadUser(siteId, ppid)),
+    lock(...ids.map((ppid) => userLock(siteId, ppid))),
+    ...ids.map((ppid) => loadUser(siteId, ppid)),
   )
   const users: Logged<RevokedUser>[] = []
-  for (const [i, ppid] of ppids.entries()) {
+  for (const [i, ppid] of ids.entries()) {
     const claimed = unconfirmed.find((each) => each.ppid === ppid)
     const user = { siteId, ppid, reason }
     users.push({ ppid, ...(yield* revokeLockedUser(user, before[i] as UserBefore, context, claimed)) })

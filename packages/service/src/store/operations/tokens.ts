@@ -4,7 +4,7 @@ import type { Logged, SiteEntryPosition } from '../logged.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, reportForged, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
-import { recordCredentials, type SeenCredential } from './credentials.ts'
+import { recordCredential, type SeenCredential } from './credentials.ts'
 import { appendEntry } from './shared/append-entry.ts'
 import { isRevoked, lockChain, toLinkIds } from './shared/chain-locks.ts'
 import { type GrantedAccess, toAccess, toAccessColumns } from './shared/granted-access.ts'
@@ -49,7 +49,7 @@ export function* createToken(
   const leaf = chain[0]
   if (leaf === undefined) throw new TypeError('a token needs a credential')
   yield* lockChain(token)
-  if (seen !== undefined) yield* recordCredentials([seen], nowMs)
+  if (seen !== undefined) yield* recordCredential(seen, 'new', nowMs)
   if (yield* isRevoked(token)) return 'revoked'
   // By the whole chain: a delegating holder chooses the id, and must not exhaust the limit of
   // another credential with the same id.
