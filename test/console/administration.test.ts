@@ -464,6 +464,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await dialog.getByLabel('Reason', { exact: true }).fill('copied')
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
     expect((await read()).status).toBe('distrusted')
+    // This sheet belongs to no page and would stay open.
+    await page.keyboard.press('Escape')
+    await page.locator(inSheet).waitFor({ state: 'detached' })
     await visit('keys')
     await visit(`issuers/${issuer.issuer_id}?act=trust-again`)
     await runCopied(await copyCommand(page, 'Copy as curl', inSheet))
