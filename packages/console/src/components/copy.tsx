@@ -1,21 +1,7 @@
-import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../say.ts'
 import { Icon } from './icon.tsx'
-
-/** What the page has just done, for eyes and for screen readers. */
-export const notice = signal('')
-
-let ending: ReturnType<typeof setTimeout> | undefined
-
-/** Shows a notice for a while, in place of the one before. */
-export function showNotice(words: string, ms = 6000): void {
-  notice.value = words
-  clearTimeout(ending)
-  ending = setTimeout(() => {
-    notice.value = ''
-  }, ms)
-}
+import { showNotice } from './notice.ts'
 
 export async function copyText(text: string): Promise<void> {
   try {

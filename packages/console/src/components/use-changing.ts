@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { useLoad } from '../api/use-load.ts'
 import { closeSheet } from '../sheet-place.ts'
 import { useAfterRevoke } from './after-revoke.ts'
-import { showNotice } from './copy.tsx'
+import { showNotice } from './notice.ts'
 
 interface Changing<T> {
   readonly value: T | undefined

@@ -6,10 +6,10 @@ import { toCli } from '../api/command.ts'
 import { Sheet } from '../components/act-sheet.tsx'
 import { Actor } from '../components/actor.tsx'
 import { AsCommand } from '../components/as-command.tsx'
-import { notice } from '../components/copy.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Menu } from '../components/menu.tsx'
+import { showNotice } from '../components/notice.ts'
 import { Pill, type Tone } from '../components/state.tsx'
 import { describe } from '../revoke/state.ts'
 import { place, setQuery, sitePath } from '../router.ts'
@@ -294,9 +294,9 @@ function Export({ siteId, path }: AuditListProps): JSX.Element {
         timeoutMs: EXPORT_MS_MAX,
       })
       saveFile(await answer.blob(), `audit-${siteId ?? 'all-sites'}.${ending}`)
-      notice.value = say('The file was downloaded.')
+      showNotice(say('The file was downloaded.'))
     } catch (fault) {
-      notice.value = describe(fault)
+      showNotice(describe(fault))
     }
     setIsBusy(false)
   }

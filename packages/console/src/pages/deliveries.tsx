@@ -5,10 +5,10 @@ import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { Sheet } from '../components/act-sheet.tsx'
 import { AsCommand } from '../components/as-command.tsx'
-import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
+import { showNotice } from '../components/notice.ts'
 import { Pill, StateMark, type Tone } from '../components/state.tsx'
 import { useAct } from '../components/use-act.ts'
 import { isPaused } from '../live.ts'
@@ -139,7 +139,7 @@ function OneDelivery({ siteId, deliveryId, version, mayChange, onClose }: OnePro
   const sendAgain = () =>
     run(async (idempotencyKey) => {
       await call(`${path}/replay`, { method: 'POST', site: siteId, idempotencyKey })
-      notice.value = say('The delivery is sent again.')
+      showNotice(say('The delivery is sent again.'))
       setSent((last) => last + 1)
     })
   return (

@@ -4,11 +4,12 @@ import { call } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { mayAdminister, mayRevoke } from '../api/session.ts'
 import { AsCommand } from '../components/as-command.tsx'
-import { Command, notice } from '../components/copy.tsx'
+import { Command } from '../components/copy.tsx'
 import { DetailHead } from '../components/detail-head.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
+import { showNotice } from '../components/notice.ts'
 import { formatSpan } from '../components/seconds-field.tsx'
 import { Pill, type Tone } from '../components/state.tsx'
 import { useChanging } from '../components/use-changing.ts'
@@ -106,7 +107,7 @@ function IssuerList({ siteId }: SiteProps): JSX.Element {
         <TrustIssuer
           siteId={siteId}
           onDone={({ issuer_id }) => {
-            notice.value = say('The issuer is trusted.')
+            showNotice(say('The issuer is trusted.'))
             open(sitePath(siteId, 'issuers', issuer_id))
           }}
         />

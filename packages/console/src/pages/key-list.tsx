@@ -7,9 +7,9 @@ import { ActSheet } from '../components/act-sheet.tsx'
 import { Actor } from '../components/actor.tsx'
 import { useAfterRevoke } from '../components/after-revoke.ts'
 import { Checks } from '../components/checks.tsx'
-import { notice } from '../components/copy.tsx'
 import { List } from '../components/list.tsx'
 import { Menu } from '../components/menu.tsx'
+import { showNotice } from '../components/notice.ts'
 import { SecretSheet } from '../components/secret-sheet.tsx'
 import { Pill } from '../components/state.tsx'
 import { startRevokeTarget } from '../revoke/state.ts'
@@ -46,7 +46,7 @@ export function KeyList<Item extends Key>(props: KeyListProps): JSX.Element {
   const finish = (words: string) => {
     closeSheet()
     setVersion((last) => last + 1)
-    notice.value = words
+    showNotice(words)
   }
   useAfterRevoke(() => setVersion((last) => last + 1))
   const common = { ...props, onClose: closeSheet }

@@ -7,8 +7,8 @@ import { mayAdminister } from '../api/session.ts'
 import { useLoad } from '../api/use-load.ts'
 import { createLogScale, formatDecade, listDecades, round } from '../charts/scale.ts'
 import { AsCommand } from '../components/as-command.tsx'
-import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
+import { showNotice } from '../components/notice.ts'
 import { Pill, StateMark } from '../components/state.tsx'
 import { TableHead } from '../components/table-head.tsx'
 import { useAct } from '../components/use-act.ts'
@@ -271,7 +271,7 @@ function Retire({ siteId, path, each, onDone }: RetireProps): JSX.Element {
     run(async (idempotencyKey) => {
       const why = reason.trim()
       await callWithStepUp(path, { method: 'DELETE', site: siteId, reason: why, idempotencyKey })
-      notice.value = say('{verifier} is retired.', { verifier: each.verifier_id })
+      showNotice(say('{verifier} is retired.', { verifier: each.verifier_id }))
       onDone()
       open(`${sitePath(siteId, 'verifiers')}?state=retired`)
     })

@@ -3,10 +3,10 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { send } from '../api/call.ts'
 import { Sheet } from '../components/act-sheet.tsx'
-import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Menu } from '../components/menu.tsx'
+import { showNotice } from '../components/notice.ts'
 import { describe } from '../revoke/state.ts'
 import { say } from '../say.ts'
 import { formatMoment } from '../time.ts'
@@ -28,7 +28,7 @@ export function Passkeys(): JSX.Element {
   useEffect(loadDoors, [])
   const finish = (words: string) => {
     setShown(undefined)
-    notice.value = words
+    showNotice(words)
     void reload()
   }
   const close = () => setShown(undefined)

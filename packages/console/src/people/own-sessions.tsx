@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { send } from '../api/call.ts'
 import { signOut } from '../api/session.ts'
-import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
+import { showNotice } from '../components/notice.ts'
 import { Pill } from '../components/state.tsx'
 import { describe } from '../revoke/state.ts'
 import { say } from '../say.ts'
@@ -37,7 +37,7 @@ export function Sessions(): JSX.Element {
   const endOne = (sessionId: string) =>
     run(async () => {
       await end(sessionId)
-      notice.value = say('The session was ended.')
+      showNotice(say('The session was ended.'))
       await reload()
     })
   /** This one last, so that a fault leaves a way to try again. */

@@ -5,12 +5,13 @@ import { toCli } from '../api/command.ts'
 import { session, sites } from '../api/session.ts'
 import { ActSheet, Sheet } from '../components/act-sheet.tsx'
 import { AsCommand } from '../components/as-command.tsx'
-import { copyText, notice } from '../components/copy.tsx'
+import { copyText } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Id } from '../components/id.tsx'
 import { List } from '../components/list.tsx'
 import { Menu } from '../components/menu.tsx'
+import { showNotice } from '../components/notice.ts'
 import { Pill } from '../components/state.tsx'
 import { useAct } from '../components/use-act.ts'
 import { open, servicePath } from '../router.ts'
@@ -32,7 +33,7 @@ export function People(): JSX.Element {
   const finish = (words: string) => {
     closeSheet()
     setVersion((last) => last + 1)
-    notice.value = words
+    showNotice(words)
   }
   return (
     <>

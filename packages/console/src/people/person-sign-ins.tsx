@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { send } from '../api/call.ts'
 import { Sheet } from '../components/act-sheet.tsx'
-import { notice } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
+import { showNotice } from '../components/notice.ts'
 import { describe } from '../revoke/state.ts'
 import { say } from '../say.ts'
 import { closeSheet } from '../sheet-place.ts'
@@ -93,7 +93,7 @@ function Part<Item>(props: PartProps<Item>): JSX.Element {
       await withStepUp(() =>
         send(`${path}/${encodeURIComponent(id)}`, { method: 'DELETE', query: { person_id: personId } }),
       )
-      notice.value = done
+      showNotice(done)
       await reload()
     } catch (thrown) {
       setFault(describe(thrown))

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { mayRevoke } from '../api/session.ts'
-import { showNotice } from '../components/copy.tsx'
+import { showNotice } from '../components/notice.ts'
 import { paletteOpen, shortcuts } from '../keyboard.ts'
 import { describe, resolveUser, startRevoke } from '../revoke/state.ts'
 import { open, place, sitePath } from '../router.ts'

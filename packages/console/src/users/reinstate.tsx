@@ -2,7 +2,7 @@ import type { Reinstatement } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { toCli } from '../api/command.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
-import { showNotice } from '../components/copy.tsx'
+import { showNotice } from '../components/notice.ts'
 import { say } from '../say.ts'
 
 interface ReinstateProps {

@@ -4,7 +4,7 @@ import { openStore } from '../../src/store/open.ts'
 import type { SeenCredential } from '../../src/store/operations/credentials.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, MASTER_KEY, NOW, newSite, newToken, quietLog, seen } from './fixtures.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { type PostgresServer, runStatements, startPostgres } from './postgres-server.ts'
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -41,12 +41,6 @@ const READ_MAX = 40
 const open = (url: string) =>
   openStore({ kind: 'postgres', url }, { masterKey: MASTER_KEY, log: quietLog, onFatal: () => undefined })
 
-async function admin(url: string, statement: string): Promise<void> {
-  const sql = postgres(url, { max: 1 })
-  await sql.unsafe(statement)
-  await sql.end()
-}
-
 /** Rows of indexes that all connections have read until now. They report it when they end. */
 async function countRead(url: string, index = '%'): Promise<number> {
   const sql = postgres(url, { max: 1 })
@@ -62,7 +56,7 @@ async function countRead(url: string, index = '%'): Promise<number> {
 it('an operation on PostgreSQL reads few rows, however many users there are', async () => {
   const url = await server.createTables()
   // A table this small would be read as a whole.
-  await admin(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET enable_seqscan = off`)
+  await runStatements(url, [`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET enable_seqscan = off`])
   const { siteId, ...site } = newSite()
   const first = await open(url)
   await first.createSite({ siteId, ...site }, context())
@@ -79,7 +73,7 @@ it('an operation on PostgreSQL reads few rows, however many users there are', as
   const read: Record<string, number> = {}
   for (const [name, operation] of Object.entries(OPERATIONS)) {
     await run(operation, users.slice(0, -MEASURED))
-    await admin(url, 'ANALYZE')
+    await runStatements(url, ['ANALYZE'])
     read[name] = await run(operation, users.slice(-MEASURED))
   }
   expect(Object.entries(read).filter(([, rows]) => rows > READ_MAX)).toEqual([])
@@ -89,6 +83,6 @@ it('an operation on PostgreSQL reads few rows, however many users there are', as
 
   // Control: what has no index reads them all.
   const before = await countRead(url)
-  await admin(url, `SELECT * FROM user_history WHERE site_id = '${siteId}' AND reason = 'none'`)
+  await runStatements(url, [`SELECT * FROM user_history WHERE site_id = '${siteId}' AND reason = 'none'`])
   expect((await countRead(url)) - before).toBeGreaterThan(USERS)
 })
