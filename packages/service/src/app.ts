@@ -13,7 +13,7 @@ import { findFieldLines } from './http/field-lines.ts'
 import { createKeyRejections } from './http/key-rejections.ts'
 import { createLoadShedder, type LoadGauge, openLoopGauge } from './http/load-shedder.ts'
 import { toOriginForm } from './http/origin-form.ts'
-import { createPipeline, type Mounted, type Pipeline } from './http/pipeline.ts'
+import { type Answer, createPipeline, type Mounted } from './http/pipeline.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
 import { newRequestId, RawRequest, rejectMalformed } from './http/raw-request.ts'
 import { createResponder, type MountedEndpoint } from './http/respond.ts'
@@ -114,7 +114,7 @@ export function createApp(
   })
   const keyRejections = createKeyRejections(deps.store, log)
   const { host, protocol } = new URL(config.baseUrl)
-  const pipeline = createPipeline({
+  const mount = createPipeline({
     deps,
     guard: decideAccess,
     keyRejections,
@@ -127,7 +127,7 @@ export function createApp(
   const router = createRoutes(
     withoutDemo(routes, deps),
     config.console ? consoleRoutes : undefined,
-    pipeline,
+    mount,
     config,
   )
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
@@ -141,7 +141,7 @@ export function createApp(
     const sender = clientAddress(message.socket.remoteAddress, forwardedFor)
     const raw = new RawRequest(message, sender, monotonicMs())
     const target = isForThisHost ? router.find(raw.method, message.url ?? '/') : undefined
-    const found = target && isAtItsHost(target.target, message.headers.host, place) ? target : undefined
+    const found = target && isAtItsHost(target.target, raw, place) ? target : undefined
     void serve(raw, found?.target.endpoint, response, () => {
       if (found !== undefined) return found.target.answer(raw, found.params)
       if (!isForThisHost) {
@@ -200,7 +200,7 @@ function withoutDemo({ start_demo_verifier, ...routes }: Routes, { demoVerifiers
 function createRoutes(
   routes: Routes,
   consoleRoutes: Routes | undefined,
-  pipeline: Pipeline,
+  mount: (mounted: Mounted) => Answer,
   config: Config,
 ): Router<Target> {
   const router = createRouter<Target>()
@@ -208,7 +208,7 @@ function createRoutes(
     router.add(mounted.endpoint.method, path, {
       endpoint: mounted.endpoint,
       path,
-      answer: (raw, params) => pipeline(raw, mounted, params),
+      answer: mount(mounted),
     })
   for (const endpoint of endpointList) {
     const forPeople = consoleRoutes?.[endpoint.id] as Mounted['route'] | undefined
@@ -238,8 +238,8 @@ function isOfConsole(path: string): boolean {
  * host: a fault in one of them must not reach the other. The identity provider may send its logouts
  * to any host, so that the console needs no public one.
  */
-function isAtItsHost({ path, endpoint }: Target, host: string | undefined, place: ConsolePlace): boolean {
+function isAtItsHost({ path, endpoint }: Target, { lines }: RawRequest, place: ConsolePlace): boolean {
   if (!place.isExclusive || endpoint?.id === 'receive_provider_logout') return true
-  const isAtConsole = host === new URL(place.origin).host
+  const isAtConsole = lines('host')?.[0] === new URL(place.origin).host
   return isOfConsole(path) ? isAtConsole : !(isAtConsole && /^\/(?:wallet|auth)(?:\/|$)/.test(path))
 }

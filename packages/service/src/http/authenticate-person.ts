@@ -96,7 +96,7 @@ export function recordRejection(
 }
 
 /** Whether only pages of the console may send this request. */
-export function isForConsole({ isConsole, endpoint }: Exchange): boolean {
+export function isForConsole({ isConsole, endpoint }: Pick<Exchange, 'isConsole' | 'endpoint'>): boolean {
   return isConsole || endpoint.auth === 'session' || endpoint.auth === 'console'
 }
 
@@ -105,7 +105,6 @@ export function isForConsole({ isConsole, endpoint }: Exchange): boolean {
  * is not looked at. What that page cannot read is not worth an audit row, so only changes get one.
  */
 export function checkPage(exchange: Exchange, auth: AuthDeps): void {
-  if (!isForConsole(exchange)) return
   const { address, startedMs } = exchange.raw
   try {
     requireConsolePage(exchange.raw, auth.place)

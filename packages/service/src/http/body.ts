@@ -20,9 +20,10 @@ const CHARSET = /^charset\s*=\s*(?:utf-8|"utf-8")$/
  * The format of the body by its headers, before it is read. Throws `unsupported_media_type` or
  * `request_too_large`.
  */
-export function requireBodyForm(raw: IncomingMessage, endpoint: MountedEndpoint): BodyForm {
-  const { 'content-type': contentType, 'content-encoding': encoding, 'content-length': length } = raw.headers
-  const isEmpty = raw.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')
+export function requireBodyForm({ lines }: Pick<RawRequest, 'lines'>, endpoint: MountedEndpoint): BodyForm {
+  const [length] = lines('content-length') ?? []
+  const isEmpty = lines('transfer-encoding') === undefined && (length === undefined || length === '0')
+  const contentType = lines('content-type')?.join(', ')
   const takesBody = endpoint.bodyTypes.length > 0
   if (isEmpty && (!takesBody || (endpoint.request.bodyOptional && contentType === undefined))) return 'none'
   if (!takesBody)
@@ -30,6 +31,7 @@ export function requireBodyForm(raw: IncomingMessage, endpoint: MountedEndpoint)
       'unsupported_media_type',
       'This endpoint accepts no body. Send the request without one.',
     )
+  const encoding = lines('content-encoding')?.join(', ')
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', 'The body is compressed. Send it uncompressed.')
   }

@@ -13,7 +13,7 @@ import {
   findRateLimitKey,
   findSiteId,
 } from './authenticate.ts'
-import { checkPage, recordRejection, requireNamedSite } from './authenticate-person.ts'
+import { checkPage, isForConsole, recordRejection, requireNamedSite } from './authenticate-person.ts'
 import { parseFormBody, readBody, requireBodyForm } from './body.ts'
 import {
   createExchange,
@@ -52,7 +52,7 @@ export interface Mounted {
 }
 
 /** Takes a request to its answer; rejects with the reason when the request is rejected. */
-export type Pipeline = (raw: RawRequest, mounted: Mounted, rawParams: unknown) => Promise<RouteAnswer>
+export type Answer = (raw: RawRequest, rawParams: unknown) => Promise<RouteAnswer>
 
 /**
  * Checks a request, or fills in a part of it. Rejects the request by throwing a Problem. Returns a
@@ -60,46 +60,57 @@ export type Pipeline = (raw: RawRequest, mounted: Mounted, rawParams: unknown) =
  */
 type Step = (exchange: Exchange, deps: PipelineDeps) => void | Promise<void>
 
+/** Whether an endpoint has a step at all. It is asked once, when the endpoint is mounted. */
+type IsFor = (endpoint: MountedEndpoint, isConsole: boolean) => boolean
+
 /**
- * Every request passes these steps in this order; then its route runs.
+ * Every request passes the steps of its endpoint in this order; then its route runs.
  *
  * Limits are checked before any work, and the caller before the content, so unauthenticated callers
  * learn nothing about valid requests.
  */
-const steps = [
+const steps: readonly (readonly [name: string, step: Step, isFor?: IsFor])[] = [
   ['malformed', ({ raw }) => rejectMalformed(raw)],
   ['overload', reserveSlot],
-  ['console page', checkPage],
+  ['console page', checkPage, (endpoint, isConsole) => isForConsole({ endpoint, isConsole })],
   ['media type', checkMediaType],
-  ['client form', loadClientForm],
+  ['client form', loadClientForm, ({ auth }) => auth === 'oauth_client'],
   ['caller', authenticate], // rate limits included
-  ['path', parseParams],
+  ['path', parseParams, ({ request }) => request.params !== undefined],
   ['permission', authorize],
-  ['origin', checkOrigin],
-  ['presentation', checkPresentation],
-  ['headers', validateHeaders],
-  ['body', loadBody],
-  ['access', checkAccess],
+  ['origin', checkOrigin, ({ auth }) => auth === 'page'],
+  [
+    'presentation',
+    checkPresentation,
+    ({ auth }) => auth === 'credential' || auth === 'api_key_and_credential',
+  ],
+  ['headers', validateHeaders, ({ request }) => request.headers !== undefined],
+  ['body', loadBody, ({ bodyTypes }) => bodyTypes.length > 0],
+  ['access', checkAccess, ({ auth }) => auth === 'credential'],
   ['schema', validate],
-] as const satisfies readonly (readonly [string, Step])[]
-const runs: readonly Step[] = steps.map(([, step]) => step)
+]
 
-export function createPipeline(deps: PipelineDeps): Pipeline {
-  return async (raw, { endpoint, route, isConsole }, rawParams) => {
-    const exchange = createExchange(raw, endpoint, rawParams, isConsole)
-    try {
-      // Not `for … of`: in an async function its iterator allocates 0.7 KB for each request.
-      for (let i = 0; i < runs.length; i++) {
-        const waiting = (runs[i] as Step)(exchange, deps)
-        if (waiting !== undefined) await waiting
+export function createPipeline(deps: PipelineDeps): (mounted: Mounted) => Answer {
+  return ({ endpoint, route, isConsole = false }) => {
+    const own = steps.filter(([, , isFor]) => isFor === undefined || isFor(endpoint, isConsole))
+    const runs = own.map(([, step]) => step)
+    return async (raw, rawParams) => {
+      const exchange = createExchange(raw, endpoint, rawParams, isConsole)
+      try {
+        // Not `for … of`: in an async function its iterator allocates 0.7 KB for each request.
+        for (let i = 0; i < runs.length; i++) {
+          const waiting = (runs[i] as Step)(exchange, deps)
+          if (waiting !== undefined) await waiting
+        }
+        return await runRoute(route, exchange, deps)
+      } catch (error) {
+        if (exchange.hasSlot && isCallersFault(error)) recordFailure(exchange, deps, error)
+        if (error instanceof Problem && isForAudit(error, exchange))
+          recordRejection(exchange, deps, error.code)
+        throw error
+      } finally {
+        if (exchange.hasSlot) deps.loadShedder.leave()
       }
-      return await runRoute(route, exchange, deps)
-    } catch (error) {
-      if (exchange.hasSlot && isCallersFault(error)) recordFailure(exchange, deps, error)
-      if (error instanceof Problem && isForAudit(error, exchange)) recordRejection(exchange, deps, error.code)
-      throw error
-    } finally {
-      if (exchange.hasSlot) deps.loadShedder.leave()
     }
   }
 }
@@ -110,7 +121,7 @@ function reserveSlot(exchange: Exchange, { loadShedder }: PipelineDeps): void {
 }
 
 function checkMediaType(exchange: Exchange): void {
-  exchange.bodyForm = requireBodyForm(exchange.raw.message, exchange.endpoint)
+  exchange.bodyForm = requireBodyForm(exchange.raw, exchange.endpoint)
 }
 
 /**
@@ -119,8 +130,8 @@ function checkMediaType(exchange: Exchange): void {
  * one counts by its size.
  */
 function loadClientForm(exchange: Exchange, deps: PipelineDeps): void | Promise<void> {
-  const { raw, endpoint, bodyForm } = exchange
-  if (endpoint.auth !== 'oauth_client' || bodyForm !== 'form' || hasKeyHeader(raw)) return
+  const { raw, bodyForm } = exchange
+  if (bodyForm !== 'form' || hasKeyHeader(raw)) return
   return readClientForm(exchange, deps)
 }
 
@@ -138,13 +149,12 @@ function parseParams(exchange: Exchange): void {
   exchange.params = validatePart(exchange.endpoint.request.params, exchange.rawParams, 'params')
 }
 
-function checkOrigin({ raw, endpoint, bodyForm }: Exchange, { deps }: PipelineDeps): void {
-  if (endpoint.auth === 'page') requireSameOrigin(raw, deps.config.baseUrl, bodyForm)
+function checkOrigin({ raw, bodyForm }: Exchange, { deps }: PipelineDeps): void {
+  requireSameOrigin(raw, deps.config.baseUrl, bodyForm)
 }
 
 function checkPresentation(exchange: Exchange): void {
-  const { auth } = exchange.endpoint
-  if (auth === 'credential' || auth === 'api_key_and_credential') requirePresentation(exchange)
+  requirePresentation(exchange)
 }
 
 function validateHeaders(exchange: Exchange): void {
@@ -169,7 +179,6 @@ async function receiveBody(exchange: Exchange, deps: PipelineDeps): Promise<void
  * come from the configuration, never from the request.
  */
 function checkAccess(exchange: Exchange, { deps, guard, origin }: PipelineDeps): void | Promise<void> {
-  if (exchange.endpoint.auth !== 'credential') return
   const { protectedSite: siteId, protectedScope: scope } = deps.config
   if (siteId === undefined)
     throw new Problem(

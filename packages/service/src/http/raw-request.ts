@@ -36,11 +36,16 @@ export class RawRequest {
     this.method = message.method ?? 'GET'
     this.path = mark < 0 ? url : url.slice(0, mark)
     this.query = mark < 0 ? '' : url.slice(mark)
-    this.requestId = parseRequestId(message.headers['x-request-id']) ?? newRequestId()
+    this.lines = (name) => findFieldLines(message.rawHeaders, name)
+    this.requestId = parseRequestId(findOnly(this.lines('x-request-id'))) ?? newRequestId()
     this.address = address
     this.startedMs = startedMs
-    this.lines = (name) => findFieldLines(message.rawHeaders, name)
   }
+}
+
+/** The only field line; undefined when there is none, or more than one. */
+export function findOnly(lines: readonly string[] | undefined): string | undefined {
+  return lines?.length === 1 ? lines[0] : undefined
 }
 
 const PROCESS = randomBytes(9).toString('base64url')
@@ -62,8 +67,11 @@ export function rejectMalformed({ message, lines }: RawRequest): void {
   }
   // RFC 9112 §6.1: where others may disagree about where the body ends, the connection must not be
   // used any further.
-  const coding = message.headers['transfer-encoding']
-  if (coding !== undefined && (message.httpVersion !== '1.1' || coding.toLowerCase() !== 'chunked')) {
+  const codings = lines('transfer-encoding')
+  if (
+    codings !== undefined &&
+    (message.httpVersion !== '1.1' || findOnly(codings)?.toLowerCase() !== 'chunked')
+  ) {
     const detail = 'The transfer coding is not supported. Use chunked, in HTTP/1.1.'
     throw new Problem('request_malformed', detail, { headers: { connection: 'close' } })
   }

@@ -1,12 +1,11 @@
-import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { requireBodyForm } from '../../src/http/body.ts'
 import type { MountedEndpoint } from '../../src/http/respond.ts'
 
 const endpoint = { bodyTypes: ['application/json'], request: {} } as unknown as MountedEndpoint
-const formOf = (contentType: string) =>
+const formOf = (...contentTypes: string[]) =>
   requireBodyForm(
-    { headers: { 'content-type': contentType, 'content-length': '2' } } as unknown as IncomingMessage,
+    { lines: (name) => ({ 'content-type': contentTypes, 'content-length': ['2'] })[name] },
     endpoint,
   )
 

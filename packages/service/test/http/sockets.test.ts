@@ -192,6 +192,26 @@ describe('over a real connection', () => {
       expect(answers[0]?.headers.connection).toBe('close')
     },
   )
+  test('two lines for the form of the body are not accepted, whichever of them is right (S12)', async () => {
+    const [act = '', host = ''] = EXCHANGE
+    const body = ['2\r\n{}\r\n0\r\n\r\n']
+    const twice = (...lines: string[]) => ask([act, host, CLOSE, ...lines], body)
+    const json = 'Content-Type: application/json'
+    const chunked = 'Transfer-Encoding: chunked'
+    expect((await twice(json, chunked)).status).toBe(422)
+    expect(codeOf(await twice(json, json, chunked))).toBe('415 unsupported_media_type')
+    expect(codeOf(await twice(json, 'content-TYPE: text/plain', chunked))).toBe('415 unsupported_media_type')
+    expect(codeOf(await twice(json, 'Content-Encoding: identity', 'Content-Encoding: gzip', chunked))).toBe(
+      '415 unsupported_media_type',
+    )
+    expect(codeOf(await twice(json, chunked, chunked))).toBe('400 request_malformed')
+  })
+  test('of two request ids none is repeated', async () => {
+    const id = (...lines: string[]) =>
+      ask(['GET /healthz HTTP/1.1', HOST, CLOSE, ...lines]).then(({ headers }) => headers['x-request-id'])
+    expect(await id('X-Request-Id: r-1')).toBe('r-1')
+    expect(await id('X-Request-Id: r-1', 'x-request-ID: r-2')).not.toMatch(/r-[12]/)
+  })
   test('chunked is understood in any letter case, and only in HTTP/1.1 (S12)', async () => {
     const body = ['2\r\n{}\r\n0\r\n\r\n']
     expect((await ask([...EXCHANGE, CLOSE, 'Transfer-Encoding: CHUNKED'], body)).status).toBe(422)
