@@ -1,6 +1,6 @@
 import { executionAsyncResource } from 'node:async_hooks'
 
-let kept: object | undefined
+const kept: object[] = []
 
 /**
  * Keeps one of the objects alive that Node makes for each `process.nextTick`.
@@ -12,6 +12,6 @@ let kept: object | undefined
  */
 export function keepTickShape(): void {
   process.nextTick(() => {
-    kept ??= executionAsyncResource()
+    if (kept.length === 0) kept.push(executionAsyncResource())
   })
 }

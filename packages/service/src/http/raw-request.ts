@@ -44,7 +44,7 @@ export class RawRequest {
 }
 
 /** The only field line; undefined when there is none, or more than one. */
-export function findOnly(lines: readonly string[] | undefined): string | undefined {
+function findOnly(lines: readonly string[] | undefined): string | undefined {
   return lines?.length === 1 ? lines[0] : undefined
 }
 
