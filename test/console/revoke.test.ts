@@ -12,6 +12,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
 
   const openResponder = shareConsole(() => harness, { role: 'responder' })
   const openAdmin = shareConsole(() => harness, { role: 'admin' })
+  const openOperator = shareConsole(() => harness, { role: 'operator' })
 
   /** Opens the palette, types the name and presses Enter, as a person with a keyboard does. */
   async function typeInPalette(page: Page, name: string): Promise<void> {
@@ -293,6 +294,30 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await sheet.getByText('The service did not answer.').waitFor()
     await page.keyboard.press('Escape')
     expect((await client.readHead({ site_id: siteId })).seq).toBe(before)
+  })
+
+  test('A356: a sheet does not outlive its page: Back to another site closes it, and nothing is sent', async () => {
+    const { siteId, operator } = harness
+    const other = `${newName('other')}.example`
+    await operator.createSite({ site_id: other })
+    const readHeads = () =>
+      Promise.all([siteId, other].map((site_id) => operator.readHead({ site_id }).then(({ seq }) => seq)))
+    await harness.credential(newName('olga'))
+    const { page, visit } = await openOperator('users')
+    await visit({ ofService: `sites/${other}/users` })
+    await visit('users')
+    await typeInPalette(page, newName('olga'))
+    await readCounts(page)
+    await page.locator('.sheet').getByLabel('Reason').fill('Left the company')
+    const before = await readHeads()
+    await page.goBack()
+    await page.waitForURL(`**/sites/${other}/users`)
+    await expect.poll(() => page.locator('dialog[open]').count()).toBe(0)
+    await page.keyboard.press('Enter')
+    await page.goForward()
+    await page.waitForURL(`**/sites/${siteId}/users`)
+    expect(await page.locator('dialog[open]').count()).toBe(0)
+    expect(await readHeads()).toEqual(before)
   })
 
   test('a user that the service has never seen is asked for in other words', async () => {

@@ -93,8 +93,9 @@ export const shortcuts: readonly Shortcut[] = [
     run() {
       const button =
         findRow()?.querySelector<HTMLElement>('[data-revoke]') ?? findOnPage('[data-revoke-page]')
-      if (button === undefined) openRevoke('')
-      else button.click()
+      const { siteId } = place.value
+      if (button !== undefined) button.click()
+      else if (siteId !== undefined) openRevoke(siteId, '')
     },
   },
   {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isAway } from '../api/call.ts'
 import { AsCommand } from '../components/as-command.tsx'
 import { Fault } from '../components/fault.tsx'
@@ -38,7 +38,9 @@ export function RevokeSheet(): JSX.Element {
       if (document.activeElement === document.body) document.querySelector<HTMLElement>('main')?.focus()
     } else if (isOpen && shown?.open === false) shown.showModal()
   }, [isOpen])
-  const { siteId } = place.value
+  const { siteId, page, id } = place.value
+  // The sheet is about what the page shows. The browser's Back can open another page behind it.
+  useEffect(() => closeSheet, [siteId, page, id])
   return (
     <dialog
       ref={dialog}
@@ -48,34 +50,25 @@ export function RevokeSheet(): JSX.Element {
         if (sheet.value.at !== 'closed') closeSheet()
       }}
     >
-      {siteId !== undefined && <Content siteId={siteId} current={current} />}
+      <Content current={current} />
     </dialog>
   )
 }
 
-interface ContentProps {
-  readonly siteId: string
-  readonly current: Sheet
-}
-
-function Content({ siteId, current }: ContentProps): JSX.Element | null {
+function Content({ current }: { readonly current: Sheet }): JSX.Element | null {
   switch (current.at) {
     case 'closed':
       return null
     case 'choose':
-      return <Choose siteId={siteId} {...current} />
+      return <Choose {...current} />
     case 'form':
-      return current.isAskedAgain ? (
-        <SecondQuestion siteId={siteId} {...current} />
-      ) : (
-        <Form siteId={siteId} {...current} />
-      )
+      return current.isAskedAgain ? <SecondQuestion {...current} /> : <Form {...current} />
     case 'act':
       return <ActView key={current.act.id} act={current.act} />
   }
 }
 
-type ChooseProps = Extract<Sheet, { at: 'choose' }> & { readonly siteId: string }
+type ChooseProps = Extract<Sheet, { at: 'choose' }>
 
 function Choose({ siteId, text, isBusy, fault }: ChooseProps): JSX.Element {
   const [value, setValue] = useState(text)
@@ -121,7 +114,7 @@ function Choose({ siteId, text, isBusy, fault }: ChooseProps): JSX.Element {
   )
 }
 
-type FormProps = Extract<Sheet, { at: 'form' }> & { readonly siteId: string }
+type FormProps = Extract<Sheet, { at: 'form' }>
 
 const REASONS = [
   say('Device lost or stolen'),
@@ -149,7 +142,7 @@ function Form({ siteId, target, outlook, fault, reason }: FormProps): JSX.Elemen
         event.preventDefault()
         if (!isFilled) return
         if (isLoading) return setWasEarly(true)
-        confirm(siteId)
+        confirm()
       }}
       onKeyDown={dropHeldEnter}
     >
@@ -306,7 +299,7 @@ function SecondQuestion({ siteId, target, reason }: FormProps): JSX.Element {
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        if (!isAway.value) confirm(siteId)
+        if (!isAway.value) confirm()
       }}
       onKeyDown={dropHeldEnter}
     >

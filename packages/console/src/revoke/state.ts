@@ -50,9 +50,17 @@ export interface Act {
 
 export type Sheet =
   | { readonly at: 'closed' }
-  | { readonly at: 'choose'; readonly text: string; readonly fault?: string; readonly isBusy: boolean }
+  | {
+      readonly at: 'choose'
+      readonly siteId: string
+      readonly text: string
+      readonly fault?: string
+      readonly isBusy: boolean
+    }
   | {
       readonly at: 'form'
+      /** The site that the preview is about. The page behind the sheet may become another. */
+      readonly siteId: string
       readonly target: Target
       /** Undefined while it is loaded. */
       readonly outlook: Outlook | undefined
@@ -67,19 +75,19 @@ export const sheet = signal<Sheet>({ at: 'closed' })
 /** Acts that go on after their sheet was closed: unanswered ones, and receipts that fill up. */
 export const openActs = signal<readonly Act[]>([])
 
-export function openRevoke(text: string): void {
-  sheet.value = { at: 'choose', text, isBusy: false }
+export function openRevoke(siteId: string, text: string): void {
+  sheet.value = { at: 'choose', siteId, text, isBusy: false }
 }
 
 /** For a name that was typed before: shows at once what it will end. */
 export function startRevoke(siteId: string, text: string): void {
-  openRevoke(text)
+  openRevoke(siteId, text)
   void choose(siteId, text)
 }
 
 /** For a target that is known: a row, a key, an issuer, or several of them. */
 export function startRevokeTarget(siteId: string, target: Target): void {
-  sheet.value = { at: 'form', target, outlook: undefined, reason: '', isAskedAgain: false }
+  sheet.value = { at: 'form', siteId, target, outlook: undefined, reason: '', isAskedAgain: false }
   void loadOutlook(siteId, target)
 }
 
@@ -96,13 +104,14 @@ export function openAct(act: Act): void {
 export async function choose(siteId: string, given: string): Promise<void> {
   const text = given.trim()
   if (text === '') return
-  sheet.value = { at: 'choose', text, isBusy: true }
+  sheet.value = { at: 'choose', siteId, text, isBusy: true }
   const asked = sheet.value
   try {
     const target = await resolveTarget(siteId, text)
     if (sheet.value === asked) startRevokeTarget(siteId, target)
   } catch (fault) {
-    if (sheet.value === asked) sheet.value = { at: 'choose', text, isBusy: false, fault: describe(fault) }
+    if (sheet.value === asked)
+      sheet.value = { at: 'choose', siteId, text, isBusy: false, fault: describe(fault) }
   }
 }
 
@@ -227,7 +236,7 @@ export function setReason(reason: string): void {
 }
 
 /** Sends the act, unless the target was never seen: then it asks first whether that is meant. */
-export function confirm(siteId: string): void {
+export function confirm(): void {
   const current = sheet.value
   if (current.at !== 'form') return
   const reason = current.reason.trim()
@@ -238,7 +247,7 @@ export function confirm(siteId: string): void {
   }
   const act: Act = {
     id: newIdempotencyKey(),
-    siteId,
+    siteId: current.siteId,
     target: current.target,
     reason,
     outlook: current.outlook,
@@ -258,6 +267,7 @@ export function goBack(): void {
 export function retryAct(act: Act): void {
   sheet.value = {
     at: 'form',
+    siteId: act.siteId,
     target: act.target,
     outlook: act.outlook,
     reason: act.reason,

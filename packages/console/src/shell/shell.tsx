@@ -254,8 +254,13 @@ function TopBar(): JSX.Element {
       <span class="grow" />
       <OpenActs />
       {siteId !== undefined && <Live />}
-      {mayRevoke(siteId) && (
-        <button type="button" class="danger" title={toTooltip('revoke')} onClick={() => openRevoke('')}>
+      {siteId !== undefined && mayRevoke(siteId) && (
+        <button
+          type="button"
+          class="danger"
+          title={toTooltip('revoke')}
+          onClick={() => openRevoke(siteId, '')}
+        >
           <span>
             <span class="shorter" aria-hidden="true">
               {say('Revoke')}
