@@ -1,39 +1,34 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
+const helper = pathToFileURL(join(root, 'packages/service/test/store/postgres-server.ts')).href
 
 /** What tests on PostgreSQL do. */
 const RUN = `
-const { startOwnPostgres } = await import('./packages/service/test/store/postgres-server.ts')
+const { startOwnPostgres } = await import(${JSON.stringify(helper)})
 const server = await startOwnPostgres()
 await server.stop()
 `
+const IN_THREAD = `
+const { Worker } = await import('node:worker_threads')
+new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(RUN)})))
+`
 
 test.each([
-  ['process.exitCode = 7', 7],
-  ['process.exit(7)', 7],
-  ['', 0],
-])('a process that has started PostgreSQL for its tests keeps its exit code: %j', (end, code) => {
-  const args = ['--conditions=countersign-source', '--input-type=module', '-e', RUN + end]
+  ['that sets its code', `${RUN} process.exitCode = 7`, 7],
+  ['that ends itself', `${RUN} process.exit(7)`, 7],
+  ['that just ends', RUN, 0],
+  ['with a thread', IN_THREAD, 0],
+])('a process %s keeps its exit code after it has started PostgreSQL', (_, script, code) => {
+  const args = ['--conditions=countersign-source', '--input-type=module', '-e', script]
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   expect([status, stderr]).toEqual([code, ''])
 })
 
-test('so does a thread', () => {
-  const thread = `
-    const { Worker } = await import('node:worker_threads')
-    const run = ${JSON.stringify(RUN)}
-    const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(run.replace('./', ${JSON.stringify(`file://${root}/`)}))))
-    worker.on('error', (fault) => console.error(fault))
-  `
-  const args = ['--conditions=countersign-source', '--input-type=module', '-e', thread]
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
-  expect([status, stderr]).toEqual([0, ''])
-})
-
-test('a run with a test that fails ends with another code than 0', () => {
+test('a run with a test that fails ends with 1', () => {
   const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'service', 'store/fails-on-purpose']
   const env = { ...process.env, TEST_FAILS_ON_PURPOSE: '1', TEST_POSTGRES_STARTER: undefined }
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' })

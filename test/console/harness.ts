@@ -322,7 +322,7 @@ export function shareConsole(
     const opened = before ?? (await harness().openConsole({ ...options, ...page, isShared: true }))
     shared = opened
     if (before !== undefined && name !== undefined) {
-      // A sheet of the test before can belong to no page, and would stay.
+      // A dialog stays open when only the query of its page changes.
       const isCovered = (await opened.page.locator('dialog[open]').count()) > 0
       await (isCovered ? opened.open(name) : opened.visit(name))
     }

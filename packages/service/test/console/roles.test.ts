@@ -160,6 +160,23 @@ forEachStoreWriter('roles in the console', (newWriter) => {
     expect(outcome(await ask(pathOf('/api/sites/{site_id}', OTHER), {}, 'all'))).toEqual([200, ''])
   })
 
+  it('a page of another origin can call no endpoint of the console, not even in the browser of an operator', async () => {
+    const { ask } = await as('operator')
+    const ofSessions = endpointList.filter(
+      // This node has no demo verifiers.
+      ({ auth, id }) => (auth === 'session' || auth === 'console') && id !== 'start_demo_verifier',
+    )
+    const all = [
+      ...mounted.map((each) => ({ ...each, at: pathOf(each.path) })),
+      ...ofSessions.map((each) => ({ ...each, at: each.path.replaceAll(/\{\w+\}/g, 'x') })),
+    ]
+    expect(all.length).toBeGreaterThan(60)
+    for (const { id, method, request, at } of all) {
+      const sent = { method, ...(request.body && { body: {} }), headers: { 'sec-fetch-site': 'cross-site' } }
+      expect([id, ...outcome(await ask(at, sent, 'all'))]).toEqual([id, 403, 'csrf_invalid'])
+    }
+  })
+
   describe('step-up', () => {
     it('is needed exactly where the contract says, five minutes after the sign-in', async () => {
       const late = await as('operator', 6 * MINUTE)

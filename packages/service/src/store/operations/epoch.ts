@@ -121,7 +121,7 @@ export function* beginEpoch(
     sitesSha256: digestSites(new Map(sites.map((site) => [site.siteId, digestSite(site)]))),
   }
   if (!(yield* replaceCheckpoint(before, next, { sites })))
-    throw new Error('the pages of the checkpoint are not those that it names')
+    throw new Error('the pages of the checkpoint are not those that it names: run countersign audit-log')
   const detail = { from: state.epoch, entries: state.position }
   yield* recordAudit({ siteId: null, action: 'log.begin_epoch', target: epoch, detail, context })
 }
