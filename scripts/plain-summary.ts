@@ -1,4 +1,4 @@
-import { relative } from 'node:path'
+import { basename, relative } from 'node:path'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
 const SLOWEST = 10
@@ -10,7 +10,7 @@ const WORDS_MAX = 150
  * that passed only at the second try, one line for each failure, and `N passed, N failed`.
  */
 export class PlainSummary implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly { message?: string }[]): void {
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly Thrown[]): void {
     const count = { passed: 0, failed: unhandledErrors.length, skipped: 0, pending: 0 }
     const flaky: string[] = []
     const failed: string[] = unhandledErrors.map((error) => describe('outside of a test', [error]))
@@ -59,10 +59,17 @@ function toFile({ moduleId, project }: TestModule): string {
   return `${project.name} ${relative(project.config.root, moduleId)}`
 }
 
-/** One line: what it is, and the first line of its first error. */
-function describe(what: string, errors: readonly { readonly message?: string }[]): string {
-  const [line = ''] = (errors[0]?.message ?? '').split('\n')
-  return `${what}: ${line.length > WORDS_MAX ? `${line.slice(0, WORDS_MAX)}…` : line}`
+interface Thrown {
+  readonly message?: string
+  readonly stacks?: readonly { readonly file: string; readonly line: number }[]
+}
+
+/** One line: what it is, the first line of its first error, and where that was thrown. */
+function describe(what: string, errors: readonly Thrown[]): string {
+  const { message = '', stacks: [at] = [] } = errors[0] ?? {}
+  const [line = ''] = message.split('\n')
+  const place = at === undefined ? '' : ` (${basename(at.file)}:${at.line})`
+  return `${what}: ${line.length > WORDS_MAX ? `${line.slice(0, WORDS_MAX)}…` : line}${place}`
 }
 
 function printSome(word: string, lines: readonly string[]): void {

@@ -275,6 +275,34 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(sent).toEqual(['POST'])
   })
 
+  test('a service that is too busy for a preview is asked again', async () => {
+    const ines = newName('ines')
+    await harness.credential(ines)
+    const { page } = await openResponder('users')
+    let asked = 0
+    await page.route('**/preview', async (route) => {
+      if (++asked > 2) return route.continue()
+      const [status, code] = asked === 1 ? [503, 'overloaded'] : [429, 'rate_limited']
+      await route.fulfill({ status, json: { status, code, title: code, detail: code } })
+    })
+    await typeInPalette(page, ines)
+    expect(await readCounts(page)).toMatchObject({ credentials: '1' })
+    expect(asked).toBe(3)
+    await page.keyboard.press('Escape')
+
+    const admin = await openAdmin('site')
+    let askedForSite = 0
+    await admin.page.route('**/preview', async (route) => {
+      if (++askedForSite > 1) return route.continue()
+      const overloaded = { status: 503, code: 'overloaded', title: 'overloaded', detail: 'overloaded' }
+      await route.fulfill({ status: 503, json: overloaded })
+    })
+    await admin.page.getByRole('button', { name: 'End all access' }).click()
+    await admin.page.locator('.sheet .figures dd:not(:has(.block))').first().waitFor()
+    expect(askedForSite).toBe(2)
+    await admin.page.keyboard.press('Escape')
+  })
+
   test('cutting off a site waits for its preview, too', async () => {
     const { siteId, client } = harness
     const { page } = await openAdmin('site')

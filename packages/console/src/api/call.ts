@@ -80,6 +80,33 @@ export async function call<T>(path: string, options: Call = {}): Promise<T> {
   }
 }
 
+const BUSY_MS = 1000
+const BUSY_TRIES_MAX = 5
+
+/**
+ * The same, for numbers that a person waits for: a service with too much to do rejects them before
+ * it begins, and is asked again.
+ */
+export async function callPatiently<T>(path: string, options: Call): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await call<T>(path, options)
+    } catch (fault) {
+      if (!isBusyAnswer(fault) || tries === BUSY_TRIES_MAX) throw fault
+      await waitWhileBusy()
+    }
+  }
+}
+
+/** Whether the service had too much to do, and has done nothing. */
+export function isBusyAnswer(fault: unknown): boolean {
+  return fault instanceof CallProblem && (fault.code === 'rate_limited' || fault.code === 'overloaded')
+}
+
+export function waitWhileBusy(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, BUSY_MS))
+}
+
 /** The same, for an answer that is read piece by piece. */
 export async function send(path: string, options: Call = {}): Promise<Response> {
   const { method = 'GET', query = {}, body, site = 'all', idempotencyKey, waitSeconds } = options

@@ -1,7 +1,7 @@
 import type { Preview, PreviewAct } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { call } from '../api/call.ts'
+import { callPatiently } from '../api/call.ts'
 import { describe } from '../revoke/state.ts'
 import { formatCount, say, sayCount } from '../say.ts'
 import { Fault } from './fault.tsx'
@@ -22,7 +22,7 @@ export function ActPreview({ siteId, act, onPreview }: ActPreviewProps): JSX.Ele
     const stop = new AbortController()
     onPreview(undefined)
     const path = `/api/sites/${siteId}/preview`
-    call<Preview>(path, { method: 'POST', site: siteId, body: { act }, signal: stop.signal }).then(
+    callPatiently<Preview>(path, { method: 'POST', site: siteId, body: { act }, signal: stop.signal }).then(
       (found) => {
         setPreview(found)
         setFault(undefined)

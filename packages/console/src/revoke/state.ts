@@ -6,7 +6,16 @@ import type {
   UserDetail,
 } from '@countersign/core/contract'
 import { type Signal, signal } from '@preact/signals'
-import { CallProblem, call, NoAnswer, newIdempotencyKey, sessionEnded } from '../api/call.ts'
+import {
+  CallProblem,
+  call,
+  callPatiently,
+  isBusyAnswer,
+  NoAnswer,
+  newIdempotencyKey,
+  sessionEnded,
+  waitWhileBusy,
+} from '../api/call.ts'
 import { serviceNowMs } from '../live.ts'
 import { say } from '../say.ts'
 import { countRequests, type Done, sendPart, type Target, toPreviewActs } from './target.ts'
@@ -167,13 +176,8 @@ async function findOutlook(siteId: string, target: Target): Promise<Outlook> {
 async function loadPreviews(siteId: string, target: Target): Promise<readonly Preview[]> {
   const previews: Preview[] = []
   for (const act of toPreviewActs(target)) {
-    const load = () =>
-      call<Preview>(`/api/sites/${siteId}/preview`, { method: 'POST', site: siteId, body: { act } })
-    previews.push(
-      await load().catch((fault) =>
-        isBusyAnswer(fault) ? sleep(BUSY_MS).then(load) : Promise.reject(fault),
-      ),
-    )
+    const path = `/api/sites/${siteId}/preview`
+    previews.push(await callPatiently<Preview>(path, { method: 'POST', site: siteId, body: { act } }))
   }
   return previews
 }
@@ -277,7 +281,6 @@ export function retryAct(act: Act): void {
 }
 
 export const ANSWER_MS_MAX = 8000
-const BUSY_MS = 1000
 
 async function carryOut(act: Act): Promise<void> {
   const { siteId, target, progress } = act
@@ -335,7 +338,7 @@ async function sendUntilAnswered(act: Act, part: number, done: number): Promise<
       return await sendPart(siteId, target, reason, part, { idempotencyKey, timeoutMs: ANSWER_MS_MAX })
     } catch (fault) {
       if (fault instanceof CallProblem && fault.code === 'session_required') await whenSignedIn()
-      else if (isBusyAnswer(fault)) await sleep(BUSY_MS)
+      else if (isBusyAnswer(fault)) await waitWhileBusy()
       else if (isUnknown(fault)) {
         progress.value = { at: 'unknown', tries: tries + 1, sentAtMs, done }
         await sleep(Math.min(500 * 2 ** (tries - 1), ANSWER_MS_MAX))
@@ -347,10 +350,6 @@ async function sendUntilAnswered(act: Act, part: number, done: number): Promise<
 /** Without an answer, and after a fault of the service, the act may or may not have happened. */
 export function isUnknown(fault: unknown): boolean {
   return fault instanceof NoAnswer || (fault instanceof CallProblem && fault.status >= 500)
-}
-
-function isBusyAnswer(fault: unknown): boolean {
-  return fault instanceof CallProblem && fault.code === 'rate_limited'
 }
 
 function whenSignedIn(): Promise<void> {

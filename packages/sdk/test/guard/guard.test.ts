@@ -510,9 +510,9 @@ describe('the state of a guard', () => {
     const credential = await site.issue()
     const token = await site.exchange(credential)
     const waiting = createGuard({ ...site.guardOptions, fetch: () => new Promise(() => undefined) })
-    const never = waiting.ready()
+    const never = expect(waiting.ready()).rejects.toThrow('closed')
     await waiting.close()
-    await expect(never).rejects.toThrow('closed')
+    await never
     await expect(waiting.ready()).rejects.toThrow('closed')
     await site.advance(1_000)
     const before = site.clock.pending
