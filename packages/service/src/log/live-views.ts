@@ -100,7 +100,7 @@ export class LiveViews {
   }
 
   async #start(): Promise<void> {
-    this.#unlisten = this.#store.onAppend(() => this.#wake.wake())
+    this.#unlisten = this.#store.onAppend((position) => this.#wake.wake(position))
     try {
       await new Promise<void>((resolve, reject) => {
         this.#following = this.#run(resolve, reject)

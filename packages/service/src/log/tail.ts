@@ -58,6 +58,6 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
       last = entries.at(-1) ?? last
       yield { entries, askedAt, isEnd, end: page.end }
     }
-    if (page === undefined || isEnd) await wake.sleep(count, POLL_MS, signal)
+    if (page === undefined || isEnd) await wake.sleep(count, POLL_MS, signal, last?.position ?? from)
   }
 }

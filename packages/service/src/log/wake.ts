@@ -3,29 +3,38 @@
  * miss a call between its last read and its sleep.
  */
 export interface Wake {
-  /** How often `wake` was called. Read it before you read the store, and pass it to `sleep`. */
+  /**
+   * How often `wake` was called without a position. Read it before you read the store, and pass it
+   * to `sleep`.
+   */
   readonly count: number
-  wake(): void
+  /** With the position of an appended entry, it wakes only those who have not read that far. */
+  wake(position?: number): void
   /**
    * Ends immediately if `wake` was called since `count` was read; otherwise at the next call, after
-   * `ms`, or when the signal fires. Never rejects.
+   * `ms`, or when the signal fires. `position` is what the sleeper has read up to. Never rejects.
    */
-  sleep(count: number, ms: number, signal: AbortSignal): Promise<void>
+  sleep(count: number, ms: number, signal: AbortSignal, position?: number): Promise<void>
 }
 
 export function createWake(): Wake {
   let count = 0
-  const sleepers = new Set<() => void>()
+  let appended = 0
+  const sleepers = new Map<() => void, number>()
   return {
     get count() {
       return count
     },
-    wake() {
-      count++
-      for (const rouse of sleepers) rouse()
+    wake(position) {
+      if (position === undefined) count++
+      else appended = position
+      for (const [rouse, readTo] of sleepers) if (position === undefined || position > readTo) rouse()
     },
-    sleep(seen, ms, signal) {
-      if (seen !== count || signal.aborted) return Promise.resolve()
+    sleep(seen, ms, signal, position = Infinity) {
+      const isBehind = appended > position
+      // Wakes once: a new epoch begins at position 1, and would never reach that of an earlier one.
+      if (isBehind) appended = 0
+      if (isBehind || seen !== count || signal.aborted) return Promise.resolve()
       return new Promise((resolve) => {
         const rouse = () => {
           clearTimeout(timer)
@@ -34,7 +43,7 @@ export function createWake(): Wake {
           resolve()
         }
         const timer = setTimeout(rouse, ms)
-        sleepers.add(rouse)
+        sleepers.set(rouse, position)
         signal.addEventListener('abort', rouse)
       })
     },

@@ -27,10 +27,10 @@ export interface Store extends PortOperations {
    */
   readonly epoch: string
   /**
-   * Calls back when something may have been appended, here or elsewhere. A hint: it may come late,
-   * twice or never.
+   * Calls back when something may have been appended, here or elsewhere, with its position if that
+   * is known. A hint: it may come late, twice or never.
    */
-  onAppend(listener: () => void): () => void
+  onAppend(listener: (position?: number) => void): () => void
   /**
    * Why the store cannot be written, though it may still be read; undefined while writes succeed.
    */

@@ -81,6 +81,32 @@ describe('the tail of the log', () => {
     await second
   })
 
+  it('does not look again for an entry that it has read when it is told of it', async () => {
+    const store = new LogDouble()
+    let open = () => {}
+    store.gate = new Promise((resolve) => {
+      open = resolve
+    })
+    await store.append(
+      A,
+      'site.changed',
+      { bearer: 'on', holder_proof: 'optional', delegation: 'on', credential_ttl_seconds_max: null },
+      { silent: true },
+    )
+    const { next, wake } = follow(store)
+    const first = next()
+    wake.wake(1)
+    open()
+    expect(positions(await first)).toEqual([1])
+    const reads = store.reads
+    const second = next()
+    await new Promise(setImmediate)
+    expect(store.reads).toBe(reads)
+    wake.wake(2)
+    await second
+    expect(store.reads).toBe(reads + 1)
+  })
+
   it('takes the time before it asks', async () => {
     const store = new LogDouble()
     const clock = new ClockDouble()

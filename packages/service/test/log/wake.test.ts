@@ -32,6 +32,41 @@ describe('a wake-up', () => {
     await sleeping
   })
 
+  const isAsleep = async (sleeping: Promise<void>) => {
+    const passed = new Promise((resolve) => setImmediate(resolve, 'passed'))
+    return (await Promise.race([sleeping, passed])) === 'passed'
+  }
+
+  it('with a position wakes those who have not read that far', async () => {
+    const wake = createWake()
+    const behind = wake.sleep(wake.count, FOR_EVER_MS, never, 6)
+    const ahead = wake.sleep(wake.count, FOR_EVER_MS, never, 7)
+    wake.wake(7)
+    await behind
+    expect(await isAsleep(ahead)).toBe(true)
+    wake.wake(8)
+    await ahead
+  })
+
+  it('that came while a page was read counts when the page did not reach that far', async () => {
+    const wake = createWake()
+    const { count } = wake
+    wake.wake(7)
+    expect(await isAsleep(wake.sleep(count, FOR_EVER_MS, never, 7))).toBe(true)
+    wake.wake(9)
+    await wake.sleep(count, FOR_EVER_MS, never, 8)
+  })
+
+  it('does not read again and again for a position of an earlier epoch', async () => {
+    const wake = createWake()
+    wake.wake(5000)
+    await wake.sleep(wake.count, FOR_EVER_MS, never, 3)
+    const sleeping = wake.sleep(wake.count, FOR_EVER_MS, never, 3)
+    expect(await isAsleep(sleeping)).toBe(true)
+    wake.wake(4)
+    await sleeping
+  })
+
   it('ends by itself, and when the signal fires', async () => {
     const wake = createWake()
     await wake.sleep(wake.count, 1, never)

@@ -5,7 +5,7 @@ import { migrations } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
 import { connect, queryWith } from '../../src/store/postgres/connect.ts'
 import { migrate } from '../../src/store/postgres/migrate.ts'
-import { WriterPool } from '../../src/store/postgres/writer-pool.ts'
+import { type OpenTransaction, WriterPool } from '../../src/store/postgres/writer-pool.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, MASTER_KEY, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, kindsOf, viewOf, wholeLog } from './log-reading.ts'
@@ -150,13 +150,14 @@ describe('several nodes', () => {
     const url = await server.createTables()
     const [one, two] = [await open(url), await open(url)]
     const siteId = await withSite(one)
-    const woken = new Promise<void>((resolve) => two.onAppend(resolve))
+    const woken = new Promise((resolve) => two.onAppend(resolve))
     const user = { siteId, ppid: ppid(), reason: undefined }
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => (i % 2 ? one : two).revokeUser(user, context())),
     )
     expect(answers.filter(({ alreadyRevoked }) => !alreadyRevoked)).toHaveLength(1)
-    await woken
+    // The one entry after that of the site.
+    expect(await woken).toBe(2)
     expect(await entriesOf(two, siteId)).toEqual(await entriesOf(one, siteId))
     const used = await Promise.all(
       Array.from({ length: 100 }, (_, i) =>
@@ -211,6 +212,41 @@ describe('a database that fails', () => {
     await new Promise((resolve) => setTimeout(resolve, 1000))
     expect(await sessions.transaction(({ query }) => query('SELECT n FROM written'))).toEqual([])
     await sessions.end()
+  })
+
+  it('commits nothing of a transaction whose BEGIN has failed', async () => {
+    // Of the same length, so that the messages stay what they are.
+    const proxy = await openProxy(server.port, (bytes) =>
+      Buffer.from(bytes.toString('latin1').replaceAll('BEGIN', 'BEGUN'), 'latin1'),
+    )
+    opened.unshift(proxy)
+    const url = new URL(await server.createTables())
+    const sessions = new WriterPool({ url: url.href, max: 1 })
+    await sessions.transaction(({ query }) => query('CREATE TABLE written (n BIGINT)'))
+    url.port = String(proxy.port)
+    const failing = new WriterPool({ url: url.href, max: 1 })
+    const writes = [
+      ({ query }: OpenTransaction) => query('INSERT INTO written VALUES (1)'),
+      async ({ read, query }: OpenTransaction) =>
+        Promise.all([read('SELECT 1'), query('INSERT INTO written VALUES (2)'), read('SELECT 2')]),
+      async ({ read, send }: OpenTransaction) => {
+        await read('SELECT 1')
+        send('INSERT INTO written VALUES (3)', [])
+      },
+      async ({ read }: OpenTransaction) => read('SELECT 1'),
+      async () => [],
+    ]
+    for (const write of writes)
+      await expect(failing.transaction<unknown>(write)).rejects.toMatchObject({ code: '42601' })
+    const written = () => sessions.transaction(({ query }) => query('SELECT n FROM written'))
+    expect(await written()).toEqual([])
+    // Control: a write that does not wait for the answer to BEGIN is committed by itself.
+    const careless = connect({ url: url.href, max: 1 })
+    const begun = queryWith(careless)('BEGIN').catch((fault) => fault)
+    await queryWith(careless)('INSERT INTO written VALUES (4)')
+    expect(await begun).toMatchObject({ code: '42601' })
+    expect(await written()).toEqual([{ n: 4 }])
+    await Promise.all([careless.end(), failing.end(), sessions.end()])
   })
 
   it('opens no connection for transactions that expire together behind a jam', async () => {

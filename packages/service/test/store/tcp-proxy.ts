@@ -9,8 +9,14 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-/** `target`: the port behind it, asked for again with every connection when it is a function. */
-export async function openProxy(target: number | (() => number)): Promise<TcpProxy> {
+/**
+ * `target`: the port behind it, asked for again with every connection when it is a function.
+ * `change`: what is written in place of the bytes of the client.
+ */
+export async function openProxy(
+  target: number | (() => number),
+  change = (bytes: Buffer): Buffer => bytes,
+): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let isHeld = false
   const server = createServer((near) => {
@@ -18,7 +24,7 @@ export async function openProxy(target: number | (() => number)): Promise<TcpPro
     const pair = [near, far] as const
     pairs.add(pair)
     for (const [from, to] of [pair, [far, near] as const]) {
-      from.on('data', (bytes) => to.write(bytes))
+      from.on('data', (bytes) => to.write(from === near ? change(bytes) : bytes))
       from.on('error', () => to.destroy())
       from.on('close', () => {
         to.destroy()

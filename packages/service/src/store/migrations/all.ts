@@ -36,6 +36,7 @@ import { departedReaders } from './0035-departed-readers.ts'
 import { passkeys } from './0036-passkeys.ts'
 import { identityProvider } from './0037-identity-provider.ts'
 import { siteBrands } from './0038-site-brands.ts'
+import { announcedPositions } from './0039-announced-positions.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -78,4 +79,5 @@ export const migrations: readonly Migration[] = [
   passkeys,
   identityProvider,
   siteBrands,
+  announcedPositions,
 ]

@@ -13,7 +13,7 @@ export interface ConnectOptions {
   readonly statementMsMax?: number
   readonly lockMsMax?: number
   readonly onClose?: () => void
-  readonly onNotify?: () => void
+  readonly onNotify?: (channel: string, payload: string) => void
 }
 
 const STATEMENT_MS_MAX = 5000

@@ -10,14 +10,19 @@ export interface Listener {
 const AGAIN_MS = 500
 
 /** Reconnects by itself. Calls `onConnect` after each connection, also the first. */
-export function openListener(url: string, onAppend: () => void, onConnect: () => void): Listener {
+export function openListener(
+  url: string,
+  onAppend: (position?: number) => void,
+  onConnect: () => void,
+): Listener {
   let sql: Sql
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
 
   const listen = () => {
     timer = undefined
-    const mine = connect({ url, max: 1, onNotify: onAppend, onClose: () => again(mine) })
+    const onNotify = (_channel: string, payload: string) => onAppend(toPosition(payload))
+    const mine = connect({ url, max: 1, onNotify, onClose: () => again(mine) })
     sql = mine
     queryWith(mine)('LISTEN countersign_log').then(onConnect, () => again(mine))
   }
@@ -35,4 +40,9 @@ export function openListener(url: string, onAppend: () => void, onConnect: () =>
       await sql.end({ timeout: 1 })
     },
   }
+}
+
+/** Undefined for one of an earlier version, or of another program. */
+function toPosition(payload: string): number | undefined {
+  return /^\d{1,15}$/.test(payload) ? Number(payload) : undefined
 }

@@ -51,9 +51,9 @@ export async function openPostgresStore({
   }
   const readers = new ReaderPool({ url, max: CONNECTIONS.reading })
   const writers = new WriterPool({ url, max: CONNECTIONS.writing })
-  const listeners = new Set<() => void>()
-  const wake = () => {
-    for (const listener of listeners) listener()
+  const listeners = new Set<(position?: number) => void>()
+  const wake = (position?: number) => {
+    for (const listener of listeners) listener(position)
   }
   let epoch = ''
   let isClosed = false

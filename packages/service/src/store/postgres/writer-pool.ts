@@ -48,18 +48,33 @@ class Session {
   }
 
   async transaction<T>(work: Work<T>): Promise<T> {
-    await this.query('BEGIN')
+    let hasBegun = false
+    const begun = this.query('BEGIN').then(() => {
+      hasBegun = true
+    })
+    begun.catch(() => {}) // What waits for it fails with it.
+    // If BEGIN failed and the connection did not, a write sent behind it would be committed by
+    // itself. So the first write waits, and what comes after it.
+    let hasWrite = false
+    const read: Query = async (text, values) => {
+      if (hasWrite && !hasBegun) await begun
+      return this.query(text, values)
+    }
+    const query: Query = (text, values) => {
+      hasWrite = true
+      return read(text, values)
+    }
     const sent: Promise<unknown>[] = []
     const send: OpenTransaction['send'] = (text, values) => {
-      const answer = this.query(text, values)
+      const answer = query(text, values)
       answer.catch(() => {}) // Awaited below.
       sent.push(answer)
     }
     try {
-      const result = await work({ query: this.query, send })
+      const result = await work({ read, query, send })
       // Sent without waiting for the statements before it: transactions that wait for the head of
       // the log wait for one round trip, not for one per statement.
-      const committed = this.query('COMMIT')
+      const committed = query('COMMIT')
       committed.catch(() => {})
       await Promise.all(sent)
       const { command } = (await committed) as unknown as { readonly command?: string }
@@ -96,6 +111,8 @@ function lost(cause?: unknown): StoreUnavailable {
 
 /** An open transaction. */
 export interface OpenTransaction {
+  /** For a statement that changes nothing: it need not wait for the answer to BEGIN. */
+  readonly read: Query
   readonly query: Query
   /** Sends a statement without waiting for it. If it fails, the transaction fails. */
   readonly send: (text: string, values: readonly SqlValue[]) => void
