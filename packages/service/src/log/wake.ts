@@ -19,6 +19,7 @@ export interface Wake {
 
 export function createWake(): Wake {
   let count = 0
+  /** The highest: any role of the database can send a lower one. */
   let appended = 0
   const sleepers = new Map<() => void, number>()
   return {
@@ -27,12 +28,12 @@ export function createWake(): Wake {
     },
     wake(position) {
       if (position === undefined) count++
-      else appended = position
+      else appended = Math.max(appended, position)
       for (const [rouse, readTo] of sleepers) if (position === undefined || position > readTo) rouse()
     },
     sleep(seen, ms, signal, position = Infinity) {
       const isBehind = appended > position
-      // Wakes once: a new epoch begins at position 1, and would never reach that of an earlier one.
+      // Wakes once: a restored log may end before a position that was announced earlier.
       if (isBehind) appended = 0
       if (isBehind || seen !== count || signal.aborted) return Promise.resolve()
       return new Promise((resolve) => {

@@ -57,6 +57,15 @@ describe('a wake-up', () => {
     await wake.sleep(count, FOR_EVER_MS, never, 8)
   })
 
+  it('that came while a page was read counts when a lower position came after it', async () => {
+    const wake = createWake()
+    const { count } = wake
+    wake.wake(9)
+    wake.wake(0)
+    await wake.sleep(count, FOR_EVER_MS, never, 8)
+    expect(await isAsleep(wake.sleep(count, FOR_EVER_MS, never, 9))).toBe(true)
+  })
+
   it('does not read again and again for a position of an earlier epoch', async () => {
     const wake = createWake()
     wake.wake(5000)

@@ -150,14 +150,14 @@ describe('several nodes', () => {
     const url = await server.createTables()
     const [one, two] = [await open(url), await open(url)]
     const siteId = await withSite(one)
-    const woken = new Promise((resolve) => two.onAppend(resolve))
+    // The one entry after that of the site, which it may hear of as well.
+    const woken = new Promise<void>((resolve) => two.onAppend((position) => position === 2 && resolve()))
     const user = { siteId, ppid: ppid(), reason: undefined }
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => (i % 2 ? one : two).revokeUser(user, context())),
     )
     expect(answers.filter(({ alreadyRevoked }) => !alreadyRevoked)).toHaveLength(1)
-    // The one entry after that of the site.
-    expect(await woken).toBe(2)
+    await woken
     expect(await entriesOf(two, siteId)).toEqual(await entriesOf(one, siteId))
     const used = await Promise.all(
       Array.from({ length: 100 }, (_, i) =>
@@ -247,6 +247,40 @@ describe('a database that fails', () => {
     expect(await begun).toMatchObject({ code: '42601' })
     expect(await written()).toEqual([{ n: 4 }])
     await Promise.all([careless.end(), failing.end(), sessions.end()])
+  })
+
+  it.each([
+    ['28P01', /rejects this user or password/, { password: 'wrong' }],
+    ['3D000', /no such database/, { pathname: '/nothing' }],
+    ['ECONNREFUSED', /nothing listens there/, { port: '1' }],
+  ])('says why there is no connection for a transaction: %s', async (code, advice, change) => {
+    const url = Object.assign(new URL(await server.createDatabase()), change)
+    const sessions = new WriterPool({ url: url.href, max: 1 })
+    const works = [
+      ({ query }: OpenTransaction) => query('INSERT INTO nothing VALUES (1)'),
+      ({ read }: OpenTransaction) => read('SELECT CAST($1 AS TEXT)', ['a']),
+      ({ read }: OpenTransaction) => Promise.all([read('SELECT 1'), read('SELECT 2')]),
+    ]
+    for (const work of works) {
+      const failed = sessions.transaction<unknown>(work).catch((fault: Error) => fault)
+      expect(await failed).toMatchObject({
+        name: 'StoreUnavailable',
+        message: expect.stringMatching(advice),
+        cause: { code },
+      })
+    }
+    await sessions.end()
+  })
+
+  it('holds the locks of a transaction after the server has forgotten the prepared statements', async () => {
+    const sessions = new WriterPool({ url: await server.createDatabase(), max: 1 })
+    await sessions.transaction(({ query }) => query('DEALLOCATE ALL'))
+    const held = await sessions.transaction(async ({ read }) => {
+      await read('SELECT pg_advisory_xact_lock(7)')
+      return read(`SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`)
+    })
+    expect(held).toMatchObject([{ objid: 7 }])
+    await sessions.end()
   })
 
   it('opens no connection for transactions that expire together behind a jam', async () => {

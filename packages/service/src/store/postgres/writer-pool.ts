@@ -34,9 +34,15 @@ class Session {
     for (const asked of this.#asked) asked.cancel()
   }
 
-  readonly query: Query = async (text, values) => {
+  readonly query: Query = (text, values) => this.#ask(text, values)
+
+  async #ask(
+    text: string,
+    values?: readonly SqlValue[],
+    options?: { isPrepared: boolean },
+  ): Promise<readonly Row[]> {
     if (this.isLost) throw lost()
-    const asked = ask(this.#sql, text, values)
+    const asked = ask(this.#sql, text, values, options)
     this.#asked.add(asked)
     try {
       return (await asked) as unknown as readonly Row[]
@@ -49,7 +55,8 @@ class Session {
 
   async transaction<T>(work: Work<T>): Promise<T> {
     let hasBegun = false
-    const begun = this.query('BEGIN').then(() => {
+    // Not prepared: sent a second time, it would be behind the locks of its transaction.
+    const begun = this.#ask('BEGIN', [], { isPrepared: false }).then(() => {
       hasBegun = true
     })
     begun.catch(() => {}) // What waits for it fails with it.
@@ -58,7 +65,14 @@ class Session {
     let hasWrite = false
     const read: Query = async (text, values) => {
       if (hasWrite && !hasBegun) await begun
-      return this.query(text, values)
+      const answer = this.query(text, values)
+      if (!hasBegun) {
+        answer.catch(() => {}) // Returned below.
+        // BEGIN is answered first. When it fails, it says why; the read says only that the
+        // connection was lost.
+        await begun
+      }
+      return answer
     }
     const query: Query = (text, values) => {
       hasWrite = true
