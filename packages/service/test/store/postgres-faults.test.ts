@@ -227,13 +227,9 @@ describe('a database that fails', () => {
     const failing = new WriterPool({ url: url.href, max: 1 })
     const writes = [
       ({ query }: OpenTransaction) => query('INSERT INTO written VALUES (1)'),
-      async ({ read, query }: OpenTransaction) =>
-        Promise.all([read('SELECT 1'), query('INSERT INTO written VALUES (2)'), read('SELECT 2')]),
-      async ({ read, send }: OpenTransaction) => {
-        await read('SELECT 1')
-        send('INSERT INTO written VALUES (3)', [])
-      },
-      async ({ read }: OpenTransaction) => read('SELECT 1'),
+      ({ query }: OpenTransaction) =>
+        Promise.all([query('SELECT 1'), query('INSERT INTO written VALUES (2)')]),
+      async ({ send }: OpenTransaction) => send('INSERT INTO written VALUES (3)', []),
       async () => [],
     ]
     for (const write of writes)
@@ -258,8 +254,8 @@ describe('a database that fails', () => {
     const sessions = new WriterPool({ url: url.href, max: 1 })
     const works = [
       ({ query }: OpenTransaction) => query('INSERT INTO nothing VALUES (1)'),
-      ({ read }: OpenTransaction) => read('SELECT CAST($1 AS TEXT)', ['a']),
-      ({ read }: OpenTransaction) => Promise.all([read('SELECT 1'), read('SELECT 2')]),
+      ({ query }: OpenTransaction) => query('SELECT CAST($1 AS TEXT)', ['a']),
+      ({ query }: OpenTransaction) => Promise.all([query('SELECT 1'), query('SELECT 2')]),
     ]
     for (const work of works) {
       const failed = sessions.transaction<unknown>(work).catch((fault: Error) => fault)
@@ -275,9 +271,9 @@ describe('a database that fails', () => {
   it('holds the locks of a transaction after the server has forgotten the prepared statements', async () => {
     const sessions = new WriterPool({ url: await server.createDatabase(), max: 1 })
     await sessions.transaction(({ query }) => query('DEALLOCATE ALL'))
-    const held = await sessions.transaction(async ({ read }) => {
-      await read('SELECT pg_advisory_xact_lock(7)')
-      return read(`SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`)
+    const held = await sessions.transaction(async ({ query }) => {
+      await query('SELECT pg_advisory_xact_lock(7)')
+      return query(`SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`)
     })
     expect(held).toMatchObject([{ objid: 7 }])
     await sessions.end()

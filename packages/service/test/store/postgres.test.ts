@@ -148,7 +148,7 @@ describe('why a token is made under a lock', () => {
       }
       return runTransaction(
         createToken(token, 20, NOW),
-        { read: interposed, query: interposed, send },
+        { query: interposed, send },
         { epoch: store.epoch, integrity: seal },
       )
     })

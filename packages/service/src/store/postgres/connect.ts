@@ -61,17 +61,12 @@ export function queryWith(sql: Sql): Query {
   return async (text, values) => (await ask(sql, text, values)) as unknown as readonly Row[]
 }
 
-/**
- * Hands a statement to the driver, which may queue it; `cancel` removes it unless it was sent. One
- * that is prepared is sent a second time, behind those that follow it, when the server has forgotten
- * it.
- */
+/** Hands a statement to the driver, which may queue it; `cancel` removes it unless it was sent. */
 export function ask(
   sql: Sql,
   text: string,
   values: readonly SqlValue[] = [],
-  { isPrepared = true } = {},
 ): postgres.PendingQuery<postgres.Row[]> {
-  const options = { prepare: isPrepared, simple: !isPrepared } as { prepare: boolean }
+  const options = { prepare: true, simple: false } as { prepare: boolean }
   return sql.unsafe(text, values as SqlValue[], options)
 }

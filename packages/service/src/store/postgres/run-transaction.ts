@@ -15,7 +15,7 @@ export async function runReading<T>(
   const send = () => {
     throw new TypeError('an operation that reads may not write')
   }
-  return runTransaction(transaction, { read: query, query, send }, { epoch: '', integrity })
+  return runTransaction(transaction, { query, send }, { epoch: '', integrity })
 }
 
 export interface TransactionContext {
@@ -60,7 +60,7 @@ function answerTo(
       context.integrity?.onForged(step.row)
       return undefined
     case 'sql':
-      return (isSelect(step.sql) ? open.read : open.query)(step.sql, step.values)
+      return open.query(step.sql, step.values)
     case 'change':
       return countChanged(step, open)
     case 'append':
@@ -70,11 +70,6 @@ function answerTo(
     case 'together':
       return Promise.all(step.steps.map((each) => answerTo(each, open, context)))
   }
-}
-
-/** No operation calls a function that writes; `append` is a step of its own. */
-function isSelect(sql: string): boolean {
-  return sql.startsWith('SELECT ')
 }
 
 async function countChanged(
@@ -87,8 +82,8 @@ async function countChanged(
 }
 
 /** In the order of the names, so that no two transactions wait for each other. */
-async function lock(names: readonly string[], { read }: OpenTransaction): Promise<undefined> {
-  await read(
+async function lock(names: readonly string[], { query }: OpenTransaction): Promise<undefined> {
+  await query(
     'SELECT pg_advisory_xact_lock(hashtextextended(value, 0)) FROM json_array_elements_text(CAST(CAST($1 AS TEXT) AS JSON))',
     [JSON.stringify(names)],
   )

@@ -34,15 +34,9 @@ class Session {
     for (const asked of this.#asked) asked.cancel()
   }
 
-  readonly query: Query = (text, values) => this.#ask(text, values)
-
-  async #ask(
-    text: string,
-    values?: readonly SqlValue[],
-    options?: { isPrepared: boolean },
-  ): Promise<readonly Row[]> {
+  readonly query: Query = async (text, values) => {
     if (this.isLost) throw lost()
-    const asked = ask(this.#sql, text, values, options)
+    const asked = ask(this.#sql, text, values)
     this.#asked.add(asked)
     try {
       return (await asked) as unknown as readonly Row[]
@@ -54,41 +48,18 @@ class Session {
   }
 
   async transaction<T>(work: Work<T>): Promise<T> {
-    let hasBegun = false
-    // Not prepared: sent a second time, it would be behind the locks of its transaction.
-    const begun = this.#ask('BEGIN', [], { isPrepared: false }).then(() => {
-      hasBegun = true
-    })
-    begun.catch(() => {}) // What waits for it fails with it.
-    // If BEGIN failed and the connection did not, a write sent behind it would be committed by
-    // itself. So the first write waits, and what comes after it.
-    let hasWrite = false
-    const read: Query = async (text, values) => {
-      if (hasWrite && !hasBegun) await begun
-      const answer = this.query(text, values)
-      if (!hasBegun) {
-        answer.catch(() => {}) // Returned below.
-        // BEGIN is answered first. When it fails, it says why; the read says only that the
-        // connection was lost.
-        await begun
-      }
-      return answer
-    }
-    const query: Query = (text, values) => {
-      hasWrite = true
-      return read(text, values)
-    }
+    await this.query('BEGIN')
     const sent: Promise<unknown>[] = []
     const send: OpenTransaction['send'] = (text, values) => {
-      const answer = query(text, values)
+      const answer = this.query(text, values)
       answer.catch(() => {}) // Awaited below.
       sent.push(answer)
     }
     try {
-      const result = await work({ read, query, send })
+      const result = await work({ query: this.query, send })
       // Sent without waiting for the statements before it: transactions that wait for the head of
       // the log wait for one round trip, not for one per statement.
-      const committed = query('COMMIT')
+      const committed = this.query('COMMIT')
       committed.catch(() => {})
       await Promise.all(sent)
       const { command } = (await committed) as unknown as { readonly command?: string }
@@ -125,8 +96,6 @@ function lost(cause?: unknown): StoreUnavailable {
 
 /** An open transaction. */
 export interface OpenTransaction {
-  /** For a statement that changes nothing: it need not wait for the answer to BEGIN. */
-  readonly read: Query
   readonly query: Query
   /** Sends a statement without waiting for it. If it fails, the transaction fails. */
   readonly send: (text: string, values: readonly SqlValue[]) => void
