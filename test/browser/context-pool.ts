@@ -39,8 +39,11 @@ export function createContextPool(
         context,
         page: await context.newPage(),
         async giveBack(origins, isClean) {
+          // What still waits in a handler of a route would reject when its page is closed.
+          await Promise.all(
+            [context, ...context.pages()].map((each) => each.unrouteAll({ behavior: 'ignoreErrors' })),
+          )
           if (isAlone || !isClean) return context.close()
-          await context.unrouteAll({ behavior: 'ignoreErrors' })
           await Promise.all(context.pages().map((page) => (page === blank ? undefined : page.close())))
           await context.setOffline(false)
           await context.clearCookies()

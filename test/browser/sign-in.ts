@@ -296,17 +296,15 @@ export function signIn(town: () => Town): void {
     await thief.page.goto(victim.page.url())
     await isRefused(thief.page, 'state_invalid')
     // The thief even gets hold of the way back, with its payload.
-    const stolen = new Promise<string>((resolve) => {
-      victim.page.route(/\/auth\/sdk-callback/, async (route) => {
-        const answer = await thief.page.goto(route.request().url())
-        expect(answer?.status()).toBe(400)
-        resolve(route.request().url())
-        await route.continue()
-      })
+    const { promise: stolen, resolve } = Promise.withResolvers<object>()
+    await victim.page.route(/\/auth\/sdk-callback/, async (route) => {
+      const url = route.request().url()
+      resolve({ url, status: await thief.page.goto(url).then((answer) => answer?.status(), String) })
+      await route.continue()
     })
     await paste(victim.page, credential)
     await submit(victim.page)
-    expect(await stolen).toContain('payload=')
+    expect(await stolen).toEqual({ url: expect.stringContaining('payload='), status: 400 })
     await isRefused(thief.page, 'state_invalid')
     expect(await isIn(town(), victim.page)).toBe(ppid)
   })

@@ -103,11 +103,10 @@ export function wallet(town: () => Town): void {
       const { page } = await town().visitor()
       await page.goto(await town().offer('reloader'))
       await ready(page)
-      const reached = new Promise<void>((resolve) => {
-        page.route('**/wallet/claim', async (route) => {
-          await route.fetch()
-          resolve()
-        })
+      const { promise: reached, resolve } = Promise.withResolvers<void>()
+      await page.route('**/wallet/claim', async (route) => {
+        await route.fetch()
+        resolve()
       })
       await page.getByRole('button', { name: 'Add to this browser' }).click()
       await page.getByText('Adding it to this browser').waitFor()

@@ -51,7 +51,8 @@ const acknowledging = (node: FeedNode, site: FeedSite, stream: SseClient, name?:
     const last = stream.entries.at(-1)
     if (last === undefined || last.seq <= done) return
     done = last.seq
-    void ack(node, site, last, name)
+    // The last call may still run when the node closes.
+    ack(node, site, last, name).catch(() => undefined)
   }, 5)
   return () => clearInterval(timer)
 }
