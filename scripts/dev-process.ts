@@ -31,7 +31,7 @@ const START: readonly [string, ...string[]] = [
   'dev',
 ]
 const READY = 'Stop with Ctrl-C.'
-const STOP_MS_MAX = 20_000
+const STOP_MS_MAX = 60_000
 
 /** A machine that has much else to do is not an overloaded service. */
 const UNHURRIED = {

@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
       const found = items.find(({ kind }) => kind === 'user.revoked')
       if (found === undefined) throw new Error('there is no receipt yet')
       return found.seq
-    }, 60_000)
+    })
     details = {
       'one user': `users/${encodeURIComponent(ada.ppid)}`,
       'a revoked user': `users/${encodeURIComponent(tim.ppid)}`,

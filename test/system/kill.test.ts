@@ -7,7 +7,7 @@ import { cleanUp } from '../process/service-process.ts'
 const RUN_MS_MAX = 600_000
 const HASTY = findScript(new URL('../process/hasty-service.ts', import.meta.url))
 
-afterEach(cleanUp, 30_000)
+afterEach(cleanUp)
 
 /**
  * Something of every kind was revoked in every round, and some was let live: otherwise nothing was

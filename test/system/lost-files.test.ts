@@ -7,7 +7,7 @@ import { cleanUp, createHome, furnish, runCommand, startService } from '../proce
 
 const TEST_MS_MAX = 300_000
 
-afterEach(cleanUp, 30_000)
+afterEach(cleanUp)
 
 async function begin() {
   const home = await createHome()

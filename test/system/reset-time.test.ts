@@ -19,7 +19,7 @@ let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres()
 }, TEST_MS_MAX)
-afterEach(cleanUp, 30_000)
+afterEach(cleanUp)
 afterAll(() => server?.stop())
 
 /** What a node with a clock ten days ahead leaves behind. */

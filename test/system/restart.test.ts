@@ -9,7 +9,7 @@ import { cleanUp, createHome, startFurnished, startService } from '../process/se
 
 const TEST_MS_MAX = 300_000
 
-afterEach(cleanUp, 30_000)
+afterEach(cleanUp)
 
 async function begin() {
   const home = await createHome()

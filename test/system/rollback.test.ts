@@ -17,7 +17,7 @@ import {
 const TEST_MS_MAX = 600_000
 const SITE = 'demo.localhost' as SiteId
 
-afterEach(cleanUp, 30_000)
+afterEach(cleanUp)
 
 const headFile = ({ dataDir }: ServiceHome) => join(dataDir, 'countersign.heads')
 

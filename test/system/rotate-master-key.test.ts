@@ -18,7 +18,7 @@ let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres()
 }, TEST_MS_MAX)
-afterEach(cleanUp, 30_000)
+afterEach(cleanUp)
 afterAll(() => server?.stop())
 
 /**

@@ -29,7 +29,7 @@ const HASTY = findScript(new URL('../process/hasty-service.ts', import.meta.url)
 const SENT = 60
 const KILL_AFTER_MS_MAX = 300
 
-afterEach(cleanUp, 30_000)
+afterEach(cleanUp)
 
 interface KilledSignals {
   readonly databaseUrl?: string

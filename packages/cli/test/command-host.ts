@@ -18,7 +18,7 @@ export interface HostedResult {
   readonly err: string
 }
 
-const END_MS_MAX = 20_000
+const END_MS_MAX = 60_000
 
 /**
  * A process that runs many commands, so that their modules are loaded once. It does what `main.ts`

@@ -61,7 +61,7 @@ test('a receipt is listed, shown and saved; its signature is checked with and wi
   const other = 'z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK'
   const wrongKey = await home.run(['verify-receipt', 'receipt.json', '--feed-key', other])
   expect([wrongKey.code, wrongKey.out]).toEqual([3, expect.stringContaining('INVALID: ')])
-}, 90_000)
+})
 
 test('a receipt with one character changed is invalid', async () => {
   const { kid } = await saveReceipt('changed.json')
@@ -84,7 +84,7 @@ test('a receipt with one character changed is invalid', async () => {
   expect([later.code, later.out]).toEqual([3, expect.stringContaining('newer release')])
   writeFileSync(home.file('changed.json'), 'no JSON')
   expect((await home.run(['verify-receipt', 'changed.json', '--feed-key', kid])).code).toBe(3)
-}, 90_000)
+})
 
 test('a drill reports who applied its entry, and its report can be verified', async () => {
   await openGuard('guard-1')
@@ -100,7 +100,7 @@ test('a drill reports who applied its entry, and its report can be verified', as
   expect(list.out).toMatch(/complete +1 of 1 +\d+ ms$/m)
   const again = await home.run(['drill'])
   expect([again.err, again.out].join('')).toMatch(/^outcome +complete$/m)
-}, 90_000)
+})
 
 test('wrong words are usage errors', async () => {
   expect((await home.run(['receipts', 'x'])).code).toBe(2)

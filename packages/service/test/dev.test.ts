@@ -57,7 +57,7 @@ describe('the development start', () => {
   beforeAll(async () => {
     first = await start()
     dev = devFile()
-  }, 120_000)
+  })
 
   test('writes down what tools need', () => {
     expect(Object.keys(dev).sort()).toEqual(
@@ -154,7 +154,7 @@ describe('the development start', () => {
     expect(devFile()).toEqual({ ...again, base_url: expect.any(String), admin_url: expect.any(String) })
     expect(third.text).not.toContain('Note:')
     expect(await third.stop()).toBe(0)
-  }, 120_000)
+  })
   test('rejects invalid settings, all at once', async () => {
     await expect(start(dataDir, '--host', '0.0.0.0', '--colour', 'red')).rejects.toThrow(
       /ended with 2: These settings are invalid:\n.*\n.*\n/,
@@ -178,7 +178,7 @@ describe('a development start that cannot use its data', () => {
     expect(await failure(data)).toMatch(
       /countersign\.db: sealed under another master key .* To begin again without its data, delete other-key\.\n$/,
     )
-  }, 120_000)
+  })
   test('names the file that is not a database', async () => {
     const data = join(directory, 'garbage')
     mkdirSync(data)
@@ -186,7 +186,7 @@ describe('a development start that cannot use its data', () => {
     expect(await failure(data)).toMatch(
       /garbage\/countersign\.db: .*not a database\. To begin again without its data, delete garbage\.\n$/,
     )
-  }, 120_000)
+  })
   test.skipIf(isRoot)('says that it cannot create its directory', async () => {
     const closed = join(directory, 'closed')
     mkdirSync(closed, { mode: 0o500 })

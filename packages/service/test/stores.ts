@@ -10,8 +10,6 @@ import { closeNodes } from './node.ts'
 import { MASTER_KEY } from './store/fixtures.ts'
 import { startPostgres } from './store/postgres-server.ts'
 
-const POSTGRES_STARTS_MS_MAX = 60_000
-
 /**
  * Runs the same tests on every store there is, with one store for all of them, since opening one
  * takes its time: each test works at sites of its own. `open` gives the store in a wrapping whose
@@ -22,7 +20,7 @@ export function forEachSharedStore(name: string, tests: (open: () => Store) => v
     let made: Made | undefined
     beforeAll(async () => {
       made = await make()
-    }, POSTGRES_STARTS_MS_MAX)
+    })
     afterEach(closeNodes)
     afterAll(() => made?.close())
     tests(() => Object.create(made?.store ?? null) as Store)

@@ -1,7 +1,7 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import { formatTime } from '@countersign/core'
 import { permissions } from '@countersign/core/contract'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { createApiKey } from '../../src/actions/api-keys.ts'
 import { updateAllStatuses } from '../../src/actions/list-statuses.ts'
 import { toCredentialState } from '../../src/actions/revocation-status.ts'
@@ -14,8 +14,6 @@ import type { Store } from '../../src/store/store.ts'
 import { inject } from '../inject.ts'
 import { context, DAY, MASTER_KEY, newIssuer, newSite, ppid, seen } from '../store/fixtures.ts'
 import { forEachStoreWriter, type OpenNode, openNode } from '../store/store-writer.ts'
-
-vi.setConfig({ testTimeout: 240_000 })
 
 /** A list of active credentials corrects wrong ones in it, so it comes last. */
 const STATUSES = ['revoked', 'expired', 'active'] as const satisfies ListedStatus[]

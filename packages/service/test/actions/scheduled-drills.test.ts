@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { startScheduledDrills } from '../../src/actions/scheduled-drills.ts'
 import type { Deps } from '../../src/deps.ts'
 import { type FeedNode, type FeedSite, onEachStore } from '../feed/feed-node.ts'
 import { follow } from '../feed/sse-client.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
 const HOUR = 3_600_000
 const ASK_MS = 20
 

@@ -5,14 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { findScript } from '../../../../test/process/scripts.ts'
 import { type ArchiveFile, listArchives, readArchive } from '../../src/audit-archive/archive-file.ts'
 import { run } from '../operations/terminal.ts'
 import { context, DAY, MASTER_KEY_HEX } from '../store/fixtures.ts'
 import { forEachStoreWriter, type StoreWriter, withStore } from '../store/store-writer.ts'
-
-vi.setConfig({ testTimeout: 240_000 })
 
 const ROWS = 240
 const THEN = Date.UTC(2020, 0, 1)

@@ -72,7 +72,6 @@ export interface FeedHome {
   node(): Promise<FeedNode>
 }
 
-const STARTS_MS_MAX = 60_000
 const EVERYTHING: readonly Permission[] = [
   'tokens:introspect',
   'tokens:revoke',
@@ -106,7 +105,7 @@ export function onEachStore(name: string, tests: (home: () => FeedHome) => void)
         },
         node: () => (shared ??= openFeedNode(made.config(), { receiptsMs: 200 })),
       }
-    }, STARTS_MS_MAX)
+    })
     afterEach(async () => {
       for (const node of opened) await node.close()
       opened.clear()

@@ -101,7 +101,7 @@ onEachStore('the roster', (home) => {
       },
     ])
     expect((await retire('one')).json.code).toBe('not_found')
-  }, 60_000)
+  })
 
   it('retires nothing that may still accept: a receipt would say too early that all deny (I-22)', async () => {
     const node = await home().node()

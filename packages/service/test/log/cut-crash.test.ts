@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { SiteId } from '@countersign/core'
-import { afterAll, expect, it, vi } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { findScript } from '../../../../test/process/scripts.ts'
 import { cutLog } from '../../src/log/cut-log.ts'
 import { readToEnd, writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
@@ -14,7 +14,6 @@ import { audit, newFile, removeFiles, type StoreWriter, withStore } from '../sto
 import { createPicks, judgeAll } from './verdicts.ts'
 import { beginYears, changeAt, createClaims } from './years.ts'
 
-vi.setConfig({ testTimeout: 240_000 })
 afterAll(removeFiles)
 
 const START = Date.UTC(2021, 0, 1)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { constants, deflateRawSync } from 'node:zlib'
 import { formatTime, type SiteId } from '@countersign/core'
 import Database from 'better-sqlite3'
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { PersonChanges, PersonRole } from '../../src/store/operations/people.ts'
@@ -24,8 +24,6 @@ import {
   seen,
 } from './fixtures.ts'
 import { viewOf } from './log-reading.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const parent = mkdtempSync(join(tmpdir(), 'countersign-restore-'))
 afterAll(() => rmSync(parent, { recursive: true, force: true }))

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
-import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { findScript } from '../../../../test/process/scripts.ts'
 import { auditLog } from '../../src/store/audit-log.ts'
 import { AUDIT_REJECTED } from '../../src/store/audit-rows.ts'
@@ -29,8 +29,6 @@ import { auditFile } from '../../src/store/sqlite/offline.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, failingAct, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, viewOf, wholeLog } from './log-reading.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-sqlite-'))
 afterAll(() => rmSync(directory, { recursive: true }))

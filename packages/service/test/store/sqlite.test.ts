@@ -1,12 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, vi } from 'vitest'
+import { afterAll } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import { MASTER_KEY, quietLog } from './fixtures.ts'
 import { storeSuite } from './store-suite.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-sqlite-'))
 afterAll(() => rmSync(directory, { recursive: true }))

@@ -1,9 +1,7 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { forEachSharedStore } from '../stores.ts'
 import { closeReceivers, openReceiver } from './receiver.ts'
 import { beginSending, DAY, HOUR, MINUTE, type Sending, stopSenders } from './sending.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 afterEach(async () => {
   await stopSenders()

@@ -3,14 +3,12 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { formatTime, type Ppid } from '@countersign/core'
 import { Webhook as Verifier } from 'standardwebhooks'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { createSealer } from '../../src/sealing/sealer.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import { forEachSharedStore } from '../stores.ts'
 import { closeReceivers, openReceiver, type Received } from './receiver.ts'
 import { beginSending, DAY, HOUR, type Sending, stopSenders } from './sending.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 afterEach(async () => {
   await stopSenders()
