@@ -90,13 +90,25 @@ describe('a verifier on another node than the one that revokes', () => {
   test('adds up with those on this one, and is named when it lags', { timeout: TEST_MS_MAX }, async () => {
     const [here, there] = [await listen(nodes.first, 'here'), await listen(nodes.second, 'there')]
     await expect.poll(() => verifiers(nodes.two)).toEqual(['here', 'there'])
-    const pending = revoke(3)
-    await here.until(({ event }) => event === 'user.revoked')
-    await ack(nodes.two, here.entries.at(-1) as Entry, 'here')
-    const { propagation } = (await pending).body
-    expect(propagation).toMatchObject({ connected: 2, acknowledged: 1, laggards: [{ verifier_id: 'there' }] })
-    expect(propagation.elapsed_ms).toBeGreaterThanOrEqual(3000)
-    expect(there.entries.at(-1)?.seq).toBe(here.entries.at(-1)?.seq)
+    // On a busy machine, an acknowledgement may take longer than the first of these times.
+    for (const seconds of [3, 10, 30]) {
+      const count = here.entries.length
+      let isAnswered = false
+      const pending = revoke(seconds).finally(() => (isAnswered = true))
+      await expect.poll(() => here.entries.length).toBe(count + 1)
+      await ack(nodes.two, here.entries.at(-1) as Entry, 'here')
+      const isInTime = !isAnswered
+      const { propagation } = (await pending).body
+      if (!isInTime && seconds < 30) continue
+      expect(propagation).toMatchObject({
+        connected: 2,
+        acknowledged: 1,
+        laggards: [{ verifier_id: 'there' }],
+      })
+      expect(propagation.elapsed_ms).toBeGreaterThanOrEqual(seconds * 1000)
+      break
+    }
+    await expect.poll(() => there.entries.at(-1)?.seq).toBe(here.entries.at(-1)?.seq)
   })
 
   test('is cut off within two seconds when its key is deleted here (A195)', {

@@ -198,7 +198,7 @@ describe('a node that is cut off from its database', () => {
       const again = await askUntil(
         () => two.revokeUser(here.ppid),
         ({ status }) => status === 200,
-        20_000,
+        60_000,
       )
       expect(again.body.already_revoked).toBe(isLogged)
       expect((await two.revokeToken(doomed)).body.revoked).toBe(!isTokenLogged)

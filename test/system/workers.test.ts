@@ -27,7 +27,7 @@ beforeAll(async () => {
   home = await createHome({ databaseUrl: await server.createTables() })
   dev = await furnish(home)
 }, TEST_MS_MAX)
-afterEach(cleanUp, 30_000)
+afterEach(cleanUp)
 afterAll(() => server?.stop())
 
 /**
@@ -146,7 +146,7 @@ describe('two workers on one port', () => {
     while ((await counted(REVOKED)).some((count) => count < 3)) {
       const askedMs = performance.now() - acknowledgedMs
       if ((await show(header)) === 200 && askedMs > NODE_BOUND_MS) late.push(askedMs)
-      expect(askedMs).toBeLessThan(20_000)
+      expect(askedMs).toBeLessThan(120_000)
     }
     expect(late).toEqual([])
     for (let i = 0; i < 10; i++) expect(await show(header)).toBe(401)

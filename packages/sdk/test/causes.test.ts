@@ -22,6 +22,14 @@ const guardAt = (baseUrl: string) => {
   return guard
 }
 
+/** A guard that has found this problem, however long that took. */
+async function failedWith(code: string, baseUrl: string): Promise<Guard> {
+  const begun = guardAt(baseUrl)
+  begun.ready().catch(() => undefined)
+  await expect.poll(() => begun.state().problem?.code).toBe(code)
+  return begun
+}
+
 describe('a guard that cannot begin', () => {
   test('prints nothing that a relay could forge log lines with', async () => {
     const body = JSON.stringify({
@@ -32,11 +40,7 @@ describe('a guard that cannot begin', () => {
       response.writeHead(403, { 'content-type': 'application/problem+json' }).end(body),
     )
     const { origin, close } = await listening(server)
-    await guardAt(origin)
-      .ready({ timeoutMs: 300 })
-      .catch(() => undefined)
-    const { code, detail } = guard?.state().problem ?? { code: '', detail: '' }
-    expect(code).toBe('http_403')
+    const { detail = '' } = (await failedWith('http_403', origin)).state().problem ?? {}
     expect(detail).not.toMatch(/[\r\n\u001b]/)
     expect(detail.length).toBeLessThan(500)
     await close()
@@ -44,7 +48,7 @@ describe('a guard that cannot begin', () => {
 
   test('names the address and the innermost cause', async () => {
     const origin = await closedOrigin()
-    const failed = guardAt(origin).ready({ timeoutMs: 1_500 })
+    const failed = (await failedWith('unreachable', origin)).ready({ timeoutMs: 1 })
     await expect(failed).rejects.toMatchObject({
       name: 'GuardNotReady',
       retryable: true,
@@ -69,7 +73,7 @@ describe('a guard that cannot begin', () => {
       response.writeHead(status, { 'content-type': 'application/problem+json' })
       response.end(JSON.stringify({ status, code, title: code, detail }))
     })
-    const failed = guardAt(server.origin).ready({ timeoutMs: 1_500 })
+    const failed = (await failedWith(code, server.origin)).ready({ timeoutMs: 1 })
     await expect(failed).rejects.toThrow(
       `${code}: ${detail} (${server.origin}/api/sites/shop.example/snapshot). Waiting does not correct this.`,
     )
@@ -81,7 +85,8 @@ describe('a guard that cannot begin', () => {
     const server = await listening(
       (_request, response) => void response.setHeader('content-type', 'text/html').end('<html>'),
     )
-    await expect(guardAt(server.origin).ready({ timeoutMs: 1_500 })).rejects.toThrow(
+    const failed = (await failedWith('answer_unknown', server.origin)).ready({ timeoutMs: 1 })
+    await expect(failed).rejects.toThrow(
       /answer_unknown: The response from http.*snapshot is not application\/x-ndjson. Check baseUrl\. Waiting does not correct this/,
     )
     await server.close()

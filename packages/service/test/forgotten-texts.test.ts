@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { onEachStore } from './feed/feed-node.ts'
 
@@ -7,12 +6,6 @@ onEachStore('what a node keeps of credentials', (home) => {
     const { deps } = (await home().node()).service
     deps.signatures.memoize('the text of a credential', 'its digest')
     expect(deps.signatures.findDigest('the text of a credential')).toBe('its digest')
-    for (
-      let tries = 0;
-      tries < 200 && deps.signatures.findDigest('the text of a credential') !== undefined;
-      tries++
-    )
-      await sleep(25)
-    expect(deps.signatures.findDigest('the text of a credential')).toBeUndefined()
+    await expect.poll(() => deps.signatures.findDigest('the text of a credential')).toBeUndefined()
   })
 })
