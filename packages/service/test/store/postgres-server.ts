@@ -199,13 +199,28 @@ export async function runStatements(url: string, statements: readonly string[]):
   }
 }
 
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** Below those that Linux gives to connections and to servers that take any port. */
+const FIRST_PORT = 11_000
+const PORTS_EACH = 5_000
+let portsGiven = Math.floor(Math.random() * PORTS_EACH)
+
+/**
+ * A port that is free, also when the process that is to use it takes long to start: test files that
+ * run at the same time have different pool ids, and are given different ports.
+ */
+export async function freePort(): Promise<number> {
+  const first = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % 4) * PORTS_EACH
+  for (let tries = 0; tries < PORTS_EACH; tries++) {
+    const port = first + (portsGiven++ % PORTS_EACH)
+    if (await isFree(port)) return port
+  }
+  throw new Error(`no port is free from ${first} on`)
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
