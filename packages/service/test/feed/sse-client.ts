@@ -72,13 +72,15 @@ export function follow(
       response.on('error', () => {})
       response.on('close', () => {
         isClosed = true
+        // A stream that is cut may end within an event.
+        const whole = response.statusCode === 200 ? text.slice(0, text.lastIndexOf('\n\n') + 1) : text
         if (!isConsole)
           checkContract({
             method: 'GET',
             path,
             status: response.statusCode ?? 0,
             headers: response.headers,
-            text,
+            text: whole,
           })
         if (response.statusCode !== 200) resolve(client)
       })
