@@ -134,7 +134,7 @@ describe('heartbeats', () => {
    * Whether one comes in this time. The last ones may still be on their way when they end, and the
    * next ones may be late on a busy machine: ask until it is as it should be.
    */
-  const isHeardIn = async (ms: number, ear: Ear) => {
+  const comesIn = async (ms: number, ear: Ear) => {
     const before = ear.heartbeats.length
     await sleep(ms)
     return ear.heartbeats.length > before
@@ -166,7 +166,7 @@ describe('heartbeats', () => {
     await expect.poll(() => ear.heartbeats.length).toBeGreaterThan(before + 1)
     clock.pass(600)
     await sleep(100)
-    await expect.poll(() => isHeardIn(300, ear)).toBe(goOn)
+    await expect.poll(() => comesIn(300, ear)).toBe(goOn)
     // Whatever is sent says how old it is: from before the store was last asked.
     for (const { as_of } of ear.heartbeats) expect(Date.parse(as_of)).toBeLessThanOrEqual(lastProofMs)
     expect(ear.isClosed).toBe(false)
@@ -181,7 +181,7 @@ describe('heartbeats', () => {
     clock.fault = new Error('leapt')
     Object.assign(clock, { problem: () => 'leapt' })
     await sleep(100)
-    await expect.poll(() => isHeardIn(200, ear)).toBe(false)
+    await expect.poll(() => comesIn(200, ear)).toBe(false)
   })
 })
 

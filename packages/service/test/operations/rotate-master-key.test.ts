@@ -457,7 +457,7 @@ describe('a node on PostgreSQL that still has the old key', () => {
       let isOver = false
       let isRotated = false
       const written: string[] = []
-      /** Of those that were begun after the change: how many were tried, and which were accepted. */
+      /** Of those that began after the change: how many were tried, and which were accepted. */
       const after = { tried: 0, written: [] as string[] }
       const writers = [...Array(4)].map(async () => {
         while (!isOver) {
