@@ -150,7 +150,7 @@ describe('several nodes', () => {
     const url = await server.createTables()
     const [one, two] = [await open(url), await open(url)]
     const siteId = await withSite(one)
-    // The one entry after that of the site, which it may hear of as well.
+    // The one entry after that of the site, which may wake it as well.
     const woken = new Promise<void>((resolve) => two.onAppend((position) => position === 2 && resolve()))
     const user = { siteId, ppid: ppid(), reason: undefined }
     const answers = await Promise.all(
