@@ -283,7 +283,8 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
 
     await page.getByRole('button', { name: 'Revoke this credential' }).click()
     await page.locator('.sheet #revoke-reason').fill('a middle link')
-    await page.locator('.sheet button.danger-fill:enabled').waitFor()
+    // Enter before the preview has loaded sends nothing.
+    await page.locator('.sheet button.danger-fill[aria-disabled="false"]').waitFor()
     await page.keyboard.press('Enter')
     await expect.poll(readTree).toEqual({
       root: 'active',
