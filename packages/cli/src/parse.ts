@@ -36,6 +36,19 @@ const GENERAL: readonly Option[] = [
   ['--no-color', 'no colours; same as NO_COLOR'],
 ]
 
+/** An RFC 7638 thumbprint that looks like an option: one in 64 does. No option is so long. */
+const DASHED_THUMBPRINT = /^-[A-Za-z0-9_-]{42}$/
+/** No argument of a process has this character. */
+const MARK = '\0'
+
+function hideDash(word: string): string {
+  return DASHED_THUMBPRINT.test(word) ? MARK + word : word
+}
+
+function showDash(word: string): string {
+  return word.replaceAll(MARK, '')
+}
+
 /** Throws a `UsageError` for an invalid command line. */
 export function parse(name: string, command: Verb | Group, summary: string, argv: readonly string[]): Parsed {
   let found: Parsed | undefined
@@ -45,14 +58,17 @@ export function parse(name: string, command: Verb | Group, summary: string, argv
     found = { verb, given: createGiven(made) }
   }
   const program = prepare(new Command(`countersign ${name}`))
-  program.configureOutput({ writeOut: (text) => (help += text), writeErr: (text) => (complaint += text) })
+  program.configureOutput({
+    writeOut: (text) => (help += text),
+    writeErr: (text) => (complaint += showDash(text)),
+  })
   if ('verbs' in command) addVerbs(program, name, command, summary, take)
   else {
     addVerb(program, command, summary, take)
     if (command.takesSettings) addSettings(program, argv)
   }
   try {
-    program.parse([...argv], { from: 'user' })
+    program.parse(argv.map(hideDash), { from: 'user' })
   } catch (fault) {
     if (!(fault instanceof CommanderError)) throw fault
     if (help !== '' && fault.exitCode === 0) return { help: help.trimEnd() }
@@ -179,7 +195,11 @@ function createGiven(command: Command): Given {
       throw new TypeError(`${command.name()} has no option --${name}`)
     return attribute === undefined ? undefined : values[attribute]
   }
-  const text = (name: string) => chosen(name) as string | undefined
+  const text = (name: string) => {
+    const value = chosen(name)
+    return typeof value === 'string' ? showDash(value) : (value as undefined)
+  }
+  const words = command.args.map(showDash)
   const settings = command.options.filter(({ long, hidden }) => hidden || long === '--config')
   return {
     settings: settings.flatMap((option) =>
@@ -187,10 +207,10 @@ function createGiven(command: Command): Given {
         (value) => [option.name(), value] as const,
       ),
     ),
-    words: command.args,
-    word: (index) => command.args[index] ?? '',
+    words,
+    word: (index) => words[index] ?? '',
     text,
-    list: (name) => (chosen(name) as readonly string[] | undefined) ?? [],
+    list: (name) => ((chosen(name) as readonly string[] | undefined) ?? []).map(showDash),
     has: (name) => chosen(name) === !name.startsWith('no-'),
     integer(name, { min, max }) {
       const given = text(name)

@@ -373,6 +373,20 @@ describe('cut-offs', () => {
     expect((await home.run(['revoke-holder', 'did:key:zBad', '--yes'])).code).toBe(1)
   })
 
+  test('a thumbprint that begins like an option is none', async () => {
+    for (const start of ['-A', '--', '-h', '--y']) {
+      const thumbprint = start.padEnd(43, 'A')
+      const { code, json } = await home.run(['revoke-holder', thumbprint, '--yes', '--json'])
+      expect(code).toBe(0)
+      expect(json()).toMatchObject({ target: thumbprint })
+      const counted = await home.run(['preview', 'holder', '--json', thumbprint])
+      expect(counted.code).toBe(0)
+    }
+    const twice = await home.run(['revoke-holder', '-A'.padEnd(43, 'A'), '-B'.padEnd(43, 'A')])
+    expect(twice).toMatchObject({ code: 2, err: expect.not.stringContaining('\0') })
+    expect((await home.run(['revoke-holder', '-Axe', '--yes'])).code).toBe(2)
+  })
+
   test('of an issuer and a site ask first, and end everything issued so far', async () => {
     const { credential_id, credential } = await issued('frank')
     const { issuer } = credential as { issuer: string }
