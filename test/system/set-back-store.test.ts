@@ -4,7 +4,7 @@ import { createGuard, type Guard } from '@countersign/sdk'
 import { testRequest } from '@countersign/sdk/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
-import { runStatements, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
+import { runStatements, startOwnPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { addIssuer, createClient } from '../process/client.ts'
 import {
   cleanUp,
@@ -56,7 +56,9 @@ async function onSqlite(): Promise<CopiedHome> {
 }
 
 async function onPostgres(): Promise<CopiedHome> {
-  const server = await startPostgres()
+  // Before it removes a database, PostgreSQL syncs all others: in the one that the tests share
+  // there are hundreds.
+  const server = await startOwnPostgres()
   ends.push(() => server.stop())
   const databaseUrl = await server.createTables()
   const name = new URL(databaseUrl).pathname.slice(1)
