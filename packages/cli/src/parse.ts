@@ -45,8 +45,15 @@ function hideDash(word: string): string {
   return DASHED_THUMBPRINT.test(word) ? MARK + word : word
 }
 
-function showDash(word: string): string {
-  return word.replaceAll(MARK, '')
+function showDash(text: string): string {
+  return text.replaceAll(MARK, '')
+}
+
+/** The values of options: texts, lists of texts, or whether one was given. */
+function showDashes(values: object): Readonly<Record<string, unknown>> {
+  const show = (value: unknown): unknown =>
+    typeof value === 'string' ? showDash(value) : Array.isArray(value) ? value.map(show) : value
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, show(value)]))
 }
 
 /** Throws a `UsageError` for an invalid command line. */
@@ -187,7 +194,7 @@ function examplesText(examples: Verb['examples']): string {
 
 function createGiven(command: Command): Given {
   const known = new Map(command.options.map((option) => [option.name(), option.attributeName()]))
-  const values = command.opts() as Readonly<Record<string, unknown>>
+  const values = showDashes(command.opts())
   const chosen = (name: string): unknown => {
     const attribute = known.get(name)
     // A shared option that this command does not have counts as not given.
@@ -195,10 +202,7 @@ function createGiven(command: Command): Given {
       throw new TypeError(`${command.name()} has no option --${name}`)
     return attribute === undefined ? undefined : values[attribute]
   }
-  const text = (name: string) => {
-    const value = chosen(name)
-    return typeof value === 'string' ? showDash(value) : (value as undefined)
-  }
+  const text = (name: string) => chosen(name) as string | undefined
   const words = command.args.map(showDash)
   const settings = command.options.filter(({ long, hidden }) => hidden || long === '--config')
   return {
@@ -210,7 +214,7 @@ function createGiven(command: Command): Given {
     words,
     word: (index) => words[index] ?? '',
     text,
-    list: (name) => ((chosen(name) as readonly string[] | undefined) ?? []).map(showDash),
+    list: (name) => (chosen(name) as readonly string[] | undefined) ?? [],
     has: (name) => chosen(name) === !name.startsWith('no-'),
     integer(name, { min, max }) {
       const given = text(name)

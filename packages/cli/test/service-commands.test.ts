@@ -91,6 +91,10 @@ describe('init, then serve, then administration', () => {
     const { code, json } = await run(['config', ...config, '--json'])
     expect(code).toBe(0)
     expect(json()).toMatchObject({ baseUrl: url, masterKey: '(hidden)' })
+    // A value that looks like an option, and like a thumbprint.
+    const name = '-'.padEnd(43, 'A')
+    const dashed = await run(['config', ...config, '--head-file', name, '--json'])
+    expect(dashed.json().headFile).toMatch(new RegExp(`(^|/)${name}$`))
     expect(await run(['config', '--json'])).toMatchObject({ code: 2 })
     expect(JSON.parse((await run(['config', '--json'])).err)).toMatchObject({
       error: { code: 'usage' },

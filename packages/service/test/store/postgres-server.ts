@@ -201,7 +201,9 @@ export async function runStatements(url: string, statements: readonly string[]):
 
 /** Below those that Linux gives to connections and to servers that take any port. */
 const FIRST_PORT = 11_000
-const PORTS_EACH = 5_000
+const PORTS_EACH = 3_300
+/** At least as many as there are workers of a project. */
+const PARTS = 6
 let portsGiven = Math.floor(Math.random() * PORTS_EACH)
 
 /**
@@ -209,7 +211,7 @@ let portsGiven = Math.floor(Math.random() * PORTS_EACH)
  * run at the same time have different pool ids, and are given different ports.
  */
 export async function freePort(): Promise<number> {
-  const first = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % 4) * PORTS_EACH
+  const first = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % PARTS) * PORTS_EACH
   for (let tries = 0; tries < PORTS_EACH; tries++) {
     const port = first + (portsGiven++ % PORTS_EACH)
     if (await isFree(port)) return port
