@@ -139,6 +139,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'browser',
+          isolate,
           // Each look at a page takes time of the browser, too.
           expect: { poll: { timeout: 60_000, interval: 100 } },
           include: ['test/browser/*.test.ts', 'test/console/*.test.ts'],

@@ -39,14 +39,15 @@ export function checkContract(answer: SeenAnswer): void {
   else if (endpoint !== undefined) checkAnswer(answer, endpoint, where)
 }
 
+const paths = endpointList.map((endpoint) => ({
+  endpoint,
+  pattern: new RegExp(`^${endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}))
+
 function endpointOf({ method, path }: SeenAnswer): (Endpoint & { id: EndpointId }) | undefined {
   const plain = path.split('?')[0] ?? ''
   const asked = method === 'HEAD' ? 'GET' : method
-  return endpointList.find(
-    (endpoint) =>
-      endpoint.method === asked &&
-      new RegExp(`^${endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
-  )
+  return paths.find(({ endpoint, pattern }) => endpoint.method === asked && pattern.test(plain))?.endpoint
 }
 
 /** A refusal as a browser is shown it. */

@@ -99,14 +99,14 @@ function fileFindings(
 }
 
 function weakness(file: string, others: number): readonly InstallationFinding[] {
-  const mode = existsSync(file) ? statSync(file).mode & 0o777 : 0
+  const found = statSync(file, { throwIfNoEntry: false })
+  const mode = (found?.mode ?? 0) & 0o777
   if ((mode & others) === 0) return []
-  const isDirectory = statSync(file).isDirectory()
   return [
     problem(
       'files',
       `${file} is open to others (mode ${mode.toString(8)})`,
-      `chmod ${isDirectory ? 700 : 600} ${file}; what was secret in it may be known`,
+      `chmod ${found?.isDirectory() ? 700 : 600} ${file}; what was secret in it may be known`,
     ),
   ]
 }

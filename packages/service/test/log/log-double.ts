@@ -62,8 +62,17 @@ export class LogDouble {
   /** What the log row says when it is not what follows from the entries. */
   endSaid: LogEnd | undefined
 
+  /** The digest after each entry, with the hash that it was computed from. */
+  readonly #digests: { readonly hash: string; readonly digest: string }[] = []
+
   get end(): LogEnd {
-    const digest = this.entries.reduce((before, { entry }) => nextDigest(before, entry.hash), EMPTY_DIGEST)
+    let digest = EMPTY_DIGEST
+    let isKnown = true
+    for (const [i, { entry }] of this.entries.entries()) {
+      isKnown &&= this.#digests[i]?.hash === entry.hash
+      if (!isKnown) this.#digests[i] = { hash: entry.hash, digest: nextDigest(digest, entry.hash) }
+      digest = this.#digests[i]?.digest ?? ''
+    }
     return this.endSaid ?? { position: this.entries.length, digest, keysDeleted: 0 }
   }
 

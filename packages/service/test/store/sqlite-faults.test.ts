@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { findScript } from '../../../../test/process/scripts.ts'
@@ -23,6 +24,7 @@ import { migrations } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
 import { backupSqlite, restoreSqlite } from '../../src/store/sqlite/backup.ts'
 import { openForReading, openForWriting } from '../../src/store/sqlite/connection.ts'
+import { prepareStoreFile } from '../../src/store/sqlite/file.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { beginFileEpoch } from '../../src/store/sqlite/new-epoch.ts'
 import { auditFile } from '../../src/store/sqlite/offline.ts'
@@ -137,6 +139,22 @@ describe('the file', () => {
     expect(beside).toEqual(['store.db', 'store.db-shm', 'store.db-wal', 'store.db.lock'])
     for (const name of beside)
       expect([name, (statSync(join(file, '..', name)).mode & 0o777).toString(8)]).toEqual([name, '600'])
+  })
+
+  it('is opened while another process removes the files beside it', async () => {
+    const file = newFile()
+    await (await open(file)).close()
+    const beside = `${file}-wal`
+    const remover = new Worker(
+      `const { rmSync, writeFileSync } = require('node:fs')
+       for (;;) { writeFileSync(${JSON.stringify(beside)}, '', { mode: 0o600 }); rmSync(${JSON.stringify(beside)}) }`,
+      { eval: true },
+    )
+    onTestFinished(async () => {
+      await remover.terminate()
+    })
+    await expect.poll(() => existsSync(beside), { interval: 1 }).toBe(true)
+    for (let i = 0; i < 3000; i++) prepareStoreFile(file)
   })
 
   it('is refused when others can read it, or could have replaced it (A229)', async () => {

@@ -31,7 +31,8 @@ export function prepareStoreFile(file: string): string {
  */
 export function requireStoreFile(file: string): void {
   const path = resolve(file)
-  if (!existsSync(path) || statSync(path).size === 0) throw new Error(noStoreAt(path))
+  const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
+  if (size === 0) throw new Error(noStoreAt(path))
 }
 
 export function noStoreAt(path: string): string {
@@ -60,8 +61,8 @@ export function createPrivateFile(path: string): void {
 }
 
 function requirePrivate(path: string): void {
-  if (!existsSync(path)) return
-  const { mode } = statSync(path)
+  // A process that closes the store removes two of the files at any moment.
+  const { mode = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
   if ((mode & OTHERS) !== 0) {
     throw new Error(
       `${path} can be read by others (mode ${(mode & 0o777).toString(8)}): chmod 600 it, and consider its secrets known`,

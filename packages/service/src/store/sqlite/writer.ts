@@ -36,10 +36,11 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
   const send = (message: FromWriter) => port.postMessage(message)
   let session: SqliteSession
   let macKey: string
+  let db: ReturnType<typeof openForWriting> | undefined
   /** What the operations of this group have found, each of them once. */
   const forged: ForgedRow[] = []
   try {
-    const db = openForWriting(file)
+    db = openForWriting(file)
     if (mustExist && schemaVersion(db) === 0) throw new Error(noStoreAt(file))
     migrate(db)
     macKey = openMacKeyInFile(db, createSealer(masterKey))
@@ -48,6 +49,8 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
       onForged: (row) => forged.push(row),
     })
   } catch (fault) {
+    // Before the answer: the next one who opens the file must not find this one in it.
+    db?.close()
     send({ kind: 'rejected', fault: toTransportedFault(fault) })
     port.close()
     return
