@@ -1,5 +1,7 @@
+import type { ChildProcess } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -112,8 +114,13 @@ export async function startOwnPostgres(flags: readonly string[] = []): Promise<O
       await untilReachable(url)
     },
     async stop() {
-      await server.stop()
-      await rm(directory, { recursive: true, force: true })
+      const { process: child } = server as unknown as { readonly process?: ChildProcess }
+      const stopped = server.stop()
+      // At once: a clean end syncs each file of each database, which takes minutes after all tests.
+      child?.kill('SIGQUIT')
+      await stopped
+      // There are 170,000 files then, and `rm` takes three times the processor time for them.
+      rmSync(directory, { recursive: true, force: true })
     },
   }
 }
