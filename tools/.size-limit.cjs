@@ -5,7 +5,8 @@ const { readFileSync } = require('node:fs')
  * DPoP proofs and cut-offs added 5.3 kB to `verify` and 10 kB to a guard: `decide` takes all kinds
  * of presentations, so that service and guard run one list of checks (decision 66). Each endpoint
  * adds about 10 bytes to the table of the typed client, which the fetch for agents contains.
- * The times that guards report (decision 83) added 0.8 kB to a guard.
+ * The times that guards report (decision 83) added 0.8 kB to a guard, and the conversion of ECDSA
+ * signatures (decision 108) 0.1 kB to everything that verifies.
  */
 const fromSources = (config) => ({ ...config, conditions: ['countersign-source', 'module'] })
 
@@ -23,7 +24,7 @@ module.exports = [
     path: '../packages/core/src/index.ts',
     import: '{ verify }',
     gzip: true,
-    limit: '21.5 kB',
+    limit: '21.7 kB',
   },
   {
     name: 'a whole verifier: verify, view, memory, nonces',
@@ -40,7 +41,7 @@ module.exports = [
       '../packages/sdk/src/adapters/express.ts': '{ requireCredential }',
     },
     gzip: true,
-    limit: '57.2 kB',
+    limit: '57.4 kB',
     modifyEsbuildConfig: fromSources,
   },
   {
@@ -59,7 +60,7 @@ module.exports = [
     path: '../packages/sdk/src/index.ts',
     import: '{ agentFetch }',
     gzip: true,
-    limit: '17.9 kB',
+    limit: '18.1 kB',
     modifyEsbuildConfig: fromSources,
   },
   {
@@ -67,7 +68,7 @@ module.exports = [
     path: '../packages/sdk/src/index.ts',
     import: '{ createClient }',
     gzip: true,
-    limit: '11.3 kB',
+    limit: '11.5 kB',
     modifyEsbuildConfig: fromSources,
   },
   {
