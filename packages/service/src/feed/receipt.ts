@@ -344,7 +344,8 @@ function findTimes(
   const appliedAtMs =
     appliedMs === undefined || appliedMs > acknowledgedAtMs ? undefined : Math.max(atMs, appliedMs)
   const deniedMs = times.denied.find((time) => time.seq === seq)?.atMs
-  return { appliedAtMs, deniedAtMs: deniedMs && Math.max(appliedAtMs ?? atMs, deniedMs) }
+  const deniedAtMs = deniedMs === undefined ? undefined : Math.max(appliedAtMs ?? atMs, deniedMs)
+  return { appliedAtMs, deniedAtMs }
 }
 
 const NOTHING_REPORTED = { appliedAtMs: undefined, deniedAtMs: undefined }

@@ -239,6 +239,16 @@ describe('a receipt of instances that report times', () => {
     })
   })
 
+  it('states none before the entry, even for a clock that is at its beginning', () => {
+    const times = { applied: [{ seq: 4, atMs: 0 }], denied: [{ seq: 4, atMs: 0 }] }
+    expect(first([acked('one', AT + 250, { times })])).toMatchObject({ appliedAtMs: AT, deniedAtMs: AT })
+    const late = { applied: [time(5, 900)], denied: [{ seq: 4, atMs: 0 }] }
+    expect(first([acked('one', AT + 250, { times: late })])).toMatchObject({
+      appliedAtMs: undefined,
+      deniedAtMs: AT,
+    })
+  })
+
   it('says the same about who has applied an entry, whatever they report', () => {
     const anyTimes = fc.array(
       fc.record({ seq: fc.integer({ min: 1, max: 8 }), atMs: fc.integer({ min: 0, max: 2 * AT }) }),
