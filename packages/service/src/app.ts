@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { openAcceptProbe } from './http/accept-probe.ts'
 import { createAccessLog } from './http/access-log.ts'
+import { createBatches } from './http/batches.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createConnections } from './http/connections.ts'
 import { type ConsolePlace, findConsolePlace, toConsolePlace } from './http/console-place.ts'
@@ -133,13 +134,14 @@ export function createApp(
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
   const clientAddress = createClientAddress(config.trustedProxies)
 
-  const onRequest = (message: IncomingMessage, response: ServerResponse) =>
-    deps.clock.whileFrozen(() => receive(message, response))
-  const receive = (message: IncomingMessage, response: ServerResponse) => {
+  const onRequests = createBatches<Arrived>((batch) => {
+    for (const arrived of batch) deps.clock.whileFrozen(() => receive(arrived))
+  })
+  const receive = ({ message, response, peer, startedMs }: Arrived) => {
     const isForThisHost = toOriginForm(message, host)
     const forwardedFor = findFieldLines(message.rawHeaders, 'x-forwarded-for')
-    const sender = clientAddress(message.socket.remoteAddress, forwardedFor)
-    const raw = new RawRequest(message, sender, monotonicMs())
+    const sender = clientAddress(peer, forwardedFor)
+    const raw = new RawRequest(message, sender, startedMs)
     const target = isForThisHost ? router.find(raw.method, message.url ?? '/') : undefined
     const found = target && isAtItsHost(target.target, raw, place) ? target : undefined
     void serve(raw, found?.target.endpoint, response, () => {
@@ -157,6 +159,8 @@ export function createApp(
       })
     })
   }
+  const onRequest = (message: IncomingMessage, response: ServerResponse) =>
+    onRequests({ message, response, peer: message.socket.remoteAddress, startedMs: monotonicMs() })
   const server = createServer(onRequest, createOnClientError(responder, newRequestId, accessLog.unread))
   const connections = createConnections()
   connections.track(server)
@@ -180,6 +184,14 @@ export function createApp(
       await keyRejections.flush()
     },
   }
+}
+
+/** A request, and what is known of it only now: a connection that was closed has no address. */
+interface Arrived {
+  readonly message: IncomingMessage
+  readonly response: ServerResponse
+  readonly peer: string | undefined
+  readonly startedMs: number
 }
 
 interface Target {

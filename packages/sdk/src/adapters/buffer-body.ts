@@ -8,6 +8,7 @@ export interface NodeStream {
   readonly readableEncoding: string | null
   /** Of an `IncomingMessage`: the whole message has arrived. */
   readonly complete?: boolean
+  readonly destroyed?: boolean
   read(): Uint8Array | null
   unshift(bytes: Uint8Array): void
   on(event: string, listener: () => void): unknown
@@ -59,6 +60,8 @@ export async function bufferBody(
     // Adds no listeners when the body is complete: they would let an empty stream end before other
     // code listens.
     if (isWhole(stream)) return take()
+    // Its events are over.
+    if (stream.destroyed === true) return settle(undefined)
     for (const [event, listener] of listeners) stream.on(event, listener)
   })
 }

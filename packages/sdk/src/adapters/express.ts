@@ -1,9 +1,11 @@
 import type { Guard } from '../guard/guard.ts'
 import { admit } from './admission.ts'
+import { joinTurn } from './join-turn.ts'
 import {
   NodeGuardRequest,
   type NodeRequest,
   type NodeResponse,
+  onResponseOver,
   sendDenial,
   sendMetadata,
 } from './node-request.ts'
@@ -48,9 +50,10 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Midd
       const answer = findMetadataAnswer(resource, request.method ?? 'GET', target)
       if (answer !== undefined) return sendMetadata(response, answer)
       const guarded = new NodeGuardRequest(request, target, bodyBytesMax, findRawBody(request))
+      await joinTurn()
       const verdict = await guard.verify(guarded, demand)
       if (!verdict.ok) return sendDenial(request, response, verdict)
-      admit(request, guard, verdict, (done) => response.once('close', done))
+      admit(request, guard, verdict, (over) => onResponseOver(response, over))
     } catch (error) {
       return next(error)
     }

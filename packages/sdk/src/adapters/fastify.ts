@@ -1,7 +1,14 @@
 import type { Guard } from '../guard/guard.ts'
 import type { GuardDenial } from '../guard/verdict.ts'
 import { admit } from './admission.ts'
-import { denialHeaders, NodeGuardRequest, type NodeRequest } from './node-request.ts'
+import { joinTurn } from './join-turn.ts'
+import {
+  denialHeaders,
+  NodeGuardRequest,
+  type NodeRequest,
+  type NodeResponse,
+  onResponseOver,
+} from './node-request.ts'
 import {
   findMetadataAnswer,
   type MetadataAnswer,
@@ -24,7 +31,7 @@ interface FastifyRequestLike {
 }
 
 interface FastifyReplyLike {
-  readonly raw: { once(event: 'close', listener: () => void): unknown }
+  readonly raw: Pick<NodeResponse, 'once' | 'destroyed'>
   code(status: number): unknown
   headers(values: Record<string, string>): unknown
   send(payload: Uint8Array): unknown
@@ -57,13 +64,14 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): PreP
     const answer = findMetadataAnswer(resource, raw.method ?? 'GET', originalUrl)
     if (answer !== undefined) return sendMetadata(reply, answer) as never
     const body = (payload as unknown) === raw ? undefined : 'unseen'
+    await joinTurn()
     const verdict = await guard.verify(new NodeGuardRequest(raw, originalUrl, bodyBytesMax, body), demand)
     if (!verdict.ok) {
       deny(request, reply, verdict)
       // Fastify waits for a reply that is returned, and calls no handler after it.
       return reply as never
     }
-    admit(request, guard, verdict, (done) => reply.raw.once('close', done))
+    admit(request, guard, verdict, (over) => onResponseOver(reply.raw, over))
     return payload
   }
 }

@@ -5,6 +5,7 @@ import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
 import { readBoundedBody } from '../shared/bounded-body.ts'
 import { admit, getAccessSignal } from './admission.ts'
 import { endWithSignal } from './ended-response.ts'
+import { joinTurn } from './join-turn.ts'
 import {
   findMetadataAnswer,
   type ProtectedResourceOptions,
@@ -73,6 +74,7 @@ export function requireCredential<Rest extends unknown[]>(
   return async (request, ...rest) => {
     const metadata = findMetadataResponse(required.resource, request)
     if (metadata !== undefined) return metadata
+    await joinTurn()
     const verdict = await guard.verify(new WebGuardRequest(request, required.bodyBytesMax), required.demand)
     if (!verdict.ok) return denialResponse(verdict)
     let over: (() => void) | undefined

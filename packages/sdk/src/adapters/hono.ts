@@ -4,6 +4,7 @@ import type { GuardAllow } from '../guard/verdict.ts'
 import { admit, getAccessSignal } from './admission.ts'
 import { endWithSignal } from './ended-response.ts'
 import { denialResponse, findMetadataResponse, WebGuardRequest } from './fetch.ts'
+import { joinTurn } from './join-turn.ts'
 import { type ProtectedResourceOptions, type ResourceMetadata, withMetadata } from './protected-resource.ts'
 import {
   type DemandAndOptions,
@@ -48,6 +49,7 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Hono
   return async (c, next) => {
     const metadata = findMetadataResponse(resource, c.req.raw)
     if (metadata !== undefined) return metadata
+    await joinTurn()
     const verdict = await guard.verify(new WebGuardRequest(c.req.raw, bodyBytesMax), demand)
     if (!verdict.ok) return denialResponse(verdict)
     let onDone: (() => void) | undefined

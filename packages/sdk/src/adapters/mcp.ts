@@ -6,6 +6,7 @@ import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
 import { admit, getAccessSignal as getSignal, getCredential as requireAdmitted } from './admission.ts'
 import { endWithSignal } from './ended-response.ts'
 import { denialResponse, findMetadataResponse, WebGuardRequest } from './fetch.ts'
+import { joinTurn } from './join-turn.ts'
 import { type ToolDenial, toJsonRpcDenial, toToolDenial } from './mcp-denial.ts'
 import {
   findToolDemand,
@@ -18,6 +19,7 @@ import {
   NodeGuardRequest,
   type NodeRequest,
   type NodeResponse,
+  onResponseOver,
   sendDenial,
   sendMetadata,
 } from './node-request.ts'
@@ -142,7 +144,7 @@ export function requireCredential(guard: Guard, ...rest: DemandAndMcpOptions): M
       const guarded = new NodeGuardRequest(request, target, required.bodyBytesMax, findRawBody(request))
       const verdict = await verifyCall(guard, guarded, required, parsed)
       if (!verdict.ok) return sendDenial(request, response, toJsonRpcDenial(verdict))
-      const auth = admitted(guard, verdict, (over) => response.once('close', over))
+      const auth = admitted(guard, verdict, (over) => onResponseOver(response, over))
       Object.assign(request, { auth })
       cutAfter(getSignal(auth.extra)).denied.then((denial) => {
         if (response.headersSent) response.destroy()
@@ -221,6 +223,7 @@ async function verifyCall(
   { demand, tools }: McpRequirement,
   parsed?: { readonly parsed: unknown },
 ): Promise<GuardVerdict> {
+  await joinTurn()
   if (tools === undefined || BODILESS.test(request.method)) return guard.verify(request, demand)
   const guarded = keepBody(request)
   const verdict = await guard.verify(guarded, demand)

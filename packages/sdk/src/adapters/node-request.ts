@@ -18,6 +18,13 @@ export interface NodeResponse {
   writeHead(status: number, headers: Record<string, string>): unknown
   end(text?: string): unknown
   once(event: 'close', listener: () => void): unknown
+  readonly destroyed?: boolean
+}
+
+/** Calls back when the response is over, also if it already is: the client may be gone. */
+export function onResponseOver(response: Pick<NodeResponse, 'once' | 'destroyed'>, over: () => void): void {
+  if (response.destroyed === true) over()
+  else response.once('close', over)
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
@@ -103,4 +104,12 @@ test('what is too large is not waited for', async () => {
     expect(await send('as=iterated', [fitting], chunked)).toBe(`${sha256(fitting)} ${sha256(fitting)} unseen`)
     expect(await send('as=iterated', [fitting, randomBytes(1)], chunked)).toBe('too_large')
   }
+})
+
+test('a caller that was gone before its body is read is not waited for', async () => {
+  const body = new PassThrough()
+  body.write('half')
+  body.destroy()
+  await once(body, 'close')
+  expect(await bufferBody(body, 9)).toBeUndefined()
 })

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { requireBodyForm } from '../../src/http/body.ts'
+import { readBody, requireBodyForm } from '../../src/http/body.ts'
 import type { MountedEndpoint } from '../../src/http/respond.ts'
 
 const endpoint = { bodyTypes: ['application/json'], request: {} } as unknown as MountedEndpoint
@@ -40,4 +42,15 @@ describe('the media type of a body', () => {
       )
     },
   )
+})
+
+describe('a body', () => {
+  test('of a client that was gone before it is read is cut, instead of waited for without end', async () => {
+    const message = new PassThrough()
+    message.write('{')
+    message.destroy()
+    await once(message, 'close')
+    const raw = { message, bodyBytes: 0, bodyPieces: 0 } as unknown as Parameters<typeof readBody>[0]
+    await expect(readBody(raw, endpoint)).rejects.toMatchObject({ code: 'request_malformed' })
+  })
 })

@@ -1,0 +1,23 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { expect, test } from 'vitest'
+import { onResponseOver } from '../../src/adapters/node-request.ts'
+import { listening } from '../listening.ts'
+
+test('a response whose client left before anyone asked is over', async () => {
+  const seen: string[] = []
+  const app = await listening(
+    createServer(async (_, response) => {
+      onResponseOver(response, () => seen.push('asked before'))
+      const closed = once(response, 'close')
+      response.socket?.destroy()
+      await closed
+      onResponseOver(response, () => seen.push('asked after'))
+      seen.push('end')
+    }),
+  )
+  const sent = request({ port: app.port, hostname: '127.0.0.1' })
+  await once(sent.end(), 'error')
+  await expect.poll(() => seen).toEqual(['asked before', 'asked after', 'end'])
+  await app.close()
+})

@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { rateLimits } from '@countersign/core/contract'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createBatches } from '../../src/http/batches.ts'
+import { Problem } from '../../src/problem.ts'
+import type { Routes } from '../../src/routes/all.ts'
+import { type AppDouble, createAppDouble } from './app-double.ts'
+
+describe('what arrives in one turn of the event loop', () => {
+  test('is handled together, in order, at the end of the turn', async () => {
+    const seen: (readonly number[])[] = []
+    const add = createBatches<number>((batch) => seen.push(batch))
+    for (const n of [1, 2, 3]) add(n)
+    await Promise.resolve()
+    expect(seen).toEqual([])
+    await nextTurn()
+    expect(seen).toEqual([[1, 2, 3]])
+    add(4)
+    await nextTurn()
+    expect(seen).toEqual([[1, 2, 3], [4]])
+  })
+
+  test('is divided into batches of 16, and what has been resolved goes on between them', async () => {
+    const seen: string[] = []
+    const add = createBatches<number>((batch) => {
+      seen.push(`${batch[0]} to ${batch.at(-1)}`)
+      void Promise.resolve().then(() => seen.push(`answers from ${batch[0]}`))
+    })
+    for (let n = 1; n <= 40; n++) add(n)
+    await nextTurn()
+    await Promise.resolve()
+    expect(seen).toEqual([
+      '1 to 16',
+      'answers from 1',
+      '17 to 32',
+      'answers from 17',
+      '33 to 40',
+      'answers from 33',
+    ])
+  })
+
+  test('and comes while a batch is handled is in a later one', async () => {
+    const seen: (readonly number[])[] = []
+    const add = createBatches<number>((batch) => {
+      seen.push(batch)
+      if (batch[0] === 1) add(2)
+    })
+    add(1)
+    await vi.waitFor(() => expect(seen).toEqual([[1], [2]]))
+  })
+})
+
+const ACT = 'POST /api/protected/action HTTP/1.1'
+const CREDENTIAL = ['X-Service-Credential: abc']
+const JSON_BODY = ['Content-Type: application/json', 'Content-Length: 2']
+
+describe('requests that arrive in one turn', () => {
+  let double: AppDouble
+  afterEach(() => double.app.close())
+  const open = async (routes: Routes, failures?: number) => {
+    const failed = { ...rateLimits.failed_presentation, requests: failures ?? 1000 }
+    const config = { rateLimits: { ...rateLimits, failed_presentation: failed } }
+    double = createAppDouble({ routes, config })
+    return (await double.app.listen()).port
+  }
+  const head = (line: string, more: readonly string[] = []) =>
+    [line, 'Host: id.example', ...more, '', ''].join('\r\n')
+
+  test('are answered in the order in which they were sent', async () => {
+    const port = await open({ alive: async () => ({ status: 200, body: { status: 'alive' } }) })
+    const socket = connect(port, '127.0.0.1')
+    const ids = Array.from({ length: 40 }, (_, n) => `request-${n}`)
+    socket.write(ids.map((id) => head('GET /healthz HTTP/1.1', [`X-Request-Id: ${id}`])).join(''))
+    let text = ''
+    for await (const piece of socket) {
+      text += String(piece)
+      if (text.split('"alive"').length > ids.length) break
+    }
+    expect(text.match(/request-\d+/g)).toEqual(ids)
+  })
+
+  // A caller must not become a stranger by closing its connection.
+  test.each([
+    ['a credential', head(ACT, CREDENTIAL)],
+    ['a body, which is read later', `${head(ACT, [...CREDENTIAL, ...JSON_BODY])}{}`],
+  ])('count against their sender though its connection is gone by then: %s', async (_, text) => {
+    const fail = async () => {
+      throw new Problem('issuer_untrusted')
+    }
+    const port = await open({ protected_action: fail }, 5)
+    const { server } = double.app
+    // Runs behind the listener of the app, and before the end of the turn.
+    const cut = (message: { socket: { destroy(): void } }) => message.socket.destroy()
+    server.on('request', cut)
+    for (let n = 0; n < 5; n++) {
+      const socket = connect(port, '127.0.0.1').on('error', () => {})
+      socket.write(text)
+      await once(socket, 'close')
+    }
+    server.off('request', cut)
+    const socket = connect(port, '127.0.0.1')
+    socket.write(text)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    socket.destroy()
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 429 /)
+  })
+})
