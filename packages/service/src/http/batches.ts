@@ -6,8 +6,8 @@ const SIZE_MAX = 16
  * turn, in batches of up to 16. Promises that are resolved by then go on before the next batch.
  *
  * So the code for requests runs without the network stack in between, which displaces it from the
- * caches of the processor. With 64 connections, a warm request took 66 µs of CPU time instead of
- * 124, and with one connection a tenth more than before (docs/decisions/0109-requests-of-a-turn.md).
+ * caches of the processor. With 64 connections, a warm request took 68 µs of CPU time instead of
+ * 124, and with one connection 3 % more than before (docs/decisions/0109-requests-of-a-turn.md).
  */
 export function createBatches<Item>(handle: (batch: readonly Item[]) => void): (item: Item) => void {
   let batch: Item[] = []

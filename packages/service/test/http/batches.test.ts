@@ -81,7 +81,7 @@ describe('requests that arrive in one turn', () => {
     expect(text.match(/request-\d+/g)).toEqual(ids)
   })
 
-  // A caller must not become a stranger by closing its connection.
+  // The rate limit must find a caller that has closed its connection.
   test.each([
     ['a credential', head(ACT, CREDENTIAL)],
     ['a body, which is read later', `${head(ACT, [...CREDENTIAL, ...JSON_BODY])}{}`],
