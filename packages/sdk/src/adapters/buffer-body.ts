@@ -60,7 +60,7 @@ export async function bufferBody(
     // Adds no listeners when the body is complete: they would let an empty stream end before other
     // code listens.
     if (isWhole(stream)) return take()
-    // Its events are over.
+    // Nothing more will come.
     if (stream.destroyed === true) return settle(undefined)
     for (const [event, listener] of listeners) stream.on(event, listener)
   })

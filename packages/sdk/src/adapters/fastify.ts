@@ -31,7 +31,7 @@ interface FastifyRequestLike {
 }
 
 interface FastifyReplyLike {
-  readonly raw: Pick<NodeResponse, 'once' | 'destroyed'>
+  readonly raw: Pick<NodeResponse, 'once' | 'destroyed' | 'stream'>
   code(status: number): unknown
   headers(values: Record<string, string>): unknown
   send(payload: Uint8Array): unknown

@@ -19,11 +19,16 @@ export interface NodeResponse {
   end(text?: string): unknown
   once(event: 'close', listener: () => void): unknown
   readonly destroyed?: boolean
+  /** With HTTP/2, where the response itself has no `destroyed`. */
+  readonly stream?: { readonly destroyed: boolean }
 }
 
 /** Calls back when the response is over, also if it already is: the client may be gone. */
-export function onResponseOver(response: Pick<NodeResponse, 'once' | 'destroyed'>, over: () => void): void {
-  if (response.destroyed === true) over()
+export function onResponseOver(
+  response: Pick<NodeResponse, 'once' | 'destroyed' | 'stream'>,
+  over: () => void,
+): void {
+  if (response.destroyed === true || response.stream?.destroyed === true) over()
   else response.once('close', over)
 }
 

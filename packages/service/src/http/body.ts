@@ -102,7 +102,7 @@ export function readBody(
       done()
       reject(new Problem('request_malformed', 'The body ended too early. Send all of it.'))
     }
-    // Its events are over.
+    // Nothing more will come.
     if (message.destroyed) return onCut()
     message.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut)
   })

@@ -22,23 +22,13 @@ describe('what arrives in one turn of the event loop', () => {
     expect(seen).toEqual([[1, 2, 3], [4]])
   })
 
-  test('is divided into batches of 16, and what has been resolved goes on between them', async () => {
+  test('is handled as soon as there are 16', async () => {
     const seen: string[] = []
-    const add = createBatches<number>((batch) => {
-      seen.push(`${batch[0]} to ${batch.at(-1)}`)
-      void Promise.resolve().then(() => seen.push(`answers from ${batch[0]}`))
-    })
+    const add = createBatches<number>((batch) => seen.push(`${batch[0]} to ${batch.at(-1)}`))
     for (let n = 1; n <= 40; n++) add(n)
+    expect(seen).toEqual(['1 to 16', '17 to 32'])
     await nextTurn()
-    await Promise.resolve()
-    expect(seen).toEqual([
-      '1 to 16',
-      'answers from 1',
-      '17 to 32',
-      'answers from 17',
-      '33 to 40',
-      'answers from 33',
-    ])
+    expect(seen).toEqual(['1 to 16', '17 to 32', '33 to 40'])
   })
 
   test('and comes while a batch is handled is in a later one', async () => {
@@ -68,8 +58,30 @@ describe('requests that arrive in one turn', () => {
   const head = (line: string, more: readonly string[] = []) =>
     [line, 'Host: id.example', ...more, '', ''].join('\r\n')
 
+  const alive = async () => ({ status: 200 as const, body: { status: 'alive' as const } })
+
+  test('are handled behind the last of them, and no more than 15 wait', async () => {
+    let [arrived, handled] = [0, 0]
+    const waiting: number[] = []
+    const port = await open({
+      alive: () => {
+        handled++
+        return alive()
+      },
+    })
+    // Runs behind the listener of the app.
+    double.app.server.on('request', () => waiting.push(++arrived - handled))
+    const socket = connect(port, '127.0.0.1')
+    const count = 100
+    socket.write(head('GET /healthz HTTP/1.1').repeat(count))
+    await vi.waitFor(() => expect(handled).toBe(count))
+    socket.destroy()
+    const inTurn = Array.from({ length: count }, (_, n) => (n + 1) % 16)
+    expect(waiting).toEqual(inTurn)
+  })
+
   test('are answered in the order in which they were sent', async () => {
-    const port = await open({ alive: async () => ({ status: 200, body: { status: 'alive' } }) })
+    const port = await open({ alive })
     const socket = connect(port, '127.0.0.1')
     const ids = Array.from({ length: 40 }, (_, n) => `request-${n}`)
     socket.write(ids.map((id) => head('GET /healthz HTTP/1.1', [`X-Request-Id: ${id}`])).join(''))
