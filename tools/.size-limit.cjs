@@ -51,7 +51,7 @@ module.exports = [
       '../packages/sdk/src/adapters/express.ts': '{ requireCredential }',
     },
     gzip: true,
-    limit: '20.8 kB',
+    limit: '20.9 kB',
     ignore: ['@countersign/core'],
     modifyEsbuildConfig: fromSources,
   },

@@ -176,6 +176,8 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     await choose(page, 'Actions for night shift', 'Delete')
     await confirm(page, 'Delete the key', { reason: 'left', typed: 'night shift' })
     await expect.poll(() => status('/api/sites', key), SLOW).toBe(401)
+    // The answer closes the sheet, also one that was opened since.
+    await dialog.waitFor({ state: 'detached' })
 
     const { key_id } = await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'shop' })
     await visit(`keys?act=replace&on=${key_id}`)

@@ -131,8 +131,9 @@ onEachStore('stored receipts', (home) => {
     await new Promise((resolve) => setTimeout(resolve, 120))
     await ack(node, site, done, 'one', {}, times(`${done.seq - 1}=5000, ${done.seq}=90`, `${done.seq}=40`))
     await ack(node, site, done, 'two')
-    const live = (await get(node, site, `propagation?seq=${done.seq}`)).json.verifiers
     const receipt = await until(node, site, done.seq, ({ state }) => state === 'complete')
+    // Acknowledgements are in the store by then.
+    const live = (await get(node, site, `propagation?seq=${done.seq}`)).json.verifiers
     const [one, two] = ['one', 'two'].map((id) =>
       receipt.verifiers.find(({ instance_id }: { instance_id: string }) => instance_id === id),
     )
