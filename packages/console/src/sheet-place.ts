@@ -11,6 +11,18 @@ export function openSheet(act: string, on?: string): void {
   setQuery({ act, on })
 }
 
+let isKept = false
+
 export function closeSheet(): void {
-  setQuery({ act: undefined, on: undefined }, { replace: true })
+  if (!isKept) setQuery({ act: undefined, on: undefined }, { replace: true })
+}
+
+/** For the answer to a sheet that was left: it must not close one that was opened since. */
+export function keepSheet(work: () => void): void {
+  isKept = true
+  try {
+    work()
+  } finally {
+    isKept = false
+  }
 }

@@ -5,6 +5,7 @@ import { type ApiRequest, CallProblem, type FieldError, NoAnswer, newIdempotency
 import { callWithStepUp } from '../people/step-up.tsx'
 import { describe, isUnknown } from '../revoke/state.ts'
 import { say } from '../say.ts'
+import { keepSheet } from '../sheet-place.ts'
 import { ActPreview } from './act-preview.tsx'
 import { AsCommand } from './as-command.tsx'
 import { Icon } from './icon.tsx'
@@ -97,6 +98,11 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
   const [preview, setPreview] = useState<Preview | 'failed'>()
   const [wasEarly, setWasEarly] = useState(false)
   const key = useRef(newIdempotencyKey())
+  const isLeft = useRef(false)
+  const leave = () => {
+    isLeft.current = true
+  }
+  useEffect(() => leave, [])
   const why = reason.trim() === '' ? undefined : reason.trim()
   const request = props.toRequest(why)
   const isBusy = state.at === 'sending'
@@ -113,7 +119,9 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
     try {
       const { path, ...options } = request
       const answer = await callWithStepUp<Answer>(path, { ...options, idempotencyKey: key.current })
-      onDone(answer, { request, cli: props.toCli(why), reason: why ?? '' })
+      const finish = () => onDone(answer, { request, cli: props.toCli(why), reason: why ?? '' })
+      if (isLeft.current) keepSheet(finish)
+      else finish()
     } catch (fault) {
       if (fault instanceof NoAnswer) return setState({ at: 'unknown' })
       if (isUnknown(fault)) return setState({ at: 'unknown', fault: describe(fault) })
