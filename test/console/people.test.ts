@@ -280,7 +280,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     await settings(page)
     await page.getByRole('button', { name: 'Dark' }).click()
     await page.reload()
-    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
+    await page.locator('html[data-theme=dark]').waitFor()
     expect(await page.evaluate('JSON.stringify({ ...localStorage })')).toBe('{"countersign-theme":"dark"}')
     await page.getByRole('button', { name: 'Sign out everywhere' }).click()
     await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor()
