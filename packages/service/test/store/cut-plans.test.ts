@@ -55,7 +55,7 @@ describe('a cut on SQLite', () => {
   const isLinkLookup = (step: string) =>
     step.startsWith('SEARCH l ') && /\(site_id=\? AND link_id=\?\)/.test(step)
   const isCredentialLookup = (step: string) =>
-    step.startsWith('SEARCH c ') && /\(site_id=\? AND credential_id=\?\)/.test(step)
+    step.startsWith('SEARCH c ') && /\(credential_id=\? AND site_id=\?\)/.test(step)
 
   it.each(OPERATIONS)('%s finds credentials by the link that is revoked', (_name, operation) => {
     const steps = findSteps(operation())

@@ -171,11 +171,6 @@ async function copy({ sql }: StoreWriter, id: string, name: string, count: numbe
      FROM credentials, n WHERE credential_id = $1`,
     id,
   )
-  await sql(
-    `INSERT INTO credential_links (site_id, credential_id, link_id)
-     ${numbers} SELECT site_id, '${name}' || n.i, '${name}' || n.i FROM credential_links, n WHERE credential_id = $1`,
-    id,
-  )
 }
 
 /**

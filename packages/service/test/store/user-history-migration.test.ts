@@ -1,7 +1,6 @@
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { expect, it } from 'vitest'
 import { migrations } from '../../src/store/migrations/all.ts'
+import { beginBefore } from './earlier-version.ts'
 import { forEachStoreWriter } from './store-writer.ts'
 
 const VERSION =
@@ -12,15 +11,8 @@ const [ANN, BOB, CAT, DAN] = ['ann', 'bob', 'cat', 'dan'].map((name) => `did:ser
 forEachStoreWriter('the history of users in a store of an earlier version', (newWriter) => {
   it('is filled from the entries of the log and from the users', async () => {
     const writer = await newWriter()
-    const { sql, place } = writer
-    if (place.kind === 'sqlite') mkdirSync(dirname(place.file), { recursive: true })
-    // The database of a test has the tables of today.
-    else for (const step of ['DROP SCHEMA public CASCADE', 'CREATE SCHEMA public']) await sql(step)
-    const apply = async (isWanted: (version: number) => boolean) => {
-      for (const { version, common, [place.kind]: own } of migrations)
-        if (isWanted(version)) for (const statement of [...common, ...own]) await sql(statement)
-    }
-    await apply((version) => version < VERSION)
+    const { sql } = writer
+    const migrate = await beginBefore(writer, VERSION)
     await sql(`INSERT INTO log (one, epoch, position, lineage, digest) VALUES (1, 'epoch001', 5, 'live', '')`)
     await sql(
       `INSERT INTO sites (site_id, return_urls, bearer, holder_proof, pairwise_secret_sealed, created_at) VALUES ($1, '[]', 'on', 'optional', 'x', 1)`,
@@ -61,7 +53,7 @@ forEachStoreWriter('the history of users in a store of an earlier version', (new
     // Of entries that were cut from the log.
     await user(CAT, 1, 0, null)
     await user(DAN, 0, 0, 1)
-    await apply((version) => version === VERSION)
+    await migrate()
     const rows = await sql('SELECT * FROM user_history ORDER BY ppid, seq')
     const atMs = Date.parse(at)
     const row = (ppid: string | undefined, seq: number, kind: string, more: object) => ({

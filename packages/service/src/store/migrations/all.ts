@@ -37,6 +37,7 @@ import { passkeys } from './0036-passkeys.ts'
 import { identityProvider } from './0037-identity-provider.ts'
 import { siteBrands } from './0038-site-brands.ts'
 import { announcedPositions } from './0039-announced-positions.ts'
+import { fewerCredentialIndexes } from './0040-fewer-credential-indexes.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -80,4 +81,5 @@ export const migrations: readonly Migration[] = [
   identityProvider,
   siteBrands,
   announcedPositions,
+  fewerCredentialIndexes,
 ]

@@ -82,6 +82,7 @@ export const credentialsNamed = read(function* (
     ...(links.length === 0
       ? []
       : [
+          `SELECT credential_id FROM credentials WHERE site_id = $1 AND credential_id IN (${ofLinks.join(', ')})`,
           `SELECT credential_id FROM credential_links WHERE site_id = $1 AND link_id IN (${ofLinks.join(', ')})`,
         ]),
   ]

@@ -101,7 +101,8 @@ export function* recordCredential(
     status,
   )
   if (learned === 0) return
-  for (const linkId of new Set([credentialId, ...chain.map((link) => link.credentialId)])) {
+  for (const linkId of new Set(chain.map((link) => link.credentialId))) {
+    if (linkId === credentialId) continue
     yield* exec(
       'INSERT INTO credential_links (site_id, credential_id, link_id) VALUES ($1, $2, $3)',
       siteId,

@@ -155,6 +155,8 @@ const BASE_POSITION = `(SELECT base_position FROM checkpoint WHERE one = 1)`
 const LAST_END = `$1 + ${limits.credential_lifetime_seconds_max * 1000}`
 // With a plain JOIN, SQLite reads all credentials that have not expired for each revocation.
 const toOldCredential = (basePosition: string) => `at < $1 AND position <= ${basePosition} AND NOT EXISTS (
+  SELECT 1 FROM credentials c WHERE c.site_id = credential_revocations.site_id
+    AND c.credential_id = credential_revocations.credential_id AND c.valid_until >= ${LAST_END}) AND NOT EXISTS (
   SELECT 1 FROM credential_links l CROSS JOIN credentials c
   WHERE l.site_id = credential_revocations.site_id AND l.link_id = credential_revocations.credential_id
     AND c.site_id = l.site_id AND c.credential_id = l.credential_id AND c.valid_until >= ${LAST_END})`
@@ -189,9 +191,13 @@ export const credentialsBeyond = read(function* (
 ): Transaction<readonly CredentialId[]> {
   const asked = padList(ids)
   if (asked.length === 0) return []
+  const list = asked.map((_, i) => `$${i + 3}`).join(', ')
+  // With `+`, SQLite does not read all credentials that end so late.
   const found = yield* rows(
-    `SELECT DISTINCT l.link_id FROM credential_links l CROSS JOIN credentials c
-     WHERE l.site_id = $2 AND l.link_id IN (${asked.map((_, i) => `$${i + 3}`).join(', ')})
+    `SELECT c.credential_id AS link_id FROM credentials c
+     WHERE c.site_id = $2 AND c.credential_id IN (${list}) AND +c.valid_until >= ${LAST_END}
+     UNION SELECT l.link_id FROM credential_links l CROSS JOIN credentials c
+     WHERE l.site_id = $2 AND l.link_id IN (${list})
        AND c.site_id = l.site_id AND c.credential_id = l.credential_id AND c.valid_until >= ${LAST_END}`,
     beforeMs,
     siteId,

@@ -38,16 +38,18 @@ export interface CredentialRow extends SeenCredential {
     | undefined
 }
 
-/** Computed as in a view of the log, so that a revocation of a user has no rows to mark. */
-const BY_ID = `FROM credential_links l JOIN credential_revocations r ON r.site_id = l.site_id AND r.credential_id = l.link_id
+/** Revocations of the parents of a delegated credential. */
+const OF_PARENTS = `FROM credential_links l JOIN credential_revocations r ON r.site_id = l.site_id AND r.credential_id = l.link_id
   WHERE l.site_id = c.site_id AND l.credential_id = c.credential_id`
 
+/** Computed as in a view of the log, so that a revocation of a user has no rows to mark. */
 export const CREDENTIAL_COLUMNS = `c.*, u.revoked, u.first_at, u.first_reason, u.revoked_at, u.reason, u.cutoff,
-  (SELECT r.at ${BY_ID} ORDER BY r.at LIMIT 1) AS id_at,
-  (SELECT r.reason ${BY_ID} ORDER BY r.at LIMIT 1) AS id_reason,
-  (SELECT r.type ${BY_ID} ORDER BY r.at LIMIT 1) AS id_type`
-export const CREDENTIAL_TABLES =
-  'credentials c LEFT JOIN users u ON u.site_id = c.site_id AND u.ppid = c.ppid'
+  own.at AS own_at, own.reason AS own_reason, own.type AS own_type,
+  (SELECT r.at ${OF_PARENTS} ORDER BY r.at LIMIT 1) AS parent_at,
+  (SELECT r.reason ${OF_PARENTS} ORDER BY r.at LIMIT 1) AS parent_reason,
+  (SELECT r.type ${OF_PARENTS} ORDER BY r.at LIMIT 1) AS parent_type`
+export const CREDENTIAL_TABLES = `credentials c LEFT JOIN users u ON u.site_id = c.site_id AND u.ppid = c.ppid
+  LEFT JOIN credential_revocations own ON own.site_id = c.site_id AND own.credential_id = c.credential_id`
 
 /** A row with these columns. */
 export function toCredential(row: Row): CredentialRow {
@@ -69,12 +71,17 @@ export function toCredential(row: Row): CredentialRow {
   }
 }
 
-/** Revoked by id or with its user, whichever was earlier. */
+/** By its id, with a parent or with its user, whichever was earliest. */
 function toRevocation(row: Row): CredentialRow['revocation'] {
-  const byUser = toUserRevocation(row)
-  const atMs = optionalNumber(row, 'id_at')
-  if (atMs === undefined || (byUser !== undefined && byUser.atMs <= atMs)) return byUser
-  return { type: text(row, 'id_type') as 'user' | 'credential', atMs, reason: optionalText(row, 'id_reason') }
+  const all = [toUserRevocation(row), toIdRevocation(row, 'own'), toIdRevocation(row, 'parent')]
+  return all.filter((each) => each !== undefined).sort((a, b) => a.atMs - b.atMs)[0]
+}
+
+function toIdRevocation(row: Row, whose: 'own' | 'parent'): CredentialRow['revocation'] {
+  const atMs = optionalNumber(row, `${whose}_at`)
+  if (atMs === undefined) return undefined
+  const type = text(row, `${whose}_type`) as 'user' | 'credential'
+  return { type, atMs, reason: optionalText(row, `${whose}_reason`) }
 }
 
 function toUserRevocation(row: Row): CredentialRow['revocation'] {

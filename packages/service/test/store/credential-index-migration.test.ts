@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { beginBefore } from './earlier-version.ts'
+import { forEachStoreWriter } from './store-writer.ts'
+
+const [SITE, OTHER] = ['old.example', 'other.example']
+const [ROOT, LEAF] = ['cred_root', 'cred_leaf']
+
+forEachStoreWriter('the credentials of a store of version 39', (newWriter) => {
+  it('are the same in version 40, and only their parents are links', async () => {
+    const writer = await newWriter()
+    const { sql } = writer
+    const migrate = await beginBefore(writer, 40)
+    for (const site of [SITE, OTHER]) {
+      await sql(
+        `INSERT INTO sites (site_id, return_urls, bearer, holder_proof, pairwise_secret_sealed, created_at) VALUES ($1, '[]', 'on', 'optional', 'x', 1)`,
+        site,
+      )
+    }
+    const add = async (site: string, id: string, links: readonly string[]) => {
+      await sql(
+        `INSERT INTO credentials (site_id, credential_id, ppid, issuer, scope, permission_id, chain, created, valid_from, valid_until, holder_bound, source, known_at, issuer_key, status)
+         VALUES ($1, $2, 'ann', 'did:web:issuer.example', '["read"]', 'permission', '[]', 1, 2, 3, 1, 'presented', 4, NULL, 'active')`,
+        site,
+        id,
+      )
+      for (const link of links)
+        await sql(
+          'INSERT INTO credential_links (site_id, credential_id, link_id) VALUES ($1, $2, $3)',
+          site,
+          id,
+          link,
+        )
+    }
+    await add(SITE, ROOT, [ROOT])
+    await add(SITE, LEAF, [LEAF, ROOT])
+    await add(OTHER, ROOT, [ROOT])
+    const read = () => sql('SELECT * FROM credentials ORDER BY site_id, credential_id')
+    const before = await read()
+    expect(before).toHaveLength(3)
+    await migrate()
+    expect(await read()).toEqual(before)
+    expect(await sql('SELECT * FROM credential_links')).toEqual([
+      { site_id: SITE, credential_id: LEAF, link_id: ROOT },
+    ])
+    await expect(add(OTHER, ROOT, [])).rejects.toThrow(/unique/i)
+  })
+})
