@@ -17,6 +17,8 @@ export interface VerifiedCredential extends Credential {
 }
 
 const WAYS = 8
+/** Enough for one more than the number of any set. */
+const SET_BITS = 22
 const INTERNED_MAX = 4096
 /** Enough for the callers that send requests all the time; each slot holds a whole header. */
 const HEADER_SLOTS_MAX = 2048
@@ -46,8 +48,9 @@ export class SignatureCache {
    */
   private readonly tags: Uint32Array
   /**
-   * By credential id: one more than the set that holds its latest spelling. When two ids collide,
-   * an older spelling may stay in the cache; nothing else is affected.
+   * By credential id: one more than the set that holds its latest spelling, and above it some bits
+   * of the id's hash, so that the set of another id is rarely searched. When two ids collide, an
+   * older spelling may stay in the cache; nothing else is affected.
    */
   private readonly setByCredential: Uint32Array
   private readonly headers: HeaderDigestCache
@@ -100,9 +103,12 @@ export class SignatureCache {
 
   set(digest: string, credential: Credential, key: PublicKey, holders: Holders): void {
     const { setByCredential } = this
-    const bucket = hashText(credential.id) & (setByCredential.length - 1)
-    const previousSet = setByCredential[bucket] ?? 0
-    if (previousSet > 0) this.remove(previousSet - 1, (i) => this.slots[i]?.id === credential.id)
+    const hash = hashText(credential.id)
+    const bucket = hash & (setByCredential.length - 1)
+    const check = (hash >>> SET_BITS) << SET_BITS
+    const previous = (setByCredential[bucket] ?? 0) ^ check
+    if (previous > 0 && previous < 1 << SET_BITS)
+      this.remove(previous - 1, (i) => this.slots[i]?.id === credential.id)
     const one = this.selectSet(digest, 0)
     const other = this.selectSet(digest, 3)
     const tag = toTag(digest)
@@ -114,7 +120,7 @@ export class SignatureCache {
     if (this.slots[at] === undefined) this.size++
     this.slots[at] = this.compact(digest, credential, key, holders)
     this.tags[at] = tag
-    setByCredential[bucket] = set + 1
+    setByCredential[bucket] = check | (set + 1)
   }
 
   private selectSet(digest: string, from: number): number {
