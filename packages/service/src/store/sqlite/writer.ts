@@ -30,7 +30,7 @@ const BULK: ReadonlySet<OperationName> = new Set(['revokeAll'])
  * Pages of 4 KiB in the write-ahead log, after which they are moved into the file, once all
  * requests have been answered.
  */
-const WAL_PAGES_MAX = 8000
+const WAL_PAGES_MAX = 2000
 
 function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions): void {
   const send = (message: FromWriter) => port.postMessage(message)
