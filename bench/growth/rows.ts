@@ -38,7 +38,6 @@ export const COLUMNS = {
     'source',
     'known_at',
   ],
-  credential_links: ['site_id', 'credential_id', 'link_id'],
 } as const
 
 export type FilledTable = keyof typeof COLUMNS
@@ -146,7 +145,6 @@ export function writeCredential(
   const granted = [toPpid(n), 'did:web:issuer.example', '["orders:read"]', 'perm_orders', chain]
   const times = [knownAtMs, knownAtMs, knownAtMs + CREDENTIAL_LIFE_MS]
   write('credentials', [siteId, credentialId, ...granted, ...times, 0, 'presented', knownAtMs])
-  write('credential_links', [siteId, credentialId, credentialId])
 }
 
 interface KnownCredential {
