@@ -132,9 +132,12 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     }
     await page.keyboard.press('/')
     await page.getByRole('combobox').waitFor()
-    await page.keyboard.type('credential_revoked')
+    await page.keyboard.type('cre')
     const first = page.getByRole('option', { selected: true })
-    await first.getByText('Errors').waitFor()
+    await first.waitFor()
+    // At once: while letters are typed, results replace each other, and keys may meet any of them.
+    await page.keyboard.insertText('dential_revoked')
+    await first.locator('a[href="/docs/errors#credential_revoked"]').getByText('Errors').waitFor()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('ArrowUp')
     expect(await page.getByRole('combobox').getAttribute('aria-activedescendant')).toBe('result-0')

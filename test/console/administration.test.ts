@@ -474,7 +474,10 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
   })
 
   test('the look of the sign-in page: a preview, errors beside the fields, on the hosted page, and removed', async () => {
-    const logos = createServer((_request, answer) => answer.end(createPng(64, 64, { colour: [31, 79, 216] })))
+    const logos = createServer(({ url }, answer) => {
+      if (url === '/missing') answer.statusCode = 404
+      answer.end(createPng(64, 64, { colour: [31, 79, 216] }))
+    })
     await new Promise<void>((resolve) => logos.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => {
       logos.closeAllConnections()
@@ -509,7 +512,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await field('Help for users').fill('javascript:alert(1)')
     await field('Privacy notice').fill('https://shop.example/privacy')
     expect(await dialog.locator('.look.light .look-links').innerText()).toMatch(/Contact Blue Door.*Privacy/s)
-    await field('Logo').fill(new URL('/missing', 'https://no-such-host.invalid').href)
+    await field('Logo').fill(new URL('/missing', logo).href)
     await save.click()
     const rejected = async (label: string) => [
       await field(label).getAttribute('aria-invalid'),
