@@ -5,22 +5,9 @@ import {
   credentialsBeyond,
   removeOldRevocations,
 } from '../../src/store/operations/cut-log.ts'
-import type { SqlValue, Transaction } from '../../src/store/transaction.ts'
 import { credentialId, NOW, siteId } from './fixtures.ts'
+import { findSteps } from './sqlite-plans.ts'
 import { newFile, removeFiles, type StoreWriter, withStore } from './store-writer.ts'
-
-interface Statement {
-  readonly sql: string
-  readonly values: readonly SqlValue[]
-}
-
-/** The statements of an operation in an empty store that look links of credentials up. */
-function findStatements(operation: Transaction<unknown>): readonly Statement[] {
-  const found: Statement[] = []
-  for (let step = operation.next(); !step.done; step = operation.next([]))
-    if ('sql' in step.value && step.value.sql.includes('credential_links')) found.push(step.value)
-  return found
-}
 
 const OPERATIONS = [
   ['countOldRevocations', () => countOldRevocations(NOW, 9)],
@@ -38,27 +25,13 @@ describe('a cut on SQLite', () => {
     await withStore(writer, async () => {})
   })
 
-  /** How each statement reads links and credentials. */
-  function findSteps(operation: Transaction<unknown>): readonly string[] {
-    const db = new Database(file)
-    try {
-      return findStatements(operation).flatMap(({ sql, values }) => {
-        const bound = Object.fromEntries(values.map((value, i) => [i + 1, value]))
-        const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(bound) as { readonly detail: string }[]
-        return plan.map(({ detail }) => detail).filter((detail) => /^(?:SEARCH|SCAN) [lc]\b/.test(detail))
-      })
-    } finally {
-      db.close()
-    }
-  }
-
   const isLinkLookup = (step: string) =>
     step.startsWith('SEARCH l ') && /\(site_id=\? AND link_id=\?\)/.test(step)
   const isCredentialLookup = (step: string) =>
     step.startsWith('SEARCH c ') && /\(credential_id=\? AND site_id=\?\)/.test(step)
 
   it.each(OPERATIONS)('%s finds credentials by the link that is revoked', (_name, operation) => {
-    const steps = findSteps(operation())
+    const steps = findSteps(file, operation())
     expect(steps.filter((step) => step.includes(' l ')).length).toBeGreaterThan(0)
     expect(steps.filter((step) => step.includes(' c ')).length).toBeGreaterThan(0)
     expect(steps.filter((step) => !isLinkLookup(step) && !isCredentialLookup(step))).toEqual([])
@@ -69,6 +42,6 @@ describe('a cut on SQLite', () => {
     db.exec('DROP INDEX credential_links_by_link')
     db.exec('CREATE INDEX credential_links_by_link ON credential_links (site_id, link_id)')
     db.close()
-    expect(findSteps(countOldRevocations(NOW, 9)).filter(isLinkLookup)).toEqual([])
+    expect(findSteps(file, countOldRevocations(NOW, 9)).filter(isLinkLookup)).toEqual([])
   })
 })

@@ -4,11 +4,14 @@ import type { Migration } from './migration.ts'
  * A new credential is written to four trees less: to record one took 40 % less processor time at
  * 40,000 of them. A link of a credential to itself says nothing, so only its parents are links. And
  * the primary key begins with the id, so it also finds an id in all sites.
+ *
+ * Links to itself that a store has already stay: nodes of the version before still look for them.
  */
 export const fewerCredentialIndexes: Migration = {
   version: 40,
-  common: ['DELETE FROM credential_links WHERE link_id = credential_id', 'DROP INDEX credentials_by_id'],
+  common: [],
   sqlite: [
+    'DROP INDEX credentials_by_id',
     // SQLite cannot change a primary key.
     'ALTER TABLE credentials RENAME TO credentials_before',
     `CREATE TABLE credentials (
@@ -46,6 +49,9 @@ export const fewerCredentialIndexes: Migration = {
     `CREATE INDEX credentials_of_site_by_end ON credentials (site_id, valid_until, credential_id)`,
   ],
   postgres: [
-    'ALTER TABLE credentials DROP CONSTRAINT credentials_pkey, ADD PRIMARY KEY (credential_id, site_id)',
+    // The index first: while it is built, other nodes can read, and so revoke.
+    'CREATE UNIQUE INDEX credentials_key ON credentials (credential_id, site_id)',
+    'ALTER TABLE credentials DROP CONSTRAINT credentials_pkey, ADD CONSTRAINT credentials_pkey PRIMARY KEY USING INDEX credentials_key',
+    'DROP INDEX credentials_by_id',
   ],
 }

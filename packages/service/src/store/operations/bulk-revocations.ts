@@ -11,6 +11,7 @@ import {
   type Unconfirmed,
 } from './revocations.ts'
 import { credentialLock, userLock } from './shared/chain-locks.ts'
+import { BY_ID_FIRST } from './shared/credential-rows.ts'
 import { padList } from './shared/pad-list.ts'
 import { revokeTokenById, type TokenRevocation } from './tokens.ts'
 
@@ -139,7 +140,7 @@ function* findOwners(siteId: SiteId, ids: readonly CredentialId[]): Transaction<
   const list = padList(ids)
   if (list.length === 0) return []
   return yield* rows(
-    `SELECT ppid FROM credentials WHERE site_id = $1 AND credential_id IN (${list.map((_, i) => `$${i + 2}`).join(', ')})`,
+    `SELECT ppid FROM credentials WHERE ${BY_ID_FIRST} AND credential_id IN (${list.map((_, i) => `$${i + 2}`).join(', ')})`,
     siteId,
     ...list,
   )

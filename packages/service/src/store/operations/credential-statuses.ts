@@ -4,7 +4,7 @@ import type { Page } from '../page.ts'
 import { countChanged, read, row, rows, type Transaction } from '../transaction.ts'
 import type { CredentialRow, ListedStatus } from './credentials.ts'
 import { lockClassification, mayClassify } from './shared/classifiers.ts'
-import { CREDENTIAL_COLUMNS, CREDENTIAL_TABLES, toCredential } from './shared/credential-rows.ts'
+import { BY_ID_FIRST, CREDENTIAL_COLUMNS, CREDENTIAL_TABLES, toCredential } from './shared/credential-rows.ts'
 import { padList } from './shared/pad-list.ts'
 
 /** The status that a list shows for a credential. */
@@ -88,7 +88,7 @@ export const credentialsNamed = read(function* (
   ]
   const found = yield* rows(
     `SELECT ${CREDENTIAL_COLUMNS} FROM ${CREDENTIAL_TABLES} WHERE c.site_id = $1 AND c.credential_id > $2
-       AND c.credential_id IN (${selects.join(' UNION ')}) ORDER BY c.credential_id LIMIT $3`,
+       AND c.credential_id IN (${selects.join(' UNION ALL ')}) ORDER BY c.credential_id LIMIT $3`,
     siteId,
     after ?? '',
     limit,
@@ -112,7 +112,7 @@ export function* classifyCredentials(
     const ids = padList(those.map(({ credentialId }) => credentialId))
     if (ids.length === 0) continue
     yield* rows(
-      `UPDATE credentials SET status = $2 WHERE site_id = $1 AND status <> $2
+      `UPDATE credentials SET status = $2 WHERE ${BY_ID_FIRST} AND status <> $2
          AND credential_id IN (${ids.map((_, i) => `$${i + 3}`).join(', ')})`,
       siteId,
       status,
@@ -133,7 +133,7 @@ export function* classifyExpired(siteId: SiteId, nowMs: number, limit: number): 
     ['expired', 'active', '>'],
   ]) {
     const done = yield* countChanged(
-      `UPDATE credentials SET status = '${to}' WHERE site_id = $1 AND status = '${from}' AND credential_id IN
+      `UPDATE credentials SET status = '${to}' WHERE ${BY_ID_FIRST} AND status = '${from}' AND credential_id IN
          (SELECT credential_id FROM credentials WHERE site_id = $1 AND status = '${from}' AND valid_until ${comparison} $2 LIMIT $3)`,
       siteId,
       nowMs,

@@ -51,6 +51,12 @@ export const CREDENTIAL_COLUMNS = `c.*, u.revoked, u.first_at, u.first_reason, u
 export const CREDENTIAL_TABLES = `credentials c LEFT JOIN users u ON u.site_id = c.site_id AND u.ppid = c.ppid
   LEFT JOIN credential_revocations own ON own.site_id = c.site_id AND own.credential_id = c.credential_id`
 
+/**
+ * Of the site `$1`, among credentials that are found by their ids. With a plain `site_id`, SQLite
+ * prefers an index that begins with it, and reads all credentials of the site: 10 ms at 60,000.
+ */
+export const BY_ID_FIRST = 'CAST(site_id AS TEXT) = $1'
+
 /** A row with these columns. */
 export function toCredential(row: Row): CredentialRow {
   return {

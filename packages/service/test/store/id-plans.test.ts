@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  classifyCredentials,
+  classifyExpired,
+  credentialsNamed,
+} from '../../src/store/operations/credential-statuses.ts'
+import { rows } from '../../src/store/transaction.ts'
+import { credentialId, NOW, ppid, siteId } from './fixtures.ts'
+import { findSteps } from './sqlite-plans.ts'
+import { newFile, removeFiles, type StoreWriter, withStore } from './store-writer.ts'
+
+const SITE = siteId()
+const ids = [credentialId(), credentialId(), credentialId()]
+const page = { after: undefined, limit: 500 }
+const toClassified = (id: (typeof ids)[number]) => ({ credentialId: id, status: 'revoked' as const })
+
+const OPERATIONS = [
+  ['credentials by id', () => credentialsNamed(SITE, { ppids: [], linkIds: ids }, page)],
+  [
+    'credentials by id and user',
+    () => credentialsNamed(SITE, { ppids: [ppid(), ppid()], linkIds: ids }, page),
+  ],
+  ['a status by id', () => classifyCredentials(SITE, 9, ids.map(toClassified))],
+  ['the statuses of what has expired', () => classifyExpired(SITE, NOW, 500)],
+] as const
+
+/** SQLite plans without knowing how many rows there are, so an empty store is enough. */
+describe('credentials of a site on SQLite', () => {
+  afterAll(removeFiles)
+  const file = newFile()
+  beforeAll(async () => {
+    const writer: StoreWriter = { place: { kind: 'sqlite', file }, sql: async () => [] }
+    await withStore(writer, async () => {})
+  })
+
+  const readsWholeSite = (step: string) => !/(?:link_id|credential_id|ppid)=\?|valid_until[<>]\?/.test(step)
+
+  it.each(OPERATIONS)('%s: no statement reads all of them', (_name, operation) => {
+    const steps = findSteps(file, operation())
+    expect(steps.length).toBeGreaterThan(0)
+    expect(steps.filter(readsWholeSite)).toEqual([])
+  })
+
+  it('control: with a plain condition for the site, all are read', () => {
+    const sql =
+      'UPDATE credentials SET status = $2 WHERE site_id = $1 AND status <> $2 AND credential_id IN ($3, $4)'
+    const steps = findSteps(file, rows(sql, SITE, 'revoked', ...ids.slice(1)))
+    expect(steps.filter(readsWholeSite)).toHaveLength(1)
+  })
+})
