@@ -41,11 +41,13 @@ describe('B7: the files of an embedded store that runs', () => {
     const [before, after] = [await issuer.issue(), await issuer.issue()]
     expect((await client.revokeUser(before.ppid)).status).toBe(200)
     rmSync(`${home.file}-wal`)
-    expect((await client.revokeUser(after.ppid)).status).toBe(200)
+    const { status } = await client.revokeUser(after.ppid)
+    // 503 when the service has noticed before: then that one was not acknowledged.
+    expect([200, 503]).toContain(status)
     expect(await node.ended).toBe(70)
     expect(node.output()).toContain('countersign.db-wal is missing')
     await startService(home)
-    for (const { header } of [before, after])
+    for (const { header } of status === 200 ? [before, after] : [before])
       expect((await client.show(header)).body.code).toBe('credential_revoked')
     expect((await readOutside(home)).faults).toEqual([])
   })

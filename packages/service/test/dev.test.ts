@@ -16,13 +16,15 @@ interface Started {
 }
 
 /** Starts the service as a process of its own, and waits for what it prints. */
-function start(data = dataDir, ...flags: string[]): Promise<Started> {
+const start = (data = dataDir, ...flags: string[]): Promise<Started> => startWith({}, data, ...flags)
+
+function startWith(more: NodeJS.ProcessEnv, data: string, ...flags: string[]): Promise<Started> {
   // A machine that has much else to do is not an overloaded service.
   const unhurried = {
     COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000',
     COUNTERSIGN_OVERLOAD_ACCEPT_DELAY_MS_MAX: '60000',
   }
-  const env = { PATH: process.env.PATH, NO_COLOR: '1', ...unhurried }
+  const env = { PATH: process.env.PATH, NO_COLOR: '1', ...unhurried, ...more }
   const child = spawn(
     process.execPath,
     ['--conditions=countersign-source', source, 'dev', '--port', '0', '--data-dir', data, ...flags],
@@ -128,6 +130,27 @@ describe('the development start', () => {
     expect(second.text).toMatch(/admin {5}http:\/\/127\.0\.0\.1:\d+/)
     expect(second.text).not.toContain(`:${port} (administration`)
     expect(await second.stop()).toBe(0)
+  })
+  test('finds another port when the one that it has found is taken before it listens', async () => {
+    const preload = join(directory, 'taken-once.mjs')
+    writeFileSync(
+      preload,
+      `import { Server } from 'node:http'
+       const { listen } = Server.prototype
+       Server.prototype.listen = function (options) {
+         Server.prototype.listen = listen
+         process._rawDebug('taken: ' + options.port)
+         const fault = Object.assign(new Error('taken'), { code: 'EADDRINUSE', port: options.port })
+         process.nextTick(() => this.emit('error', fault))
+         return this
+       }`,
+    )
+    const third = await startWith({ NODE_OPTIONS: `--import "${preload}"` }, join(directory, 'third'))
+    const [, taken] = /taken: (\d+)/.exec(third.text) ?? []
+    expect(Number(taken)).toBeGreaterThan(0)
+    expect(third.text).not.toContain(`127.0.0.1:${taken}`)
+    expect(third.text).not.toContain(`localhost:${taken}`)
+    expect(await third.stop()).toBe(0)
   })
   test('finds the same data the second time, and gives the demo user access again', async () => {
     type Answer = { readonly entries: readonly unknown[] }

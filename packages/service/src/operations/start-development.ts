@@ -39,9 +39,11 @@ export interface DevelopmentOptions {
  */
 export async function startDevelopment(
   sources: SettingSources,
-  { openDemoVerifier, demoVerifiers: count, commands }: DevelopmentOptions,
+  options: DevelopmentOptions,
+  triesLeft = 3,
 ): Promise<Development> {
-  const config = await readDevelopmentConfig(sources)
+  const { openDemoVerifier, demoVerifiers: count, commands } = options
+  const { config, isPortGiven } = await readDevelopmentConfig(sources)
   const log = createLogger(config.logLevel)
   const onFatal = (fault: Error) => {
     log.fatal({ err: fault }, 'unrecoverable store failure; exiting')
@@ -52,17 +54,21 @@ export async function startDevelopment(
   const service = await openService(config, { log, onFatal, demoVerifiers }).catch((fault: unknown) => {
     throw explainOpenFault(fault, config)
   })
-  closeOnSignal({ close: () => demoVerifiers.close().then(() => service.close()) }, log)
   const demo = await prepareDemo(service.deps, SITE)
   try {
     await service.listen()
   } catch (fault) {
     await service.close()
-    if ((fault as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw fault
+    const { code, port } = fault as NodeJS.ErrnoException & { readonly port?: number }
+    if (code !== 'EADDRINUSE') throw fault
+    // A port that was found free is taken since: then another one is found.
+    const isFound = !isPortGiven || port !== config.port
+    if (isFound && triesLeft > 0) return startDevelopment(sources, options, triesLeft - 1)
     throw new Error(`port ${config.port} is taken; choose another: --port 0 takes a free one`, {
       cause: fault,
     })
   }
+  closeOnSignal({ close: () => demoVerifiers.close().then(() => service.close()) }, log)
   const started = await Promise.all(Array.from({ length: count }, () => demoVerifiers.start()))
   // Last, because the link is valid for a minute.
   const isBuilt = await building
@@ -89,8 +95,18 @@ function explainOpenFault(fault: unknown, { store, dataDir }: Config): unknown {
   )
 }
 
+interface DevelopmentConfig {
+  readonly config: Config
+  /** False if its port was found here. */
+  readonly isPortGiven: boolean
+}
+
 /** The settings of any start, with the defaults of development. */
-async function readDevelopmentConfig({ flags = [], env, ...sources }: SettingSources): Promise<Config> {
+async function readDevelopmentConfig({
+  flags = [],
+  env,
+  ...sources
+}: SettingSources): Promise<DevelopmentConfig> {
   const { PORT, ...others } = env
   const given = orInvalidInput(() =>
     readConfig('development', {
@@ -108,9 +124,10 @@ async function readDevelopmentConfig({ flags = [], env, ...sources }: SettingSou
   // created.
   const adminPort =
     given.adminPort === undefined ? undefined : await findFreePort(given.adminHost, given.adminPort)
-  if (given.port !== 0) return { ...given, adminPort }
+  if (given.port !== 0) return { config: { ...given, adminPort }, isPortGiven: true }
   const port = await findFreePort(given.host)
-  return { ...given, port, adminPort, baseUrl: given.baseUrl.replace(/:0$/, `:${port}`) }
+  const baseUrl = given.baseUrl.replace(/:0$/, `:${port}`)
+  return { config: { ...given, port, adminPort, baseUrl }, isPortGiven: false }
 }
 
 /** Relative to the working directory when it is inside it. */
