@@ -43,17 +43,11 @@ const UNHURRIED = {
  * Starts it and waits until it serves. Rejects with what it printed when it ends before that. It
  * ends with its caller at the latest.
  */
-export async function startDevProcess(options: DevStart = {}): Promise<DevProcess> {
-  try {
-    return await startOnce(options)
-  } catch (fault) {
-    // Something else has taken the free port that it had found.
-    if (!/port \d+ is taken/.test(String(fault))) throw fault
-    return startOnce(options)
-  }
-}
-
-async function startOnce({ dataDir, databaseUrl, command = START }: DevStart): Promise<DevProcess> {
+export async function startDevProcess({
+  dataDir,
+  databaseUrl,
+  command = START,
+}: DevStart = {}): Promise<DevProcess> {
   const scratch = dataDir === undefined ? mkdtempSync(join(tmpdir(), 'countersign-dev-')) : undefined
   const data = dataDir ?? join(String(scratch), 'data')
   const [program, ...flags] = command

@@ -59,12 +59,12 @@ export async function startDevelopment(
     await service.listen()
   } catch (fault) {
     await service.close()
-    const { code, port } = fault as NodeJS.ErrnoException & { readonly port?: number }
+    const { code, port = config.port } = fault as NodeJS.ErrnoException & { readonly port?: number }
     if (code !== 'EADDRINUSE') throw fault
     // A port that was found free is taken since: then another one is found.
     const isFound = !isPortGiven || port !== config.port
     if (isFound && triesLeft > 0) return startDevelopment(sources, options, triesLeft - 1)
-    throw new Error(`port ${config.port} is taken; choose another: --port 0 takes a free one`, {
+    throw new Error(`port ${port} is taken; choose another: --port 0 takes a free one`, {
       cause: fault,
     })
   }

@@ -203,6 +203,28 @@ forEachStoreWriter('two nodes that classify credentials at the same time', (newW
       }
     }))
 
+  it('two nodes that record the first credentials of a site at once begin one classification', () =>
+    withNodes(async (one, two) => {
+      const { siteId, users } = await beginSite(one.store)
+      await catchUpAll([one, two])
+      const viewSeq = one.service.deps.views.view(siteId)?.head.seq ?? 0
+      const nowMs = Date.now()
+      const all = Array.from({ length: 20 }, () =>
+        seen(siteId, { ppid: users[0] as Ppid, createdMs: nowMs, validUntilMs: nowMs + DAY }),
+      )
+      await Promise.all(
+        all.map((each, i) =>
+          (i % 2 === 0 ? one : two).store.recordCredentials([{ ...each, viewSeq }], nowMs),
+        ),
+      )
+      const active = await one.store.credentials(
+        siteId,
+        { status: 'active' },
+        { after: undefined, limit: 50 },
+      )
+      expect(active).toHaveLength(all.length)
+    }))
+
   it('what a view has accepted is recorded as active, unless a later view is being applied', () =>
     withNodes(async (one, two) => {
       const nodes = [one, two]

@@ -155,6 +155,21 @@ export function revocationSuite(store: TheStore): void {
   })
 
   describe('revoking a credential', () => {
+    it.each([
+      ['its parent', 'the credential itself'],
+      ['the credential itself', 'its parent'],
+    ])('a delegated one has the time and the reason of the first: %s, then %s', async (...order) => {
+      const siteId = await madeSite()
+      const [root, leaf] = [seen(siteId), seen(siteId)]
+      await store().recordCredentials([root, { ...leaf, chain: [...leaf.chain, ...root.chain] }], NOW)
+      for (const [i, what] of order.entries()) {
+        const { credentialId } = what === 'its parent' ? root : leaf
+        await store().revokeCredential({ siteId, credentialId, reason: what }, context(NOW + i))
+      }
+      const [status] = await store().statuses([leaf.credentialId], siteId)
+      expect(status?.revocation).toEqual({ type: 'credential', atMs: NOW, reason: order[0] })
+    })
+
     it('kills the tokens of the credential and of all that hangs on it', async () => {
       const siteId = await madeSite()
       const root = seen(siteId)
