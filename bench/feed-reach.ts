@@ -179,16 +179,24 @@ async function createKeys(ours: ServerProcess<'ours'>, count: number): Promise<s
   return keys
 }
 
-/** What the server has grown by, for each of so many. Too few would only show what else it does. */
+/**
+ * What the server has grown by, for each of so many. Too few would only show what else it does.
+ * Without the young generation: V8 fills it with any new objects up to its fixed size, and it is
+ * empty after a collection.
+ */
 async function bytesEach(
   server: ServerProcess,
   clients: number,
   connect: (count: number) => Promise<void>,
 ): Promise<number | undefined> {
-  const before = (await server.usage('collected')).rssBytes
+  const measureBytes = async () => {
+    const { rssBytes, youngBytes } = await server.usage('collected')
+    return rssBytes - youngBytes
+  }
+  const before = await measureBytes()
   await connect(clients)
   await pause(SETTLE_MS)
-  const grownBy = (await server.usage('collected')).rssBytes - before
+  const grownBy = (await measureBytes()) - before
   return clients >= 1000 ? grownBy / clients : undefined
 }
 

@@ -2,7 +2,7 @@
  * One server of the comparison, alone in its process: `serve.ts <name> <options as JSON>`. Says
  * when it is ready, and what it has used.
  */
-import { setFlagsFromString } from 'node:v8'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Ready, Running, ServerName, ServerOptions, Usage } from './servers/server.ts'
 
@@ -30,6 +30,8 @@ function usage(): Usage {
     cpuUs: user + system,
     rssBytes: process.memoryUsage.rss(),
     rssBytesMax: process.resourceUsage().maxRSS * 1024,
+    youngBytes:
+      getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')?.physical_space_size ?? 0,
     // Buffers are part of what is external.
     heldBytes: heapUsed + external,
   }

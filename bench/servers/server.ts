@@ -74,6 +74,8 @@ export interface Usage {
   readonly cpuUs: number
   readonly rssBytes: number
   readonly rssBytesMax: number
+  /** The part of `rssBytes` that the main thread has for new objects. */
+  readonly youngBytes: number
   /** What JavaScript holds in the main thread, buffers included. */
   readonly heldBytes: number
 }

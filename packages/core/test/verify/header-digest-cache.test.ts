@@ -41,6 +41,28 @@ test('holds no more than it has slots for, and the newest of a slot', () => {
   expect(cache.find(all.at(-1) as string)).toBe(all.at(-1))
 })
 
+test('a thousand texts that are sent in turn do not displace each other', () => {
+  const cache = new HeaderDigestCache(2048)
+  const all = Array.from({ length: 1000 }, (_, i) => `${(i * 7919) % 1000} `.padStart(900, `text ${i} `))
+  const sendAll = () =>
+    all.filter((text) => {
+      const isKnown = cache.find(text) === text
+      if (!isKnown) cache.set(text, text)
+      return isKnown
+    }).length
+  for (let round = 0; round < 20; round++) sendAll()
+  // With one slot for each text it would be about 610.
+  expect(sendAll()).toBeGreaterThan(900)
+})
+
+test('a text that is set again stays in its slot', () => {
+  const cache = new HeaderDigestCache(2)
+  for (let i = 0; i < 20; i++) {
+    cache.set('some text', `digest ${i}`)
+    expect(cache.find('some text')).toBe(`digest ${i}`)
+  }
+})
+
 test('a text that is too long to be held is not', () => {
   const cache = new HeaderDigestCache(1)
   cache.set('x'.repeat(4097), 'digest')
