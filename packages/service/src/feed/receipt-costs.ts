@@ -8,10 +8,10 @@ interface Share {
 
 /** About 100 ms of work on a slow machine. */
 const READERS_PER_ROUND = 20_000
-/** The event loop is free again after so many. */
-const READERS_PER_GROUP = 4000
-/** Small receipts cost more than their readers do. */
-const READERS_MIN = 100
+/** The event loop is free again after so many: 4 ms. */
+const READERS_PER_GROUP = 2000
+/** A small receipt takes as long as so many readers: most of it is its signature. */
+const READERS_MIN = 500
 const SITES_MAX = 10_000
 
 /**

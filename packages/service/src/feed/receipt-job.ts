@@ -50,7 +50,7 @@ const JITTER = 0.2
 /** A little less than the time between two runs, so that one node keeps its turn. */
 const TURN_MS = 700
 /** Receipts of one transaction: revocations must not wait for it long. */
-const BATCH = 50
+const BATCH = 20
 /** The same while sites do not take turns. */
 const BATCH_IN_ORDER = 10
 /** After each batch the job rests for so many times as long as it took, within these bounds. */
