@@ -33,6 +33,18 @@ test('one character more, less or other is another text, wherever it stands', ()
   }
 })
 
+test('texts that differ in one character, and so may have the same slots, never share a digest', () => {
+  const text = 'abcdefghij'.repeat(120)
+  const cache = new HeaderDigestCache(64)
+  for (let at = 0; at < text.length; at++) {
+    const other = `${text.slice(0, at)}X${text.slice(at + 1)}`
+    cache.set(text, 'digest')
+    cache.set(other, 'other digest')
+    expect(cache.find(other)).toBe('other digest')
+    expect([undefined, 'digest']).toContain(cache.find(text))
+  }
+})
+
 test('holds no more than it has slots for, and the newest of a slot', () => {
   const cache = new HeaderDigestCache(4)
   const all = Array.from({ length: 100 }, (_, i) => `text number ${i} `.repeat(20))
