@@ -86,7 +86,7 @@ export interface OpenServiceOptions {
   readonly checkpoints?: CheckpointJobOptions
   /** For tests: how often receipts are written. */
   readonly receiptsMs?: number
-  /** For tests, in place of the clocks of this machine. */
+  /** In place of the clocks of this machine: for tests, and for machines that sleep. */
   readonly clocks?: () => Clocks
 }
 

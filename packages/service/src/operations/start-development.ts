@@ -12,6 +12,8 @@ import { createLogger } from '../logger.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
 import { openService } from '../service.ts'
 import type { SettingSources } from '../settings.ts'
+import { systemClocks } from '../time/clock.ts'
+import { countSleep } from '../time/count-sleep.ts'
 import { orInvalidInput } from './invalid-input.ts'
 
 const SITE = 'demo.localhost' as SiteId
@@ -51,7 +53,10 @@ export async function startDevelopment(
   }
   const building = config.console ? buildConsole() : Promise.resolve(false)
   const demoVerifiers = new DemoVerifiers((verifierId) => openDemoVerifier(demo.dev, verifierId))
-  const service = await openService(config, { log, onFatal, demoVerifiers }).catch((fault: unknown) => {
+  // A developer's machine sleeps now and then.
+  const clocks = countSleep(systemClocks)
+  const opening = openService(config, { log, onFatal, demoVerifiers, clocks })
+  const service = await opening.catch((fault: unknown) => {
     throw explainOpenFault(fault, config)
   })
   const demo = await prepareDemo(service.deps, SITE)

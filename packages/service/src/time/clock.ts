@@ -110,6 +110,6 @@ export async function openClock(
 const seconds = (ms: number) => `${Math.round(ms / 1000)} s`
 const rfc3339 = (ms: number) => new Date(ms).toISOString()
 
-function systemClocks(): Clocks {
+export function systemClocks(): Clocks {
   return { wallMs: Date.now(), monotonicMs: performance.now() }
 }

@@ -9,6 +9,8 @@ import { secretSha256 } from '../../src/keys/secret-text.ts'
 import { createLogger } from '../../src/logger.ts'
 import { type OpenServiceOptions, openService, type Service } from '../../src/service.ts'
 import type { PersonRole } from '../../src/store/operations/people.ts'
+import { systemClocks } from '../../src/time/clock.ts'
+import { countSleep } from '../../src/time/count-sleep.ts'
 import { checkContract } from '../contract-check.ts'
 import { inject } from '../inject.ts'
 import { MASTER_KEY_HEX } from '../store/fixtures.ts'
@@ -54,7 +56,7 @@ export async function openConsoleNode(
   const onFatal = (fault: Error) => {
     throw fault
   }
-  const service = await openService(config, { log, onFatal, ...options })
+  const service = await openService(config, { log, onFatal, clocks: countSleep(systemClocks), ...options })
   const { deps, app } = service
   const context = { actor: 'operator', atMs: deps.clock.nowMs(), requestId: undefined }
   const order = { siteId: null, permissions: [], label: undefined, expiresInSeconds: undefined }

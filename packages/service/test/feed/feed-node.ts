@@ -13,6 +13,8 @@ import { createPairwiseSecret } from '../../src/keys/ids.ts'
 import { createLogger } from '../../src/logger.ts'
 import { pairwisePurpose } from '../../src/sealing/purposes.ts'
 import { type OpenServiceOptions, openService, type Service } from '../../src/service.ts'
+import { systemClocks } from '../../src/time/clock.ts'
+import { countSleep } from '../../src/time/count-sleep.ts'
 import { checkContract } from '../contract-check.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 
@@ -106,7 +108,8 @@ export function onEachStore(name: string, tests: (home: () => FeedHome) => void)
         node: () => (shared ??= openFeedNode(made.config(), { receiptsMs: 200 })),
       }
     })
-    afterEach(async () => {
+    afterEach(async ({ task }) => {
+      if (task.result?.state === 'fail') printWarnings([...opened, await shared])
       for (const node of opened) await node.close()
       opened.clear()
     })
@@ -116,6 +119,15 @@ export function onEachStore(name: string, tests: (home: () => FeedHome) => void)
     })
     tests(() => home as FeedHome)
   })
+}
+
+const PRINTED_MAX = 20
+
+/** The last warnings and errors of the nodes: an answer says that a store failed, and not why. */
+function printWarnings(nodes: readonly (FeedNode | undefined)[]): void {
+  const lines = nodes.flatMap((node) => node?.logged ?? [])
+  const warnings = lines.filter((line) => JSON.parse(line).level >= 40)
+  console.error(['What the nodes of this test logged:', ...warnings.slice(-PRINTED_MAX)].join('\n'))
 }
 
 interface Place {
@@ -159,10 +171,15 @@ export async function openFeedNode(
     ...changes,
   }
   const logged: string[] = []
+  // A build server may be paused for a minute, and no test is about that.
+  const readClocks = countSleep(systemClocks)
   let passedMs = 0
   const service = await openService(config, {
     ...options,
-    clocks: () => ({ wallMs: Date.now() + passedMs, monotonicMs: performance.now() + passedMs }),
+    clocks: () => {
+      const { wallMs, monotonicMs } = readClocks()
+      return { wallMs: wallMs + passedMs, monotonicMs: monotonicMs + passedMs }
+    },
     log: createLogger('info', { write: (line: string) => void logged.push(line) }),
     onFatal: (fault) => {
       throw fault

@@ -11,6 +11,8 @@ import { type MacTable, type MacTableName, macTables } from '../../src/store/mac
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Row, SqlValue } from '../../src/store/transaction.ts'
+import { systemClocks } from '../../src/time/clock.ts'
+import { countSleep } from '../../src/time/count-sleep.ts'
 import { run } from '../operations/terminal.ts'
 import { MASTER_KEY, MASTER_KEY_HEX, quietLog } from './fixtures.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
@@ -146,6 +148,7 @@ export async function openNode(
   const service = await openService(config, {
     // A tenth of what a service has: tests wait for it.
     receiptsMs: 100,
+    clocks: countSleep(systemClocks),
     ...options,
     log,
     onFatal: (fault) => {

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import type { ConfirmedTime } from '../../src/store/operations/time.ts'
 import { type Clock, openClock } from '../../src/time/clock.ts'
+import { countSleep } from '../../src/time/count-sleep.ts'
 import { ClockDouble, quiet } from '../log/log-double.ts'
 
 class TimeStore {
@@ -183,5 +184,47 @@ describe('the clock of a node', () => {
     machine.wallMs -= 1000
     await expect.poll(() => store.highestMs).toBe(before)
     expect(clock.nowMs()).toBe(before)
+  })
+})
+
+describe('clocks that count sleep', () => {
+  const HOUR_MS = 3_600_000
+  const sleep = (machine: ClockDouble, ms: number) => {
+    machine.wallMs += ms
+  }
+
+  it('go on after a machine has slept, again and again', async () => {
+    const machine = new ClockDouble()
+    const clocks = countSleep(machine.clocks)
+    const clock = await openClock(new TimeStore(), quiet, clocks, 5)
+    opened.push(clock)
+    const before = clocks()
+    for (let times = 1; times <= 3; times++) {
+      sleep(machine, HOUR_MS)
+      expect(clock.nowMs()).toBe(machine.wallMs)
+      machine.pass(1000)
+      expect(clock.nowMs()).toBe(machine.wallMs)
+      expect(clock.problem()).toBeUndefined()
+      expect(clocks().monotonicMs - before.monotonicMs).toBe(times * (HOUR_MS + 1000))
+    }
+  })
+
+  it('control: without them a clock is unreliable after an hour of sleep', async () => {
+    const machine = new ClockDouble()
+    const clock = await open(new TimeStore(), machine)
+    sleep(machine, HOUR_MS)
+    expect(() => clock.nowMs()).toThrow('unreliable')
+  })
+
+  it('never run back, and ignore a wall clock that is corrected or set back', () => {
+    const machine = new ClockDouble()
+    const clocks = countSleep(machine.clocks)
+    const startMs = clocks().monotonicMs
+    for (const changeMs of [500, -500, -HOUR_MS, 999]) {
+      machine.wallMs += changeMs
+      expect(clocks().monotonicMs).toBe(startMs)
+    }
+    machine.pass(10)
+    expect(clocks().monotonicMs).toBe(startMs + 10)
   })
 })
