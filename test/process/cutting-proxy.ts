@@ -18,6 +18,8 @@ export interface CuttingProxy {
   readonly port: number
   /** Of each kind so far. */
   readonly made: Readonly<Record<Cut['how'], number>>
+  /** Connections that will be cut, unless they end before. */
+  readonly pending: number
   close(): Promise<void>
 }
 
@@ -34,6 +36,7 @@ export async function openCuttingProxy(
 ): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
   const made = { reset: 0, end: 0, silence: 0 }
+  let pending = 0
 
   const server = createServer({ noDelay: true }, (near) => {
     const far = connect({ port: targetPort, host: '127.0.0.1', noDelay: true })
@@ -56,11 +59,18 @@ export async function openCuttingProxy(
       cut = nextCut()
       if (cut === undefined) return
       left = cut.afterBytes
+      pending++
       setTimeout(strike, cut.afterMs).unref()
     })
-    const strike = () => {
-      if (cut === undefined || left < 0 || near.destroyed) return
+    near.on('close', () => {
+      if (cut === undefined || left < 0) return
       left = -1
+      pending--
+    })
+    const strike = () => {
+      if (cut === undefined || left < 0) return
+      left = -1
+      pending--
       made[cut.how]++
       if (cut.how === 'reset') near.resetAndDestroy()
       // The last bytes still go out: the client sees an answer that simply stops.
@@ -82,6 +92,9 @@ export async function openCuttingProxy(
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
     made,
+    get pending() {
+      return pending
+    },
     async close() {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))

@@ -89,11 +89,14 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
   } = options
   const random = createRandom(seed)
   const cuts = isForced ? followers : options.cuts
-  let cutsLeft = cuts
+  /** A connection that ended before it was cut leaves its cut to another one. */
+  const countLeft = (): number => {
+    const { reset, end, silence } = proxy.made
+    return cuts - reset - end - silence - proxy.pending
+  }
   let silencesLeft = silences
   const proxy = await openCuttingProxy(port, () => {
-    if (cutsLeft <= 0) return undefined
-    cutsLeft--
+    if (countLeft() <= 0) return undefined
     if (isForced) return { how: 'end', afterBytes: 0, afterMs: 0 }
     // The first ones: all the others are made while these are waited for.
     const isSilent = silencesLeft > 0
@@ -144,7 +147,7 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
     (acknowledged.at(-1)?.seq ?? 0) - (view.provenHead?.seq ?? 0) > UNPROVEN_MAX
   /** Entries are written as evenly as connections are cut. */
   const turnToWrite = async () => {
-    while (!isOver && (count / options.entries > 1 - cutsLeft / cuts || watched.some(isFarBehind)))
+    while (!isOver && (count / options.entries > 1 - countLeft() / cuts || watched.some(isFarBehind)))
       await pause(10)
   }
   const write = async () => {
@@ -193,12 +196,13 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
       }
     }
   }
-  const reporting = setInterval(() => onProgress(`${cuts - cutsLeft} cuts, ${count} entries`), 2000)
+  const reporting = setInterval(() => onProgress(`${cuts - countLeft()} cuts, ${count} entries`), 2000)
   try {
     await guard.ready()
     while (isForced && proxy.made.end < followers) await pause(5)
     await Promise.all([...Array.from({ length: WRITERS }, write), challenge()])
     allWritten()
+    while (proxy.pending > 0) await pause(10)
     // Back, and with whatever they ask for.
     const isBack = ({ client: follower }: Watched) => follower.connection === 'following'
     while (isForced && !watched.every(isBack)) await pause(10)
