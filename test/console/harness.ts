@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConsoleRole } from '@countersign/core/contract'
 import { type Client, createClient } from '@countersign/sdk'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { afterAll, expect, onTestFailed, onTestFinished, type RunnerTestCase, TestRunner } from 'vitest'
 import { buildConsole } from '../../packages/service/src/development/build-console.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
@@ -431,6 +431,13 @@ export async function pictures(page: Page, name: string): Promise<void> {
     }
   }
   await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize({ width: 1280, height: 800 })
+}
+
+/** Clicks on a narrow screen, where it must be in sight as well; then the page is wide again. */
+export async function clickOnPhone(page: Page, target: Locator): Promise<void> {
+  await page.setViewportSize({ width: 375, height: 720 })
+  await target.click()
   await page.setViewportSize({ width: 1280, height: 800 })
 }
 

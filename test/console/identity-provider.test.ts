@@ -6,7 +6,7 @@ import { exportJWK, generateKeyPair } from 'jose'
 import Provider from 'oidc-provider'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { type Harness, hasChromium, openHarness } from './harness.ts'
+import { clickOnPhone, type Harness, hasChromium, openHarness } from './harness.ts'
 
 // Sign-in to the console in a real browser, with an identity provider that others wrote. The
 // provider is at 127.0.0.1 and the console at localhost, so they are different sites.
@@ -59,7 +59,7 @@ describe.skipIf(!hasChromium)('sign-in with an identity provider', () => {
     const page = await context.newPage()
     const wanted = `${harness.url}/console/sites/${harness.siteId}/verifiers`
     await page.goto(wanted)
-    await page.getByRole('link', { name: 'Continue with Example ID' }).click()
+    await clickOnPhone(page, page.getByRole('link', { name: 'Continue with Example ID' }))
     await signInAt(page, 'ada')
     await page.locator('nav.rail').waitFor()
     expect(page.url()).toBe(wanted)

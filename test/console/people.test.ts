@@ -2,6 +2,7 @@ import type { CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newName } from '../browser/new-name.ts'
 import {
+  clickOnPhone,
   expectAccessible,
   followLink,
   type Harness,
@@ -119,7 +120,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
     await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor()
     await pictures(page, 'sign-in')
-    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await clickOnPhone(page, page.getByRole('button', { name: 'Sign in with a passkey' }))
     await page.locator('nav.rail').waitFor()
     await settings(page)
     await page.getByText('Signed in with a passkey').waitFor()
@@ -153,7 +154,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     await confirmDialog(page).getByText('Your session has ended').waitFor()
     await pictures(page, 'session-ended')
     expect(await sheet(page).getByLabel('Name').inputValue()).toBe(newName('Half typed, then sent'))
-    await confirmDialog(page).getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await clickOnPhone(page, confirmDialog(page).getByRole('button', { name: 'Sign in with a passkey' }))
     await page.locator('tr', { hasText: newName('Half typed, then sent') }).waitFor()
     expect((await namesOfPeople()).filter((name) => name === newName('Half typed, then sent'))).toHaveLength(
       1,

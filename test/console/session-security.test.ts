@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newName } from '../browser/new-name.ts'
 import {
   type ConsolePage,
+  clickOnPhone,
   type Harness,
   hasChromium,
   openHarness,
@@ -213,11 +214,11 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
       expect(new URL(page.url()).hash).toBe('')
     }
     await follow('viewer')
-    await page.getByRole('button', { name: 'Stay signed in as Omar Operator' }).click()
+    await clickOnPhone(page, page.getByRole('button', { name: 'Stay signed in as Omar Operator' }))
     expect(await name()).toBe('Omar Operator')
 
     await follow('viewer')
-    await page.getByRole('button', { name: 'Use the link and sign in again' }).click()
+    await clickOnPhone(page, page.getByRole('button', { name: 'Use the link and sign in again' }))
     expect(await name()).toBe('Vera Viewer')
   })
 

@@ -34,7 +34,7 @@ export function SignIn({ fault: first }: { readonly fault: string | undefined })
         {doors.value?.passkey === true && hasPasskeys() && (
           <button
             type="button"
-            class="primary wide"
+            class="primary full-width"
             disabled={isBusy}
             onClick={() => void run(signInWithPasskey)}
           >
@@ -43,7 +43,7 @@ export function SignIn({ fault: first }: { readonly fault: string | undefined })
           </button>
         )}
         {oidc !== undefined && (
-          <a class="button wide" href={start} target="_self">
+          <a class="button full-width" href={start} target="_self">
             {say('Continue with {name}', { name: oidc.name })}
           </a>
         )}
@@ -66,10 +66,10 @@ export function LinkQuestion({ name, answer }: LinkQuestionProps): JSX.Element {
             { name: <strong>{name}</strong> },
           )}
         </p>
-        <button type="button" class="primary wide" autofocus onClick={() => answer(false)}>
+        <button type="button" class="primary full-width" autofocus onClick={() => answer(false)}>
           <span>{say('Stay signed in as {name}', { name })}</span>
         </button>
-        <button type="button" class="wide" onClick={() => answer(true)}>
+        <button type="button" class="full-width" onClick={() => answer(true)}>
           {say('Use the link and sign in again')}
         </button>
       </div>

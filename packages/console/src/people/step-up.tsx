@@ -192,7 +192,7 @@ function Ways({ withPasskey, passkeyLabel, oidc, isDone, onDone }: WaysProps): J
       {hasPasskey && (
         <button
           type="button"
-          class="primary wide"
+          class="primary full-width"
           disabled={isBusy}
           autofocus
           onClick={() => void run(withPasskey)}
@@ -202,7 +202,7 @@ function Ways({ withPasskey, passkeyLabel, oidc, isDone, onDone }: WaysProps): J
         </button>
       )}
       {provider !== undefined && (
-        <a class="button wide" href={oidc.href} target="_blank" rel="noopener">
+        <a class="button full-width" href={oidc.href} target="_blank" rel="noopener">
           {oidc.toLabel(provider)}
         </a>
       )}
