@@ -81,7 +81,7 @@ export {
 export { type HolderRequest, holderRequestFrom } from './holder/request.ts'
 export { type ProofFields, type SignRequestOptions, signRequest } from './holder/sign.ts'
 export { isLoopbackHost, isSiteHost, parseSiteHost } from './holder/site-host.ts'
-
+export { isPromise } from './is-promise.ts'
 export {
   deriveSessionId,
   deriveSubjectPpid,
@@ -93,7 +93,6 @@ export { DPOP_HEADER, WRONG_TARGET } from './jwt/dpop.ts'
 export { type JwtKey, parseJwtKey, toThumbprint } from './jwt/jwk.ts'
 export { JWT_CHARS_MAX, readJwt, type UnverifiedJwt } from './jwt/read.ts'
 export { fitsAlgorithm, verifyJwtSignature } from './jwt/signature.ts'
-
 export {
   type AuditStart,
   auditChain,

@@ -1,5 +1,6 @@
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import { encodeUtf8 } from '../encoding/utf8.ts'
+import { isPromise } from '../is-promise.ts'
 import { crypto } from '../proof/crypto.ts'
 import { type PublicKey, publicKeyFromJwk } from '../proof/keys.ts'
 
@@ -57,7 +58,7 @@ export function parseJwtKey(jwk: unknown): JwtKey | undefined {
 /** The RFC 7638 thumbprint in base64url, with SHA-256. */
 export function toThumbprint(jwk: JwtJwk): string | Promise<string> {
   const digest = crypto.sha256(encodeUtf8(JSON.stringify(jwk)))
-  return digest instanceof Promise ? digest.then(encodeBase64url) : encodeBase64url(digest)
+  return isPromise(digest) ? digest.then(encodeBase64url) : encodeBase64url(digest)
 }
 
 /** One spelling: no leading zero byte. An even modulus cannot be the product of two odd primes. */

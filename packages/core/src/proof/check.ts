@@ -1,6 +1,7 @@
 import { decodeBase58 } from '../encoding/base58.ts'
 import { canonicalJson } from '../encoding/jcs.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../encoding/json.ts'
+import { isPromise } from '../is-promise.ts'
 import { crypto } from './crypto.ts'
 import type { PublicKey } from './keys.ts'
 import type { Suite } from './suites.ts'
@@ -20,7 +21,7 @@ export function checkProof(document: JsonObject, key: PublicKey, suite: Suite): 
   const signature = parseProofValue(proof.proofValue, suite)
   if (signature === undefined) return false
   const input = signingInput(document, proof)
-  if (input instanceof Promise) return input.then(({ bytes }) => crypto.verify(key, bytes, signature))
+  if (isPromise(input)) return input.then(({ bytes }) => crypto.verify(key, bytes, signature))
   return crypto.verify(key, input.bytes, signature)
 }
 

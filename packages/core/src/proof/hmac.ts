@@ -1,3 +1,4 @@
+import { isPromise } from '../is-promise.ts'
 import { crypto } from './crypto.ts'
 
 const BLOCK_BYTES = 64
@@ -6,7 +7,7 @@ const BLOCK_BYTES = 64
 export function hmacSha256(key: Uint8Array, data: Uint8Array): Uint8Array | Promise<Uint8Array> {
   if (key.length > BLOCK_BYTES) throw new TypeError('the key of an HMAC must not exceed 64 bytes')
   const inner = crypto.sha256(padded(key, 0x36, data))
-  return inner instanceof Promise
+  return isPromise(inner)
     ? inner.then((digest) => crypto.sha256(padded(key, 0x5c, digest)))
     : crypto.sha256(padded(key, 0x5c, inner))
 }

@@ -8,6 +8,7 @@ import {
 } from '../credential/limits.ts'
 import { isReadCredential, readCredentialHeader } from '../credential/read.ts'
 import { consumeHolderProof } from '../holder/consume.ts'
+import { isPromise } from '../is-promise.ts'
 import { checkProof } from '../proof/check.ts'
 import { parseDidKey } from '../proof/did.ts'
 import type { PublicKey } from '../proof/keys.ts'
@@ -181,7 +182,7 @@ async function checkLinks(
 /** All signatures are valid, and that never changes. Nothing else is cached. */
 function cacheSignatures(context: VerificationContext, signedBy: PublicKey): undefined | Promise<undefined> {
   const holders = listHolders(context.credential)
-  if (holders instanceof Promise) return holders.then((later) => cacheWithHolders(context, signedBy, later))
+  if (isPromise(holders)) return holders.then((later) => cacheWithHolders(context, signedBy, later))
   return cacheWithHolders(context, signedBy, holders)
 }
 

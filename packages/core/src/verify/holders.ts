@@ -1,4 +1,5 @@
 import type { Credential } from '../credential/credential.ts'
+import { isPromise } from '../is-promise.ts'
 import { toThumbprint } from '../jwt/jwk.ts'
 import { parseDidKey } from '../proof/did.ts'
 import { findKeyFault, publicKeyToJwk } from '../proof/keys.ts'
@@ -20,7 +21,7 @@ export function listHolders(credential: Credential): Holders | Promise<Holders> 
   for (let link: Credential | undefined = credential; link !== undefined; link = link.parent) {
     const holder = link.holderKey === undefined ? undefined : toHolderThumbprint(link.holderKey)
     isBound ||= holder !== undefined
-    isLater ||= holder instanceof Promise
+    isLater ||= isPromise(holder)
     holders.push(holder)
   }
   if (!isBound) return NO_HOLDERS

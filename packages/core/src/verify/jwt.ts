@@ -3,6 +3,7 @@ import { type Denial, deny } from '../credential/denial.ts'
 import type { CredentialId } from '../credential/ids.ts'
 import { VALID_FROM_LEEWAY_MS } from '../credential/limits.ts'
 import type { PresentedJwt } from '../credential/presentation.ts'
+import { isPromise } from '../is-promise.ts'
 import { isJwtFault, type JwtFacts, readJwtFacts } from '../jwt/claims.ts'
 import {
   deriveSessionId,
@@ -113,7 +114,7 @@ export function decideJwt(
 ): Verdict | Promise<Verdict> {
   const context = new JwtContext(presented, demand, data)
   const denial = runChecks(runs, context)
-  if (denial instanceof Promise)
+  if (isPromise(denial))
     // Entries may have been applied in the meantime, so check again what they can change.
     return denial.then((later) => toVerdict(context, later ?? recheckJwt(context.verified, demand, data)))
   return toVerdict(context, denial)

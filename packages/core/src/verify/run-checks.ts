@@ -1,4 +1,5 @@
 import type { Denial } from '../credential/denial.ts'
+import { isPromise } from '../is-promise.ts'
 
 /** Returns a denial, or undefined to continue. Access is granted only after the last check. */
 export type Check<Context> = (context: Context) => Denial | undefined | Promise<Denial | undefined>
@@ -13,7 +14,7 @@ export function runChecks<Context>(
 ): Denial | undefined | Promise<Denial | undefined> {
   for (let i = 0; i < checks.length; i++) {
     const answer = (checks[i] as Check<Context>)(context)
-    if (answer instanceof Promise) return runLater(checks, context, answer, i + 1)
+    if (isPromise(answer)) return runLater(checks, context, answer, i + 1)
     if (answer !== undefined) return answer
   }
   return undefined

@@ -1,5 +1,6 @@
 import { toPermissionId } from '../credential/credential.ts'
 import { type Denial, isDenial } from '../credential/denial.ts'
+import { isPromise } from '../is-promise.ts'
 import * as check from './checks.ts'
 import { VerificationContext } from './context.ts'
 import { type Allow, toViewStamp, type Verdict } from './decision.ts'
@@ -60,8 +61,7 @@ export function decide(
   const context = new VerificationContext(presented, demand, data)
   const denial = runChecks(runs, context)
   // Entries may have been applied in the meantime, so check again what they can change.
-  if (denial instanceof Promise)
-    return denial.then((later) => toVerdict(context, later ?? check.recheck(context)))
+  if (isPromise(denial)) return denial.then((later) => toVerdict(context, later ?? check.recheck(context)))
   return toVerdict(context, denial)
 }
 

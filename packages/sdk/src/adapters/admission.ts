@@ -1,5 +1,7 @@
+import type { ReadDemand } from '../guard/demand.ts'
 import type { Guard } from '../guard/guard.ts'
-import type { GuardAllow } from '../guard/verdict.ts'
+import type { GuardRequest } from '../guard/request.ts'
+import type { GuardAllow, GuardVerdict } from '../guard/verdict.ts'
 import { createPrivateSlot } from '../shared/private-slot.ts'
 
 /** A caller that was accepted, and the signal that fires when it would be rejected. */
@@ -16,6 +18,10 @@ class Admission {
   }
 
   /** Created on first use: most requests never use it. */
+  isBy(guard: Guard): boolean {
+    return this.#guard === guard
+  }
+
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const done = new AbortController()
@@ -45,6 +51,20 @@ export function admit(
     )
   }
   admissions.set(request, new Admission(guard, credential, onDone))
+}
+
+/**
+ * Decides about a request, or decides again about one that the same guard has admitted: its proof
+ * of possession was consumed then, and would look replayed.
+ */
+export function verifyOnce(
+  request: object,
+  guard: Guard,
+  guarded: GuardRequest,
+  demand: ReadDemand,
+): GuardVerdict | Promise<GuardVerdict> {
+  const admission = admissions.get(request)
+  return admission?.isBy(guard) ? guard.recheck(admission.credential, demand) : guard.verify(guarded, demand)
 }
 
 /**

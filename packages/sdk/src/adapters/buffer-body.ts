@@ -66,7 +66,8 @@ export async function bufferBody(
   })
 }
 
-function isWhole(stream: NodeStream): boolean {
+/** Whether all bytes have arrived, read or not. */
+export function isWhole(stream: NodeStream): boolean {
   // HTTP/2 does not say `complete` until the end has been read; the state of a Readable has said so
   // since Node 0.10.
   return (

@@ -6,9 +6,15 @@
  * `Content-Length` ends with an error instead: it must not look complete, and the connection must
  * not be reused.
  */
-export function endWithSignal(signal: AbortSignal, response: Response, over: () => void): Response {
+export function endWithSignal(
+  signal: AbortSignal,
+  response: Response,
+  over: () => void,
+  method: string,
+): Response {
   const { body } = response
-  if (body === null) {
+  // Of an answer to HEAD, no server reads the body.
+  if (body === null || method === 'HEAD') {
     over()
     return response
   }

@@ -1,7 +1,8 @@
 import type { Guard } from '../guard/guard.ts'
-import { admit } from './admission.ts'
+import { admit, verifyOnce } from './admission.ts'
 import { joinTurn } from './join-turn.ts'
 import {
+  endWithAccess,
   NodeGuardRequest,
   type NodeRequest,
   type NodeResponse,
@@ -51,9 +52,10 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Midd
       if (answer !== undefined) return sendMetadata(response, answer)
       const guarded = new NodeGuardRequest(request, target, bodyBytesMax, findRawBody(request))
       await joinTurn()
-      const verdict = await guard.verify(guarded, demand)
+      const verdict = await verifyOnce(request, guard, guarded, demand)
       if (!verdict.ok) return sendDenial(request, response, verdict)
       admit(request, guard, verdict, (over) => onResponseOver(response, over))
+      endWithAccess(request, response, guard, verdict)
     } catch (error) {
       return next(error)
     }

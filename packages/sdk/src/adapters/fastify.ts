@@ -1,9 +1,10 @@
 import type { Guard } from '../guard/guard.ts'
 import type { GuardDenial } from '../guard/verdict.ts'
-import { admit } from './admission.ts'
+import { admit, verifyOnce } from './admission.ts'
 import { joinTurn } from './join-turn.ts'
 import {
   denialHeaders,
+  endWithAccess,
   NodeGuardRequest,
   type NodeRequest,
   type NodeResponse,
@@ -31,7 +32,7 @@ interface FastifyRequestLike {
 }
 
 interface FastifyReplyLike {
-  readonly raw: Pick<NodeResponse, 'once' | 'destroyed' | 'stream'>
+  readonly raw: Pick<NodeResponse, 'once' | 'destroyed' | 'stream' | 'headersSent'>
   code(status: number): unknown
   headers(values: Record<string, string>): unknown
   send(payload: Uint8Array): unknown
@@ -62,16 +63,20 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): PreP
       throw new TypeError('requireCredential is a preParsing hook, which sees the raw body')
     const { raw, originalUrl } = request
     const answer = findMetadataAnswer(resource, raw.method ?? 'GET', originalUrl)
-    if (answer !== undefined) return sendMetadata(reply, answer) as never
+    if (answer !== undefined) {
+      sendMetadata(reply, answer)
+      return neverGoOn()
+    }
     const body = (payload as unknown) === raw ? undefined : 'unseen'
     await joinTurn()
-    const verdict = await guard.verify(new NodeGuardRequest(raw, originalUrl, bodyBytesMax, body), demand)
+    const guarded = new NodeGuardRequest(raw, originalUrl, bodyBytesMax, body)
+    const verdict = await verifyOnce(request, guard, guarded, demand)
     if (!verdict.ok) {
       deny(request, reply, verdict)
-      // Fastify waits for a reply that is returned, and calls no handler after it.
-      return reply as never
+      return neverGoOn()
     }
     admit(request, guard, verdict, (over) => onResponseOver(reply.raw, over))
+    endWithAccess(raw, reply.raw, guard, verdict)
     return payload
   }
 }
@@ -97,14 +102,23 @@ export type ProtectedResource = ResourceMetadata &
 export function protectedResource(options: ProtectedResourceOptions): ProtectedResource {
   return withMetadata(options, (resource) => async ({ raw, originalUrl }, reply) => {
     const answer = findMetadataAnswer(resource, raw.method ?? 'GET', originalUrl)
-    return answer && sendMetadata(reply, answer)
+    if (answer === undefined) return undefined
+    sendMetadata(reply, answer)
+    return neverGoOn()
   })
 }
 
-/** Returns the reply: Fastify then calls no handler. */
-function sendMetadata(reply: FastifyReplyLike, { status, headers, body }: MetadataAnswer): FastifyReplyLike {
+function sendMetadata(reply: FastifyReplyLike, { status, headers, body }: MetadataAnswer): void {
   reply.code(status)
   reply.headers({ ...headers })
   reply.send(new TextEncoder().encode(body))
-  return reply
+}
+
+/**
+ * A hook that has answered never ends, so that no handler runs after it. A reply that is returned
+ * is not enough: Fastify waits for it, and goes on to the handler if the client leaves while the
+ * answer is still in an `onSend` hook.
+ */
+function neverGoOn(): Promise<never> {
+  return new Promise(() => {})
 }

@@ -3,7 +3,7 @@ import type { Guard } from '../guard/guard.ts'
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
 import { readBoundedBody } from '../shared/bounded-body.ts'
-import { admit, getAccessSignal } from './admission.ts'
+import { admit, getAccessSignal, verifyOnce } from './admission.ts'
 import { endWithSignal } from './ended-response.ts'
 import { joinTurn } from './join-turn.ts'
 import {
@@ -75,15 +75,22 @@ export function requireCredential<Rest extends unknown[]>(
     const metadata = findMetadataResponse(required.resource, request)
     if (metadata !== undefined) return metadata
     await joinTurn()
-    const verdict = await guard.verify(new WebGuardRequest(request, required.bodyBytesMax), required.demand)
+    const guarded = new WebGuardRequest(request, required.bodyBytesMax)
+    const verdict = await verifyOnce(request, guard, guarded, required.demand)
     if (!verdict.ok) return denialResponse(verdict)
     let over: (() => void) | undefined
     admit(request, guard, verdict, (callback) => {
       over = callback
     })
-    const response = await handler(request, verdict, ...rest)
-    // Only if the handler uses the signal. Otherwise the response is returned as it is.
-    return over === undefined ? response : endWithSignal(getAccessSignal(request), response, over)
+    try {
+      const response = await handler(request, verdict, ...rest)
+      // Only if the handler uses the signal. Otherwise the response is returned as it is.
+      if (over === undefined) return response
+      return endWithSignal(getAccessSignal(request), response, over, request.method)
+    } catch (error) {
+      over?.()
+      throw error
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import type { Guard } from '../guard/guard.ts'
 import type { GuardAllow } from '../guard/verdict.ts'
-import { admit, getAccessSignal } from './admission.ts'
+import { admit, getAccessSignal, verifyOnce } from './admission.ts'
 import { endWithSignal } from './ended-response.ts'
 import { denialResponse, findMetadataResponse, WebGuardRequest } from './fetch.ts'
 import { joinTurn } from './join-turn.ts'
@@ -50,15 +50,21 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Hono
     const metadata = findMetadataResponse(resource, c.req.raw)
     if (metadata !== undefined) return metadata
     await joinTurn()
-    const verdict = await guard.verify(new WebGuardRequest(c.req.raw, bodyBytesMax), demand)
+    const guarded = new WebGuardRequest(c.req.raw, bodyBytesMax)
+    const verdict = await verifyOnce(c, guard, guarded, demand)
     if (!verdict.ok) return denialResponse(verdict)
     let onDone: (() => void) | undefined
     admit(c, guard, verdict, (done) => {
       onDone = done
     })
     c.set('credential', verdict)
-    await next()
-    if (onDone !== undefined) c.res = endWithSignal(getAccessSignal(c), c.res, onDone)
+    try {
+      await next()
+    } catch (error) {
+      onDone?.()
+      throw error
+    }
+    if (onDone !== undefined) c.res = endWithSignal(getAccessSignal(c), c.res, onDone, c.req.method)
     return undefined
   }
 }

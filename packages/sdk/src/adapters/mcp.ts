@@ -1,5 +1,5 @@
-import { AccessEnded } from '../guard/access-monitor.ts'
-import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import type { AccessEnded } from '../guard/access-monitor.ts'
+import { ANY_CREDENTIAL, type GuardDemand, readDemand } from '../guard/demand.ts'
 import { type Guard, toDenialBy } from '../guard/guard.ts'
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
@@ -16,6 +16,7 @@ import {
   readToolScopes,
 } from './mcp-tools.ts'
 import {
+  endWithAccess,
   NodeGuardRequest,
   type NodeRequest,
   type NodeResponse,
@@ -103,16 +104,20 @@ export function guardMcp(
     const cut = cutAfter(getSignal(authInfo.extra))
     try {
       const answer = handler.fetch(request, { authInfo })
-      const response = await Promise.race([answer, cut.denied])
-      if (!(response instanceof Response)) {
+      // Not by `instanceof`: a server may have replaced the global Response.
+      const { response, denial } = await Promise.race([
+        answer.then((response) => ({ response, denial: undefined })),
+        cut.denied.then((denial) => ({ response: undefined, denial })),
+      ])
+      if (denial !== undefined) {
         answer.then(
           ({ body }) => body?.cancel(),
           () => undefined,
         )
         over()
-        return denialResponse(toJsonRpcDenial(response))
+        return denialResponse(toJsonRpcDenial(denial))
       }
-      return endWithSignal(cut.signal, response, over)
+      return endWithSignal(cut.signal, response, over, request.method)
     } catch (error) {
       over()
       throw error
@@ -146,6 +151,7 @@ export function requireCredential(guard: Guard, ...rest: DemandAndMcpOptions): M
       if (!verdict.ok) return sendDenial(request, response, toJsonRpcDenial(verdict))
       const auth = admitted(guard, verdict, (over) => onResponseOver(response, over))
       Object.assign(request, { auth })
+      endWithAccess(request, response, guard, verdict)
       cutAfter(getSignal(auth.extra)).denied.then((denial) => {
         if (response.headersSent) response.destroy()
         else sendDenial(request, response, toJsonRpcDenial(denial))
@@ -184,6 +190,8 @@ export function requireScope<Args extends unknown[], Result>(
       })
     }
     const signal = getSignal(extra)
+    const denial = findDenial(signal)
+    if (denial !== undefined) return toToolDenial(denial)
     return Promise.race([call(...args), ended(signal).then(toToolDenial)])
   }
 }
@@ -229,8 +237,9 @@ async function verifyCall(
   const verdict = await guard.verify(guarded, demand)
   if (!verdict.ok) return verdict
   const found = findToolDemand(guarded, parsed ?? (await guarded.body?.()), tools)
-  if (found === undefined) return verdict
-  return isMcpBodyFault(found) ? toDenialBy(guard, found, guarded) : guard.recheck(verdict, found)
+  if (found !== undefined && isMcpBodyFault(found)) return toDenialBy(guard, found, guarded)
+  // Access may have ended while the body arrived, also for calls that name no tool.
+  return guard.recheck(verdict, found ?? ANY_CREDENTIAL)
 }
 
 const BODILESS = /^(?:GET|HEAD|DELETE|OPTIONS)$/
@@ -282,10 +291,16 @@ function requireAuthExtra(context: unknown): object {
   return extra
 }
 
+/** Why access has ended. Not by `instanceof`: the guard may come from another copy of the SDK. */
+function findDenial({ reason }: AbortSignal): GuardDenial | undefined {
+  return (reason as Partial<AccessEnded> | null | undefined)?.denial
+}
+
 function ended(signal: AbortSignal): Promise<GuardDenial> {
   return new Promise((resolve) => {
     const settle = () => {
-      if (signal.reason instanceof AccessEnded) resolve(signal.reason.denial)
+      const denial = findDenial(signal)
+      if (denial !== undefined) resolve(denial)
     }
     if (signal.aborted) settle()
     else signal.addEventListener('abort', settle, { once: true })

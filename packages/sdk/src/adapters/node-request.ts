@@ -1,6 +1,7 @@
+import type { Guard } from '../guard/guard.ts'
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
-import type { GuardDenial } from '../guard/verdict.ts'
-import { bufferBody, type NodeStream } from './buffer-body.ts'
+import type { GuardAllow, GuardDenial } from '../guard/verdict.ts'
+import { bufferBody, isWhole, type NodeStream } from './buffer-body.ts'
 import type { MetadataAnswer } from './protected-resource.ts'
 
 /** The parts of Node's `IncomingMessage` that are used here; HTTP/2 requests have them too. */
@@ -11,6 +12,7 @@ export interface NodeRequest extends NodeStream {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly rawHeaders: readonly string[]
   readonly socket?: unknown
+  destroy(): unknown
 }
 
 /** The parts of Node's `ServerResponse` that are used here. */
@@ -19,6 +21,7 @@ export interface NodeResponse {
   end(text?: string): unknown
   once(event: 'close', listener: () => void): unknown
   readonly destroyed?: boolean
+  readonly headersSent?: boolean
   /** With HTTP/2, where the response itself has no `destroyed`. */
   readonly stream?: { readonly destroyed: boolean }
 }
@@ -82,6 +85,32 @@ export class NodeGuardRequest implements GuardRequest {
       ? (this.#kept ?? bufferBody(this.#request, this.#bodyBytesMax))
       : undefined
   }
+}
+
+/**
+ * While the body of an accepted request arrives, ends the request when its access ends. Otherwise a
+ * caller could hold back the last byte, and the handler would run after the revocation. Expiry does
+ * not count here: an upload may take longer than the rest of a credential's time. A handler that has
+ * begun to answer is left alone: it runs already.
+ */
+export function endWithAccess(
+  request: NodeRequest,
+  response: Pick<NodeResponse, 'headersSent'>,
+  guard: Guard,
+  accepted: GuardAllow,
+): void {
+  if (!mayHaveBody(request) || isWhole(request)) return
+  const whole = new AbortController()
+  const stop = () => whole.abort()
+  const signal = guard.signal(accepted, whole.signal)
+  const end = () => {
+    const isExpired = accepted.subject.expiresAtMs <= Date.now()
+    if (!whole.signal.aborted && !isExpired && response.headersSent !== true) request.destroy()
+  }
+  if (signal.aborted) end()
+  signal.addEventListener('abort', end, { once: true })
+  request.on('end', stop)
+  request.on('close', stop)
 }
 
 /** Sends the metadata of a resource. */

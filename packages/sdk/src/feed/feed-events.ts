@@ -4,6 +4,7 @@ import {
   checkEntry,
   checkHeartbeat,
   type Heartbeat,
+  isPromise,
   type PublicKey,
   parseEntry,
   parseHeartbeat,
@@ -21,7 +22,7 @@ export function readEntry({ event, data, id }: SseEvent): CheckedEntry | Promise
   if (entry?.kind !== event || id !== `${entry.epoch}.${entry.seq}`)
     throw new LogCorrupted('entry_unreadable')
   const checked = checkEntry(entry)
-  return checked instanceof Promise ? checked.then(requireHash) : requireHash(checked)
+  return isPromise(checked) ? checked.then(requireHash) : requireHash(checked)
 }
 
 function requireHash(entry: CheckedEntry | undefined): CheckedEntry {

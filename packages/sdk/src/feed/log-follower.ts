@@ -5,6 +5,7 @@ import {
   createMonotonicClock,
   formatTime,
   type Heartbeat,
+  isPromise,
   type LogHead,
   type LogPosition,
   type SiteId,
@@ -259,7 +260,7 @@ export class LogFollower {
       return this.#applyHeartbeat(event, signal)
     }
     const read = readEntry(event)
-    const entry = read instanceof Promise ? await read : read
+    const entry = isPromise(read) ? await read : read
     const applied = this.view.apply(entry)
     if (applied !== 'applied' && applied !== 'known') throw new LogCorrupted(applied)
     if (applied === 'applied') this.#times.addEntry(entry)

@@ -11,6 +11,7 @@ import {
   findPresentation,
   type HolderRequest,
   isDenial,
+  isPromise,
   type NonceStore,
   type Presentation,
   type RevocationData,
@@ -43,7 +44,7 @@ export interface DecisionData {
 }
 
 /** Why a request is denied. */
-interface Rejection extends Reason {
+export interface Rejection extends Reason {
   readonly ok: false
   /** What was presented; undefined when that could not be read. */
   readonly presented?: Allow['presented']
@@ -69,7 +70,7 @@ export function decide(request: GuardRequest, demand: ReadDemand, data: Decision
     'bearer' in presentation
       ? decideBearer(presentation.bearer, demand, data)
       : decideProven(presentation, request, demand, data)
-  return outcome instanceof Promise
+  return isPromise(outcome)
     ? outcome.then((later) => addPresented(later, presentation))
     : addPresented(outcome, presentation)
 }
@@ -100,7 +101,7 @@ function decideProven(
   // What was verified before is decided at once. The guard's clock is frozen until the first wait.
   const decided = decideByCore(presentation, unproven, data.revocationData)
   const conclude = (verdict: Verdict) => concludeProven(verdict, presentation, request, demand, data)
-  return decided instanceof Promise ? decided.then(conclude) : conclude(decided)
+  return isPromise(decided) ? decided.then(conclude) : conclude(decided)
 }
 
 function concludeProven(

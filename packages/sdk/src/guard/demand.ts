@@ -21,6 +21,8 @@ const READ = /* @__PURE__ */ Symbol.for('countersign.readDemand')
 export interface ReadDemand {
   readonly scope: readonly Scope[]
   readonly anyScope?: readonly Scope[]
+  /** Choices that later demands have added: one scope of each is needed, too. */
+  readonly furtherChoices?: readonly (readonly Scope[])[]
   /** The resource that the route belongs to. Denials refer OAuth clients to its metadata. */
   readonly resource?: ResourceMetadata | undefined
   readonly [READ]: true
@@ -61,12 +63,25 @@ export function readDemand(...args: readonly [demand?: GuardDemand]): ReadDemand
   }
 }
 
-/**
- * Both demands as one. A choice of scopes that the second one adds replaces that of the first,
- * which was checked before.
- */
+/** Both demands as one: all of their scopes, and one of each choice. */
 export function addDemands(first: ReadDemand, second: ReadDemand): ReadDemand {
-  return { ...first, ...second, scope: [...new Set([...first.scope, ...second.scope])] }
+  const [anyScope, ...furtherChoices] = addChoices(listChoices(first), listChoices(second))
+  return {
+    ...first,
+    ...second,
+    scope: [...new Set([...first.scope, ...second.scope])],
+    ...(anyScope && { anyScope }),
+    furtherChoices,
+  }
+}
+
+function listChoices({ anyScope, furtherChoices = [] }: ReadDemand): (readonly Scope[])[] {
+  return anyScope === undefined ? [] : [anyScope, ...furtherChoices]
+}
+
+/** Each choice once: a request that goes on may be rechecked any number of times. */
+function addChoices(known: readonly (readonly Scope[])[], added: readonly (readonly Scope[])[]) {
+  return [...new Map([...known, ...added].map((choice) => [choice.toSorted().join(' '), choice])).values()]
 }
 
 const HOW_TO_ACCEPT_ANY = 'To accept any valid credential, leave the demand out or pass ANY_CREDENTIAL.'

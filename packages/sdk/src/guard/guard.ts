@@ -1,4 +1,4 @@
-import { createMemoryNonces, recheckAccess } from '@countersign/core'
+import { type Allow, createMemoryNonces, type Denial, isPromise, recheckAccess } from '@countersign/core'
 import { createFreezableClock } from '../feed/clock.ts'
 import { createFeedKeys } from '../feed/feed-keys.ts'
 import { LogFollower, type ViewProblem } from '../feed/log-follower.ts'
@@ -6,7 +6,7 @@ import { createVerifierApi } from '../feed/verifier-api.ts'
 import { createPrivateSlot } from '../shared/private-slot.ts'
 import { createAccessMonitor } from './access-monitor.ts'
 import { createBearerTokens } from './bearer-tokens.ts'
-import { type DecisionData, decide, STALE } from './decide.ts'
+import { type DecisionData, decide, type Rejection, STALE } from './decide.ts'
 import { addDemands, type GuardDemand, type ReadDemand, readDemand } from './demand.ts'
 import { type DenialContext, type Reason, toGuardDenial } from './denial.ts'
 import { GuardData } from './guard-data.ts'
@@ -126,11 +126,26 @@ export function createGuard(options: GuardOptions): Guard {
   }
   let decisionData: DecisionData | undefined
 
+  const recheckDemand = (allowed: GuardAllow, demand: ReadDemand, nowMs: number): Denial | undefined => {
+    let reason = recheckAccess(allowed, { ...demand, nowMs }, data)
+    for (const anyScope of demand.furtherChoices ?? [])
+      reason ??= recheckAccess(allowed, { scope: [], anyScope, nowMs }, data)
+    return reason
+  }
+
   /** Why access would be denied now. */
   const findEnd = (allowed: GuardAllow, demand: ReadDemand): Reason | undefined => {
     const nowMs = data.nowMs()
-    const reason = nowMs === undefined ? STALE : recheckAccess(allowed, { ...demand, nowMs }, data)
+    const reason = nowMs === undefined ? STALE : recheckDemand(allowed, demand, nowMs)
     return reason && allowed.presented === 'jwt' ? { ...reason, scheme: toScheme(allowed) } : reason
+  }
+
+  /** It was decided by the time before the wait, and may have expired since. */
+  const endedMeanwhile = (outcome: Allow | Rejection, demand: ReadDemand): Allow | Rejection => {
+    if (!outcome.ok) return outcome
+    const { presented } = outcome
+    const reason = findEnd(toGuardAllow(outcome), demand)
+    return reason === undefined ? outcome : { ...reason, ok: false, presented }
   }
 
   const start = (): DecisionData => {
@@ -159,7 +174,7 @@ export function createGuard(options: GuardOptions): Guard {
       const decisionData = start()
       if (readiness.firstWait !== undefined) await readiness.firstWait
       const decided = clock.whileFrozen(() => decide(request, demand, decisionData))
-      const outcome = decided instanceof Promise ? await decided : decided
+      const outcome = isPromise(decided) ? endedMeanwhile(await decided, demand) : decided
       tally.count(outcome.presented ?? 'none', outcome.ok ? 'allowed' : outcome.code)
       if (!outcome.ok) {
         if (outcome.isHostProblem) readiness.reportHost(outcome.detail)
@@ -212,20 +227,21 @@ export function createGuard(options: GuardOptions): Guard {
       await Promise.all([follower.close(), tally.close()])
     },
   }
-  denials.set(guard, toDenial)
-  return guard
+  return Object.defineProperty(guard, TO_DENIAL, { value: toDenial satisfies ToDenial })
 }
 
-const denials = /* @__PURE__ */ createPrivateSlot<(reason: Reason, context: DenialRequest) => GuardDenial>()
+/** A registered symbol: a framework may load the adapter and the guard from two copies of this. */
+const TO_DENIAL = /* @__PURE__ */ Symbol.for('countersign.toDenial')
 
 type DenialRequest = Pick<DenialContext, 'request' | 'hints'>
+type ToDenial = (reason: Reason, context: DenialRequest) => GuardDenial
 
 /**
  * A denial for a reason that only an adapter can see. Throws a TypeError for an object that is not
  * from `createGuard`.
  */
 export function toDenialBy(guard: Guard, reason: Reason, request: GuardRequest): GuardDenial {
-  const toDenial = denials.get(guard)
+  const toDenial = (guard as { readonly [TO_DENIAL]?: ToDenial })[TO_DENIAL]
   if (toDenial === undefined) throw new TypeError('the guard must be one that createGuard has returned')
   return toDenial(reason, { request })
 }

@@ -15,6 +15,8 @@ interface Waiter {
   readonly reject: (reason: unknown) => void
 }
 
+/** Node runs a longer timer at once. So long a wait needs no end. */
+const TIMER_MS_MAX = 2 ** 31 - 1
 /** How long the first requests after a start wait for revocation data before they are denied. */
 const FIRST_WAIT_MS = 5_000
 
@@ -56,7 +58,7 @@ export class Readiness {
     await new Promise<void>((resolve, reject) => {
       const waiter = { resolve, reject }
       this.#waiters.add(waiter)
-      if (timeoutMs === undefined) return
+      if (timeoutMs === undefined || timeoutMs > TIMER_MS_MAX) return
       cancel = clock.after(timeoutMs, () => {
         this.#waiters.delete(waiter)
         reject(new GuardNotReady(siteId, timeoutMs, readState().problem))

@@ -1,4 +1,4 @@
-import { sha256Hex } from '@countersign/core'
+import { isPromise, sha256Hex } from '@countersign/core'
 import type { GuardClock } from '../feed/clock.ts'
 
 /** A clock that moves only when the test advances it. */
@@ -73,7 +73,7 @@ export async function rest(turns = TURNS): Promise<void> {
   const { setImmediate: soon = (callback: () => void) => setTimeout(callback, 0) } = globalThis as {
     setImmediate?: (callback: () => void) => unknown
   }
-  const isThreaded = sha256Hex('') instanceof Promise
+  const isThreaded = isPromise(sha256Hex(''))
   for (let i = 0; i < (isThreaded ? turns * TURNS_IN_THREADS : turns); i++) {
     // Work that was queued before this is done before this.
     if (isThreaded) await sha256Hex(LONG_INPUT)

@@ -43,6 +43,7 @@ function application(guard: Guard, order: 'first' | 'kept', onStreamEnd: (reason
   app.get('/orders', read, who)
   app.get('/resource/orders', requireCredential(guard, { scope: 'orders:read' }, { resource }), who)
   app.post('/orders', write, parse, take)
+  app.post('/twice', requireCredential(guard), write, parse, take)
   app.get('/stream', read, (request, response) => {
     const signal = getAccessSignal(request)
     response.write('open\n')
@@ -52,6 +53,10 @@ function application(guard: Guard, order: 'first' | 'kept', onStreamEnd: (reason
     })
   })
   app.get('/broken', read, () => {
+    throw new Error('mine')
+  })
+  app.get('/failing-stream', read, (request) => {
+    getAccessSignal(request)
     throw new Error('mine')
   })
   app.get('/unguarded', who)

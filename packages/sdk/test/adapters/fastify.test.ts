@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { expect, test } from 'vitest'
 import {
@@ -27,10 +29,12 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void): Fast
     { preParsing: requireCredential(guard, { scope: 'orders:read' }, { resource }) },
     async (request) => who(request),
   )
-  app.post('/orders', write, async (request) => {
+  const take = async (request: FastifyRequest) => {
     const credential = getCredential(request)
     return { received: request.body, holder: credential.presented === 'credential' && credential.holder }
-  })
+  }
+  app.post('/orders', write, take)
+  app.post('/twice', { preParsing: [requireCredential(guard), write.preParsing] }, take)
   app.get('/stream', read, (request, reply) => {
     const signal = getAccessSignal(request)
     reply.hijack()
@@ -41,6 +45,10 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void): Fast
     })
   })
   app.get('/broken', read, async () => {
+    throw new Error('mine')
+  })
+  app.get('/failing-stream', read, async (request) => {
+    getAccessSignal(request)
     throw new Error('mine')
   })
   app.get('/unguarded', async (request) => who(request))
@@ -69,6 +77,51 @@ adapterSuite({
     }
     return { origin, port: Number(new URL(origin).port), close }
   },
+})
+
+test('A001: no handler runs for a caller that leaves while its denial is in an onSend hook', async () => {
+  const site = await createTestSite({ siteId: 'shop.localhost' })
+  const guard = await site.guard()
+  const resource = protectedResource(RESOURCE)
+  const app = Fastify()
+  const entered: (() => void)[] = []
+  app.addHook('onSend', async (_request, reply, payload) => {
+    entered.shift()?.()
+    await new Promise((resolve) => reply.raw.once('close', resolve))
+    await new Promise((resolve) => setImmediate(resolve))
+    return payload
+  })
+  let ran = 0
+  app.all(
+    '/*',
+    { preParsing: requireCredential(guard, { scope: 'orders:read' }, { resource }) },
+    async () => {
+      ran++
+      return 'mine'
+    },
+  )
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const left: Promise<unknown>[] = []
+  app.server.on('request', (_, response) => left.push(once(response, 'close')))
+  const metadata = `${new URL(resource.metadataUrl).pathname}`
+  for (const [method, path] of [
+    ['GET', '/orders'],
+    ['DELETE', '/orders'],
+    ['POST', '/orders'],
+    ['GET', metadata],
+  ]) {
+    const isEntered = new Promise<void>((resolve) => entered.push(resolve))
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+    socket.write(`${method} ${path} HTTP/1.1\r\nHost: shop.localhost\r\n\r\n`)
+    await isEntered
+    socket.destroy()
+    await left.at(-1)
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(left).toHaveLength(4)
+  expect(ran).toBe(0)
+  await app.close()
+  await site.close()
 })
 
 test('a hook that comes first and puts another stream in place is found out, and no request is accepted', async () => {

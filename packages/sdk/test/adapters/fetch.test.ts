@@ -1,5 +1,5 @@
 import { createAdaptorServer } from '@hono/node-server'
-import { expect, expectTypeOf, test } from 'vitest'
+import { expect, expectTypeOf, test, vi } from 'vitest'
 import {
   denialResponse,
   getAccessSignal,
@@ -24,22 +24,24 @@ function application(
     Response.json({ ppid: subject.ppid, scope: subject.scope, presented })
   const read = { scope: 'orders:read' }
   const orders = requireCredential(guard, read, who)
+  const take = requireCredential(
+    guard,
+    { scope: 'orders:write' },
+    async (request, credential) => {
+      const text = await request.text()
+      const holder = credential.presented === 'credential' && credential.holder
+      return Response.json({ received: text === '' ? undefined : JSON.parse(text), holder })
+    },
+    { bodyBytesMax: 1024 },
+  )
   const resource = protectedResource(RESOURCE)
   const routes: Record<string, (request: Request) => Response | Promise<Response>> = {
     'GET /orders': orders,
     'GET /resource/orders': requireCredential(guard, read, who, { resource }),
     'GET /api/v1/orders': orders,
     'GET /api/v1/nested/orders': orders,
-    'POST /orders': requireCredential(
-      guard,
-      { scope: 'orders:write' },
-      async (request, credential) => {
-        const text = await request.text()
-        const holder = credential.presented === 'credential' && credential.holder
-        return Response.json({ received: text === '' ? undefined : JSON.parse(text), holder })
-      },
-      { bodyBytesMax: 1024 },
-    ),
+    'POST /orders': take,
+    'POST /twice': requireCredential(guard, (request) => take(request)),
     'GET /stream': requireCredential(guard, read, (request) => {
       const signal = getAccessSignal(request)
       signal.addEventListener('abort', () => onStreamEnd(signal.reason))
@@ -48,6 +50,10 @@ function application(
       )
     }),
     'GET /broken': requireCredential(guard, read, () => {
+      throw new Error('mine')
+    }),
+    'GET /failing-stream': requireCredential(guard, read, (request) => {
+      getAccessSignal(request)
       throw new Error('mine')
     }),
     'GET /unguarded': (request) => Response.json(getCredential(request).subject),
@@ -106,5 +112,20 @@ test('an answer whose signal was not asked for is passed on as it is', async () 
   expect(
     await route(new Request('https://shop.example/', { headers: { 'x-service-credential': header } })),
   ).toBe(given)
+  await site.close()
+})
+
+test('I-19: an answer to HEAD is not watched, because its body is never read', async () => {
+  const site = await createTestSite({ siteId: 'shop.localhost' })
+  const guard = await site.guard()
+  const signal = vi.spyOn(guard, 'signal')
+  const credential = await site.issue({ scope: 'orders:read' })
+  const ask = { method: 'HEAD', headers: { 'x-service-credential': credential.header } }
+  const answer = await requireCredential(guard, (request) => {
+    getAccessSignal(request)
+    return new Response('a body that no server reads')
+  })(new Request('http://shop.localhost/stream', ask))
+  expect(answer.status).toBe(200)
+  expect(signal.mock.calls[0]?.[1]?.aborted).toBe(true)
   await site.close()
 })

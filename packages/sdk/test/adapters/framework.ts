@@ -12,6 +12,9 @@ import type { Listening } from '../listening.ts'
  * - `GET /stream`: `orders:read`; writes `open\n` and then nothing until `getAccessSignal` fires;
  *   calls `onStreamEnd` with the reason
  * - `GET /broken`: `orders:read`; throws an Error with the message `mine`
+ * - `POST /twice`: behind two guards, for any credential and for `orders:write`; answers as
+ *   `POST /orders`
+ * - `GET /failing-stream`: `orders:read`; asks for the access signal and then throws
  * - `GET /unguarded`: asks for the verdict though no guard stands in front
  * - the metadata of `RESOURCE`, and `GET /resource/orders`: as `/orders`, with that resource
  */

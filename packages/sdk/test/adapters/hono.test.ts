@@ -1,6 +1,6 @@
 import { createAdaptorServer } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
-import { expect, expectTypeOf, test } from 'vitest'
+import { expect, expectTypeOf, test, vi } from 'vitest'
 import {
   type CredentialVariables,
   getAccessSignal,
@@ -29,14 +29,16 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void) {
   app.use(resource)
   app.get('/orders', read, who)
   app.get('/resource/orders', requireCredential(guard, { scope: 'orders:read' }, { resource }), who)
-  app.post('/orders', write, async (c) => {
+  const take = async (c: Context<Env>) => {
     const credential = getCredential(c)
     const text = await c.req.text()
     return c.json({
       received: text === '' ? undefined : JSON.parse(text),
       holder: credential.presented === 'credential' && credential.holder,
     })
-  })
+  }
+  app.post('/orders', write, take)
+  app.post('/twice', requireCredential(guard), write, take)
   app.get('/stream', read, (c) => {
     const signal = getAccessSignal(c)
     signal.addEventListener('abort', () => onStreamEnd(signal.reason))
@@ -45,6 +47,10 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void) {
     )
   })
   app.get('/broken', read, () => {
+    throw new Error('mine')
+  })
+  app.get('/failing-stream', read, (c) => {
+    getAccessSignal(c)
     throw new Error('mine')
   })
   app.get('/unguarded', (c) => c.json(getCredential(c).subject))
@@ -95,5 +101,19 @@ test('a handler behind the guard knows the type of the credential, without any t
   const { header, ppid } = await site.issue()
   const answer = await app.request('http://127.0.0.1/orders', { headers: { 'x-service-credential': header } })
   expect(await answer.json()).toEqual({ caller: ppid })
+  await site.close()
+})
+
+test('I-19: an answer to HEAD is not watched, because its body is never read', async () => {
+  const site = await createTestSite({ siteId: 'shop.localhost' })
+  const guard = await site.guard()
+  const signal = vi.spyOn(guard, 'signal')
+  const credential = await site.issue({ scope: 'orders:read' })
+  const ask = { method: 'HEAD', headers: { 'x-service-credential': credential.header } }
+  const answer = await application(guard, () => undefined).request(
+    new Request('http://shop.localhost/stream', ask),
+  )
+  expect(answer.status).toBe(200)
+  expect(signal.mock.calls[0]?.[1]?.aborted).toBe(true)
   await site.close()
 })

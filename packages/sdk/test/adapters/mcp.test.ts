@@ -340,3 +340,94 @@ test('a tool without a guard in front has no credential to ask for', async () =>
   )
   expect(() => requireScope('not a scope', () => 'in')).toThrow(TypeError)
 })
+
+describe('a guarded MCP server whose access has ended', () => {
+  const url = 'https://shop.example/mcp'
+  const ask = async (credential: TestCredential, body = '{}') =>
+    new Request(url, { method: 'POST', body, headers: await credential.headersFor('POST', url, body) })
+  const gate = () => {
+    let open = () => {}
+    const opened = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    return { open, opened }
+  }
+  const open = async () => {
+    const site = await createTestSite({ siteId: 'shop.example' })
+    const credential = await site.issue({ user: 'alice', scope: 'orders:read' })
+    return { site, guard: await site.guard(), credential }
+  }
+
+  test('I-1: starts no tool, however late a handler calls it', async () => {
+    const { site, guard, credential } = await open()
+    let ran = 0
+    const tool = requireScope('orders:read', async (_context: unknown) => {
+      ran++
+      return { content: [] }
+    })
+    const [begun, revoked, over] = [gate(), gate(), gate()]
+    let result: unknown
+    const handler = {
+      async fetch(_request: Request, { authInfo }: { authInfo: unknown }) {
+        begun.open()
+        await revoked.opened
+        result = await tool({ http: { authInfo } })
+        over.open()
+        return Response.json(result)
+      },
+    }
+    const answer = guardMcp(guard, handler, { scope: 'orders:read' })(await ask(credential))
+    await begun.opened
+    await site.revokeUser('alice')
+    expect((await answer).status).toBe(401)
+    revoked.open()
+    await over.opened
+    expect(ran).toBe(0)
+    expect(result).toMatchObject({ isError: true })
+    await site.close()
+  })
+
+  test('I-1: ends streams and tools also when the adapter is another copy than the guard', async () => {
+    const { site, guard, credential } = await open()
+    vi.resetModules()
+    const copy = await import('../../src/adapters/mcp.ts')
+    expect(copy.guardMcp).not.toBe(guardMcp)
+    let ended: unknown
+    const handler = {
+      async fetch(_request: Request, { authInfo }: { authInfo: unknown }) {
+        const tool = copy.requireScope('orders:read', (_context: unknown) => new Promise(() => {}))
+        void tool({ http: { authInfo } }).then((result) => {
+          ended = result
+        })
+        return new Response(
+          new ReadableStream({
+            start: (controller) => controller.enqueue(new TextEncoder().encode('open\n')),
+          }),
+        )
+      },
+    }
+    const response = await copy.guardMcp(guard, handler, { scope: 'orders:read' })(await ask(credential))
+    const text = response.text()
+    await site.revokeUser('alice')
+    expect(await text).toBe('open\n')
+    expect(ended).toMatchObject({ isError: true })
+    const tools = { scopes: {}, default: 'orders:read' }
+    const other = await site.issue({ user: 'bob', scope: 'orders:read' })
+    const guarded = copy.guardMcp(guard, handler, { scope: 'orders:read' }, { tools })
+    expect((await guarded(await ask(other, 'no JSON'))).status).toBe(400)
+    await site.close()
+  })
+
+  test('passes on an answer that is no instance of the global Response', async () => {
+    const { site, guard, credential } = await open()
+    const answer = new Response('the answer of another server')
+    class OtherResponse extends Response {}
+    vi.stubGlobal('Response', OtherResponse)
+    expect(answer instanceof Response).toBe(false)
+    const guarded = guardMcp(guard, { fetch: async () => answer }, { scope: 'orders:read' })
+    const response = await guarded(await ask(credential))
+    vi.unstubAllGlobals()
+    expect(await response.text()).toBe('the answer of another server')
+    await site.close()
+  })
+})

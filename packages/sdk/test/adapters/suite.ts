@@ -215,6 +215,21 @@ export function adapterSuite(framework: Framework): void {
         })
       })
 
+      test('is accepted by two guards in a row with one proof, and held to the demands of both', async () => {
+        const twice = { ...post, path: '/twice' }
+        const headers = { ...json, ...(await signed('POST', '/twice', BODY)) }
+        const answer = await ask({ ...twice, headers })
+        expect([answer.status, answer.json()]).toEqual([
+          200,
+          { received: JSON.parse(BODY), holder: 'verified' },
+        ])
+        expect(refusal(await ask({ ...twice, headers }))).toBe('proof_replayed')
+        const reader = await site.issue({ scope: 'orders:read', bound: true })
+        const narrow = await reader.headersFor('POST', `${app.origin}/twice`, BODY)
+        expect(refusal(await ask({ ...twice, headers: { ...json, ...narrow } }))).toBe('scope_insufficient')
+        expect(refusal(await ask({ ...twice, headers: json }))).toBe('credential_missing')
+      })
+
       test('A101: with a proof that was used before is refused', async () => {
         const headers = await signed('GET', '/orders')
         expect((await ask({ headers })).status).toBe(200)
@@ -358,6 +373,14 @@ export function adapterSuite(framework: Framework): void {
       expect(answer.status).toBe(500)
       expect(answer.headers['content-type']).not.toContain('problem+json')
       expect(refusal(await ask({ path: '/broken' }))).toBe('credential_missing')
+    })
+
+    test('I-19: a request whose handler throws is not watched afterwards', async () => {
+      const signal = vi.spyOn(guard, 'signal')
+      expect((await ask({ path: '/failing-stream', headers: shown(plain) })).status).toBe(500)
+      const [, done] = signal.mock.calls.at(-1) ?? []
+      await vi.waitFor(() => expect(done?.aborted).toBe(true))
+      signal.mockRestore()
     })
 
     test('a handler without its guard has no verdict to read', async () => {
