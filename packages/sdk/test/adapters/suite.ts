@@ -139,7 +139,7 @@ export function adapterSuite(framework: Framework): void {
         },
       )
 
-      test('is refused when the body was taken away, or put where none was signed', async () => {
+      test('is rejected when the body was left out, or put where none was signed', async () => {
         const signedBody = await signed('POST', '/orders', BODY)
         expect(
           refusal(await ask({ method: 'POST', headers: { ...json, ...signedBody, 'content-length': '0' } })),
@@ -253,7 +253,7 @@ export function adapterSuite(framework: Framework): void {
       })
     })
 
-    describe('refuses', () => {
+    describe('rejects', () => {
       test('A001, A002, A015: no credential at all', async () => {
         expect(refusal(await ask())).toBe('credential_missing')
         expect(refusal(await ask({ headers: { 'x-service-credential': '' } }))).toBe('credential_missing')
