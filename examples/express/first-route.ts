@@ -11,4 +11,7 @@ app.get('/orders', requireCredential(guard, { scope: 'orders:read' }), (request,
   response.json({ orders: ['tea'], caller: getCredential(request).subject.ppid })
 })
 const port = Number(process.env.PORT ?? 3000)
-app.listen(port, '127.0.0.1', () => console.log(`listening on http://127.0.0.1:${port}`))
+app.listen(port, '127.0.0.1', (error) => {
+  if (error) throw error
+  console.log(`listening on http://127.0.0.1:${port}`)
+})

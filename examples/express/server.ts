@@ -34,7 +34,8 @@ app.get('/orders/live', requireCredential(guard, { scope: 'orders:read' }), (req
 
 // Without this the first request would wait for it.
 await guard.ready()
-const server = app.listen(Number(process.env.PORT ?? 3001), '127.0.0.1', () => {
+const server = app.listen(Number(process.env.PORT ?? 3001), '127.0.0.1', (error) => {
+  if (error) throw error
   const { port } = server.address() as { port: number }
   console.log(`listening on http://127.0.0.1:${port}`)
 })
