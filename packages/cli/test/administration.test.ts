@@ -392,6 +392,12 @@ describe('operator keys over HTTP', () => {
     const permitted = ['keys', 'create', '--operator', '--permissions', 'feed:read']
     expect((await home.run(permitted)).code).toBe(2)
   })
+  test('need no label', async () => {
+    const { code, json } = await home.run(['keys', 'create', '--operator', '--json'])
+    expect(code).toBe(0)
+    expectAnswer('create_operator_key', json())
+    expect((await home.run(['keys', 'delete', json().key_id, '--operator', '--yes'])).code).toBe(0)
+  })
   test('the key that makes the call stays', async () => {
     const { items } = (await home.run(['keys', 'list', '--operator', '--json'])).json()
     const own = items.find(({ last4 }: { last4: string }) => home.dev.operator_key.endsWith(last4))
