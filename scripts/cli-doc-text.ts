@@ -36,7 +36,7 @@ The command creates the file first: with a name that cannot be used it creates n
 |---|---|
 | 0 | success |
 | 1 | failure |
-| 2 | usage error, nothing was changed; also for a command that revokes access, without a terminal to ask and without \`--yes\` |
+| 2 | usage error, nothing was changed; also for a command that needs a confirmation, without a terminal to ask and without \`--yes\` |
 | 3 | check failed: rejected, not active, behind, or a problem found |
 | 4 | access denied: no API key, an invalid one, or one without the permission |
 | 5 | service unreachable |

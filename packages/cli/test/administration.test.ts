@@ -117,6 +117,7 @@ describe('sites', () => {
   test('ask before they take access away', async () => {
     const argv = ['sites', 'change', '--bearer', 'off', '--holder-proof', 'required']
     const refused = await home.run(argv)
+    expect(refused.err).toContain('at demo.localhost, so it needs a confirmation. Add --yes to confirm')
     expect(refused).toMatchObject({
       code: 2,
       err: expect.stringContaining(
@@ -161,10 +162,11 @@ describe('sites', () => {
     expect(err.toLowerCase()).toContain(words.toLowerCase())
   })
   test('say that there is one already, or none', async () => {
-    expect(await home.run(['sites', 'create', 'demo.localhost'])).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('already_exists'),
-    })
+    const { code, err } = await home.run(['sites', 'create', 'demo.localhost'])
+    expect(code).toBe(1)
+    expect(err).toContain('The site demo.localhost already exists. (already_exists)')
+    expect(err).toContain('countersign sites change <site_id>')
+    expect(err).not.toContain('PATCH')
     expect(await home.run(['sites', 'show', 'unknown.example', '--site', 'unknown.example'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('not_found'),

@@ -127,7 +127,10 @@ describe('init, then serve, then administration', () => {
     expect((await run(['backup', copy, ...config, '--json'])).json()).toMatchObject({ file: copy, sites: 1 })
     expect((await run(['backup', copy, ...config])).code).toBe(1)
     const asked = await run(['restore', copy, ...config])
-    expect(asked).toMatchObject({ code: 2, err: expect.stringContaining('--yes') })
+    expect([asked.code, asked.err]).toEqual([
+      2,
+      `This command would replace the store with ${copy} and lose all changes since that backup, so it needs a confirmation. Add --yes to confirm, or --dry-run to see what it would do.\n`,
+    ])
     const rehearsed = await run(['restore', copy, ...config, '--dry-run'])
     expect(rehearsed).toMatchObject({
       code: 0,
