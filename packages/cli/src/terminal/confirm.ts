@@ -11,8 +11,9 @@ export interface Removal {
 }
 
 /**
- * Asks for confirmation before something is revoked, deleted or replaced. Returns undefined if confirmed, otherwise the
- * exit code to end with. Throws a `UsageError` when it cannot ask and `--yes` was not given.
+ * Asks for confirmation before something is revoked, deleted or replaced. Returns undefined if
+ * confirmed, otherwise the exit code to end with. Throws a `UsageError` when it cannot ask and
+ * `--yes` was not given.
  */
 export async function confirmRemoval(
   given: Given,

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { CommandError, type Given, UsageError } from '../command.ts'
 import type { Terminal } from './output.ts'
 
-export interface SecretResult {
+interface SecretResult {
   /** The result with its secret. */
   readonly whole: object
   readonly secret: string
@@ -39,7 +39,7 @@ export async function printNewSecret<Made>(
 }
 
 /** A new file that is open and still empty. Either method closes it. */
-export interface NewPrivateFile {
+interface NewPrivateFile {
   /**
    * When it fails, such as on a full disk, it removes the file and throws a `CommandError`, whose
    * message ends with `next`: what to do then.
