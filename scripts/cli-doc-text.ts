@@ -29,11 +29,14 @@ Results go to standard output, everything else to standard error.
 Errors are then one line of JSON on standard error: \`{ "error": { "code", "message", "request_id" }, "exit_code" }\`.
 Colours and progress appear only on a terminal; \`NO_COLOR\` and \`--no-color\` switch colours off.
 
+\`--out\` names a new file for a secret, which only its owner can read.
+The command creates the file first: with a name that cannot be used it creates nothing else, and its exit code is 2.
+
 | code | when |
 |---|---|
 | 0 | success |
 | 1 | failure |
-| 2 | usage error; also for a command that revokes access, without a terminal to ask and without \`--yes\` |
+| 2 | usage error, nothing was changed; also for a command that needs a confirmation, without a terminal to ask and without \`--yes\` |
 | 3 | check failed: rejected, not active, behind, or a problem found |
 | 4 | access denied: no API key, an invalid one, or one without the permission |
 | 5 | service unreachable |

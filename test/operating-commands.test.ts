@@ -126,17 +126,17 @@ test('the commands of docs/operating.md do what is written there, one after the 
   })
   expect(await paste(findLine('countersign cut-log --dry-run'))).toMatchObject({ code: 0 })
   expect(await paste(findLine('countersign reset-time   '))).toMatchObject({
-    code: 2,
+    code: 0,
     said: expect.stringContaining('The time on record is'),
   })
   expect(await paste(findLine('countersign reset-time --yes'))).toMatchObject({ code: 0 })
   expect(await paste(findLine('countersign accept-rollback   '))).toMatchObject({
-    code: 2,
-    said: expect.stringContaining('is missing from the store'),
+    code: 0,
+    said: expect.stringContaining('Nothing is missing.'),
   })
   expect(await paste(findLine('countersign accept-rollback --yes'))).toMatchObject({
     code: 0,
-    said: expect.stringContaining('new epoch'),
+    said: expect.stringContaining('There is nothing to accept.'),
   })
   expect(await paste('countersign rotate-issuer-key')).toMatchObject({
     code: 0,

@@ -46,7 +46,7 @@ describe('a time on record that a wrong clock has put far ahead', () => {
     await wrong.stop()
 
     expect(await runCommand(home, ['reset-time'])).toMatchObject({
-      code: 2,
+      code: 0,
       said: expect.stringContaining('10 d ahead of the present'),
     })
     expect(await runCommand(home, ['reset-time', '--yes'])).toMatchObject({
@@ -82,7 +82,7 @@ describe('a time on record that a wrong clock has put far ahead', () => {
     expect(await ready()).toEqual([true, true])
     for (const { output } of nodes) expect(output()).toContain('an operator has reset the time')
     expect(await runCommand(home, ['reset-time'])).toMatchObject({
-      code: 2,
+      code: 0,
       said: expect.not.stringContaining(' d ahead'),
     })
   })

@@ -57,7 +57,7 @@ describe('B6: a write-ahead log that has lost its end (A274)', () => {
 
     const looked = await runCommand(home, ['accept-rollback'])
     expect(looked).toMatchObject({
-      code: 2,
+      code: 3,
       said: expect.stringContaining(`demo.localhost: entry ${seq} of epoch`),
     })
     const accepted = await runCommand(home, ['accept-rollback', '--yes', '--json'])
@@ -67,13 +67,20 @@ describe('B6: a write-ahead log that has lost its end (A274)', () => {
     expect(existsSync(aside)).toBe(true)
     expect((await runCommand(home, ['operator-audit'])).said).toContain('"action":"log.accept_rollback"')
 
-    await startService(home)
+    const node = await startService(home)
     expect(await client.ready()).toBe(true)
     expect((await client.show(lastUser.header)).status).toBe(200)
     expect((await client.revokeUser(lastUser.ppid)).status).toBe(200)
     await expect
       .poll(() => readHeadFile(headFile(home))?.heads.get(SITE)?.epoch)
       .toBe(JSON.parse(accepted.said).epoch)
+    // Afterwards there is nothing to accept, so no other epoch begins.
+    await node.stop()
+    for (const flags of [[], ['--yes']])
+      expect(await runCommand(home, ['accept-rollback', ...flags])).toMatchObject({
+        code: 0,
+        said: 'Nothing is missing. There is nothing to accept.\n',
+      })
   })
 
   test('goes unnoticed without the head file: control arm', { timeout: TEST_MS_MAX }, async () => {

@@ -11,8 +11,8 @@ export type Option = readonly [flags: string, what: string, kind?: 'list']
 
 /**
  * Options that several commands share. `service`: the address and the API key. `site`: the site.
- * `credential`: the credential to present. `removal`: the command revokes access, so it asks for
- * confirmation.
+ * `credential`: the credential to present. `removal`: the command revokes, deletes or replaces
+ * something, so it asks for confirmation.
  */
 export type Shared = 'service' | 'site' | 'credential' | 'removal'
 

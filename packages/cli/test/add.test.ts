@@ -15,6 +15,10 @@ import { dirname, join } from 'node:path'
 import { agentFetch, createClient } from '@countersign/sdk'
 import { build } from 'vite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { planChanges, readRoute } from '../src/add/changes.ts'
+import { describeNext } from '../src/add/describe.ts'
+import { readProject } from '../src/add/project.ts'
+import { chooseCommands } from '../src/terminal/own-commands.ts'
 import { countersign } from './countersign.ts'
 import { type Home, openHome } from './home.ts'
 
@@ -290,12 +294,35 @@ test('never lets a key into version control or out of the project', async () => 
   expect(existsSync(join(linked, 'countersign'))).toBe(false)
 })
 
+test.each([
+  [
+    { countersign: 'npm run -s countersign --', isClone: true },
+    'then in the clone send requests to its port:',
+  ],
+  [{ countersign: 'npx @countersign/cli', isClone: false }, 'send requests to the port that it listens on:'],
+])('prints commands of %j', (commands, words) => {
+  const sources = `file:///cli/src/terminal/own-commands.${commands.isClone ? 'ts' : 'js'}`
+  expect(chooseCommands(sources)).toMatchObject(commands)
+  const project = readProject(createProject(crypto.randomUUID(), servers.express), undefined)
+  const route = readRoute('/protected', 'orders:read')
+  const plan = planChanges(project, { route, tarballs: undefined, isForced: false })
+  const outcome = { route, hasKey: false, isInstalled: false, check: undefined }
+  const text = describeNext(project, plan, outcome, chooseCommands(sources)).join('\n')
+  const { countersign: command } = commands
+  expect(text).toContain(`       ${command} keys create --label guard \\\n`)
+  expect(text).toContain(`${words}\n`)
+  const present = `${command} present http://localhost:3000/protected`
+  const curl = 'curl -i http://localhost:3000/protected'.padEnd(present.length)
+  expect(text).toContain(`\n       ${curl}  # 401\n       ${present}  # 200`)
+  expect(text.split('\n').filter((line) => line.length > 80)).toEqual([])
+})
+
 test('says what is missing, and works without a service', async () => {
   const alone = createProject('alone', servers.express)
   const { code, out, err } = await countersign(['add', '--no-color'], { cwd: alone })
   expect([code, err]).toEqual([0, expect.stringContaining('no API key yet')])
   expect(out).toContain(
-    'countersign keys create --label guard \\\n         --permissions feed:read,tokens:introspect',
+    'npm run -s countersign -- keys create --label guard \\\n         --permissions feed:read,tokens:introspect',
   )
   expect(out.split('\n').filter((line) => line.length > 80)).toEqual([])
   expect(readAll(alone)['.env.countersign']).toMatch(/^COUNTERSIGN_API_KEY=$/m)

@@ -1,10 +1,12 @@
-import { readFileSync, statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPng } from '../../service/test/brand/pictures.ts'
 import { newJwk } from '../../service/test/jwks.ts'
 import { openKeySetServer } from '../../service/test/key-set-server.ts'
+import { program } from './countersign.ts'
 import { expectAnswer, type Home, openHome } from './home.ts'
 
 let home: Home
@@ -115,6 +117,7 @@ describe('sites', () => {
   test('ask before they take access away', async () => {
     const argv = ['sites', 'change', '--bearer', 'off', '--holder-proof', 'required']
     const refused = await home.run(argv)
+    expect(refused.err).toContain('at demo.localhost, so it needs a confirmation. Add --yes to confirm')
     expect(refused).toMatchObject({
       code: 2,
       err: expect.stringContaining(
@@ -159,10 +162,11 @@ describe('sites', () => {
     expect(err.toLowerCase()).toContain(words.toLowerCase())
   })
   test('say that there is one already, or none', async () => {
-    expect(await home.run(['sites', 'create', 'demo.localhost'])).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('already_exists'),
-    })
+    const { code, err } = await home.run(['sites', 'create', 'demo.localhost'])
+    expect(code).toBe(1)
+    expect(err).toContain('The site demo.localhost already exists. (already_exists)')
+    expect(err).toContain('countersign sites change <site_id>')
+    expect(err).not.toContain('PATCH')
     expect(await home.run(['sites', 'show', 'unknown.example', '--site', 'unknown.example'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('not_found'),
@@ -392,11 +396,104 @@ describe('operator keys over HTTP', () => {
     const permitted = ['keys', 'create', '--operator', '--permissions', 'feed:read']
     expect((await home.run(permitted)).code).toBe(2)
   })
+  test('need no label', async () => {
+    const { code, json } = await home.run(['keys', 'create', '--operator', '--json'])
+    expect(code).toBe(0)
+    expectAnswer('create_operator_key', json())
+    expect((await home.run(['keys', 'delete', json().key_id, '--operator', '--yes'])).code).toBe(0)
+  })
   test('the key that makes the call stays', async () => {
     const { items } = (await home.run(['keys', 'list', '--operator', '--json'])).json()
     const own = items.find(({ last4 }: { last4: string }) => home.dev.operator_key.endsWith(last4))
     const { code, err } = await home.run(['keys', 'delete', own.key_id, '--operator', '--yes'])
     expect([code, err.includes('key_in_use')]).toEqual([1, true])
+  })
+})
+
+describe('the file of --out', () => {
+  const url = 'https://hooks.example/out'
+  const countAll = async () =>
+    Promise.all(
+      [['keys', 'list'], ['keys', 'list', '--operator'], ['webhooks', 'list'], ['credentials']].map(
+        async (argv) => (await home.run([...argv, '--limit', '200', '--json'])).json().items.length,
+      ),
+    )
+  let webhookId: string
+  beforeAll(async () => {
+    webhookId = (await home.run(['webhooks', 'create', url, '--json'])).json().webhook_id
+    writeFileSync(home.file('taken.key'), 'mine')
+    mkdirSync(home.file('folder'))
+    symlinkSync(home.file('absent'), home.file('dangling.key'))
+  })
+
+  const commands = [
+    ['keys', 'create', '--operator', '--label', 'two'],
+    ['keys', 'create', '--permissions', 'feed:read'],
+    ['webhooks', 'create', url],
+    ['webhooks', 'rotate-secret'],
+    ['issue', '--user-ref', 'out', '--scope', 'orders:read'],
+  ]
+  test.each(
+    commands.flatMap((argv) =>
+      [
+        ['taken.key', 'taken.key exists already, so nothing was created. Choose another name.'],
+        ['dangling.key', 'dangling.key exists already, so nothing was created.'],
+        ['folder', 'folder is a directory, so nothing was created. Give the name of a new file.'],
+        ['new-folder/', 'new-folder/ is a directory, so nothing was created.'],
+        [
+          'nowhere/x.key',
+          'The directory nowhere does not exist, so nothing was created. Create it, or choose another name.',
+        ],
+        ['taken.key/x', 'taken.key/x cannot be written (ENOTDIR), so nothing was created.'],
+        ['', 'The name of the file is empty, so nothing was created. Give a name.'],
+      ].map(([file = '', words = '']) => ({ argv, file, words, name: argv.slice(0, 2).join(' ') })),
+    ),
+  )('is opened before $name: $file', async ({ argv, file, words }) => {
+    const before = await countAll()
+    const own = argv[1] === 'rotate-secret' ? [webhookId] : []
+    const { code, out, err } = await home.run([...argv, ...own, '--out', file])
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toContain(words)
+    expect(await countAll()).toEqual(before)
+    expect(readFileSync(home.file('taken.key'), 'utf8')).toBe('mine')
+    const { items } = (await home.run(['audit', '--limit', '50', '--json'])).json()
+    expect(items.map(({ action }: { action: string }) => action)).not.toContain('webhook.rotate_secret')
+  })
+  test.each([
+    { argv: ['keys', 'create', '--permissions', 'no:such'], code: 1 },
+    { argv: ['keys', 'create', '--operator', '--permissions', 'feed:read'], code: 2 },
+    { argv: ['webhooks', 'create', 'ftp://x'], code: 1 },
+    { argv: ['webhooks', 'rotate-secret', 'wh_00000000'], code: 1 },
+    { argv: ['issue', '--user-ref', 'x', '--scope', 'NOT A SCOPE'], code: 1 },
+    { argv: ['issue', '--scope', 'orders:read'], code: 2 },
+  ])('is removed when the command fails: $argv', async ({ argv, code }) => {
+    expect((await home.run([...argv, '--out', 'failed.key'])).code).toBe(code)
+    expect(existsSync(home.file('failed.key'))).toBe(false)
+  })
+  test('has the secret, for its owner only', async () => {
+    for (const [i, argv] of commands.entries()) {
+      const own = argv[1] === 'rotate-secret' ? [webhookId] : []
+      const { code, out } = await home.run([...argv, ...own, '--out', `new-${i}.key`])
+      expect(code).toBe(0)
+      expect(out).toMatch(/^(?:key|wh|cred)_\S+\n$/)
+      expect(readFileSync(home.file(`new-${i}.key`), 'utf8')).toMatch(/^(?:svc_sk_|whsec_|\{\n)/)
+      expect(statSync(home.file(`new-${i}.key`)).mode & 0o777).toBe(0o600)
+    }
+  })
+  test('that cannot be filled is removed, and the secret is reported as lost', async () => {
+    // No file may grow, as on a full disk.
+    const script = 'trap "" XFSZ; ulimit -f 0; exec "$0" "$@"'
+    const argv = [...program, 'keys', 'create', '--permissions', 'feed:read', '--out', 'full.key']
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', script, process.execPath, ...argv], {
+      cwd: home.directory,
+      env: { PATH: process.env.PATH },
+      encoding: 'utf8',
+    })
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(
+      /full\.key cannot be written \(EFBIG\)\. The secret of (key_\S+) is lost\. Delete or revoke \1/,
+    )
+    expect(existsSync(home.file('full.key'))).toBe(false)
   })
 })
 

@@ -70,14 +70,28 @@ describe('where the service is', () => {
     expect(err).toContain('is not on this machine')
   })
   test.each([
-    ['http://shop.example', 'https'],
-    ['nonsense', 'must be an http or https URL'],
-    ['https://user:secret@id.example', 'user name'],
-  ])('%s is refused as an address', async (address, words) => {
-    const { code, err } = await countersign([...show, '--url', address], { cwd: elsewhere })
-    expect(code).toBe(2)
-    expect(err).toContain(words)
+    ['http://shop.example', 'must be https. http is only for this machine.'],
+    ['nonsense', 'must be an http or https URL, such as https://id.example.'],
+    ['https://user:secret@id.example', 'must not hold a user name or password'],
+    ['https://id.example/?a=b', 'must not have a query or fragment'],
+  ])('%s is refused as an address, with the name of the flag or the variable', async (address, words) => {
+    const flag = await countersign([...show, '--url', address], { cwd: elsewhere })
+    expect([flag.code, flag.err]).toEqual([2, `--url ${words}\n`])
+    const variable = await countersign(show, { cwd: elsewhere, env: { COUNTERSIGN_URL: address } })
+    expect([variable.code, variable.err]).toEqual([2, `COUNTERSIGN_URL ${words}\n`])
   })
+  test.each([['nodes'], ['watch'], ['audit', '--format', 'csv'], ['verify', '--credential', 'any.json']])(
+    '%s sends no key over plain http to another machine',
+    async (...argv) => {
+      const env = {
+        COUNTERSIGN_URL: 'http://shop.example',
+        COUNTERSIGN_SITE: 'shop.example',
+        COUNTERSIGN_API_KEY: home.dev.site_key,
+      }
+      const { code, err } = await countersign(argv, { cwd: elsewhere, env })
+      expect([code, err]).toEqual([2, 'COUNTERSIGN_URL must be https. http is only for this machine.\n'])
+    },
+  )
 })
 
 describe('who calls', () => {
@@ -93,6 +107,13 @@ describe('who calls', () => {
     expect(out).toBe('')
     expect(err).toContain(problem)
     expect(err).toContain('COUNTERSIGN_API_KEY')
+  })
+  test('a text that is no key is named without it', async () => {
+    const { code, err } = await countersign(show, {
+      cwd: elsewhere,
+      env: { ...url(), COUNTERSIGN_API_KEY: 'not-a-key' },
+    })
+    expect([code, err]).toEqual([2, 'The API key must be svc_sk_… as it was shown\n'])
   })
   test('a key comes from a file that only its owner reads, or from the standard input', async () => {
     const file = join(elsewhere, 'site.key')

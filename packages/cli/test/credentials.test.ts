@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expectAnswer, type Home, nowhere, openHome } from './home.ts'
 
@@ -26,7 +26,7 @@ describe('keygen', () => {
     const before = readFileSync(home.file('twice.jwk'), 'utf8')
     const { code, err } = await home.run(['keygen', 'twice.jwk'])
     expect(code).toBe(2)
-    expect(err).toContain('exists already')
+    expect(err).toContain('twice.jwk exists already, so nothing was created. Choose another name.')
     expect(readFileSync(home.file('twice.jwk'), 'utf8')).toBe(before)
   })
   test('makes P-256 keys, and prints one when it is told to', async () => {
@@ -331,10 +331,13 @@ describe('delegate', () => {
     [['--credential', 'alice.json', '--scope', 'orders:read'], 'not bound to a key'],
     [['--credential', 'bound.json', '--scope', 'orders:read'], 'Give --holder-key'],
     [['--bound'], 'Missing --scope'],
+    [['--bound', '--scope', 'orders:read', '--out', 'next.jwk'], 'next.jwk exists already'],
   ])('refuses %j', async (argv, words) => {
-    const { code, err } = await home.run(['delegate', 'next.jwk', ...argv])
-    expect(code).toBe(2)
+    const file = argv.includes('--out') ? [] : ['--out', 'rejected.json']
+    const { code, out, err } = await home.run(['delegate', 'next.jwk', ...argv, ...file])
+    expect([code, out]).toEqual([2, ''])
     expect(err).toContain(words)
+    expect(existsSync(home.file('rejected.json'))).toBe(false)
   })
   test('answers with JSON', async () => {
     const { json } = await home.run(['delegate', 'next.jwk', '--bound', '--scope', 'orders:read', '--json'])

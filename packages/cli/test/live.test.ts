@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -215,7 +215,15 @@ describe('listen', () => {
   })
   test('refuses what it cannot pass on to', async () => {
     expect((await home.run(['listen', '--forward', 'ftp://x'])).code).toBe(2)
-    expect((await home.run(['listen', '--kinds', 'nonsense'])).code).toBe(1)
+    expect((await home.run(['listen', '--kinds', 'nonsense', '--out', 'unused.secret'])).code).toBe(1)
+    expect(existsSync(home.file('unused.secret'))).toBe(false)
+    expect(await webhooks()).toHaveLength(0)
+  })
+  test('creates no webhook when the file for its secret cannot be created', async () => {
+    const { code, err } = await home.run(['listen', '--out', 'nowhere/hook.secret'])
+    expect(code).toBe(2)
+    expect(err).toContain('The directory nowhere does not exist, so nothing was created.')
+    expect(err).not.toContain('Deleted the webhook')
     expect(await webhooks()).toHaveLength(0)
   })
 })

@@ -66,12 +66,12 @@ describe('a mistake', () => {
     [
       ['verifiers', '--url', 'id.example'],
       {},
-      'The address of the service must be an http or https URL, such as https://id.example. Check --url or COUNTERSIGN_URL.',
+      '--url must be an http or https URL, such as https://id.example.',
     ],
     [
       ['verifiers'],
       { COUNTERSIGN_URL: 'nonsense' },
-      'The address of the service must be an http or https URL, such as https://id.example. Check --url or COUNTERSIGN_URL.',
+      'COUNTERSIGN_URL must be an http or https URL, such as https://id.example.',
     ],
     [['verifiers'], service, 'Missing site. Give --site, or set COUNTERSIGN_SITE.'],
     [

@@ -1,3 +1,4 @@
+import { OWN_COMMANDS, type OwnCommands } from '../terminal/own-commands.ts'
 import type { Plan } from './changes.ts'
 import type { BuildCheck } from './check-build.ts'
 import { chooseEnvFile } from './environment.ts'
@@ -29,24 +30,32 @@ const mountLines: Readonly<Record<Exclude<Framework, 'next'>, (app: string) => s
 }
 
 /** What the person does next, in order. */
-export function describeNext(project: Project, plan: Plan, outcome: Outcome): readonly string[] {
+export function describeNext(
+  project: Project,
+  plan: Plan,
+  outcome: Outcome,
+  { countersign, isClone }: OwnCommands = OWN_COMMANDS,
+): readonly string[] {
   const { packageManager, framework } = project
   const { route, hasKey, isInstalled, check } = outcome
   const isListed = plan.changes.some(({ kind }) => kind === 'package') && !isInstalled
   const url = `http://localhost:3000${route.path}`
+  const present = `${countersign} present ${url}`
   const steps = [
     ...(isListed ? [`${packageManager} install`] : []),
     ...(check?.result === 'skipped' && isListed ? [check.command] : []),
     ...(hasKey
       ? []
       : [
-          `write the key of this command to ${chooseEnvFile(framework)}:\n       countersign keys create --label guard \\\n         --permissions feed:read,tokens:introspect`,
+          `write the key of this command to ${chooseEnvFile(framework)}:\n       ${countersign} keys create --label guard \\\n         --permissions feed:read,tokens:introspect`,
         ]),
     ...(framework === 'next' ? [] : [mountStep(project, plan)]),
     [
-      'start your application, and send requests to the port that it listens on:',
-      `curl -i ${url}              # 401`,
-      `countersign present ${url}  # 200`,
+      isClone
+        ? 'start your application, then in the clone send requests to its port:'
+        : 'start your application, and send requests to the port that it listens on:',
+      `${`curl -i ${url}`.padEnd(present.length)}  # 401`,
+      `${present}  # 200`,
     ].join('\n       '),
   ]
   return steps.map((step, i) => `  ${i + 1}. ${step}`)

@@ -1,4 +1,3 @@
-import { UsageError } from '../command.ts'
 import { entriesText, operatorCommand } from './operator-command.ts'
 
 export const acceptRollback = operatorCommand('accept-rollback', {
@@ -12,13 +11,16 @@ export const acceptRollback = operatorCommand('accept-rollback', {
   ],
   about: [
     'A node rejects everything when its head file or a verifier shows a signed head beyond the end of its log. The missing entries may be on another disk, on a replica or in a backup: look there first. If they are lost, this command begins a new epoch of the log. Verifiers follow it, keep the revocations that they know, and report how many the new epoch lacks.',
+    'Without --yes, the exit code is 3 when entries are missing, and 0 when none is known to be. When the head file shows that nothing is missing, --yes changes nothing either. Without a head file, --yes begins a new epoch.',
     'Revoke again what the lost entries revoked: this node and new verifiers do not know them. The audit records the command and the lost heads.',
     'With the embedded store, stop the service first. On PostgreSQL run it once; running nodes follow within seconds.',
   ],
   async run({ given, at, service, storeSettings, headFile: readHeadFile }) {
     const settings = { ...storeSettings(), headFile: readHeadFile() }
     const { headFile } = settings
-    const { lost, accepted } = await service.acceptRollback(settings, { dryRun: !given.has('yes') })
+    const { lost, isComplete, accepted } = await service.acceptRollback(settings, {
+      dryRun: !given.has('yes'),
+    })
     const lostFacts = lost.map(({ head: { site_id, epoch, seq, hash, as_of }, seq: store_seq }) => ({
       site_id,
       epoch,
@@ -28,9 +30,7 @@ export const acceptRollback = operatorCommand('accept-rollback', {
       store_seq,
     }))
     const lines = [
-      lost.length === 0
-        ? `No signed head ${headFile === undefined ? '' : `in ${headFile} `}is missing from the store.`
-        : 'Missing from the store:',
+      lost.length > 0 ? 'Missing from the store:' : isComplete ? NOTHING_MISSING : describeUnknown(headFile),
       ...lost.map(
         ({ head, seq }) =>
           `  ${head.site_id}: entry ${head.seq} of epoch ${head.epoch}, signed ${head.as_of}; the store has ${seq}`,
@@ -38,9 +38,8 @@ export const acceptRollback = operatorCommand('accept-rollback', {
     ]
     if (accepted === undefined) {
       at.item({ changed: false, lost: lostFacts }, () => lines.join('\n'))
-      throw new UsageError(
-        'Nothing was changed. To begin a new epoch without these entries: countersign accept-rollback --yes',
-      )
+      at.note(`Nothing was changed. ${describeNext(lost.length, isComplete)}`)
+      return lost.length > 0 ? 3 : 0
     }
     const { epoch, position, headFileBefore } = accepted
     at.item({ changed: true, lost: lostFacts, epoch, entries: position }, () =>
@@ -51,3 +50,18 @@ export const acceptRollback = operatorCommand('accept-rollback', {
     return 0
   },
 })
+
+const NOTHING_MISSING = 'Nothing is missing. There is nothing to accept.'
+
+function describeUnknown(headFile: string | undefined): string {
+  return headFile === undefined
+    ? 'There is no head file, so this command cannot find what is missing: head_file is off.'
+    : `${headFile} does not exist or has lines that cannot be read, so this command cannot find all that is missing.`
+}
+
+function describeNext(lostCount: number, isComplete: boolean): string {
+  if (lostCount > 0) return 'To begin a new epoch without these entries: countersign accept-rollback --yes'
+  return isComplete
+    ? 'If a node still reports lost entries, use the head file of that node, or begin a new epoch: countersign new-epoch'
+    : 'If a node reports lost entries, begin a new epoch without them: countersign accept-rollback --yes'
+}

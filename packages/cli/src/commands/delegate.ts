@@ -2,7 +2,7 @@ import { UsageError, type Verb } from '../command.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { orUsageError, readDevFile, rejectUsage } from '../service/connection.ts'
 import { facts, jsonText } from '../terminal/output.ts'
-import { printSecret } from '../terminal/private-file.ts'
+import { printNewSecret } from '../terminal/private-file.ts'
 
 export const delegate: Verb = {
   words: [['<holder>', 'the key of the new holder: a did:key, or a file that keygen wrote']],
@@ -51,20 +51,23 @@ export const delegate: Verb = {
       agentFetch({ credential: document, holderKey: key, origins: 'https://nowhere.invalid' }),
     )
     const delegable = given.has('delegable')
-    const { credential } = await agent
-      .delegate({ scope, ttlSeconds, holderKey: to, delegable })
-      .catch(rejectUsage)
-    const id = String(credential.id).replace('did:service:', '')
-    printSecret(given, at, {
-      whole: { credential, credential_id: id },
-      secret: jsonText(credential, 2),
-      rest: { credential_id: id },
-      id,
-    })
+    const readId = (credential: { readonly id?: unknown }) =>
+      String(credential.id).replace('did:service:', '')
+    const { credential } = await printNewSecret(
+      given,
+      at,
+      () => agent.delegate({ scope, ttlSeconds, holderKey: to, delegable }).catch(rejectUsage),
+      (made) => ({
+        whole: { credential: made.credential, credential_id: readId(made.credential) },
+        secret: jsonText(made.credential, 2),
+        rest: { credential_id: readId(made.credential) },
+        id: readId(made.credential),
+      }),
+    )
     if (!at.isJson)
       at.note(
         facts([
-          ['credential', id],
+          ['credential', readId(credential)],
           ['for', to],
           ['expires', credential.validUntil],
           ['file', given.text('out')],

@@ -1,4 +1,5 @@
 import type { Terminal } from '../terminal/output.ts'
+import { OWN_COMMANDS } from '../terminal/own-commands.ts'
 import { operatorCommand } from './operator-command.ts'
 
 export const dev = operatorCommand('dev', {
@@ -16,11 +17,7 @@ export const dev = operatorCommand('dev', {
   async run({ given, at, service, sources }) {
     const { openDemoVerifier } = await import('../demo/demo-verifier.ts')
     const demoVerifiers = given.has('with-demo-app') ? 2 : 0
-    const isClone = import.meta.url.endsWith('.ts')
-    const commands = isClone
-      ? { start: 'npm start --', countersign: 'npm run -s countersign --' }
-      : { start: 'npx @countersign/cli dev', countersign: 'npx @countersign/cli' }
-    const options = { openDemoVerifier, demoVerifiers, commands }
+    const options = { openDemoVerifier, demoVerifiers, commands: OWN_COMMANDS }
     const { dev: file, dataDir, summary } = await service.startDevelopment(sources, options)
     const { base_url, admin_url, site_id, issuer, ppid } = file
     // Without the secrets, which are in the file.

@@ -4,7 +4,7 @@ import { omitUndefined } from '../input/option-values.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connectSite, rejectUsage, requireSite, resolveTarget } from '../service/connection.ts'
 import { facts, jsonText, type Terminal } from '../terminal/output.ts'
-import { printSecret } from '../terminal/private-file.ts'
+import { printNewSecret } from '../terminal/private-file.ts'
 
 const LIFETIME_SECONDS_DEFAULT = 30 * 86_400
 const LIFETIME_SECONDS_MAX = 366 * 86_400
@@ -52,17 +52,23 @@ export const issue: Verb = {
       throw new UsageError('Missing --scope. Give at least one, such as --scope orders:read')
     if (given.has('delegable') && given.text('holder-key') === undefined)
       throw new UsageError('--delegable needs --holder-key: the holder signs what it delegates.')
-    const issued =
-      given.text('issuer-key') === undefined
-        ? await issueRemotely(given, at, scope)
-        : await issueLocally(given, at, scope)
-    const { credential, credential_id, ppid, expires_at, user_revoked } = issued
-    printSecret(given, at, {
-      whole: issued,
-      secret: jsonText(credential, 2),
-      rest: { credential_id, ppid, expires_at, ...(user_revoked && { user_revoked }) },
-      id: credential_id,
-    })
+    const issueIt = given.text('issuer-key') === undefined ? issueRemotely : issueLocally
+    const { credential_id, ppid, expires_at, user_revoked } = await printNewSecret(
+      given,
+      at,
+      () => issueIt(given, at, scope),
+      (issued) => ({
+        whole: issued,
+        secret: jsonText(issued.credential, 2),
+        rest: {
+          credential_id: issued.credential_id,
+          ppid: issued.ppid,
+          expires_at: issued.expires_at,
+          ...(issued.user_revoked && { user_revoked: issued.user_revoked }),
+        },
+        id: issued.credential_id,
+      }),
+    )
     if (user_revoked)
       at.note(
         'This user is revoked, so the credential is rejected everywhere. Reinstate the user, then issue a new credential.',

@@ -1,6 +1,6 @@
 import { UsageError, type Verb } from '../command.ts'
 import { facts } from '../terminal/output.ts'
-import { writeNewPrivate } from '../terminal/private-file.ts'
+import { openNewPrivate } from '../terminal/private-file.ts'
 
 const ALGORITHMS = ['Ed25519', 'P-256'] as const
 
@@ -27,7 +27,7 @@ export const keygen: Verb = {
       if (!at.isJson) at.note(facts([['public key', did]]))
       return 0
     }
-    writeNewPrivate(file, `${JSON.stringify(jwk)}\n`)
+    openNewPrivate(file).write(`${JSON.stringify(jwk)}\n`, 'Nothing was created. Choose another name.')
     at.result({ did, multikey, file }, () => did)
     at.note(`The private key is in ${file}. Only you can read it, and it cannot be recovered.`)
     return 0

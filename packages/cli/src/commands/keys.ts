@@ -6,7 +6,7 @@ import { connect, connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts, type Terminal } from '../terminal/output.ts'
-import { printSecret } from '../terminal/private-file.ts'
+import { printNewSecret } from '../terminal/private-file.ts'
 
 const PERMISSIONS =
   'tokens:introspect, tokens:revoke, credentials:issue, credentials:revoke, credentials:reinstate, feed:read, site:read, site:admin'
@@ -123,9 +123,18 @@ export const keys: Group = {
         ],
       ],
       async run(given, at) {
-        const { api_key, ...rest } = await createKey(given, at)
-        printSecret(given, at, { whole: { ...rest, api_key }, secret: api_key, rest, id: rest.key_id })
-        if (!at.isJson) at.note(`Key ${rest.key_id}. It is shown only now.`)
+        const { key_id } = await printNewSecret(
+          given,
+          at,
+          () => createKey(given, at),
+          ({ api_key, ...rest }) => ({
+            whole: { ...rest, api_key },
+            secret: api_key,
+            rest,
+            id: rest.key_id,
+          }),
+        )
+        if (!at.isJson) at.note(`Key ${key_id}. It is shown only now.`)
         return 0
       },
     },

@@ -5,7 +5,7 @@ import { CommandError, UsageError, type Verb } from '../command.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { connectSite } from '../service/connection.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
-import { writeNewPrivate } from '../terminal/private-file.ts'
+import { openNewPrivate } from '../terminal/private-file.ts'
 import { untilStopped } from '../terminal/until-stopped.ts'
 
 /** The headers that a receiver needs to verify the signature and to read the body. */
@@ -46,6 +46,7 @@ export const listen: Verb = {
     const kinds = parseScopes(given, 'kinds')
     const { client, site_id } = await connectSite(given, at)
     const { verifyWebhook } = await import('@countersign/sdk')
+    const out = given.text('out')
     const stop = untilStopped()
     // A delivery may arrive before the response that contains the secret.
     const signedWith = Promise.withResolvers<string>()
@@ -90,18 +91,17 @@ export const listen: Verb = {
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     try {
+      const file = out === undefined ? undefined : openNewPrivate(out)
       const made = await client
         .createWebhook({ site_id, url, ...(kinds && { kinds: kinds as never }) })
-        .catch(explainForbiddenUrl)
+        .catch((fault: unknown) => {
+          file?.remove()
+          return explainForbiddenUrl(fault)
+        })
       signedWith.resolve(made.secret)
       try {
-        announce(at, given.text('out'), {
-          url,
-          webhook_id: made.webhook_id,
-          secret: made.secret,
-          site_id,
-          forward,
-        })
+        file?.write(`${made.secret}\n`, 'The webhook is deleted again. Choose another name.')
+        announce(at, out, { url, webhook_id: made.webhook_id, secret: made.secret, site_id, forward })
         await new Promise<void>((resolve) => {
           if (stop.signal.aborted) resolve()
           stop.signal.addEventListener('abort', () => resolve())
@@ -131,7 +131,6 @@ function announce(
   out: string | undefined,
   { url, webhook_id, secret, site_id, forward }: Listening,
 ): void {
-  if (out !== undefined) writeNewPrivate(out, `${secret}\n`)
   const shown = out === undefined ? { secret } : { file: out }
   if (at.isJson) at.item({ event: 'listening', webhook_id, url, ...shown }, () => '')
   else {

@@ -1,4 +1,3 @@
-import { UsageError } from '../command.ts'
 import { operatorCommand } from './operator-command.ts'
 
 const EFFECT =
@@ -34,12 +33,9 @@ export const resetTime = operatorCommand('reset-time', {
         { changed: false, recorded, present: now },
         () => `The time on record is ${recorded}, ${difference(recordedMs - nowMs)} the present, ${now}.`,
       )
-      throw new UsageError(
-        [
-          ...(recordedMs > nowMs ? [`Setting it back means: ${EFFECT}`] : []),
-          'Nothing was changed. To set it to the present: countersign reset-time --yes',
-        ].join('\n'),
-      )
+      if (recordedMs > nowMs) at.note(`Setting it back means: ${EFFECT}`)
+      at.note('Nothing was changed. To set it to the present: countersign reset-time --yes')
+      return 0
     }
     const settings = storeSettings()
     const nowMs = present ?? Date.now()

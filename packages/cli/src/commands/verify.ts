@@ -3,7 +3,7 @@ import { type Given, UsageError, type Verb } from '../command.ts'
 import type { CheckResult } from '../credential/check-report.ts'
 import { parseScopes } from '../input/scopes.ts'
 import { parseTimeOption } from '../input/times.ts'
-import { type DevFile, requireSite, resolveTarget } from '../service/connection.ts'
+import { connect, type DevFile, requireSite } from '../service/connection.ts'
 import type { Terminal } from '../terminal/output.ts'
 
 /** The default of the SDK's guard. */
@@ -34,7 +34,7 @@ export const verify: Verb = {
     'The file of --credential may also contain a JWT access token of an OAuth issuer that the site trusts.',
   ],
   async run(given, at) {
-    const target = await resolveTarget(given, at, 'site')
+    const target = await connect(given, at)
     const siteId = requireSite(target)
     const nowMs = parseTimeOption(given.text('at'), '--at') ?? Date.now()
     const { parseScopeList } = await import('@countersign/core')

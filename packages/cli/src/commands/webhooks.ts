@@ -7,7 +7,7 @@ import { connectSite } from '../service/connection.ts'
 import { PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
 import { facts, type Terminal, table } from '../terminal/output.ts'
-import { printSecret } from '../terminal/private-file.ts'
+import { printNewSecret } from '../terminal/private-file.ts'
 
 export const webhooks: Group = {
   verbs: {
@@ -62,14 +62,23 @@ export const webhooks: Group = {
       async run(given, at) {
         const { client, site_id } = await connectSite(given, at)
         const kinds = parseScopes(given, 'kinds')
-        const made = await client.createWebhook({
+        const order = {
           site_id,
           url: given.word(0),
           ...(kinds && { kinds: kinds as never }),
           reason: given.text('reason'),
-        })
-        const { webhook_id, secret } = made
-        printSecret(given, at, { whole: made, secret, rest: { webhook_id }, id: webhook_id })
+        }
+        const { webhook_id } = await printNewSecret(
+          given,
+          at,
+          () => client.createWebhook(order),
+          (made) => ({
+            whole: made,
+            secret: made.secret,
+            rest: { webhook_id: made.webhook_id },
+            id: made.webhook_id,
+          }),
+        )
         if (!at.isJson) at.note(`Webhook ${webhook_id}. The secret is shown only now.`)
         return 0
       },
@@ -197,12 +206,15 @@ export const webhooks: Group = {
       ],
       async run(given, at) {
         const { client, site_id } = await connectSite(given, at)
-        const made = await client.rotateWebhookSecret({
-          site_id,
-          webhook_id: given.word(0),
-        })
-        const { secret, ...rest } = made
-        printSecret(given, at, { whole: made, secret, rest, id: made.webhook_id })
+        const made = await printNewSecret(
+          given,
+          at,
+          () => client.rotateWebhookSecret({ site_id, webhook_id: given.word(0) }),
+          (rotated) => {
+            const { secret, ...rest } = rotated
+            return { whole: rotated, secret, rest, id: rest.webhook_id }
+          },
+        )
         if (!at.isJson)
           at.note(
             `The secret is shown only now. The previous one is valid until ${made.previous_valid_until}.`,

@@ -16,7 +16,7 @@ import { requireSite, type Target } from '../service/connection.ts'
  * Loads the current view of a site from a signed snapshot. Throws a `CommandError` when there is no
  * snapshot, or its signature is invalid.
  */
-export async function loadSite(target: Target): Promise<SiteView> {
+export async function loadSite(target: Omit<Target, 'urlName'>): Promise<SiteView> {
   const view = new SiteView({ siteId: requireSiteId(requireSite(target)) })
   const api = createObserverApi(target)
   const keys = createFeedKeys({ pinned: undefined, discovery: api.discovery, clock: systemClock })
@@ -35,7 +35,7 @@ export async function loadSite(target: Target): Promise<SiteView> {
  * The API of a verifier, as an observer: receipts do not count it. Throws a `CommandError` without
  * an API key.
  */
-export function createObserverApi(target: Target): VerifierApi {
+export function createObserverApi(target: Omit<Target, 'urlName'>): VerifierApi {
   const { baseUrl, apiKey } = target
   if (apiKey === undefined)
     throw new CommandError(

@@ -22,6 +22,8 @@ export interface DevFile {
 /** The service to call, with the site and the API key. */
 export interface Target {
   readonly baseUrl: string
+  /** Where the address comes from, for messages: `--url`. */
+  readonly urlName: string
   readonly siteId: string | undefined
   readonly apiKey: string | undefined
   /** Only if the service is the one that this file describes. */
@@ -50,6 +52,8 @@ export async function resolveTarget(
 ): Promise<Target> {
   const { env } = at
   const url = given.text('url') ?? env.COUNTERSIGN_URL
+  const urlName =
+    given.text('url') !== undefined ? '--url' : url !== undefined ? 'COUNTERSIGN_URL' : findDevFile(env)
   const dev = readDevFile(at)
   const isDev = dev !== undefined && (url === undefined || url.replace(/\/+$/, '') === dev.base_url)
   const baseUrl = url ?? dev?.base_url
@@ -58,9 +62,7 @@ export async function resolveTarget(
       'No service to call. Give --url, set COUNTERSIGN_URL, or start one for development in this directory: countersign dev',
     )
   if (!isHttpUrl(baseUrl))
-    throw new UsageError(
-      'The address of the service must be an http or https URL, such as https://id.example. Check --url or COUNTERSIGN_URL.',
-    )
+    throw new UsageError(`${urlName} must be an http or https URL, such as https://id.example.`)
   const siteId = named ?? findSite(given, env) ?? (isDev ? dev.site_id : undefined)
   const own = await readApiKey(given, env)
   const devKey = isDev ? chooseDevKey(dev, caller, siteId) : undefined
@@ -68,7 +70,7 @@ export async function resolveTarget(
     at.note(
       `Using ${findDevFile(env)}: ${dev.base_url}, site ${siteId}${own === undefined ? `, ${devKey?.name} key` : ''}`,
     )
-  return { baseUrl, siteId, apiKey: own ?? devKey?.secret, dev: isDev ? dev : undefined }
+  return { baseUrl, urlName, siteId, apiKey: own ?? devKey?.secret, dev: isDev ? dev : undefined }
 }
 
 function isHttpUrl(text: string): boolean {
@@ -84,11 +86,20 @@ export async function connect(
 ): Promise<Target & { readonly client: Client }> {
   const target = await resolveTarget(given, at, caller, named)
   const { createClient } = await import('@countersign/sdk/client')
-  const { baseUrl, apiKey } = target
-  return {
-    ...target,
-    client: orUsageError(() => createClient({ baseUrl, ...omitUndefined({ apiKey }) })),
+  const { baseUrl, urlName, apiKey } = target
+  try {
+    return { ...target, client: createClient({ baseUrl, ...omitUndefined({ apiKey }) }) }
+  } catch (fault) {
+    throw fault instanceof TypeError ? new UsageError(explainOption(fault.message, urlName)) : fault
   }
+}
+
+/** The SDK names its own options. Users of the command line know flags and variables instead. */
+function explainOption(message: string, urlName: string): string {
+  return message
+    .replace(/^baseUrl must be https;.*$/, `${urlName} must be https. http is only for this machine.`)
+    .replace(/^baseUrl\b/, urlName)
+    .replace(/^apiKey\b/, 'The API key')
 }
 
 /** A client, and the site of the call. Throws a `UsageError` when no site was given. */

@@ -11,8 +11,9 @@ export interface Removal {
 }
 
 /**
- * Asks for confirmation before access is revoked. Returns undefined if confirmed, otherwise the
- * exit code to end with. Throws a `UsageError` when it cannot ask and `--yes` was not given.
+ * Asks for confirmation before something is revoked, deleted or replaced. Returns undefined if
+ * confirmed, otherwise the exit code to end with. Throws a `UsageError` when it cannot ask and
+ * `--yes` was not given.
  */
 export async function confirmRemoval(
   given: Given,
@@ -27,7 +28,7 @@ export async function confirmRemoval(
   if (given.has('yes')) return undefined
   if (!at.canAsk)
     throw new UsageError(
-      `This command would ${act}. It revokes access, so it needs a confirmation. Add --yes to confirm, or --dry-run to see what it would do.`,
+      `This command would ${act}, so it needs a confirmation. Add --yes to confirm, or --dry-run to see what it would do.`,
     )
   for (const detail of details) at.note(detail)
   if (await at.ask(`Really ${act}?`)) return undefined

@@ -26,12 +26,17 @@ const NEXT: Readonly<Record<string, string>> = {
   timed_out: 'Try again. If it fails again, diagnose the service: countersign doctor',
   answer_unknown:
     'Another program answers at this address. Check the address, or diagnose it: countersign doctor',
+  already_exists:
+    'To change a site: countersign sites change <site_id>. To change an issuer: countersign issuers change <issuer>',
   api_key_missing: 'Set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE.',
   api_key_invalid:
     'Check COUNTERSIGN_API_KEY or the file that COUNTERSIGN_API_KEY_FILE names: the key may be deleted, expired, or of another service.',
   api_key_forbidden:
     'To create a key of a site, with one that has site:admin: countersign keys create --permissions …. An operator key: countersign create-operator-key',
 }
+
+/** What the service advises to callers of its HTTP interface. `NEXT` names the command instead. */
+const HTTP_ADVICE = / Change it with PATCH\.$/
 
 /** Turns any thrown value into a message and an exit code. */
 export function describeError(fault: unknown): ErrorDescription {
@@ -64,7 +69,7 @@ function describeReason({ code, denial, message, cause }: CountersignError): str
   // Its own detail is for programs: the errors follow, one on each line.
   if (code === 'validation_failed' && (denial?.errors ?? []).length > 0)
     return 'The service rejects these values. Correct them and try again. (validation_failed)'
-  if (denial !== undefined) return `${visible(denial.detail)} (${visible(code)})`
+  if (denial !== undefined) return `${visible(denial.detail).replace(HTTP_ADVICE, '')} (${visible(code)})`
   const deeper = findSystemCode(cause)
   return visible(`${message}${deeper === undefined ? '' : ` (${deeper})`}`)
 }

@@ -24,6 +24,8 @@ export interface CallRow {
   readonly key: boolean
   /** Whether it supports `Prefer: wait`. */
   readonly wait: boolean
+  /** Whether it has a body, even if all members of that are optional. */
+  readonly body: boolean
 }
 
 /** The address of the service, how to authenticate, and how long to wait. */
@@ -149,8 +151,8 @@ async function toWireRequest(
     const query = toQuery(rest)
     return { method: row.method, url: connection.baseUrl + path + query, headers, body: undefined, timeoutMs }
   }
-  // An endpoint without members accepts no body.
-  const body = rest.size > 0 ? JSON.stringify(Object.fromEntries(rest)) : undefined
+  // A member that the endpoint does not know is sent too, so that the service reports it.
+  const body = row.body || rest.size > 0 ? JSON.stringify(Object.fromEntries(rest)) : undefined
   if (body !== undefined) headers['content-type'] = 'application/json'
   return { method: row.method, url: connection.baseUrl + path, headers, body, timeoutMs }
 }

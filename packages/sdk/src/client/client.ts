@@ -61,13 +61,21 @@ export async function* allItems<Input extends object, Item>(
   }
 }
 
-/** By default a GET is safe to repeat, and any other call has an Idempotency-Key. */
+/**
+ * By default a GET is safe to repeat, any other call has an Idempotency-Key, and a POST or a PATCH
+ * has a body.
+ */
 function row(
   method: CallRow['method'],
   path: string,
-  { repeat = method === 'GET' ? 'safe' : 'keyed', key = true, wait = false }: Partial<CallRow> = {},
+  {
+    repeat = method === 'GET' ? 'safe' : 'keyed',
+    key = true,
+    wait = false,
+    body = method === 'POST' || method === 'PATCH',
+  }: Partial<CallRow> = {},
 ): CallRow {
-  return { method, path, repeat, key, wait }
+  return { method, path, repeat, key, wait, body }
 }
 
 /**
@@ -124,14 +132,15 @@ export const calls = {
   deleteWebhook: row('DELETE', '/api/sites/{site_id}/webhooks/{webhook_id}'),
   rotateWebhookSecret: row('POST', '/api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret', {
     repeat: 'secret',
+    body: false,
   }),
   listDeliveries: row('GET', '/api/sites/{site_id}/webhooks/{webhook_id}/deliveries'),
   changeWebhook: row('PATCH', '/api/sites/{site_id}/webhooks/{webhook_id}'),
   recoverWebhook: row('POST', '/api/sites/{site_id}/webhooks/{webhook_id}/recover'),
-  testWebhook: row('POST', '/api/sites/{site_id}/webhooks/{webhook_id}/test'),
+  testWebhook: row('POST', '/api/sites/{site_id}/webhooks/{webhook_id}/test', { body: false }),
   listSiteDeliveries: row('GET', '/api/sites/{site_id}/deliveries'),
   readDelivery: row('GET', '/api/sites/{site_id}/deliveries/{delivery_id}'),
-  replayDelivery: row('POST', '/api/sites/{site_id}/deliveries/{delivery_id}/replay'),
+  replayDelivery: row('POST', '/api/sites/{site_id}/deliveries/{delivery_id}/replay', { body: false }),
   listCredentials: row('GET', '/api/sites/{site_id}/credentials'),
   getCredential: row('GET', '/api/sites/{site_id}/credentials/{credential_id}'),
   listTokens: row('GET', '/api/sites/{site_id}/tokens'),
@@ -143,7 +152,7 @@ export const calls = {
   createPerson: row('POST', '/api/people'),
   listPeople: row('GET', '/api/people'),
   changePerson: row('PATCH', '/api/people/{person_id}'),
-  createConsoleLink: row('POST', '/api/people/{person_id}/links', { repeat: 'secret' }),
+  createConsoleLink: row('POST', '/api/people/{person_id}/links', { repeat: 'secret', body: false }),
   listReceipts: row('GET', '/api/sites/{site_id}/receipts'),
   readReceipt: row('GET', '/api/sites/{site_id}/receipts/{seq}'),
   propagationStats: row('GET', '/api/sites/{site_id}/propagation/stats'),

@@ -64,6 +64,7 @@ describe('the table of calls', () => {
     else expect(['safe', 'once']).toContain(row.repeat)
     expect(row.key).toBe(auth !== 'none' && auth !== 'credential_in_body')
     expect(row.wait).toBe('prefer' in toShape(request.headers))
+    expect(row.body).toBe(request.body !== undefined)
     // The members of path, query and body stand together in one object, so no two may share a name.
     const all = [request.params, request.query, request.body].map((schema) => Object.keys(toShape(schema)))
     expect(new Set(all.flat()).size).toBe(all.flat().length)
@@ -169,6 +170,26 @@ describe('against a service', () => {
     )
   })
 
+  test('calls endpoints whose members are all optional without any, and those without a body', async () => {
+    const { site_id } = service.dev
+    const { key_id } = await operator.createOperatorKey({})
+    await operator.deleteOperatorKey({ key_id: (await operator.createOperatorKey()).key_id })
+    await operator.deleteOperatorKey({ key_id, reason: undefined })
+
+    const { credential } = await client.issueCredential({ site_id, user_ref: 'bare', scope: ['orders:read'] })
+    await client.exchangeProof({ credential })
+    const token_id = String((await client.listTokens({ site_id, limit: 1 })).items[0]?.token_id)
+    expect(await client.revokeTokenById({ site_id, token_id })).toMatchObject({ revoked: true })
+
+    const { webhook_id } = await client.createWebhook({ site_id, url: 'https://hooks.example/bare' })
+    expect(await client.rotateWebhookSecret({ site_id, webhook_id })).toMatchObject({ webhook_id })
+    const more = { site_id, webhook_id, reason: 'leaked' }
+    await expect(client.rotateWebhookSecret(more)).rejects.toThrow(
+      expect.objectContaining({ code: 'unsupported_media_type', status: 415 }),
+    )
+    await client.deleteWebhook({ site_id, webhook_id })
+  })
+
   test('a refusal says what is wrong, for programs', async () => {
     const unknown = createClient({ baseUrl: service.dev.base_url, apiKey: KEY })
     await expect(unknown.listSites()).rejects.toThrow(
@@ -218,6 +239,21 @@ describe('when the service does not answer well', () => {
     const url = `${BASE}/api/sites/shop.example/keys/key_1`
     expect(seen.map((each) => each.url)).toEqual([url, url])
     expect(seen.map(({ init }) => init.headers['x-reason'])).toEqual(['Zo%C3%AB%3A%20100%20%25', undefined])
+  })
+
+  test('the body is {} when no member of it is given, and absent where an endpoint has none', async () => {
+    const { client, seen } = scripted(good(), good(), good(), good())
+    const site_id = 'shop.example'
+    await client.createOperatorKey({ label: undefined })
+    await client.startDrill({ site_id })
+    await client.testWebhook({ site_id, webhook_id: 'wh_1' })
+    await client.listKeys({ site_id })
+    expect(seen.map(({ init }) => [init.body, init.headers['content-type']])).toEqual([
+      ['{}', 'application/json'],
+      ['{}', 'application/json'],
+      [undefined, undefined],
+      [undefined, undefined],
+    ])
   })
 
   test('it is asked again with the same idempotency key, and as late as it says', async () => {

@@ -11,7 +11,9 @@ const LISTED_MAX = 20
 export interface RollbackResult {
   /** Signed heads of the head file that the store does not have. */
   readonly lost: HeadComparison['lost']
-  /** Absent after a dry run. */
+  /** Whether there is a head file and all of its lines can be read. If not, more may be lost. */
+  readonly isComplete: boolean
+  /** Absent after a dry run, and when the whole head file shows that nothing is lost. */
   readonly accepted?: {
     readonly epoch: string
     readonly position: number
@@ -22,7 +24,8 @@ export interface RollbackResult {
 
 /**
  * Finds the entries that the head file proves and the store lacks. Unless `dryRun`, records them in
- * the audit and begins a new epoch of the log without them.
+ * the audit and begins a new epoch of the log without them. It also begins one when the head file
+ * cannot show that nothing is lost: then only a verifier may have the proof.
  */
 export async function acceptRollback(
   settings: StoreSettings & { readonly headFile: string | undefined },
@@ -30,8 +33,9 @@ export async function acceptRollback(
 ): Promise<RollbackResult> {
   const { store: place, masterKey, headFile } = settings
   await requireStore(place)
-  const { lost } = await withStore(settings, async (at) => {
+  const { lost, isComplete, isAccepted } = await withStore(settings, async (at) => {
     const found = await compareWithHeadFile(at.store, headFile)
+    const isAccepted = !dryRun && (found.lost.length > 0 || !found.isComplete)
     const listed = found.lost
       .slice(0, LISTED_MAX)
       .map(({ head: { site_id, epoch, seq, hash } }) => `${site_id} ${epoch}.${seq} ${hash}`)
@@ -43,13 +47,13 @@ export async function acceptRollback(
       detail,
       context: at.context(),
     }
-    if (!dryRun) await at.store.audit(row)
-    return found
+    if (isAccepted) await at.store.audit(row)
+    return { ...found, isAccepted }
   })
-  if (dryRun) return { lost }
+  if (!isAccepted) return { lost, isComplete }
   const { epoch, position } = await beginNewEpoch(place, masterKey, Date.now())
   const headFileBefore = headFile === undefined ? undefined : setOldHeadsAside(headFile, epoch)
-  return { lost, accepted: { epoch, position, headFileBefore } }
+  return { lost, isComplete, accepted: { epoch, position, headFileBefore } }
 }
 
 /** Keeps the head file if a running node has written the heads of the new epoch already. */
@@ -58,9 +62,13 @@ function setOldHeadsAside(file: string, epoch: string): string | undefined {
   return heads.some((head) => head.epoch !== epoch) ? setHeadFileAside(file, epoch) : undefined
 }
 
-async function compareWithHeadFile(store: Store, file: string | undefined): Promise<HeadComparison> {
+async function compareWithHeadFile(
+  store: Store,
+  file: string | undefined,
+): Promise<Pick<RollbackResult, 'lost' | 'isComplete'>> {
   const kept = file === undefined ? undefined : readHeadFile(file)
-  if (kept === undefined) return { lost: [], leftBehind: [] }
+  if (kept === undefined) return { lost: [], isComplete: false }
   const heads = new Map((await loadSiteHeads(store)).map((head) => [head.siteId, head]))
-  return compareHeads(store, kept.heads.values(), (siteId) => heads.get(siteId))
+  const { lost } = await compareHeads(store, kept.heads.values(), (siteId) => heads.get(siteId))
+  return { lost, isComplete: kept.unreadable === 0 }
 }

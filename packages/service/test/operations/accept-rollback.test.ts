@@ -1,0 +1,114 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { formatTime, generatePrivateKey, signHeartbeat } from '@countersign/core'
+import { afterAll, expect, it } from 'vitest'
+import { toHeadLine } from '../../src/log/head-file.ts'
+import { loadSiteHeads } from '../../src/store/site-heads.ts'
+import { context, MASTER_KEY_HEX, newSite } from '../store/fixtures.ts'
+import { forEachStoreWriter, type StoreWriter, withStore } from '../store/store-writer.ts'
+import { run } from './terminal.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'countersign-rollback-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+let made = 0
+
+/** A store with one site, and a head file with its head, so many entries ahead of the store. */
+async function furnish(writer: StoreWriter, entriesAhead: number): Promise<string> {
+  const file = join(directory, `${++made}.heads`)
+  const key = await generatePrivateKey('Ed25519')
+  await withStore(writer, async (store) => {
+    await store.createSite(newSite(), context())
+    for (const { siteId, seq, hash } of await loadSiteHeads(store)) {
+      const fields = { site_id: siteId, epoch: store.epoch, seq: seq + entriesAhead, hash }
+      const head = {
+        ...fields,
+        as_of: formatTime(1_800_000_000_000),
+        max_age_seconds: 1,
+        kid: key.publicKey.multikey,
+      }
+      writeFileSync(file, toHeadLine(await signHeartbeat(head, key)))
+    }
+  })
+  return file
+}
+
+function acceptRollback({ place }: StoreWriter, headFile: string, ...flags: readonly string[]) {
+  return run(['accept-rollback', '--head-file', headFile, ...flags], {
+    COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
+    COUNTERSIGN_DATABASE_URL: place.kind === 'postgres' ? place.url : `sqlite:${place.file}`,
+  })
+}
+
+const readEpoch = (writer: StoreWriter) => withStore(writer, async (store) => store.epoch)
+const readActions = (writer: StoreWriter) =>
+  withStore(writer, async (store) =>
+    (await store.auditRows(null, { after: undefined, limit: 10 })).map(({ action }) => action),
+  )
+
+forEachStoreWriter('accept-rollback', (newWriter) => {
+  it('changes nothing when nothing is missing, with --yes too', async () => {
+    const writer = await newWriter()
+    const file = await furnish(writer, 0)
+    const epoch = await readEpoch(writer)
+    for (const flags of [[], ['--yes']]) {
+      const { code, said, noted } = await acceptRollback(writer, file, ...flags)
+      expect([code, said]).toEqual([0, 'Nothing is missing. There is nothing to accept.'])
+      expect(noted).toContain('Nothing was changed.')
+      expect(noted).not.toContain('--yes')
+    }
+    const { said } = await acceptRollback(writer, file, '--yes', '--json')
+    expect(JSON.parse(said)).toEqual({ changed: false, lost: [] })
+    expect(await readEpoch(writer)).toBe(epoch)
+    expect(await readActions(writer)).not.toContain('log.accept_rollback')
+  })
+
+  it('lists what is missing with exit code 3, and begins a new epoch without it after --yes', async () => {
+    const writer = await newWriter()
+    const file = await furnish(writer, 2)
+    const epoch = await readEpoch(writer)
+    const { code, said, noted } = await acceptRollback(writer, file)
+    expect(code).toBe(3)
+    expect(said).toMatch(
+      /^Missing from the store:\n {2}\S+: entry 3 of epoch \w+, signed .*; the store has 1$/,
+    )
+    expect(noted).toBe(
+      'Nothing was changed. To begin a new epoch without these entries: countersign accept-rollback --yes',
+    )
+    expect(await readEpoch(writer)).toBe(epoch)
+    const accepted = await acceptRollback(writer, file, '--yes')
+    expect(accepted).toMatchObject({ code: 0, said: expect.stringContaining('is in the new epoch') })
+    expect(await readEpoch(writer)).not.toBe(epoch)
+    expect(await readActions(writer)).toContain('log.accept_rollback')
+  })
+
+  it.each([
+    ['is off', async () => 'off', 'head_file is off'],
+    ['does not exist', async () => join(directory, 'absent.heads'), 'absent.heads does not exist or has'],
+    [
+      'has a line that cannot be read',
+      async (writer: StoreWriter) => {
+        const file = await furnish(writer, 0)
+        appendFileSync(file, '{"site_id":')
+        return file
+      },
+      'has lines that cannot be read, so this command cannot find all that is missing',
+    ],
+  ])(
+    'cannot know what is missing when the head file %s, and begins a new epoch after --yes',
+    async (_, makeFile, words) => {
+      const writer = await newWriter()
+      const file = await makeFile(writer)
+      const epoch = await readEpoch(writer)
+      const { code, said, noted } = await acceptRollback(writer, file)
+      expect([code, said]).toEqual([0, expect.stringContaining(words)])
+      expect(said).not.toContain('Nothing is missing')
+      expect(noted).toContain('countersign accept-rollback --yes')
+      expect(await acceptRollback(writer, file, '--yes')).toMatchObject({
+        code: 0,
+        said: expect.stringContaining('is in the new epoch'),
+      })
+      expect(await readEpoch(writer)).not.toBe(epoch)
+    },
+  )
+})
