@@ -15,6 +15,11 @@ export interface InstallationFinding {
 
 const FREE_BYTES_MIN = 256 * 1024 * 1024
 const AHEAD_MS_MAX = 60_000
+/** Looking for the old store comes first: an empty one would accept revoked credentials. */
+const NO_FILE =
+  'If there was a store, look for its disk or volume, or restore a backup: countersign restore. New installation: countersign init'
+const NO_SCHEMA =
+  'If there was a store, check that COUNTERSIGN_DATABASE_URL names its database, or restore a backup with pg_restore. New installation: countersign init'
 /** Magic numbers of Linux: NFS, SMB, CIFS and what runs in user space, such as sshfs. */
 const REMOTE_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546])
 
@@ -128,7 +133,7 @@ async function storeFindings(store: Config['store']): Promise<readonly Installat
 }
 
 function toFix(words: string, kind: Config['store']['kind']): string {
-  if (words.includes('there is no')) return 'Start the service once, or prepare it: countersign init'
+  if (words.includes('there is no')) return kind === 'sqlite' ? NO_FILE : NO_SCHEMA
   if (words.includes('cannot be used'))
     return 'Change these settings of PostgreSQL (ALTER SYSTEM SET …) and restart it, or connect to the primary'
   return kind === 'postgres'

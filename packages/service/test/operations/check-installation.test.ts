@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkInstallation } from '../../src/operations/check-installation.ts'
@@ -16,6 +17,8 @@ const env = {
   COUNTERSIGN_BASE_URL: 'https://id.example',
   COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4),
 }
+const NO_FILE =
+  'If there was a store, look for its disk or volume, or restore a backup: countersign restore. New installation: countersign init'
 const problemsIn = async (
   more: Readonly<Record<string, string>>,
   flags: readonly (readonly [string, string])[] = [],
@@ -45,10 +48,21 @@ describe('on SQLite', () => {
       expect.objectContaining({
         check: 'store',
         level: 'problem',
-        fix: expect.stringContaining('countersign init'),
+        fix: NO_FILE,
       }),
     ])
     expect(existsSync(COUNTERSIGN_DATA_DIR)).toBe(false)
+  })
+  test('sends to the lost disk or a backup first when the store of an installation is missing', async () => {
+    const COUNTERSIGN_DATA_DIR = await installed()
+    for (const name of readdirSync(COUNTERSIGN_DATA_DIR)) rmSync(join(COUNTERSIGN_DATA_DIR, name))
+    const missing = [expect.objectContaining({ check: 'store', level: 'problem', fix: NO_FILE })]
+    expect(await problemsIn({ COUNTERSIGN_DATA_DIR })).toEqual(missing)
+    const db = new Database(join(COUNTERSIGN_DATA_DIR, 'countersign.db'))
+    db.pragma('journal_mode = WAL')
+    db.close()
+    chmodSync(join(COUNTERSIGN_DATA_DIR, 'countersign.db'), 0o600)
+    expect(await problemsIn({ COUNTERSIGN_DATA_DIR })).toEqual(missing)
   })
   test('names every file that others can read, with what to do', async () => {
     const COUNTERSIGN_DATA_DIR = await installed()
@@ -123,7 +137,11 @@ describe('on PostgreSQL', () => {
     const url = await server.createDatabase()
     const place = { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_DATA_DIR: join(directory, 'postgres') }
     expect(await problemsIn(place)).toEqual([
-      expect.objectContaining({ check: 'store', detail: expect.stringContaining('there is no log') }),
+      expect.objectContaining({
+        check: 'store',
+        detail: expect.stringContaining('there is no log'),
+        fix: 'If there was a store, check that COUNTERSIGN_DATABASE_URL names its database, or restore a backup with pg_restore. New installation: countersign init',
+      }),
     ])
     expect(
       (await run(['migrate'], { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }))
