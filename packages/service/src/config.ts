@@ -10,7 +10,7 @@ import {
   parseToken,
 } from './console-oidc-settings.ts'
 import { createClientAddress } from './http/client-address.ts'
-import { readMasterKey } from './keys/master-key.ts'
+import { OWN_KEY, readMasterKey } from './keys/master-key.ts'
 import { readSettings, type SettingSources } from './settings.ts'
 
 /** The settings of one node, read once and frozen. docs/operating.md describes each of them. */
@@ -468,7 +468,9 @@ function loadMasterKey(
   } catch (error) {
     const { path = 'its file' } = error as NodeJS.ErrnoException
     const advice =
-      findCode(error) === 'ENOENT' ? `; to make one: (umask 077; openssl rand -hex 32 > ${path})` : ''
+      findCode(error) === 'ENOENT'
+        ? `; to make one: (umask 077; openssl rand -hex 32 > ${path}). ${OWN_KEY}`
+        : ''
     mistakes.push(
       `master_key: ${error instanceof TypeError ? error.message : `${path} cannot be read (${findCode(error)})${advice}`}`,
     )

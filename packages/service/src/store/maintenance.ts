@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { OnPage } from './audit-log.ts'
 import type { LogAudit } from './log-corrupted.ts'
@@ -20,6 +20,7 @@ import {
 import { beginFileEpoch } from './sqlite/new-epoch.ts'
 import { auditFile, readFromFile } from './sqlite/offline.ts'
 import { resealFile } from './sqlite/reseal.ts'
+import { notAStore } from './sqlite/unusable-file.ts'
 import type { Store } from './store.ts'
 
 type StoreConfig = Config['store']
@@ -140,6 +141,12 @@ export async function requireStore(store: StoreConfig): Promise<void> {
 
 function requireFile(file: string): void {
   if (!existsSync(file)) throw new Error(`there is no file ${file}`)
+  if (statSync(file).isDirectory()) throw notAStore(file)
+  try {
+    accessSync(file, constants.R_OK)
+  } catch (fault) {
+    throw new Error(`${file} cannot be read. Give this user read access to it.`, { cause: fault })
+  }
 }
 
 function isWithoutTables(fault: unknown): boolean {
