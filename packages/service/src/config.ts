@@ -403,6 +403,21 @@ export function readHeadFileConfig(sources: SettingSources): Config['headFile'] 
   )
 }
 
+/** Where settings say that files are. */
+export interface FilePaths {
+  readonly dataDir: string
+  readonly masterKeyFile: string | undefined
+}
+
+/**
+ * Reads only the paths of files, whatever is wrong with other settings. Throws a TypeError when the
+ * configuration file cannot be read.
+ */
+export function readFilePaths(sources: SettingSources): FilePaths {
+  const settings = readSettings(settingNames, SECRETS, sources, [])
+  return { dataDir: toDataDir(settings), masterKeyFile: settings.get('master_key_file') }
+}
+
 /** Reads only the directory of the archives of audit rows. Throws like `readConfig`. */
 export function readArchiveDirConfig(sources: SettingSources): Config['retention']['auditArchiveDir'] {
   return readSome(sources, toArchiveDir)
@@ -423,12 +438,16 @@ function toLogKept(settings: ReadonlyMap<SettingName, string>, mistakes: string[
 /** Reads only the master key. Throws like `readConfig`. */
 export function readMasterKeyConfig(sources: SettingSources): Uint8Array {
   return readSome(sources, (settings, mistakes) =>
-    loadMasterKey(settings, 'production', resolve(settings.get('data_dir') ?? DATA_DIR), mistakes),
+    loadMasterKey(settings, 'production', toDataDir(settings), mistakes),
   )
 }
 
+function toDataDir(settings: ReadonlyMap<SettingName, string>): string {
+  return resolve(settings.get('data_dir') ?? DATA_DIR)
+}
+
 function toStore(settings: ReadonlyMap<SettingName, string>, mistakes: string[]): Config['store'] {
-  const standard = embeddedStore(resolve(settings.get('data_dir') ?? DATA_DIR))
+  const standard = embeddedStore(toDataDir(settings))
   const text = settings.get('database_url')
   const store = text === undefined ? standard : parseStore(text)
   if (store === undefined) mistakes.push(`database_url must be ${STORE_WANTED}`)

@@ -231,6 +231,7 @@ describe('backup and restore', () => {
     onTestFinished(() => rmSync(copies, { recursive: true, force: true }))
     const copy = join(copies, 'copy.db')
     expect(await here('backup', copy)).toMatchObject({ code: 0 })
+    for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true })
     const undo = makeReadOnly(folder)
     if (undo === undefined) return skip()
     undoing.push(undo)
@@ -240,6 +241,10 @@ describe('backup and restore', () => {
         code: 1,
         noted: expect.stringContaining(`${argv[0]} failed: ${advice}`),
       })
+    expect(await here('audit-log')).toMatchObject({
+      code: 1,
+      noted: `audit-log failed: The store ${file} cannot be opened. Give this user access to its directory and files. SQLite writes files beside it, even to read it.`,
+    })
     expect(await run(['migrate', '--data-dir', join(folder, 'new')])).toMatchObject({
       code: 1,
       noted: expect.stringContaining(

@@ -70,7 +70,12 @@ export function requireWritable(path: string): void {
  */
 export function requireStoreFile(file: string): void {
   const path = resolve(file)
-  const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
+  let size: number
+  try {
+    size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  } catch (fault) {
+    throw isForbidden(fault) ? notWritable(path, fault) : fault
+  }
   if (size === 0) throw new Error(noStoreAt(path))
 }
 

@@ -42,8 +42,7 @@ export function explainOpenFault(fault: unknown, file: string, advice?: string):
       advice ?? 'Restore a backup: countersign restore',
       { cause: fault },
     )
-  if (code.startsWith('SQLITE_READONLY')) return notWritable(file, fault)
-  if (code.startsWith('SQLITE_CANTOPEN'))
+  if (/^SQLITE_(?:READONLY|CANTOPEN)/.test(code))
     return new UnusableFile(
       `The store ${file} cannot be opened.`,
       'Give this user access to its directory and files. SQLite writes files beside it, even to read it',
