@@ -133,7 +133,7 @@ describe('the production start', () => {
       COUNTERSIGN_MASTER_KEY: MASTER_KEY,
     }).ended
     expect(code).toBe(0)
-    expect(JSON.parse(text)).toMatchObject({ baseUrl: 'https://id.example', masterKey: '(hidden)' })
+    expect(JSON.parse(text)).toMatchObject({ base_url: 'https://id.example', master_key: '(hidden)' })
     expect(text).not.toContain(MASTER_KEY)
   })
   test('serves, logs in JSON, and stops when told to', async () => {
