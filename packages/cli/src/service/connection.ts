@@ -43,7 +43,8 @@ const findDevFile = ({ COUNTERSIGN_DATA_DIR: dataDir }: Terminal['env']) =>
 
 /**
  * Finds the service: from flags, then variables, then the `dev.json` of a development start. Throws
- * a `NoServiceGiven` when there is none, and a `UsageError` for what was given wrongly. `named` is the site if it is an argument of the command.
+ * a `NoServiceGiven` when there is none, and a `UsageError` for an invalid address or key. `named`
+ * is the site if it is an argument of the command.
  */
 export async function resolveTarget(
   given: Given,
