@@ -48,6 +48,7 @@ describe.concurrent('a sound installation', () => {
       'settings',
       'files',
       'store',
+      'master key',
       'reach',
       'clock',
       'ready',
@@ -179,6 +180,28 @@ describe.concurrent('what cannot be looked at', () => {
     expect(out).toMatch(/^ok +feed/m)
     expect(out).not.toMatch(/^\w+ +webhooks/m)
   })
+  test('without an address the service is left out, and that is said', async () => {
+    mkdirSync(home.file('elsewhere'), { recursive: true })
+    const argv = ['doctor', '--data-dir', home.file('data')]
+    const { code, out, err } = await home.run(argv, { cwd: home.file('elsewhere') })
+    expect([code, err]).toEqual([0, expect.stringContaining('No problems found')])
+    expect(out).toMatch(/^ok +store +SQLite/m)
+    expect(out).toMatch(/^skip +service +Not checked\. Give --url to check the running service\.$/m)
+    const { json } = await home.run([...argv, '--json'], { cwd: home.file('elsewhere') })
+    expect(json()).toMatchObject({ ok: true })
+    expect(json().findings).toContainEqual({
+      check: 'service',
+      level: 'skipped',
+      detail: 'Not checked. Give --url to check the running service.',
+    })
+  })
+  test('an invalid address or an unreadable key is a usage error, with an installation here too', async () => {
+    expect(await home.run(['doctor', '--url', 'id.example'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('must be an http or https URL'),
+    })
+    expect(await home.run(['doctor', '--api-key-file', 'nowhere.key'])).toMatchObject({ code: 2 })
+  })
   test('nothing here and no address is a question', async () => {
     expect(await home.run(['doctor'], { cwd: '/' })).toMatchObject({
       code: 2,
@@ -204,6 +227,15 @@ describe('what is wrong with the installation itself is found', () => {
       `fix: Fix the receiver. Then list the deliveries and replay those that failed: countersign webhooks deliveries ${id}`,
     )
     await home.run(['webhooks', 'delete', id, '--yes'])
+  })
+  test('a master key that is not the one of the store', async () => {
+    const { code, out } = await home.run(['doctor'], {
+      env: { COUNTERSIGN_MASTER_KEY: 'a1b2'.repeat(16) },
+    })
+    expect(code).toBe(3)
+    expect(out).toMatch(
+      /^FAIL +master key +sealed under another master key .*\n +fix: Look for the key of this store/m,
+    )
   })
   test('a file that others can read', async () => {
     chmodSync(home.file('data/dev.json'), 0o644)

@@ -72,5 +72,5 @@ test('with --json a result is one line of JSON, and variables of the command lin
   const { code, said } = await run(['config', '--json'], { ...env, ...theirs })
   expect(code).toBe(0)
   expect(said).not.toContain('\n')
-  expect(JSON.parse(said)).toMatchObject({ baseUrl: 'https://id.example' })
+  expect(JSON.parse(said)).toMatchObject({ base_url: 'https://id.example' })
 })

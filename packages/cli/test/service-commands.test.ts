@@ -90,11 +90,11 @@ describe('init, then serve, then administration', () => {
   test('config shows what would count, without secrets', async () => {
     const { code, json } = await run(['config', ...config, '--json'])
     expect(code).toBe(0)
-    expect(json()).toMatchObject({ baseUrl: url, masterKey: '(hidden)' })
+    expect(json()).toMatchObject({ base_url: url, admin_port: 'off', master_key: '(hidden)' })
     // A value that looks like an option, and like a thumbprint.
     const name = '-'.padEnd(43, 'A')
     const dashed = await run(['config', ...config, '--head-file', name, '--json'])
-    expect(dashed.json().headFile).toMatch(new RegExp(`(^|/)${name}$`))
+    expect(dashed.json().head_file).toMatch(new RegExp(`(^|/)${name}$`))
     expect(await run(['config', '--json'])).toMatchObject({ code: 2 })
     expect(JSON.parse((await run(['config', '--json'])).err)).toMatchObject({
       error: { code: 'usage' },

@@ -8,9 +8,10 @@ import {
   parseProviderIssuer,
   parseProviderScope,
   parseToken,
+  toGroupRoleText,
 } from './console-oidc-settings.ts'
 import { createClientAddress } from './http/client-address.ts'
-import { readMasterKey } from './keys/master-key.ts'
+import { OWN_KEY, readMasterKey } from './keys/master-key.ts'
 import { readSettings, type SettingSources } from './settings.ts'
 
 /** The settings of one node, read once and frozen. docs/operating.md describes each of them. */
@@ -84,6 +85,7 @@ export type Mode = Config['mode']
 const DATA_DIR = './data'
 const LOOPBACK = '127.0.0.1'
 const PORT_MAX = 65_535
+const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const KEPT_DAYS_MAX = 36_500
 const LOG_KEPT_DAYS_MIN = (limits.log_kept_seconds_min * 1000) / DAY_MS
@@ -277,7 +279,7 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
       LOG_LEVELS.join(', '),
     ),
     viewAgeMsMax: count('view_age_ms_max', 2000, 500, 60_000),
-    issuerKeysAgeMsMax: count('issuer_keys_hours_max', 24, 1, 8760) * 3_600_000,
+    issuerKeysAgeMsMax: count('issuer_keys_hours_max', 24, 1, 8760) * HOUR_MS,
     logKeptMs: toLogKept(settings, mistakes),
     rateLimits: Object.fromEntries(
       RATE_LIMIT_NAMES.map((name) => [
@@ -291,7 +293,7 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
       ]),
     ) as RateLimits,
     openSignInsMax: count('open_sign_ins_max', 10_000, 1, 1_000_000),
-    drillEveryMs: drillHours === 'off' ? undefined : drillHours * 3_600_000,
+    drillEveryMs: drillHours === 'off' ? undefined : drillHours * HOUR_MS,
     retention: {
       credentialsKeptMs: count('credentials_kept_days', 30, 1, KEPT_DAYS_MAX) * DAY_MS,
       auditKeptMs: auditKept === 'all' ? undefined : auditKept * DAY_MS,
@@ -403,6 +405,21 @@ export function readHeadFileConfig(sources: SettingSources): Config['headFile'] 
   )
 }
 
+/** Where settings say that files are. */
+export interface FilePaths {
+  readonly dataDir: string
+  readonly masterKeyFile: string | undefined
+}
+
+/**
+ * Reads only the paths of files, whatever is wrong with other settings. Throws a TypeError when the
+ * configuration file cannot be read.
+ */
+export function readFilePaths(sources: SettingSources): FilePaths {
+  const settings = readSettings(settingNames, SECRETS, sources, [])
+  return { dataDir: toDataDir(settings), masterKeyFile: settings.get('master_key_file') }
+}
+
 /** Reads only the directory of the archives of audit rows. Throws like `readConfig`. */
 export function readArchiveDirConfig(sources: SettingSources): Config['retention']['auditArchiveDir'] {
   return readSome(sources, toArchiveDir)
@@ -423,33 +440,92 @@ function toLogKept(settings: ReadonlyMap<SettingName, string>, mistakes: string[
 /** Reads only the master key. Throws like `readConfig`. */
 export function readMasterKeyConfig(sources: SettingSources): Uint8Array {
   return readSome(sources, (settings, mistakes) =>
-    loadMasterKey(settings, 'production', resolve(settings.get('data_dir') ?? DATA_DIR), mistakes),
+    loadMasterKey(settings, 'production', toDataDir(settings), mistakes),
   )
 }
 
+function toDataDir(settings: ReadonlyMap<SettingName, string>): string {
+  return resolve(settings.get('data_dir') ?? DATA_DIR)
+}
+
 function toStore(settings: ReadonlyMap<SettingName, string>, mistakes: string[]): Config['store'] {
-  const standard = embeddedStore(resolve(settings.get('data_dir') ?? DATA_DIR))
+  const standard = embeddedStore(toDataDir(settings))
   const text = settings.get('database_url')
   const store = text === undefined ? standard : parseStore(text)
   if (store === undefined) mistakes.push(`database_url must be ${STORE_WANTED}`)
   return store ?? standard
 }
 
-/** The effective settings for display, without secrets. */
-export function shownConfig({
-  masterKey: _secret,
-  store,
-  consoleOidc,
-  ...rest
-}: Config): Record<string, unknown> {
-  return {
-    ...rest,
-    ...(consoleOidc && {
-      consoleOidc: { ...consoleOidc, clientSecret: consoleOidc.clientSecret && '(hidden)' },
-    }),
-    masterKey: '(hidden)',
-    store: store.kind === 'sqlite' ? store : { kind: store.kind, url: '(hidden)' },
+/** A setting as it is shown, in the form of the configuration file. */
+type ShownSetting = string | number | readonly string[]
+
+/** `master_key` is shown for both settings of the master key. */
+type ShownName = Exclude<SettingName, 'master_key_file'>
+
+const HIDDEN = '(hidden)'
+
+/**
+ * The effective settings by their names and in their units, for display. What it returns can be put
+ * into a configuration file, except for secrets, which are `(hidden)`. Settings that have neither a
+ * value nor a default are left out.
+ */
+export function shownConfig(config: Config): Readonly<Partial<Record<ShownName, ShownSetting>>> {
+  const { store, retention, overload } = config
+  const shown: Readonly<Record<ShownName, ShownSetting | undefined>> = {
+    base_url: config.baseUrl,
+    host: config.host,
+    port: config.port,
+    admin_host: config.adminHost,
+    admin_port: config.adminPort ?? 'off',
+    console: config.console ? 'on' : 'off',
+    console_url: config.consoleUrl,
+    ...shownConsoleOidc(config.consoleOidc),
+    data_dir: config.dataDir,
+    database_url: store.kind === 'sqlite' ? `sqlite:${store.file}` : HIDDEN,
+    head_file: config.headFile ?? 'off',
+    master_key: HIDDEN,
+    protected_site: config.protectedSite,
+    protected_scope: config.protectedScope.length === 0 ? undefined : config.protectedScope,
+    trusted_proxies: config.trustedProxies.length === 0 ? undefined : config.trustedProxies,
+    workers: config.workers,
+    log_level: config.logLevel,
+    view_age_ms_max: config.viewAgeMsMax,
+    issuer_keys_hours_max: config.issuerKeysAgeMsMax / HOUR_MS,
+    log_kept_days: config.logKeptMs / DAY_MS,
+    overload_event_loop_delay_ms_max: overload.eventLoopDelayMsMax,
+    overload_accept_delay_ms_max: overload.acceptDelayMsMax,
+    overload_in_flight_max: overload.inFlightMax,
+    ...shownRateLimits(config.rateLimits),
+    open_sign_ins_max: config.openSignInsMax,
+    credentials_kept_days: retention.credentialsKeptMs / DAY_MS,
+    audit_kept_days: retention.auditKeptMs === undefined ? 'all' : retention.auditKeptMs / DAY_MS,
+    audit_archive_dir: retention.auditArchiveDir ?? 'off',
+    receipts_kept_days: retention.receiptsKeptMs / DAY_MS,
+    drill_every_hours: config.drillEveryMs === undefined ? 'off' : config.drillEveryMs / HOUR_MS,
   }
+  return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined))
+}
+
+function shownConsoleOidc(oidc: ConsoleOidc | undefined) {
+  return {
+    console_oidc_issuer: oidc?.issuer,
+    console_oidc_client_id: oidc?.clientId,
+    console_oidc_client_secret: oidc?.clientSecret === undefined ? undefined : HIDDEN,
+    console_oidc_client_auth: oidc?.clientAuth,
+    console_oidc_name: oidc?.name,
+    console_oidc_scope: oidc?.scope,
+    console_oidc_groups_claim: oidc?.groupsClaim,
+    console_oidc_roles: oidc?.roles.map(toGroupRoleText),
+  }
+}
+
+/** `rate_limit_keyless: '600/10'` and the others. */
+function shownRateLimits(limits: RateLimits) {
+  const shown = RATE_LIMIT_NAMES.map((name) => {
+    const { requests, window_seconds } = limits[name]
+    return [`rate_limit_${name}`, `${requests}/${window_seconds}`]
+  })
+  return Object.fromEntries(shown) as Record<`rate_limit_${keyof RateLimits}`, string>
 }
 
 function loadMasterKey(
@@ -468,7 +544,9 @@ function loadMasterKey(
   } catch (error) {
     const { path = 'its file' } = error as NodeJS.ErrnoException
     const advice =
-      findCode(error) === 'ENOENT' ? `; to make one: (umask 077; openssl rand -hex 32 > ${path})` : ''
+      findCode(error) === 'ENOENT'
+        ? `; to make one: (umask 077; openssl rand -hex 32 > ${path}). ${OWN_KEY}`
+        : ''
     mistakes.push(
       `master_key: ${error instanceof TypeError ? error.message : `${path} cannot be read (${findCode(error)})${advice}`}`,
     )

@@ -69,6 +69,11 @@ export function parseGroupRoles(text: string): readonly GroupRole[] | undefined 
   return isFit && known.length === parsed.length ? known : undefined
 }
 
+/** The text that `parseGroupRoles` reads as this role. */
+export function toGroupRoleText({ group, siteId, role }: GroupRole): string {
+  return `${group.replaceAll(/[\s%]/g, encodeURIComponent)}=${siteId ?? 'all'}:${role}`
+}
+
 function parseGroupRole(word: string): GroupRole | undefined {
   const [, encoded = '', site = '', name = ''] = /^(.+)=([^=:]+):([a-z]+)$/.exec(word) ?? []
   const role = consoleRoles.find((each) => each === name)

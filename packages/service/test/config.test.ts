@@ -262,9 +262,106 @@ describe('settings', () => {
     )
     expect(shown).not.toMatch(/canary|0123456789abcdef/)
     expect(shown).toContain('"port":8787')
+    expect(shown).toContain('"database_url":"(hidden)"')
+    expect(shown).toContain('"master_key":"(hidden)"')
+  })
+  test('are shown by name and in the units of the settings', () => {
+    expect(shownConfig(read())).toMatchObject({
+      base_url: 'https://id.example',
+      admin_port: 8788,
+      console: 'on',
+      data_dir: dataDir,
+      database_url: `sqlite:${join(dataDir, 'countersign.db')}`,
+      head_file: join(dataDir, 'countersign.heads'),
+      issuer_keys_hours_max: 24,
+      log_kept_days: 396,
+      rate_limit_keyless: '600/10',
+      audit_kept_days: 'all',
+      drill_every_hours: 'off',
+    })
+    expect(Object.keys(shownConfig(read())).filter((name) => !settingNames.includes(name as never))).toEqual(
+      [],
+    )
   })
   test('have names that are used once', () => {
     expect(new Set(settingNames).size).toBe(settingNames.length)
+  })
+})
+
+describe('shown settings, put into a configuration file', () => {
+  /** Another value than the default for every setting that is not a secret. */
+  const others: Readonly<Record<string, string | readonly string[]>> = {
+    base_url: 'https://other.example',
+    host: '0.0.0.0',
+    port: '9000',
+    admin_host: '::1',
+    admin_port: 'off',
+    console: 'off',
+    console_url: 'https://console.example',
+    console_oidc_issuer: 'https://idp.example/realms/staff',
+    console_oidc_client_id: 'console',
+    console_oidc_client_auth: 'post',
+    console_oidc_name: 'Our staff',
+    console_oidc_scope: 'openid groups',
+    console_oidc_groups_claim: 'roles',
+    console_oidc_roles: ['cn=desk,dc=example=all:operator', 'a%20b%25=shop.example:viewer'],
+    data_dir: '/srv/countersign',
+    database_url: 'sqlite:/srv/other.db',
+    head_file: 'off',
+    protected_site: 'shop.example',
+    protected_scope: ['orders:read', 'orders:write'],
+    trusted_proxies: ['10.0.0.0/8', '127.0.0.1'],
+    workers: '1',
+    log_level: 'debug',
+    view_age_ms_max: '3000',
+    issuer_keys_hours_max: '48',
+    log_kept_days: '400',
+    overload_event_loop_delay_ms_max: '200',
+    overload_accept_delay_ms_max: '300',
+    overload_in_flight_max: '2000',
+    ...Object.fromEntries(Object.keys(rateLimits).map((name, i) => [`rate_limit_${name}`, `${70 + i}/7`])),
+    open_sign_ins_max: '500',
+    credentials_kept_days: '31',
+    audit_kept_days: '32',
+    audit_archive_dir: '/srv/archives',
+    receipts_kept_days: '33',
+    drill_every_hours: '34',
+  }
+  const secrets = ['console_oidc_client_secret', 'master_key', 'master_key_file']
+  const readFile = (members: object) =>
+    readConfig('production', {
+      flags: [['config', 'settings.json']],
+      env: { COUNTERSIGN_MASTER_KEY: KEY },
+      readText: () => JSON.stringify(members),
+    })
+  /** What `countersign config` shows, without secrets. */
+  const withoutSecrets = (config: ReturnType<typeof readConfig>) =>
+    Object.fromEntries(Object.entries(shownConfig(config)).filter(([, value]) => value !== '(hidden)'))
+
+  test('give the same settings again, for every setting that is not a secret', () => {
+    expect(Object.keys(others).toSorted()).toEqual(
+      settingNames.filter((name) => !secrets.includes(name)).toSorted(),
+    )
+    const config = readFile(others)
+    const shown = withoutSecrets(config)
+    expect(Object.keys(shown).toSorted()).toEqual(Object.keys(others).toSorted())
+    expect(readFile(shown)).toEqual(config)
+    // Each of them, and not only all together.
+    for (const [name, value] of Object.entries(others))
+      expect(String(shown[name as keyof typeof shown]), name).toBe(String(value))
+  })
+  test('give the same settings again for the defaults', () => {
+    const config = readFile({ base_url: 'https://id.example' })
+    expect(readFile(withoutSecrets(config))).toEqual(config)
+  })
+  test('cannot be used with what is hidden: that is a mistake, and never a secret', () => {
+    expect(() =>
+      readConfig('production', {
+        flags: [['config', 'settings.json']],
+        env: {},
+        readText: () => JSON.stringify(shownConfig(readFile({ base_url: 'https://id.example' }))),
+      }),
+    ).toThrow(/master_key: .* must hold 32 random bytes/)
   })
 })
 

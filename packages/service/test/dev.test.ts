@@ -202,12 +202,12 @@ describe('a development start that cannot use its data', () => {
       /countersign\.db: sealed under another master key .* To begin again without its data, delete other-key\.\n$/,
     )
   })
-  test('names the file that is not a database', async () => {
+  test('names the file that is not a store', async () => {
     const data = join(directory, 'garbage')
     mkdirSync(data)
     writeFileSync(join(data, 'countersign.db'), 'garbage'.repeat(100), { mode: 0o600 })
     expect(await failure(data)).toMatch(
-      /garbage\/countersign\.db: .*not a database\. To begin again without its data, delete garbage\.\n$/,
+      /garbage\/countersign\.db is not a store of Countersign\. .* To begin again without its data, delete garbage\.\n$/,
     )
   })
   test.skipIf(isRoot)('says that it cannot create its directory', async () => {

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { makeReadOnly } from './store/read-only.ts'
 
 const source = new URL('../../cli/src/main.ts', import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), 'main-'))
@@ -57,7 +58,12 @@ describe('the production start', () => {
     const { code, text } = await run(['serve', '--port', 'x'], { COUNTERSIGN_BASE_URL: 'http://id.example' })
       .ended
     expect(code).toBe(2)
-    for (const words of ['port must be', 'base_url must be https', 'there is no master key'])
+    for (const words of [
+      'port must be',
+      'base_url must be https',
+      'there is no master key',
+      'If there is a store already, use its own key: a new key cannot open it.',
+    ])
       expect(text).toContain(words)
   })
   test('says which port is taken', async () => {
@@ -76,6 +82,48 @@ describe('the production start', () => {
     expect(code).toBe(1)
     expect(text).toContain(`could not start: port ${port} is taken; choose another`)
   })
+  test('names an address that this machine does not have', async () => {
+    const env = {
+      COUNTERSIGN_BASE_URL: 'https://id.example',
+      COUNTERSIGN_MASTER_KEY: MASTER_KEY,
+      COUNTERSIGN_DATA_DIR: join(directory, 'elsewhere'),
+    }
+    expect(await run(['migrate'], env).ended).toMatchObject({ code: 0 })
+    const { code, text } = await run(['serve', '--host', '203.0.113.9', '--port', '0'], env).ended
+    expect(code).toBe(1)
+    expect(text).toContain(
+      'could not start: This machine does not have the address 203.0.113.9. Correct host.',
+    )
+  })
+  test('names a store that is damaged or cannot be written', async ({ skip }) => {
+    const place = join(directory, 'broken')
+    const file = join(place, 'countersign.db')
+    const env = {
+      COUNTERSIGN_BASE_URL: 'https://id.example',
+      COUNTERSIGN_MASTER_KEY: MASTER_KEY,
+      COUNTERSIGN_DATA_DIR: place,
+    }
+    const serve = () => run(['serve', '--port', '0'], env).ended
+    mkdirSync(place, { mode: 0o700 })
+    writeFileSync(file, 'garbage'.repeat(1000), { mode: 0o600 })
+    expect(await serve()).toMatchObject({
+      code: 1,
+      text: expect.stringContaining(
+        `could not start: ${file} is not a store of Countersign. Check the path, or restore a backup: countersign restore.`,
+      ),
+    })
+    rmSync(file)
+    expect(await run(['migrate'], env).ended).toMatchObject({ code: 0 })
+    const undo = makeReadOnly(place)
+    if (undo === undefined) return skip()
+    onTestFinished(undo)
+    expect(await serve()).toMatchObject({
+      code: 1,
+      text: expect.stringContaining(
+        `could not start: The store ${file} cannot be written. Give this user write access to its directory and files.`,
+      ),
+    })
+  })
   test('says how it is used', async () => {
     expect(await run([], {}).ended).toMatchObject({ code: 2, text: expect.stringContaining('serve') })
   })
@@ -85,7 +133,7 @@ describe('the production start', () => {
       COUNTERSIGN_MASTER_KEY: MASTER_KEY,
     }).ended
     expect(code).toBe(0)
-    expect(JSON.parse(text)).toMatchObject({ baseUrl: 'https://id.example', masterKey: '(hidden)' })
+    expect(JSON.parse(text)).toMatchObject({ base_url: 'https://id.example', master_key: '(hidden)' })
     expect(text).not.toContain(MASTER_KEY)
   })
   test('serves, logs in JSON, and stops when told to', async () => {

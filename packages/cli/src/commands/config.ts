@@ -9,7 +9,7 @@ export const config = operatorCommand('config', {
     ],
   ],
   about: [
-    'Prints one JSON object. Rejects settings that `serve` would reject, and reports all mistakes together.',
+    'Prints one JSON object, with the names and units of a settings file. Secrets are `(hidden)`: remove these members before you use it as such a file. Rejects settings that `serve` would reject, and reports all mistakes together.',
   ],
   async run({ at, service, config: readConfig }) {
     const shown = service.shownConfig(readConfig())

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { ExitCode, Given, Verb } from '../command.ts'
-import type { Finding } from '../doctor/finding.ts'
+import { type Finding, skipped } from '../doctor/finding.ts'
 import { omitUndefined } from '../input/option-values.ts'
-import { orUsageError, resolveTarget, type Target } from '../service/connection.ts'
+import { NoServiceGiven, orUsageError, resolveTarget, type Target } from '../service/connection.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
 
 export const doctor: Verb = {
@@ -28,16 +28,18 @@ export const doctor: Verb = {
   ],
   about: [
     'Over HTTP it checks whether the service responds and is ready. It compares the two clocks. It looks for headers that proxies remove, a feed that proxies buffer, a stale view, failing webhooks and lagging verifiers. It also prints the pins of the current and the next feed key, to paste into guards.',
-    'On this machine it checks the settings, file modes, the store and its durability settings, the disk, and the time on record.',
+    'On this machine it checks the settings, file modes, and whether a start could use the store: write access, durability settings, the version of its schema and the master key. It also checks the disk and the time on record. It reads the store beside a running service. Run it as the user of the service, because it checks the access of the user that runs it.',
+    'Without --url, COUNTERSIGN_URL and the data of a development start it checks only this machine, and says so.',
     'It changes nothing. It takes up to ten seconds, because it waits for heartbeats. The exit code is 3 when something is wrong, and 5 when the service does not respond.',
   ],
   async run(given, at) {
     const target = await resolveTarget(given, at, 'site').catch((fault: unknown) => {
-      if (isLocal(given, at)) return undefined
+      if (fault instanceof NoServiceGiven && isLocal(given, at)) return undefined
       throw fault
     })
     const local = isLocal(given, at) ? await checkLocal(given, at) : []
-    const remote = target === undefined ? { findings: [], isReached: true } : await checkRemote(target, at)
+    const remote =
+      target === undefined ? { findings: [NOT_CHECKED], isReached: true } : await checkRemote(target, at)
     at.progress(undefined)
     const findings = [...local, ...remote.findings]
     const problems = findings.filter(({ level }) => level === 'problem')
@@ -54,6 +56,8 @@ export const doctor: Verb = {
     return problems.length === 0 ? 0 : 3
   },
 }
+
+const NOT_CHECKED = skipped('service', 'Not checked. Give --url to check the running service.')
 
 const MARKS = {
   ok: ['ok', 'green'],

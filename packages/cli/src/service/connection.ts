@@ -30,6 +30,9 @@ export interface Target {
   readonly dev: DevFile | undefined
 }
 
+/** There is no address of a service. */
+export class NoServiceGiven extends UsageError {}
+
 /**
  * Which key the call needs: one of the `site`, one of an `operator`, or for `anyone` none. Only
  * `data/dev.json` has several keys to choose from.
@@ -42,7 +45,8 @@ const findDevFile = ({ COUNTERSIGN_DATA_DIR: dataDir }: Terminal['env']) =>
 
 /**
  * Finds the service: from flags, then variables, then the `dev.json` of a development start. Throws
- * a `UsageError` when there is none. `named` is the site if it is an argument of the command.
+ * a `NoServiceGiven` when there is none, and a `UsageError` for an invalid address or key. `named`
+ * is the site if it is an argument of the command.
  */
 export async function resolveTarget(
   given: Given,
@@ -58,7 +62,7 @@ export async function resolveTarget(
   const isDev = dev !== undefined && (url === undefined || url.replace(/\/+$/, '') === dev.base_url)
   const baseUrl = url ?? dev?.base_url
   if (baseUrl === undefined)
-    throw new UsageError(
+    throw new NoServiceGiven(
       'No service to call. Give --url, set COUNTERSIGN_URL, or start one for development in this directory: countersign dev',
     )
   if (!isHttpUrl(baseUrl))

@@ -29,6 +29,8 @@ export interface MasterKeySources {
 const FILE_NAME = 'master.key'
 const BYTES = 32
 const FILE_BYTES_MAX = 1024
+/** A new key is the usual advice where none is found, and the wrong one beside a store. */
+export const OWN_KEY = 'If there is a store already, use its own key: a new key cannot open it.'
 const HOW = '32 random bytes as 64 hex digits or in base64, for example from: openssl rand -hex 32'
 
 /**
@@ -48,7 +50,7 @@ export function readMasterKey({ text, file, dataDir, mode }: MasterKeySources): 
   if (kept !== undefined) return parse(kept, own)
   if (mode === 'production')
     throw new TypeError(
-      `there is no master key; set COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE to ${HOW}`,
+      `there is no master key; set COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE to ${HOW}. ${OWN_KEY}`,
     )
   try {
     makeKeyFile(own)

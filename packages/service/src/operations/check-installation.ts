@@ -1,8 +1,18 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { type Config, readConfig, readStoreConfig } from '../config.ts'
+import { dirname, join } from 'node:path'
+import {
+  type Config,
+  type FilePaths,
+  readConfig,
+  readFilePaths,
+  readMasterKeyConfig,
+  readStoreConfig,
+} from '../config.ts'
+import { OtherMasterKey } from '../sealing/sealer.ts'
 import type { SettingSources } from '../settings.ts'
-import { checkStore, readStore } from '../store/maintenance.ts'
+import { checkMasterKey, checkStore, readStore, type SchemaVersions } from '../store/maintenance.ts'
+import { SchemaTooNew } from '../store/migrations/migration.ts'
+import { UnusableFile } from '../store/sqlite/unusable-file.ts'
 
 /** One result of a check on this machine. */
 export interface InstallationFinding {
@@ -15,6 +25,11 @@ export interface InstallationFinding {
 
 const FREE_BYTES_MIN = 256 * 1024 * 1024
 const AHEAD_MS_MAX = 60_000
+/** Looking for the old store comes first: an empty one would accept revoked credentials. */
+const NO_FILE =
+  'If there was a store, look for its disk or volume, or restore a backup: countersign restore. New installation: countersign init'
+const NO_SCHEMA =
+  'If there was a store, check that COUNTERSIGN_DATABASE_URL names its database, or restore a backup with pg_restore. New installation: countersign init'
 /** Magic numbers of Linux: NFS, SMB, CIFS and what runs in user space, such as sshfs. */
 const REMOTE_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546])
 
@@ -25,7 +40,8 @@ const REMOTE_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff53
 export async function checkInstallation(sources: SettingSources): Promise<readonly InstallationFinding[]> {
   const found: InstallationFinding[] = []
   const store = attempt(() => readStoreConfig(sources))
-  const config = attempt(() => readConfig(isDevelopment(sources) ? 'development' : 'production', sources))
+  const paths = attempt(() => readFilePaths(sources))
+  const config = attempt(() => readConfig(isDevelopment(paths) ? 'development' : 'production', sources))
   if (config instanceof Error)
     found.push(
       problem(
@@ -35,8 +51,12 @@ export async function checkInstallation(sources: SettingSources): Promise<readon
       ),
     )
   else found.push({ check: 'settings', level: 'ok', detail: `${config.mode}, ${findAddress(config)}` })
-  found.push(...fileFindings(sources, store instanceof Error ? undefined : store))
-  if (!(store instanceof Error)) found.push(...(await storeFindings(store)))
+  if (!(paths instanceof Error))
+    found.push(...fileFindings(sources, paths, store instanceof Error ? undefined : store))
+  // The check of the settings reports a key that cannot be read.
+  const masterKey = attempt(() => readMasterKeyConfig(sources))
+  if (!(store instanceof Error))
+    found.push(...(await storeFindings(store, masterKey instanceof Error ? undefined : masterKey)))
   return found
 }
 
@@ -55,13 +75,10 @@ const problem = (check: string, detail: string, fix: string): InstallationFindin
   fix,
 })
 
-const findDataDir = ({ flags = [], env }: SettingSources) =>
-  resolve(new Map(flags).get('data-dir') ?? env.COUNTERSIGN_DATA_DIR ?? './data')
-
 /** Reading development settings creates a missing master key, so the file must exist already. */
-function isDevelopment(sources: SettingSources): boolean {
-  const directory = findDataDir(sources)
-  return existsSync(join(directory, 'dev.json')) && existsSync(join(directory, 'master.key'))
+function isDevelopment(paths: FilePaths | Error): boolean {
+  if (paths instanceof Error) return false
+  return existsSync(join(paths.dataDir, 'dev.json')) && existsSync(join(paths.dataDir, 'master.key'))
 }
 
 /**
@@ -76,16 +93,25 @@ function findAddress({ mode, baseUrl, dataDir }: Config): string {
 
 /** Files that other users could read or replace. */
 function fileFindings(
-  sources: SettingSources,
+  { env }: SettingSources,
+  { dataDir: directory, masterKeyFile }: FilePaths,
   store: Config['store'] | undefined,
 ): readonly InstallationFinding[] {
   if (process.platform === 'win32') return []
-  const directory = findDataDir(sources)
+  if (attempt(() => statSync(join(directory, 'master.key'), { throwIfNoEntry: false })) instanceof Error)
+    return [
+      problem(
+        'files',
+        `this user cannot read the files in ${directory}`,
+        'Give this user access to this directory, or run this command as the user of the service',
+      ),
+    ]
   const names = ['dev.json', 'dev-issuer.json', 'credential.header', 'visitor.header', 'site-key.header']
   const database = store?.kind === 'sqlite' ? ['', '-wal', '-shm'].map((ending) => store.file + ending) : []
   const secrets = [
-    sources.env.COUNTERSIGN_MASTER_KEY_FILE,
-    sources.env.COUNTERSIGN_DATABASE_URL_FILE,
+    masterKeyFile,
+    env.COUNTERSIGN_DATABASE_URL_FILE,
+    env.COUNTERSIGN_CONSOLE_OIDC_CLIENT_SECRET_FILE,
     join(directory, 'master.key'),
   ]
   const weak = [
@@ -99,7 +125,11 @@ function fileFindings(
 }
 
 function weakness(file: string, others: number): readonly InstallationFinding[] {
-  const found = statSync(file, { throwIfNoEntry: false })
+  const found = attempt(() => statSync(file, { throwIfNoEntry: false }))
+  if (found instanceof Error)
+    return [
+      problem('files', `${file} cannot be checked (${found.message})`, 'Run this as the user of the service'),
+    ]
   const mode = (found?.mode ?? 0) & 0o777
   if ((mode & others) === 0) return []
   return [
@@ -111,24 +141,60 @@ function weakness(file: string, others: number): readonly InstallationFinding[] 
   ]
 }
 
-async function storeFindings(store: Config['store']): Promise<readonly InstallationFinding[]> {
+async function storeFindings(
+  store: Config['store'],
+  masterKey: Uint8Array | undefined,
+): Promise<readonly InstallationFinding[]> {
   const name = store.kind === 'sqlite' ? `SQLite, ${store.file}` : 'PostgreSQL'
   try {
-    await checkStore(store)
+    const versions = await checkStore(store)
     const { atMs } = await readStore(store, ({ confirmedTime }) => confirmedTime())
     return [
-      { check: 'store', level: 'ok', detail: `${name}: reachable, with durable settings` },
+      {
+        check: 'store',
+        level: 'ok',
+        detail: `${name}: reachable and writable, with durable settings, ${describeSchema(versions)}`,
+      },
+      ...(masterKey === undefined ? [] : [await masterKeyFinding(store, masterKey)]),
       ...(store.kind === 'sqlite' ? diskFindings(store.file) : []),
       ...recordedTimeFindings(atMs),
     ]
   } catch (fault) {
+    if (fault instanceof UnusableFile) return [problem('store', fault.detail, fault.advice)]
     const words = fault instanceof Error ? fault.message : String(fault)
-    return [problem('store', `${name}: ${words}`, toFix(words, store.kind))]
+    return [problem('store', `${name}: ${words}`, toFix(fault, words, store.kind))]
   }
 }
 
-function toFix(words: string, kind: Config['store']['kind']): string {
-  if (words.includes('there is no')) return 'Start the service once, or prepare it: countersign init'
+function describeSchema({ found, known }: SchemaVersions): string {
+  return found === known
+    ? `schema version ${found}`
+    : `schema version ${found}; the next start brings it to ${known}`
+}
+
+async function masterKeyFinding(store: Config['store'], masterKey: Uint8Array): Promise<InstallationFinding> {
+  try {
+    await checkMasterKey(store, masterKey)
+    return { check: 'master key', level: 'ok', detail: 'it opens the store' }
+  } catch (fault) {
+    return problem(
+      'master key',
+      fault instanceof Error ? fault.message : String(fault),
+      fault instanceof OtherMasterKey
+        ? 'Look for the key of this store where you keep a copy of it. A new key cannot open the store'
+        : 'Restore a backup: countersign restore',
+    )
+  }
+}
+
+function toFix(fault: unknown, words: string, kind: Config['store']['kind']): string {
+  if (words.includes('there is no')) return kind === 'sqlite' ? NO_FILE : NO_SCHEMA
+  if (fault instanceof SchemaTooNew)
+    return 'Install the release that has written it. To use this release, restore a backup from before the upgrade'
+  if (words.includes('is a copy'))
+    return 'Stop the service and run countersign new-epoch: verifiers then know that entries may be missing'
+  if (words.includes('may not'))
+    return 'Make this role the owner of the database and its tables, or correct COUNTERSIGN_DATABASE_URL'
   if (words.includes('cannot be used'))
     return 'Change these settings of PostgreSQL (ALTER SYSTEM SET …) and restart it, or connect to the primary'
   return kind === 'postgres'

@@ -6,6 +6,7 @@ import { closeOnSignal } from '../close-on-signal.ts'
 import type { Config } from '../config.ts'
 import { createLogger } from '../logger.ts'
 import { openService } from '../service.ts'
+import { describeListenFault } from './describe-listen-fault.ts'
 
 /**
  * Runs the service until SIGTERM or SIGINT, in one process or as `workers` processes. Returns when
@@ -47,16 +48,12 @@ async function serveHere(config: Config): Promise<void> {
     )
     process.send?.(SERVING)
   } catch (err) {
-    failToStart(log, err)
+    failToStart(log, err, config)
   }
 }
 
-function failToStart(log: Logger, err: unknown): never {
-  const { code, port, message: text } = err as NodeJS.ErrnoException & { port?: number }
-  const message =
-    code === 'EADDRINUSE'
-      ? `port ${port} is taken; choose another (--port, --admin-port), or stop the process that has it`
-      : text
+function failToStart(log: Logger, err: unknown, config: Config): never {
+  const message = describeListenFault(err, config) ?? (err instanceof Error ? err.message : String(err))
   log.fatal({ err }, `could not start: ${message}`)
   process.exit(1)
 }
@@ -107,7 +104,7 @@ async function runWorkers(config: Config): Promise<void> {
   try {
     await requireFreePort(config)
   } catch (err) {
-    failToStart(log, err)
+    failToStart(log, err, config)
   }
   const indexes = new Map<number, number>()
   let hasServed = false

@@ -14,6 +14,7 @@ import { openService } from '../service.ts'
 import type { SettingSources } from '../settings.ts'
 import { systemClocks } from '../time/clock.ts'
 import { countSleep } from '../time/count-sleep.ts'
+import { describeListenFault } from './describe-listen-fault.ts'
 import { orInvalidInput } from './invalid-input.ts'
 
 const SITE = 'demo.localhost' as SiteId
@@ -65,7 +66,10 @@ export async function startDevelopment(
   } catch (fault) {
     await service.close()
     const { code, port = config.port } = fault as NodeJS.ErrnoException & { readonly port?: number }
-    if (code !== 'EADDRINUSE') throw fault
+    if (code !== 'EADDRINUSE') {
+      const message = describeListenFault(fault, config)
+      throw message === undefined ? fault : new Error(message, { cause: fault })
+    }
     // A port that was found free is taken since: then another one is found.
     const isFound = !isPortGiven || port !== config.port
     if (isFound && triesLeft > 0) return startDevelopment(sources, options, triesLeft - 1)
@@ -92,12 +96,13 @@ export async function startDevelopment(
 /** Adds how to begin again to faults of the embedded store that no other start repairs. */
 function explainOpenFault(fault: unknown, { store, dataDir }: Config): unknown {
   if (store.kind !== 'sqlite' || !(fault instanceof Error)) return fault
-  const isLost = fault instanceof OtherMasterKey || /not a database|malformed/.test(fault.message)
+  const isLost =
+    fault instanceof OtherMasterKey || /is not a store of Countersign|is damaged/.test(fault.message)
   if (!isLost) return fault
-  return new Error(
-    `${store.file}: ${fault.message}. To begin again without its data, delete ${toShortPath(dataDir)}.`,
-    { cause: fault },
-  )
+  const reason = fault instanceof OtherMasterKey ? `${store.file}: ${fault.message}.` : fault.message
+  return new Error(`${reason} To begin again without its data, delete ${toShortPath(dataDir)}.`, {
+    cause: fault,
+  })
 }
 
 interface DevelopmentConfig {

@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { OnPage } from './audit-log.ts'
 import type { LogAudit } from './log-corrupted.ts'
+import { migrations } from './migrations/all.ts'
 import type { Reseal } from './operations/shared/master-key.ts'
 import {
   auditDatabase,
@@ -17,9 +18,11 @@ import {
   type RestoreOrder,
   restoreSqlite,
 } from './sqlite/backup.ts'
+import { checkFile } from './sqlite/check-file.ts'
 import { beginFileEpoch } from './sqlite/new-epoch.ts'
 import { auditFile, readFromFile } from './sqlite/offline.ts'
 import { resealFile } from './sqlite/reseal.ts'
+import { notAStore, UnusableFile } from './sqlite/unusable-file.ts'
 import type { Store } from './store.ts'
 
 type StoreConfig = Config['store']
@@ -55,14 +58,30 @@ export function readStore<T>(
   )
 }
 
+/** Versions of a schema: the one of a store, and the newest one that this release knows. */
+export interface SchemaVersions {
+  readonly found: number
+  readonly known: number
+}
+
 /**
- * Rejects, with a message for the operator, when a store cannot be reached or its settings could
- * lose committed data. Writes nothing.
+ * Rejects, with a message for the operator, when a start could not use a store, in use or not: it
+ * cannot be reached or written, its settings could lose committed data, or a newer release has
+ * written it. Writes nothing.
  */
-export async function checkStore(store: StoreConfig): Promise<void> {
-  if (store.kind === 'postgres') await checkDatabase(store.url)
-  // Opening the embedded store reads its settings back.
-  await readStore(store, ({ confirmedTime }) => confirmedTime())
+export async function checkStore(store: StoreConfig): Promise<SchemaVersions> {
+  const found = await readEither(
+    store,
+    // Opening the embedded store reads its settings back.
+    ({ file }) => checkFile(file),
+    ({ url }) => checkDatabase(url),
+  )
+  return { found, known: migrations.at(-1)?.version ?? 0 }
+}
+
+/** Rejects when the master key does not open a store, in use or not. Writes nothing. */
+export async function checkMasterKey(store: StoreConfig, masterKey: Uint8Array): Promise<void> {
+  await readStore(store, async () => {}, masterKey)
 }
 
 /** Rejects, with a message for the operator, when there is nothing to read. */
@@ -139,6 +158,19 @@ export async function requireStore(store: StoreConfig): Promise<void> {
 }
 
 function requireFile(file: string): void {
+  let isDirectory: boolean
+  try {
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found !== undefined) accessSync(file, constants.R_OK)
+    isDirectory = found?.isDirectory() ?? false
+  } catch (fault) {
+    throw new UnusableFile(
+      `${file} cannot be read.`,
+      'Give this user access to it and its directory, or run this as the user of the service',
+      { cause: fault },
+    )
+  }
+  if (isDirectory) throw notAStore(file)
   if (!existsSync(file)) throw new Error(`there is no file ${file}`)
 }
 

@@ -33,7 +33,7 @@ describe('init', () => {
 
     const shown = await run(['config', '--config', join(place, 'countersign.json')], {})
     expect(shown.code).toBe(0)
-    expect(JSON.parse(shown.said)).toMatchObject({ baseUrl: 'https://id.example', port: 9000 })
+    expect(JSON.parse(shown.said)).toMatchObject({ base_url: 'https://id.example', port: 9000 })
     const keys = await run(['operator-keys', '--config', join(place, 'countersign.json'), '--json'], {})
     expect(JSON.parse(keys.said)).toMatchObject({ items: [{ last4: secret.slice(-4), label: 'init' }] })
   })

@@ -1,11 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, MASTER_KEY, MASTER_KEY_HEX, newSite, ppid, quietLog } from '../store/fixtures.ts'
+import { makeReadOnly } from '../store/read-only.ts'
 import { run } from './terminal.ts'
 
 const onFatal = (fault: Error) => {
@@ -17,7 +18,11 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-'))
   file = join(folder, 'countersign.db')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+const undoing: (() => void)[] = []
+afterEach(() => {
+  for (const undo of undoing.splice(0)) undo()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const open = () => openStore({ kind: 'sqlite', file }, { masterKey: MASTER_KEY, log: quietLog, onFatal })
 const here = (...argv: string[]) => run([...argv, '--data-dir', folder])
@@ -110,8 +115,29 @@ describe('audit-log', () => {
       code: 1,
       noted: expect.stringContaining('never been started'),
     })
-    writeFileSync(join(folder, 'text'), 'no store at all, by any measure')
-    expect(await run(['audit-log', join(folder, 'text')])).toMatchObject({ code: 1 })
+  })
+  test('names a file that is not a store', async () => {
+    const text = join(folder, 'text')
+    writeFileSync(text, 'no store at all, by any measure')
+    const other = join(folder, 'other.db')
+    tamper(other, 'CREATE TABLE songs (name TEXT)')
+    writeFileSync(join(folder, 'empty'), '')
+    for (const each of [text, other, join(folder, 'empty'), folder])
+      expect(await run(['audit-log', each]), each).toMatchObject({
+        code: 1,
+        noted: `audit-log failed: ${each} is not a store of Countersign. Check the path, or restore a backup: countersign restore.`,
+      })
+  })
+  test('names a store that is damaged', async () => {
+    const { store } = await revoking(1)
+    await store.close()
+    const bytes = readFileSync(file)
+    // The first page has the schema, from byte 100 on.
+    writeFileSync(file, bytes.fill(0xff, 100, 4096))
+    expect(await here('audit-log')).toMatchObject({
+      code: 1,
+      noted: `audit-log failed: The store ${file} is damaged. Restore a backup: countersign restore.`,
+    })
   })
 })
 
@@ -188,6 +214,78 @@ describe('backup and restore', () => {
     const copy = join(folder, 'copy.db')
     expect(await here('backup', copy)).toMatchObject({ code: 3 })
     expect(existsSync(copy)).toBe(false)
+  })
+  test('a backup names a directory that is missing, or is a file', async () => {
+    const { store } = await revoking(0)
+    await store.close()
+    expect(await here('backup', join(folder, 'nodir/b1.db'))).toMatchObject({
+      code: 1,
+      noted: `backup failed: The directory ${join(folder, 'nodir')} does not exist. Create it first.`,
+    })
+    expect(await here('backup', join(file, 'b1.db'))).toMatchObject({
+      code: 1,
+      noted: `backup failed: ${file} is not a directory. Choose another path.`,
+    })
+  })
+  test('a restore names a file that is not a store, and changes nothing', async () => {
+    const { store } = await revoking(1)
+    await store.close()
+    const copies = mkdtempSync(join(tmpdir(), 'countersign-copies-'))
+    onTestFinished(() => rmSync(copies, { recursive: true, force: true }))
+    const [text, other, empty] = ['text', 'other.db', 'empty'].map((name) => join(copies, name)) as [
+      string,
+      string,
+      string,
+    ]
+    writeFileSync(text, 'no store at all, by any measure')
+    tamper(other, 'CREATE TABLE songs (name TEXT)')
+    writeFileSync(empty, '')
+    const before = readdirSync(folder)
+    for (const each of [text, other, empty])
+      expect(await here('restore', each), each).toMatchObject({
+        code: 1,
+        noted: expect.stringMatching(
+          `restore failed: ${each} is not a store of Countersign. Give the path of a file that countersign backup has written.$`,
+        ),
+      })
+    expect(await here('restore', copies)).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining(`${copies} is not a store of Countersign.`),
+    })
+    expect(readdirSync(folder)).toEqual(before)
+    expect(await here('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('2 entries') })
+  })
+  test('name a store and a directory that this user cannot write', async ({ skip }) => {
+    const { store } = await revoking(1)
+    await store.close()
+    const copies = mkdtempSync(join(tmpdir(), 'countersign-copies-'))
+    onTestFinished(() => rmSync(copies, { recursive: true, force: true }))
+    const copy = join(copies, 'copy.db')
+    expect(await here('backup', copy)).toMatchObject({ code: 0 })
+    for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true })
+    const undo = makeReadOnly(folder)
+    if (undo === undefined) return skip()
+    undoing.push(undo)
+    const advice = `The store ${file} cannot be written. Give this user write access to its directory and files.`
+    for (const argv of [['restore', copy], ['migrate'], ['new-epoch']])
+      expect(await here(...argv), argv[0]).toMatchObject({
+        code: 1,
+        noted: expect.stringContaining(`${argv[0]} failed: ${advice}`),
+      })
+    expect(await here('audit-log')).toMatchObject({
+      code: 1,
+      noted: `audit-log failed: The store ${file} cannot be opened. Give this user access to its directory and files. SQLite writes files beside it, even to read it.`,
+    })
+    expect(await run(['migrate', '--data-dir', join(folder, 'new')])).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining(
+        `The store ${join(folder, 'new/countersign.db')} cannot be written. Give this user`,
+      ),
+    })
+    expect(await run(['backup', join(folder, 'b1.db'), '--data-dir', folder])).toMatchObject({
+      code: 1,
+      noted: `backup failed: This user cannot create a file in ${folder}. Give this user write access to it, or choose another directory.`,
+    })
   })
   test('are not for PostgreSQL, and say what is', async () => {
     const env = {

@@ -260,7 +260,9 @@ describe('the file', () => {
     const file = newFile()
     mkdirSync(join(file, '..'), { mode: 0o700 })
     writeFileSync(file, 'x'.repeat(10_000), { mode: 0o600 })
-    await expect(open(file)).rejects.toThrow(/not a database/)
+    await expect(open(file)).rejects.toThrow(
+      `${file} is not a store of Countersign. Check the path, or restore a backup: countersign restore.`,
+    )
   })
 })
 

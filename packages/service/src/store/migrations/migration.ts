@@ -11,7 +11,7 @@ export interface Migration {
 }
 
 /** The database was written by a newer release than this one. */
-class SchemaTooNew extends Error {
+export class SchemaTooNew extends Error {
   override readonly name = 'SchemaTooNew'
 
   constructor(found: number, known: number) {

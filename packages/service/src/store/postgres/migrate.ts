@@ -16,17 +16,19 @@ export async function migrate(query: Query, migrations: readonly Migration[] = o
   await query(
     'CREATE TABLE IF NOT EXISTS schema_version (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)',
   )
-  const [row] = await query('SELECT version FROM schema_version')
-  for (const { version, common, postgres } of pendingMigrations(
-    migrations,
-    row === undefined ? 0 : number(row, 'version'),
-  )) {
+  for (const { version, common, postgres } of pendingMigrations(migrations, await schemaVersion(query))) {
     for (const statement of common) await query(bytewise(statement))
     for (const statement of postgres) await query(statement)
     await query(
       `INSERT INTO schema_version (one, version) VALUES (1, ${version}) ON CONFLICT (one) DO UPDATE SET version = excluded.version`,
     )
   }
+}
+
+/** 0 for an empty database with the table of versions. */
+export async function schemaVersion(query: Query): Promise<number> {
+  const [row] = await query('SELECT version FROM schema_version')
+  return row === undefined ? 0 : number(row, 'version')
 }
 
 /** Text sorts by bytes, as in SQLite, whatever the locale of the database. */

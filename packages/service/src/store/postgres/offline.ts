@@ -4,6 +4,8 @@ import { auditOffline, auditWhole, type OnPage } from '../audit-log.ts'
 import { text } from '../columns.ts'
 import { auditEnd, createEpoch } from '../epoch.ts'
 import type { LogAudit } from '../log-corrupted.ts'
+import { migrations } from '../migrations/all.ts'
+import { pendingMigrations } from '../migrations/migration.ts'
 import {
   bindOperations,
   createTransaction,
@@ -15,10 +17,11 @@ import { readMacKey } from '../operations/shared/mac-key.ts'
 import { type Reseal, resealAll } from '../operations/shared/master-key.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
 import { sealedColumns } from '../sealed-columns.ts'
+import { schemaVersion } from './migrate.ts'
 import { openMacKeyIn, prepareDatabase } from './postgres-store.ts'
 import { ReaderPool } from './reader-pool.ts'
 import { runReading, runTransaction } from './run-transaction.ts'
-import { requireSafeSettings } from './settings.ts'
+import { requirePrivileges, requireSafeSettings } from './settings.ts'
 import { WriterPool } from './writer-pool.ts'
 
 /**
@@ -39,13 +42,18 @@ export function readFromDatabase<T>(
 }
 
 /**
- * Rejects, with all problems in one message, for a server that cannot be reached or could lose
- * committed data. Writes nothing.
+ * Rejects, with a message for the operator, for a database that a start could not use: it cannot be
+ * reached, could lose committed data, has a newer schema, or its role lacks a privilege. Writes
+ * nothing. Returns the version of its schema.
  */
-export async function checkDatabase(url: string): Promise<void> {
+export async function checkDatabase(url: string): Promise<number> {
   const readers = new ReaderPool({ url, max: 1 })
   try {
     await readers.read(requireSafeSettings)
+    const version = await readers.read(schemaVersion)
+    pendingMigrations(migrations, version)
+    await readers.read(requirePrivileges)
+    return version
   } finally {
     await readers.end()
   }

@@ -29,3 +29,21 @@ export async function requireSafeSettings(query: Query): Promise<void> {
   ].filter((fault) => fault !== false)
   if (faults.length > 0) throw new Error(`this PostgreSQL cannot be used: ${faults.join('; ')}`)
 }
+
+/**
+ * Throws, with a message for the operator, when the role could not write the log or create tables,
+ * which every start needs.
+ */
+export async function requirePrivileges(query: Query): Promise<void> {
+  const [found] = await query(
+    `SELECT CURRENT_USER AS role, CAST(has_schema_privilege(current_schema(), 'CREATE') AS TEXT) AS may_create,
+       CAST(bool_and(has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
+         AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE')) AS TEXT) AS may_write
+     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+     WHERE n.nspname = current_schema() AND c.relkind = 'r' AND c.relname IN ('log', 'entries', 'heads')`,
+  )
+  if (found === undefined || (found.may_create === 'true' && found.may_write === 'true')) return
+  throw new Error(
+    `the role ${String(found.role)} may not ${found.may_write === 'true' ? 'create tables' : 'write the tables'} of this database`,
+  )
+}

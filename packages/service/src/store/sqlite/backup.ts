@@ -7,14 +7,15 @@ import { failedAudit } from '../log-corrupted.ts'
 import type { LostChanges } from '../lost-changes.ts'
 import { bindOperations } from '../operations/all.ts'
 import { adoptLink } from '../operations/epoch.ts'
-import { openForReading, openForWriting } from './connection.ts'
-import { createPrivateFile, prepareDirectory, syncDirectory, syncFile } from './file.ts'
+import { isStore, openForReading, openForWriting } from './connection.ts'
+import { createPrivateFile, prepareStoreDirectory, syncDirectory, syncFile } from './file.ts'
 import { applyRevocations } from './lost-changes.ts'
 import { migrate } from './migrate.ts'
 import { auditSession, openCheckedSession, runOffline } from './offline.ts'
 import { lockOwner } from './owner-lock.ts'
 import { readReplaced } from './replaced-store.ts'
 import { LIVE } from './sqlite-store.ts'
+import { explainOpenFault, findCode, isForbidden, notAStore, UnusableFile } from './unusable-file.ts'
 
 /**
  * The lineage of a backup. The service does not open such a file; only `restore` and `new-epoch`
@@ -41,7 +42,7 @@ export async function backupSqlite(
   const path = resolve(target)
   if (existsSync(path))
     throw new Error(`there is a file ${path}, and a backup overwrites nothing: choose another name`)
-  createPrivateFile(path)
+  createBackupFile(path)
   try {
     const source = openForReading(resolve(file))
     try {
@@ -63,6 +64,24 @@ export async function backupSqlite(
     }
   } catch (fault) {
     rmSync(path, { force: true })
+    throw fault
+  }
+}
+
+function createBackupFile(path: string): void {
+  try {
+    createPrivateFile(path)
+  } catch (fault) {
+    const directory = dirname(path)
+    if (findCode(fault) === 'ENOENT')
+      throw new Error(`The directory ${directory} does not exist. Create it first.`, { cause: fault })
+    if (findCode(fault) === 'ENOTDIR')
+      throw new Error(`${directory} is not a directory. Choose another path.`, { cause: fault })
+    if (isForbidden(fault))
+      throw new Error(
+        `This user cannot create a file in ${directory}. Give this user write access to it, or choose another directory.`,
+        { cause: fault },
+      )
     throw fault
   }
 }
@@ -96,7 +115,7 @@ export interface RestoreOrder {
  */
 export async function restoreSqlite(copy: string, file: string, order: RestoreOrder): Promise<Restored> {
   const path = resolve(file)
-  prepareDirectory(dirname(path))
+  prepareStoreDirectory(path)
   const lock = lockOwner(path)
   const restoring = `${path}.restoring`
   try {
@@ -104,7 +123,7 @@ export async function restoreSqlite(copy: string, file: string, order: RestoreOr
     createPrivateFile(restoring)
     copyFileSync(resolve(copy), restoring)
     chmodSync(restoring, 0o600)
-    const db = openForWriting(restoring)
+    const db = openCopy(restoring, resolve(copy))
     let prepared: Omit<Restored, 'before'>
     try {
       prepared = await prepareCopy(db, path, order)
@@ -122,6 +141,25 @@ export async function restoreSqlite(copy: string, file: string, order: RestoreOr
     removeFile(restoring)
     lock.release()
   }
+}
+
+/**
+ * Opens what was copied from `source`. Throws an `UnusableFile` for anything but a store: the
+ * schema of a store would be created in an empty file, and that store would accept revoked
+ * credentials.
+ */
+function openCopy(path: string, source: string): Database.Database {
+  const advice = 'Give the path of a file that countersign backup has written'
+  let db: Database.Database
+  try {
+    db = openForWriting(path)
+  } catch (fault) {
+    if (!(fault instanceof UnusableFile)) throw fault
+    throw explainOpenFault(fault.cause, source, advice)
+  }
+  if (isStore(db)) return db
+  db.close()
+  throw notAStore(source, advice)
 }
 
 /** Begins the new epoch in the copy, before it is put in place. */

@@ -3,7 +3,6 @@ import { createRowMacs } from '../../sealing/row-macs.ts'
 import { resolveEpoch } from '../epoch.ts'
 import { StoreUnavailable } from '../errors.ts'
 import { bindOperations, createTransaction, isReadOperation, type RunOperation } from '../operations/all.ts'
-import type { LogState } from '../operations/epoch.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
 import type { Store } from '../store.ts'
 import { watchWrites } from '../watch-writes.ts'
@@ -104,7 +103,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   try {
     reader = new SqliteSession(openForReading(path), { macs: createRowMacs(writer.macKey), onForged })
     const { logState } = bindOperations(run, () => '')
-    requireLive(await logState(), path)
+    requireLive((await logState())?.lineage, path)
     const epoch = await resolveEpoch(run, async () => LIVE, Date.now())
     unwatch = watchFile(path, (fault) => {
       if (fatal === undefined) void endWithoutFile(fault)
@@ -135,8 +134,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
  * A backup is never opened as the store by itself: later changes are missing, and an operator must
  * know that.
  */
-function requireLive(state: LogState | undefined, path: string): void {
-  if (state === undefined || state.lineage === LIVE) return
+export function requireLive(lineage: string | undefined, path: string): void {
+  if (lineage === undefined || lineage === LIVE) return
   throw new Error(
     `${path} is a copy that was made with countersign backup. Put it in place with countersign restore <file>, or, if it was copied there by hand, run countersign new-epoch.`,
   )
