@@ -90,8 +90,8 @@ export class NodeGuardRequest implements GuardRequest {
 /**
  * While the body of an accepted request arrives, ends the request when its access ends. Otherwise a
  * caller could hold back the last byte, and the handler would run after the revocation. Expiry does
- * not count here: an upload may take longer than the rest of a credential's time. A handler that has
- * begun to answer is left alone: it runs already.
+ * not count here: an upload may take longer than the rest of a credential's time. A handler that
+ * has begun to answer is left alone: it runs already.
  */
 export function endWithAccess(
   request: NodeRequest,
