@@ -23,7 +23,9 @@ const CHARS_MAX = 262_144
  */
 export function createSseReader(charsMax = CHARS_MAX): SseReader {
   const decoder = new TextDecoder()
-  let rest = ''
+  /** The line that has no end yet, in the pieces in which it came: joined once, not for each. */
+  let rest: string[] = []
+  let restChars = 0
   /** The last chunk ended with a carriage return, whose line feed may be the next character. */
   let afterReturn = false
   let event = ''
@@ -44,17 +46,28 @@ export function createSseReader(charsMax = CHARS_MAX): SseReader {
     else if (name === 'retry' && /^\d+$/.test(value)) retryMs = Number(value)
   }
 
+  const addRest = (piece: string) => {
+    if (piece !== '') rest.push(piece)
+    restChars += piece.length
+    if (restChars + dataChars > charsMax) throw new RangeError('an event of the feed is too long')
+  }
+
   return {
     get retryMs() {
       return retryMs
     },
     push(bytes) {
       const events: SseEvent[] = []
-      let text = rest + decoder.decode(bytes, { stream: true })
-      if (afterReturn && rest === '' && text !== '') {
-        if (text[0] === '\n') text = text.slice(1)
+      let piece = decoder.decode(bytes, { stream: true })
+      if (afterReturn && piece !== '') {
+        if (piece[0] === '\n') piece = piece.slice(1)
         afterReturn = false
       }
+      if (!/[\r\n]/.test(piece)) {
+        addRest(piece)
+        return events
+      }
+      const text = rest.join('') + piece
       const ends = /\r\n?|\n/g
       let start = 0
       for (let end = ends.exec(text); end !== null; end = ends.exec(text)) {
@@ -69,8 +82,9 @@ export function createSseReader(charsMax = CHARS_MAX): SseReader {
           dataChars = 0
         }
       }
-      rest = text.slice(start)
-      if (rest.length + dataChars > charsMax) throw new RangeError('an event of the feed is too long')
+      rest = []
+      restChars = 0
+      addRest(text.slice(start))
       return events
     },
   }
