@@ -141,7 +141,7 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   /** It was decided by the time before the wait, and may have expired since. */
-  const endedMeanwhile = (outcome: Allow | Rejection, demand: ReadDemand): Allow | Rejection => {
+  const recheckOutcome = (outcome: Allow | Rejection, demand: ReadDemand): Allow | Rejection => {
     if (!outcome.ok) return outcome
     const { presented } = outcome
     const reason = findEnd(toGuardAllow(outcome), demand)
@@ -174,7 +174,7 @@ export function createGuard(options: GuardOptions): Guard {
       const decisionData = start()
       if (readiness.firstWait !== undefined) await readiness.firstWait
       const decided = clock.whileFrozen(() => decide(request, demand, decisionData))
-      const outcome = isPromise(decided) ? endedMeanwhile(await decided, demand) : decided
+      const outcome = isPromise(decided) ? recheckOutcome(await decided, demand) : decided
       tally.count(outcome.presented ?? 'none', outcome.ok ? 'allowed' : outcome.code)
       if (!outcome.ok) {
         if (outcome.isHostProblem) readiness.reportHost(outcome.detail)
