@@ -61,6 +61,8 @@ export const limits = Object.freeze({
   revocation_targets_max: 200,
   preview_samples_max: 20,
   wait_seconds_max: 30,
+  waits_per_key_max: 100,
+  waits_per_site_max: 200,
   laggards_listed_max: 100,
   user_entries_listed_max: 50,
   drill_seconds: 30,

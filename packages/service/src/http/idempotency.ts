@@ -4,6 +4,7 @@ import { headerNames, limits } from '@countersign/core/contract'
 import type { Caller, RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
+import type { RouteRequest } from '../route.ts'
 import { answerPurpose } from '../sealing/purposes.ts'
 import type { IdempotencyKey, KeptAnswer } from '../store/operations/idempotency.ts'
 import type { RawRequest } from './raw-request.ts'
@@ -33,6 +34,7 @@ export interface RepeatableRequest {
   requireReadable(): void
   /** Throws unless this caller may get the answer to the first request. */
   requireSameCaller(): Promise<void>
+  readonly waitOutside: RouteRequest['waitOutside']
 }
 
 /**
@@ -41,7 +43,7 @@ export interface RepeatableRequest {
  * kept; after one the key can be used again.
  */
 export async function answerOnce(
-  { raw, endpoint, caller, body, requireReadable, requireSameCaller }: RepeatableRequest,
+  { raw, endpoint, caller, body, requireReadable, requireSameCaller, waitOutside }: RepeatableRequest,
   deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
   answer: () => Promise<RouteAnswer>,
   patience: Patience = PATIENCE,
@@ -58,7 +60,7 @@ export async function answerOnce(
       'hex',
     ),
   }
-  const kept = await begin(key, deps, patience)
+  const kept = await begin(key, deps, patience, waitOutside)
   if (kept !== 'begun') {
     await requireSameCaller()
     return loadKeptAnswer(kept, key, deps)
@@ -76,6 +78,7 @@ async function begin(
   key: IdempotencyKey,
   { store, clock }: Pick<Deps, 'store' | 'clock'>,
   patience: Patience,
+  waitOutside: RouteRequest['waitOutside'],
 ): Promise<'begun' | KeptAnswer> {
   const lookUntilMs = performance.now() + patience.waitMsMax
   for (let lookMs = patience.lookMs; ; lookMs = Math.min(2 * lookMs, LOOK_MS_MAX)) {
@@ -87,13 +90,14 @@ async function begin(
         'This Idempotency-Key was used with another request. Use a new one.',
       )
     if (state !== 'running') return state
-    if (performance.now() >= lookUntilMs) {
+    const waiting = performance.now() < lookUntilMs ? waitOutside(() => sleep(lookMs)) : undefined
+    if (waiting === undefined) {
       throw new Problem(
         'store_unavailable',
         'The first request with this Idempotency-Key is still running. Try again with the same key.',
       )
     }
-    await sleep(lookMs)
+    await waiting
   }
 }
 

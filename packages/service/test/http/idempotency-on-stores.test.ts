@@ -11,6 +11,7 @@ import { begin, keyOf, openNode, type TestNode } from '../node.ts'
 import { forEachSharedStore } from '../stores.ts'
 
 const keys = createSealer(randomBytes(32))
+const run = <T>(wait: () => Promise<T>) => wait()
 
 /** The request of a site's key at that node, under the idempotency key `once`. */
 function once(
@@ -24,7 +25,7 @@ function once(
   const endpoint = { ...endpoints[id], id } as unknown as MountedEndpoint
   const deps = { ...node.deps, keys } as unknown as Parameters<typeof answerOnce>[1]
   const caller = keyOf(node.home)
-  const checks = { requireReadable: () => {}, requireSameCaller: async () => {} }
+  const checks = { requireReadable: () => {}, requireSameCaller: async () => {}, waitOutside: run }
   return answerOnce({ raw, endpoint, caller, body: new Uint8Array(), ...checks }, deps, answer)
 }
 

@@ -250,6 +250,7 @@ describe('answering once', () => {
     body: new Uint8Array(),
     requireReadable: () => {},
     requireSameCaller: async () => {},
+    waitOutside: <T>(wait: () => Promise<T>): Promise<T> | undefined => wait(),
   }
   const once = (answer: () => Promise<RouteAnswer>, store: object, patience = { waitMsMax: 20, lookMs: 1 }) =>
     answerOnce(
@@ -273,6 +274,23 @@ describe('answering once', () => {
       beginIdempotent: async () => 'running',
     })
     await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
+  })
+  test('I-19: waits only outside of the slots of the load shedder, and not when too many wait', async () => {
+    let asked = 0
+    let waits = 0
+    const waiting = answerOnce(
+      {
+        ...request,
+        waitOutside: (wait: () => Promise<unknown>) => (++waits > 2 ? undefined : wait()),
+      } as never,
+      {
+        ...double.deps,
+        store: { ...double.deps.store, beginIdempotent: async () => (asked++, 'running') } as never,
+      },
+      () => Promise.reject(new Error('must not run')),
+    )
+    await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect([asked, waits]).toEqual([3, 3])
   })
   test('does not acknowledge what could not be kept', async () => {
     const given = once(async () => ({ status: 200 }), {
