@@ -25,6 +25,8 @@ const LOOK_MS_MAX = 1000
 export interface RepeatableRequest {
   readonly raw: RawRequest
   readonly endpoint: MountedEndpoint
+  /** Of the path, decoded: the same endpoint may be named in several spellings. */
+  readonly params: unknown
   readonly caller: Caller
   readonly body: Uint8Array | undefined
   /**
@@ -43,7 +45,7 @@ export interface RepeatableRequest {
  * kept; after one the key can be used again.
  */
 export async function answerOnce(
-  { raw, endpoint, caller, body, requireReadable, requireSameCaller, waitOutside }: RepeatableRequest,
+  { raw, endpoint, params, caller, body, requireReadable, requireSameCaller, waitOutside }: RepeatableRequest,
   deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
   answer: () => Promise<RouteAnswer>,
   patience: Patience = PATIENCE,
@@ -52,7 +54,7 @@ export async function answerOnce(
   if (text === undefined) return answer()
   requireReadable()
   const key: IdempotencyKey = {
-    owner: toOwner(raw, caller),
+    owner: toOwner(raw, endpoint, params, caller),
     sha256: hash('sha256', text, 'hex'),
     requestSha256: hash(
       'sha256',
@@ -137,7 +139,7 @@ async function answerOrAbandon(
  * has not been verified yet, so the kept answer belongs to exactly this credential, and
  * `requireSameCaller` checks the proof of its holder.
  */
-function toOwner({ method, path, lines }: RawRequest, caller: Caller): string {
+function toOwner({ lines }: RawRequest, { id }: MountedEndpoint, params: unknown, caller: Caller): string {
   const credential = lines(headerNames.credential)?.[0]
   const who =
     caller.kind !== 'anonymous'
@@ -147,5 +149,5 @@ function toOwner({ method, path, lines }: RawRequest, caller: Caller): string {
       : credential === undefined
         ? `address:${caller.address}`
         : `credential:${hash('sha256', credential, 'hex')}`
-  return hash('sha256', `${who} ${method} ${path}`, 'hex')
+  return hash('sha256', `${who} ${id} ${JSON.stringify(params ?? {})}`, 'hex')
 }

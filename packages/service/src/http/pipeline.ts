@@ -216,7 +216,7 @@ function validate(exchange: Exchange): void {
 const KEY_TRUSTED_MS = 250
 
 function runRoute(route: Mounted['route'], exchange: Exchange, services: PipelineDeps): Promise<RouteAnswer> {
-  const { raw, endpoint, caller, bytes } = exchange
+  const { raw, endpoint, params, caller, bytes } = exchange
   const { deps, loadShedder } = services
   const confirmCaller = () => confirmKey(exchange, services)
   const waitOutside: RouteRequest['waitOutside'] = (wait) => loadShedder.waitOutside(caller, wait)
@@ -236,7 +236,7 @@ function runRoute(route: Mounted['route'], exchange: Exchange, services: Pipelin
   // A DELETE has no body; its reason is what may differ.
   const body = bytes ?? Buffer.from(request.reason ?? '')
   const checks = { requireReadable, requireSameCaller, waitOutside }
-  return answerOnce({ raw, endpoint, caller, body, ...checks }, deps, run)
+  return answerOnce({ raw, endpoint, params, caller, body, ...checks }, deps, run)
 }
 
 /** Counts a rejected request against its sender, by what it has cost. */

@@ -98,6 +98,18 @@ describe('an idempotency key', () => {
     await send('a', { headers: { 'x-service-credential': one }, remoteAddress: '192.0.2.2' })
     expect(work.done).toBe(4)
   })
+  test('I-17: is recognised in every spelling of the path, and belongs to one site', async () => {
+    const make = (siteId: string) =>
+      send('a', {
+        path: `/api/sites/${siteId}/keys`,
+        payload: { permissions: ['feed:read'] },
+        headers: { 'x-api-key': operator },
+      })
+    const operator = double.key({ siteId: null, permissions: [] })
+    const [first, again] = [await make('shop.example'), await make('shop%2Eexample')]
+    expect([first.status, again.json.code, work.done]).toEqual([201, 'idempotency_conflict', 1])
+    expect([(await make('other.example')).status, work.done]).toEqual([201, 2])
+  })
   test('makes the second wait for the first (A235)', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     work.hold = promise
