@@ -173,6 +173,7 @@ const perAddress = { window_seconds: 10, per: 'address' } as const
 export const rateLimits = Object.freeze({
   keyless: { ...perAddress, requests: 600, counts: 'requests' },
   wrong_key: { ...perAddress, requests: 60, counts: 'failures' },
+  unknown_key: { ...perAddress, requests: 60, counts: 'requests' },
   sign_in_start: { ...perAddress, requests: 300, counts: 'requests' },
   failed_presentation: { ...perAddress, requests: 600, counts: 'failures' },
   key: { window_seconds: 10, per: 'api_key', requests: 20_000, counts: 'requests' },
