@@ -61,6 +61,7 @@ describe('finding what answers a request target', () => {
     ['GET /healthz#a', '400 request_malformed'],
     ['GET /healthz?a#b', '400 request_malformed'],
     ['GET /nothing#a', '400 request_malformed'],
+    ['GET /robots.txt#a', '400 request_malformed'],
     ['GET /%68ealthz', '200'],
     ['GET /healthz/', '404 not_found'],
     ['GET /HEALTHZ', '404 not_found'],
