@@ -34,8 +34,9 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
    */
   readonly confirmCaller: () => Promise<void>
   /**
-   * Runs what may wait long for other systems, so that the request does not take the place of others
-   * meanwhile. Returns undefined, and runs nothing, when too many requests of the caller wait.
+   * Runs what may wait long for other systems, so that the request does not take the place of
+   * others meanwhile. Returns undefined, and runs nothing, when too many requests of the caller
+   * wait.
    */
   readonly waitOutside: <T>(wait: () => Promise<T>) => Promise<T> | undefined
   /**

@@ -75,8 +75,8 @@ function check(
 }
 
 /**
- * Throws as `guard` does when it would deny by now what it has allowed, because of a revocation, the
- * time or the age of the view. For routes that wait for something after the guard.
+ * Throws as `guard` does when it would deny by now what it has allowed, because of a revocation,
+ * the time or the age of the view. For routes that wait for something after the guard.
  */
 export function requireStillAllowed(
   deps: Pick<GuardDeps, 'views' | 'clock'>,

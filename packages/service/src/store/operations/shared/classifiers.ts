@@ -8,10 +8,11 @@ export function* lockClassification(siteId: SiteId): Transaction<void> {
 }
 
 /**
- * Whether statuses that a view of the site at `viewSeq` gives may be written: the log goes that far,
- * and no node with a later view has begun to classify. A view that is ahead of the log is of another
- * epoch, from before a fail-over. Stays true until the end of the transaction. Until any node has begun
- * to classify, all credentials of the site are new, and no entry up to `viewSeq` has to be applied.
+ * Whether statuses that a view of the site at `viewSeq` gives may be written: the log goes that
+ * far, and no node with a later view has begun to classify. A view that is ahead of the log is of
+ * another epoch, from before a fail-over. Stays true until the end of the transaction. Until any
+ * node has begun to classify, all credentials of the site are new, and no entry up to `viewSeq` has
+ * to be applied.
  */
 export function* mayClassify(siteId: SiteId, viewSeq: number): Transaction<boolean> {
   yield* lockClassification(siteId)
