@@ -2,7 +2,6 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { endpointList, isConsoleEndpoint } from '@countersign/core/contract'
 import { guard } from './access/guard.ts'
 import type { RouteAnswer } from './answer.ts'
-import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { openAcceptProbe } from './http/accept-probe.ts'
 import { createAccessLog } from './http/access-log.ts'
@@ -23,7 +22,7 @@ import { createServe } from './http/serve.ts'
 import { closeServer, createServer, listen } from './http/server.ts'
 import { createOnClientError } from './http/server-limits.ts'
 import { Problem } from './problem.ts'
-import { routes as allRoutes, pages, type Routes } from './routes/all.ts'
+import { routes as allRoutes, isFileOfPages, type Page, pages, type Routes } from './routes/all.ts'
 import { documentPage, documentsRequest } from './routes/docs.ts'
 import { SERVICE_VERSION } from './version.ts'
 
@@ -125,11 +124,16 @@ export function createApp(
     place,
     origin: { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' },
   })
+  const mountPage = (path: string, page: Page) => (raw: RawRequest) => {
+    rejectMalformed(raw)
+    if (!isFileOfPages(path)) rateLimiter.consume('keyless', raw.address, raw.startedMs)
+    return page(raw, config)
+  }
   const router = createRoutes(
     withoutDemo(routes, deps),
     config.console ? consoleRoutes : undefined,
     mount,
-    config,
+    mountPage,
   )
   const serve = createServe({ responder, accessLog, monotonicMs, isClosing: () => isClosing })
   const clientAddress = createClientAddress(config.trustedProxies)
@@ -213,7 +217,7 @@ function createRoutes(
   routes: Routes,
   consoleRoutes: Routes | undefined,
   mount: (mounted: Mounted) => Answer,
-  config: Config,
+  mountPage: (path: string, page: Page) => Target['answer'],
 ): Router<Target> {
   const router = createRouter<Target>()
   const add = (mounted: Mounted, path: string = mounted.endpoint.path) =>
@@ -235,9 +239,9 @@ function createRoutes(
     if (endpoint.id === 'docs')
       add({ endpoint: { ...endpoint, request: documentsRequest }, route: documentPage }, '/docs/*')
   }
-  for (const [path, answer] of Object.entries(pages))
+  for (const [path, page] of Object.entries(pages))
     if (consoleRoutes !== undefined || !isOfConsole(path))
-      router.add('GET', path, { endpoint: undefined, path, answer: (raw) => answer(raw, config) })
+      router.add('GET', path, { endpoint: undefined, path, answer: mountPage(path, page) })
   return router
 }
 

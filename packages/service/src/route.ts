@@ -33,6 +33,17 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
    * Rejects when the key, session or role of the caller has ended since. For routes that take long.
    */
   readonly confirmCaller: () => Promise<void>
+  /**
+   * Runs what may wait long for other systems, so that the request does not take the place of
+   * others meanwhile. Returns undefined, and runs nothing, when too many requests of the caller
+   * wait.
+   */
+  readonly waitOutside: <T>(wait: () => Promise<T>) => Promise<T> | undefined
+  /**
+   * Waits for what has begun, so that the request does not take the place of others meanwhile.
+   * Rejects with `overloaded` when there is no place for it afterwards.
+   */
+  readonly releaseWhile: <T>(waiting: Promise<T>) => Promise<T>
   /** The session of a person, in the console. */
   readonly signedIn: SignedIn | undefined
   /** Where this listener serves the console. */

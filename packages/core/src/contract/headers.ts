@@ -111,7 +111,7 @@ export const preferHeaders = {
 /** Headers of the response to a revocation. */
 export const preferenceHeaders = {
   'Preference-Applied':
-    'wait=N if the preference was applied, followed by denied-everywhere if that was applied too.',
+    'wait=N if the preference was applied, followed by denied-everywhere if that was applied too. Absent if too many requests of the caller waited; propagation then says how far the entry had got.',
 }
 
 /** The name or instance id of a verifier. */

@@ -61,6 +61,8 @@ export const limits = Object.freeze({
   revocation_targets_max: 200,
   preview_samples_max: 20,
   wait_seconds_max: 30,
+  waits_per_key_max: 100,
+  waits_per_site_max: 200,
   laggards_listed_max: 100,
   user_entries_listed_max: 50,
   drill_seconds: 30,
@@ -171,6 +173,7 @@ const perAddress = { window_seconds: 10, per: 'address' } as const
 export const rateLimits = Object.freeze({
   keyless: { ...perAddress, requests: 600, counts: 'requests' },
   wrong_key: { ...perAddress, requests: 60, counts: 'failures' },
+  unknown_key: { ...perAddress, requests: 60, counts: 'requests' },
   sign_in_start: { ...perAddress, requests: 300, counts: 'requests' },
   failed_presentation: { ...perAddress, requests: 600, counts: 'failures' },
   key: { window_seconds: 10, per: 'api_key', requests: 20_000, counts: 'requests' },

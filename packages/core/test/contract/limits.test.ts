@@ -82,6 +82,7 @@ describe('limits', () => {
     expect(pace).toEqual({
       keyless: [600, 10, 'address'],
       wrong_key: [60, 10, 'address'],
+      unknown_key: [60, 10, 'address'],
       sign_in_start: [300, 10, 'address'],
       failed_presentation: [600, 10, 'address'],
       key: [20_000, 10, 'api_key'],

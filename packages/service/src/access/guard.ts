@@ -8,11 +8,11 @@ import {
   oauthChallenge,
   type Presentation,
   type RevocationData,
+  recheckAccess,
   type Scope,
   type SiteId,
   SiteView,
   type TokenFacts,
-  type Verdict,
   type VerifierInput,
 } from '@countersign/core'
 import type { Deps } from '../deps.ts'
@@ -66,8 +66,26 @@ function check(
   const known = { scope, nowMs: deps.clock.nowMs(), nonces: deps.nonces }
   const verdict = decide(input, request === undefined ? known : { ...known, request }, data)
   return verdict instanceof Promise
-    ? verdict.then((later) => report(deps, siteId, input, later, mistake))
+    ? verdict.then((later) => {
+        // It may have expired during the wait (I-12).
+        const denial = later.ok ? recheckAccess(later, { scope, nowMs: deps.clock.nowMs() }, data) : undefined
+        return report(deps, siteId, input, denial ?? later, mistake)
+      })
     : report(deps, siteId, input, verdict, mistake)
+}
+
+/**
+ * Throws as `guard` does when it would deny by now what it has allowed, because of a revocation,
+ * the time or the age of the view. For routes that wait for something after the guard.
+ */
+export function requireStillAllowed(
+  deps: Pick<GuardDeps, 'views' | 'clock'>,
+  { presentation, siteId, scope }: AccessRequest,
+  allow: Allow,
+): void {
+  const data = deps.views.revocationData(siteId) ?? unknownSite(deps, siteId)
+  const denial = recheckAccess(allow, { scope, nowMs: deps.clock.nowMs() }, data)
+  if (denial !== undefined) throw denialToProblem(denial, findChallenge(presentation, denial))
 }
 
 /** Counts the verdict, and throws it if it is a denial. */
@@ -75,7 +93,7 @@ function report(
   deps: GuardDeps,
   siteId: SiteId,
   input: VerifierInput,
-  verdict: Verdict,
+  verdict: Allow | Denial,
   mistake: string | undefined,
 ): Allow {
   if (deps.views.view(siteId) !== undefined) {
@@ -92,7 +110,7 @@ function report(
 }
 
 /** The challenge of an access token; that of everything else follows from the code. */
-function findChallenge(input: VerifierInput, { code }: Denial): string | undefined {
+function findChallenge(input: VerifierInput | Presentation, { code }: Denial): string | undefined {
   return 'jwt' in input && guardProblems[code].status === 401 ? oauthChallenge(code, input.scheme) : undefined
 }
 
@@ -108,7 +126,7 @@ export function denialToProblem({ code, detail, requiredScope }: Denial, challen
 /**
  * An unknown site is treated like one that trusts no issuer, so callers cannot distinguish the two.
  */
-function unknownSite({ views }: GuardDeps, siteId: SiteId): RevocationData {
+function unknownSite({ views }: Pick<GuardDeps, 'views'>, siteId: SiteId): RevocationData {
   const { ageMs, ageMsMax } = views.age()
   return { site: new SiteView({ siteId }), ageMs, ageMsMax }
 }

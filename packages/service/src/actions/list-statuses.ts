@@ -104,6 +104,7 @@ async function applyEntries(work: Work): Promise<boolean> {
     if (view === undefined) return true
     const { seq } = view.head
     const doneSeq = await store.claimClassification(siteId, seq)
+    if (doneSeq === undefined) return false
     if (doneSeq >= seq) return true
     const found = await store.siteEntriesAfter(siteId, doneSeq, BATCH)
     const entries = found.filter((entry) => entry.seq <= seq)

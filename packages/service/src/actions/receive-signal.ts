@@ -16,6 +16,7 @@ import type { Deps } from '../deps.ts'
 import { loadCurrentView } from '../log/load-current-view.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
+import type { RouteRequest } from '../route.ts'
 import { readSignal, SIGNAL_AGE_MS_MAX } from '../signals/read-signal.ts'
 import { isSignalFault, type Signal } from '../signals/signal.ts'
 import { RowForged } from '../store/errors.ts'
@@ -42,6 +43,8 @@ export interface ArrivedSignal {
   /** `sub_id` of the body, where the token only authenticates the sender. */
   readonly subject?: JsonValue
   readonly requestId: string
+  /** For the wait for the keys of the sender, which another server may hold back. */
+  readonly releaseWhile: RouteRequest['releaseWhile']
 }
 
 /** A sender that has signed the signal, and the OAuth issuer that it is registered with. */
@@ -87,7 +90,7 @@ async function act(deps: SignalDeps, arrived: ArrivedSignal, view: SiteView) {
   if (jwt === undefined) throw invalid(type, 'it is not a signed JWT in compact form')
   const signal = readSignal(type, jwt, deps.clock.nowMs(), subject)
   if (isSignalFault(signal)) throw invalid(type, signal.fault, signal.err)
-  const senders = await verifySenders(deps, jwt, signal, view)
+  const senders = await verifySenders(deps, jwt, signal, view, arrived)
   deps.rateLimiter.consume('signal', `${siteId} ${signal.issuer}`, deps.clock.clocks().monotonicMs)
   const context: AuditContext = { actor: `sender:${signal.issuer}`, atMs: deps.clock.nowMs(), requestId }
   const effects = await findEffects(deps, signal, senders, view)
@@ -133,6 +136,7 @@ async function verifySenders(
   jwt: UnverifiedJwt,
   { type, issuer }: Signal,
   view: SiteView,
+  { releaseWhile }: Pick<ArrivedSignal, 'releaseWhile'>,
 ): Promise<readonly VerifiedSender[]> {
   const { siteId } = view
   const found = await deps.signals.findSenders(siteId, type, issuer)
@@ -146,8 +150,10 @@ async function verifySenders(
     .filter(({ sender }) => isAddressed(jwt, sender, deps.config.baseUrl, siteId))
     .slice(0, SENDERS_MAX)
   if (addressed.length === 0) throw invalid(type, 'aud does not name this receiver', 'invalid_audience')
-  const checks = await Promise.all(
-    addressed.map(({ sender, issuer: trusted }) => deps.signals.keys.check(jwt, sender, trusted, siteId)),
+  const checks = await releaseWhile(
+    Promise.all(
+      addressed.map(({ sender, issuer: trusted }) => deps.signals.keys.check(jwt, sender, trusted, siteId)),
+    ),
   )
   const verified = addressed.filter((_, i) => checks[i] === 'valid')
   if (verified.length > 0) return verified

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { requireFresh } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
@@ -9,13 +10,15 @@ import { recheckPresentation } from './finish-sign-in.ts'
  * Uses up the code of a sign-in and returns the user. Throws `code_invalid` for a code that is
  * unknown, used, expired or sent with another verifier (RFC 7636 §4.6), and for a user who was
  * revoked since. A wrong verifier does not use up the code, so an attacker who has seen the code
- * cannot spoil it.
+ * cannot spoil it. Throws `store_unavailable` when this node cannot say what is revoked.
  */
 export async function redeemSignIn(
   { store, views, clock }: Pick<Deps, 'store' | 'views' | 'clock'>,
   code: string,
   codeVerifier: string,
 ): Promise<SignInPresentation> {
+  // Before the code is used up, so that the site can try again when this node has fresh data.
+  requireFresh(views, 'store_unavailable')
   const challenge = hash('sha256', codeVerifier, 'base64url')
   const redeemed = await store.redeemSignIn(secretSha256(code), challenge, clock.nowMs())
   // The store checks its tables, but the log decides (A273).
@@ -24,5 +27,10 @@ export async function redeemSignIn(
     recheckPresentation(redeemed, views.view(redeemed.siteId), clock.nowMs()) !== undefined
   )
     throw new Problem('code_invalid')
+  if (!views.readiness().ready)
+    throw new Problem(
+      'store_unavailable',
+      'The code is used up, but this node no longer knows what is revoked. Start the sign-in again.',
+    )
   return redeemed
 }

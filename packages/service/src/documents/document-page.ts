@@ -7,20 +7,20 @@ import { findNeighbors } from './navigation.ts'
 
 /**
  * The page, its Markdown, the picture or the list of decisions at an address below /docs, if there
- * is one.
+ * is one. It is rendered when the returned function is called.
  */
 export function findDocument(
   documents: Documents,
   url: string,
   names: ExampleNames,
-): RouteAnswer | undefined {
+): (() => RouteAnswer) | undefined {
   const page = documents.page(url)
-  if (page !== undefined) return documentPage(page, names)
-  if (url === DECISIONS_URL) return decisionsPage(documents)
+  if (page !== undefined) return () => documentPage(page, names)
+  if (url === DECISIONS_URL) return () => decisionsPage(documents)
   const source = url.endsWith('.md') ? documents.page(url.slice(0, -'.md'.length)) : undefined
-  if (source !== undefined) return markdownAnswer(fillText(source.markdown, names))
+  if (source !== undefined) return () => markdownAnswer(fillText(source.markdown, names))
   const picture = documents.picture(url)
-  return picture && { status: 200, headers: PICTURE_HEADERS, ...picture }
+  return picture && (() => ({ status: 200, headers: PICTURE_HEADERS, ...picture }))
 }
 
 /**

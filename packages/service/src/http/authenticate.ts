@@ -1,5 +1,6 @@
 import { type Auth, isConsoleEndpoint, stepUp, stepUpOfSessions } from '@countersign/core/contract'
 import type { Caller } from '../answer.ts'
+import { parseSecretText } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
 import type { ApiKey } from '../store/operations/api-keys.ts'
 import type { AuthDeps } from './auth-deps.ts'
@@ -90,8 +91,14 @@ async function requireKey(
   const { deps, rateLimiter } = auth
   const { raw, endpoint } = exchange
   const { address, startedMs } = raw
-  // A caller that guesses keys must not lock out a valid key behind the same address.
-  rateLimiter.check('wrong_key', address, startedMs, () => deps.apiKeys.wasGood(secret))
+  // A caller that guesses keys must not lock out a valid key behind the same address, also one that
+  // this node has not seen yet. A key without a valid checksum needs no lookup.
+  rateLimiter.check('wrong_key', address, startedMs, () => {
+    if (deps.apiKeys.wasGood(secret)) return true
+    if (parseSecretText('svc_sk_', secret) === undefined) return false
+    rateLimiter.consume('unknown_key', address, startedMs)
+    return true
+  })
   const nowMs = deps.clock.nowMs()
   const key = await deps.apiKeys.find(secret, nowMs)
   if (key === undefined || (clientId !== undefined && clientId !== key.keyId)) {

@@ -112,7 +112,7 @@ export function toRouteRequest(
   exchange: Exchange,
   origin: Origin,
   place: ConsolePlace,
-  confirmCaller: RouteRequest['confirmCaller'],
+  own: Pick<RouteRequest, 'confirmCaller' | 'waitOutside' | 'releaseWhile'>,
 ): RouteRequest {
   const { raw, params, query, body, credentialBody, caller, signedIn, access } = exchange
   const prefer = raw.lines(headerNames.prefer)?.join(',')
@@ -122,7 +122,7 @@ export function toRouteRequest(
     body,
     credentialBody,
     caller,
-    confirmCaller,
+    ...own,
     signedIn,
     place,
     access,

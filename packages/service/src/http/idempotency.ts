@@ -4,6 +4,7 @@ import { headerNames, limits } from '@countersign/core/contract'
 import type { Caller, RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
+import type { RouteRequest } from '../route.ts'
 import { answerPurpose } from '../sealing/purposes.ts'
 import type { IdempotencyKey, KeptAnswer } from '../store/operations/idempotency.ts'
 import type { RawRequest } from './raw-request.ts'
@@ -24,6 +25,8 @@ const LOOK_MS_MAX = 1000
 export interface RepeatableRequest {
   readonly raw: RawRequest
   readonly endpoint: MountedEndpoint
+  /** Of the path, decoded: the same endpoint may be named in several spellings. */
+  readonly params: unknown
   readonly caller: Caller
   readonly body: Uint8Array | undefined
   /**
@@ -33,6 +36,7 @@ export interface RepeatableRequest {
   requireReadable(): void
   /** Throws unless this caller may get the answer to the first request. */
   requireSameCaller(): Promise<void>
+  readonly waitOutside: RouteRequest['waitOutside']
 }
 
 /**
@@ -41,7 +45,7 @@ export interface RepeatableRequest {
  * kept; after one the key can be used again.
  */
 export async function answerOnce(
-  { raw, endpoint, caller, body, requireReadable, requireSameCaller }: RepeatableRequest,
+  { raw, endpoint, params, caller, body, requireReadable, requireSameCaller, waitOutside }: RepeatableRequest,
   deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
   answer: () => Promise<RouteAnswer>,
   patience: Patience = PATIENCE,
@@ -50,7 +54,7 @@ export async function answerOnce(
   if (text === undefined) return answer()
   requireReadable()
   const key: IdempotencyKey = {
-    owner: toOwner(raw, caller),
+    owner: toOwner(raw, endpoint, params, caller),
     sha256: hash('sha256', text, 'hex'),
     requestSha256: hash(
       'sha256',
@@ -58,7 +62,7 @@ export async function answerOnce(
       'hex',
     ),
   }
-  const kept = await begin(key, deps, patience)
+  const kept = await begin(key, deps, patience, waitOutside)
   if (kept !== 'begun') {
     await requireSameCaller()
     return loadKeptAnswer(kept, key, deps)
@@ -76,6 +80,7 @@ async function begin(
   key: IdempotencyKey,
   { store, clock }: Pick<Deps, 'store' | 'clock'>,
   patience: Patience,
+  waitOutside: RouteRequest['waitOutside'],
 ): Promise<'begun' | KeptAnswer> {
   const lookUntilMs = performance.now() + patience.waitMsMax
   for (let lookMs = patience.lookMs; ; lookMs = Math.min(2 * lookMs, LOOK_MS_MAX)) {
@@ -87,13 +92,14 @@ async function begin(
         'This Idempotency-Key was used with another request. Use a new one.',
       )
     if (state !== 'running') return state
-    if (performance.now() >= lookUntilMs) {
+    const waiting = performance.now() < lookUntilMs ? waitOutside(() => sleep(lookMs)) : undefined
+    if (waiting === undefined) {
       throw new Problem(
         'store_unavailable',
         'The first request with this Idempotency-Key is still running. Try again with the same key.',
       )
     }
-    await sleep(lookMs)
+    await waiting
   }
 }
 
@@ -133,7 +139,7 @@ async function answerOrAbandon(
  * has not been verified yet, so the kept answer belongs to exactly this credential, and
  * `requireSameCaller` checks the proof of its holder.
  */
-function toOwner({ method, path, lines }: RawRequest, caller: Caller): string {
+function toOwner({ lines }: RawRequest, { id }: MountedEndpoint, params: unknown, caller: Caller): string {
   const credential = lines(headerNames.credential)?.[0]
   const who =
     caller.kind !== 'anonymous'
@@ -143,5 +149,5 @@ function toOwner({ method, path, lines }: RawRequest, caller: Caller): string {
       : credential === undefined
         ? `address:${caller.address}`
         : `credential:${hash('sha256', credential, 'hex')}`
-  return hash('sha256', `${who} ${method} ${path}`, 'hex')
+  return hash('sha256', `${who} ${id} ${JSON.stringify(params ?? {})}`, 'hex')
 }

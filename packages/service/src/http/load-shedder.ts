@@ -1,8 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Endpoint, EndpointId } from '@countersign/core/contract'
+import type { Caller } from '../answer.ts'
 import type { Config } from '../config.ts'
 import { Problem } from '../problem.ts'
 import { createSteadyGauge } from './steady-gauge.ts'
+import { WaitQuota } from './wait-quota.ts'
 
 /** Measures how busy this process is. */
 export interface LoadGauge {
@@ -21,6 +23,13 @@ export interface LoadShedder {
    * Takes a slot again afterwards; rejects with `overloaded` when there is none by then.
    */
   releaseWhile<T>(endpoint: LoadedEndpoint, arriving: Promise<T>): Promise<T>
+  /**
+   * Runs what waits for other systems, without occupying the slot: otherwise the caller could use
+   * up all slots. Takes a slot again afterwards, whether or not there is one: the work before the
+   * wait is done. Returns undefined, and runs nothing, when the caller, its site or all callers
+   * have as many such waits as they may.
+   */
+  waitOutside<T>(caller: Caller, wait: () => Promise<T>): Promise<T> | undefined
   readonly inFlight: number
 }
 
@@ -63,6 +72,7 @@ const RETRY_AFTER_SECONDS = 2
  */
 export function createLoadShedder(limits: Config['overload'], gauge: LoadGauge): LoadShedder {
   let inFlight = 0
+  const waits = new WaitQuota()
   const isOver = (times: number) =>
     inFlight >= limits.inFlightMax * times || gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
   // Node accepts one connection in each turn, so rejecting verifications helps new connections only
@@ -78,6 +88,15 @@ export function createLoadShedder(limits: Config['overload'], gauge: LoadGauge):
   const requireCapacity = (endpoint: LoadedEndpoint) => {
     if (!hasCapacity(endpoint))
       throw new Problem('overloaded', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+  }
+  const release = async <T>(wait: () => Promise<T>, end: () => void): Promise<T> => {
+    inFlight--
+    try {
+      return await wait()
+    } finally {
+      inFlight++
+      end()
+    }
   }
   return {
     enter(endpoint) {
@@ -96,6 +115,11 @@ export function createLoadShedder(limits: Config['overload'], gauge: LoadGauge):
       } finally {
         inFlight++
       }
+    },
+    waitOutside(caller, wait) {
+      const end = waits.tryBegin(caller)
+      if (end === undefined) return undefined
+      return release(wait, end)
     },
     get inFlight() {
       return inFlight

@@ -216,10 +216,13 @@ function validate(exchange: Exchange): void {
 const KEY_TRUSTED_MS = 250
 
 function runRoute(route: Mounted['route'], exchange: Exchange, services: PipelineDeps): Promise<RouteAnswer> {
-  const { raw, endpoint, caller, bytes } = exchange
-  const { deps } = services
+  const { raw, endpoint, params, caller, bytes } = exchange
+  const { deps, loadShedder } = services
   const confirmCaller = () => confirmKey(exchange, services)
-  const request = toRouteRequest(exchange, services.origin, services.place, confirmCaller)
+  const waitOutside: RouteRequest['waitOutside'] = (wait) => loadShedder.waitOutside(caller, wait)
+  const releaseWhile: RouteRequest['releaseWhile'] = (waiting) => loadShedder.releaseWhile(endpoint, waiting)
+  const own = { confirmCaller, waitOutside, releaseWhile }
+  const request = toRouteRequest(exchange, services.origin, services.place, own)
   const run = () => {
     const isRecent = performance.now() - exchange.callerKnownAtMs <= KEY_TRUSTED_MS
     return isRecent ? route(request, deps) : confirmCaller().then(() => route(request, deps))
@@ -232,7 +235,8 @@ function runRoute(route: Mounted['route'], exchange: Exchange, services: Pipelin
   const requireSameCaller = () => requireSameHolder(request, deps)
   // A DELETE has no body; its reason is what may differ.
   const body = bytes ?? Buffer.from(request.reason ?? '')
-  return answerOnce({ raw, endpoint, caller, body, requireReadable, requireSameCaller }, deps, run)
+  const checks = { requireReadable, requireSameCaller, waitOutside }
+  return answerOnce({ raw, endpoint, params, caller, body, ...checks }, deps, run)
 }
 
 /** Counts a rejected request against its sender, by what it has cost. */

@@ -57,9 +57,15 @@ export function newRequestId(): string {
   return `${PROCESS}-${count.toString(36)}`
 }
 
-/** Rejects what is wrong at any endpoint: the length of the URL, Host, the transfer coding. */
+/** Rejects what is wrong at any endpoint: the request target, Host, the transfer coding. */
 export function rejectMalformed({ message, lines }: RawRequest): void {
   if ((message.url ?? '').length > limits.url_bytes_max) throw new Problem('uri_too_long')
+  // RFC 9112 §3.2: a request target has no fragment. The router would leave it out.
+  if (message.url?.includes('#'))
+    throw new Problem(
+      'request_malformed',
+      'The request target contains #. Send the URL without its fragment.',
+    )
   // RFC 9112 §3.2: a request of HTTP/1.1 without Host, or with two, is rejected.
   const hosts = lines('host')?.length ?? 0
   if (hosts > 1 || (hosts === 0 && message.httpVersion === '1.1')) {

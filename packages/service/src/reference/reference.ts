@@ -14,21 +14,33 @@ import { createReferenceIndex } from './reference-index.ts'
 
 const byUrl = new Map(endpointList.map((endpoint) => [toEndpointUrl(endpoint.id), endpoint]))
 
-/** The page of the API reference at an address, if there is one. */
-export function findReferencePage(url: string, names: ExampleNames): RouteAnswer | undefined {
-  const { baseUrl } = names
-  if (url === REFERENCE_URL) {
-    const { headings, ...page } = createReferenceIndex(baseUrl)
-    return renderDocsPage({
-      ...page,
-      baseUrl,
-      path: url,
-      contents: headings,
-      crumbs: [{ title: 'Docs', url: '/docs' }],
-    })
-  }
+/**
+ * The page of the API reference at an address, if there is one. It is rendered when the returned
+ * function is called.
+ */
+export function findReferencePage(url: string, names: ExampleNames): (() => RouteAnswer) | undefined {
+  if (url === REFERENCE_URL) return () => renderIndex(names)
   const endpoint = byUrl.get(url.replace(/\.md$/, ''))
-  if (endpoint === undefined) return undefined
+  return endpoint && (() => renderEndpoint(endpoint, url, names))
+}
+
+function renderIndex({ baseUrl }: ExampleNames): RouteAnswer {
+  const { headings, ...page } = createReferenceIndex(baseUrl)
+  return renderDocsPage({
+    ...page,
+    baseUrl,
+    path: REFERENCE_URL,
+    contents: headings,
+    crumbs: [{ title: 'Docs', url: '/docs' }],
+  })
+}
+
+function renderEndpoint(
+  endpoint: (typeof endpointList)[number],
+  url: string,
+  names: ExampleNames,
+): RouteAnswer {
+  const { baseUrl } = names
   const { markdown, ...page } = createEndpointPage(endpoint, loadDocument(baseUrl), names)
   if (url.endsWith('.md')) return markdownAnswer(markdown)
   const area = areas.find(({ endpoints }) => endpoints.includes(endpoint))

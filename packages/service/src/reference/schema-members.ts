@@ -34,11 +34,11 @@ export function listMembers(
     toMember(name, member, required.has(name), resolve, path),
   )
   // Members of alternative forms are listed once; a member is required if it is so in every form.
-  const others = forms.flatMap((form) => listMembers(form, resolve, path))
+  const others = forms.map((form) => listMembers(form, resolve, path))
   const byName = new Map<string, Member>(own.map((member) => [member.name, member]))
-  for (const member of others) {
-    const isRequired = forms.every((form) =>
-      listMembers(form, resolve, path).some(({ name, isRequired }) => name === member.name && isRequired),
+  for (const member of others.flat()) {
+    const isRequired = others.every((members) =>
+      members.some(({ name, isRequired }) => name === member.name && isRequired),
     )
     if (!byName.has(member.name)) byName.set(member.name, { ...member, isRequired })
   }

@@ -223,8 +223,13 @@ export const routes: Routes = {
   ready,
 }
 
-/** Pages outside of the contract, by path. They need no caller and have no rate limits. */
-export const pages: Readonly<Record<string, (request: PageRequest, config: Config) => RouteAnswer>> = {
+export type Page = (request: PageRequest, config: Config) => RouteAnswer
+
+/**
+ * Pages outside of the contract, by path. They need no caller, and count towards the allowance for
+ * requests without a key.
+ */
+export const pages: Readonly<Record<string, Page>> = {
   '/': frontPage,
   '/problems': problemsPage,
   '/llms.txt': llms,
@@ -238,4 +243,20 @@ export const pages: Readonly<Record<string, (request: PageRequest, config: Confi
   '/console': consolePage,
   '/console/*': consolePage,
   '/console/assets/*': consoleAsset,
+}
+
+const FILES: ReadonlySet<string> = new Set([
+  '/favicon.svg',
+  '/favicon.ico',
+  '/apple-touch-icon.png',
+  '/assets/*',
+  '/console/assets/*',
+])
+
+/**
+ * Whether browsers load it with a page: a script, a style or an icon. These do not count, since one
+ * page has several.
+ */
+export function isFileOfPages(path: string): boolean {
+  return FILES.has(path)
 }

@@ -64,6 +64,11 @@ forEachSharedStore('the guard', (open) => {
       expect([distrusted.code, stolen.code]).toEqual(['issuer_untrusted', 'issuer_untrusted'])
     })
 
+    it('I-12: rejects a credential that has expired meanwhile', async () => {
+      const answer = await showing(({ node }) => node.later(3_600_000))
+      expect(answer.code).toBe('credential_expired')
+    })
+
     it('rejects every caller when the view is too old', async () => {
       const answer = await showing(async ({ node, store }) => {
         store.entriesAfter = () => Promise.reject(new StoreUnavailable('away'))

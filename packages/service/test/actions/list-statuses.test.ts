@@ -261,4 +261,39 @@ forEachStoreWriter('two nodes that classify credentials at the same time', (newW
       await updateAllStatuses(one.service.deps)
       expect(await findStored('revoked')).toEqual([early, known, unseen, late].toSorted())
     }))
+
+  it('A274, I-18: a view that is ahead of the log, as before a fail-over, classifies nothing', () =>
+    withNodes(async (one, two) => {
+      const nodes = [one, two]
+      const { siteId, users } = await beginSite(one.store)
+      await catchUpAll(nodes)
+      const seq = one.service.deps.views.view(siteId)?.head.seq ?? 0
+      const record = async (viewSeq: number): Promise<CredentialId> => {
+        const nowMs = Date.now()
+        const validUntilMs = nowMs + DAY
+        const credential = seen(siteId, { ppid: users[0] as Ppid, createdMs: nowMs, validUntilMs })
+        await one.store.recordCredentials([{ ...credential, viewSeq }], nowMs)
+        return credential.credentialId
+      }
+      const findStored = async (status: ListedStatus | 'new') =>
+        (await two.store.credentials(siteId, { status }, { after: undefined, limit: 10 }))
+          .map(({ credentialId }) => credentialId)
+          .toSorted()
+      const ahead = await record(seq + 1)
+      expect(await findStored('new')).toEqual([ahead])
+      expect(await one.store.claimClassification(siteId, seq + 3)).toBeUndefined()
+      expect(
+        await one.store.classifyCredentials(siteId, seq + 3, [{ credentialId: ahead, status: 'active' }]),
+      ).toBe(false)
+      const current = await record(seq)
+      expect(await findStored('active')).toEqual([current])
+      // Also when a node has begun to classify.
+      expect(await one.store.claimClassification(siteId, seq + 3)).toBeUndefined()
+      const later = await record(seq + 3)
+      expect(await findStored('new')).toEqual([ahead, later].toSorted())
+      await two.store.revokeUser({ siteId, ppid: users[0] as Ppid, reason: undefined }, context(Date.now()))
+      await catchUpAll(nodes)
+      await updateAllStatuses(two.service.deps)
+      expect(await findStored('revoked')).toEqual([ahead, current, later].toSorted())
+    }))
 })

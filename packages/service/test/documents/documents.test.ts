@@ -173,13 +173,13 @@ describe('a folder of documents', () => {
     symlinkSync(join(folder, 'secret.md'), join(folder, 'docs/linked.md'))
     const read = readDocuments(folder)
     expect(read.pages.map(({ url }) => url)).toEqual(['/docs/good'])
-    const body = String(findDocument(read, '/docs/good', NAMES)?.body)
+    const body = String(findDocument(read, '/docs/good', NAMES)?.().body)
     expect(body).toContain('&#60;script&#62;alert(1)&#60;/script&#62; up ')
     expect(linksOf(body).filter((link) => /good|evil|javascript|secret/.test(link))).toEqual([
       '/docs/good.md',
       '/docs/good',
     ])
-    expect(findDocument(read, '/docs/a.svg', NAMES)).toMatchObject({
+    expect(findDocument(read, '/docs/a.svg', NAMES)?.()).toMatchObject({
       contentType: 'image/svg+xml',
       headers: { 'content-security-policy': expect.stringContaining("default-src 'none'") },
     })

@@ -11,21 +11,17 @@ import { begin, keyOf, openNode, type TestNode } from '../node.ts'
 import { forEachSharedStore } from '../stores.ts'
 
 const keys = createSealer(randomBytes(32))
+const run = <T>(wait: () => Promise<T>) => wait()
 
 /** The request of a site's key at that node, under the idempotency key `once`. */
-function once(
-  node: TestNode,
-  id: EndpointId,
-  answer: () => Promise<RouteAnswer>,
-  path: string = endpoints[id].path,
-) {
+function once(node: TestNode, id: EndpointId, answer: () => Promise<RouteAnswer>, params: object = {}) {
   const lines = (name: string) => (name === 'idempotency-key' ? ['once'] : undefined)
-  const raw = { method: 'POST', path, query: '', lines } as unknown as RawRequest
+  const raw = { method: 'POST', path: endpoints[id].path, query: '', lines } as unknown as RawRequest
   const endpoint = { ...endpoints[id], id } as unknown as MountedEndpoint
   const deps = { ...node.deps, keys } as unknown as Parameters<typeof answerOnce>[1]
   const caller = keyOf(node.home)
-  const checks = { requireReadable: () => {}, requireSameCaller: async () => {} }
-  return answerOnce({ raw, endpoint, caller, body: new Uint8Array(), ...checks }, deps, answer)
+  const checks = { requireReadable: () => {}, requireSameCaller: async () => {}, waitOutside: run }
+  return answerOnce({ raw, endpoint, params, caller, body: new Uint8Array(), ...checks }, deps, answer)
 }
 
 forEachSharedStore('an idempotency key', (open) => {
@@ -62,11 +58,11 @@ forEachSharedStore('an idempotency key', (open) => {
 
   it('may be used with a path as long as a URL may be', async () => {
     const { node } = await begin(open())
-    const path = `/api/sites/${randomBytes(4000).toString('hex')}`
+    const params = { site_id: randomBytes(4000).toString('hex') }
     const answer = { status: 200, body: { made: 1 } }
-    expect(await once(node, 'change_issuer', async () => answer, path)).toEqual(answer)
+    expect(await once(node, 'change_issuer', async () => answer, params)).toEqual(answer)
     expect(
-      await once(node, 'change_issuer', () => Promise.reject(new Error('must not run twice')), path),
+      await once(node, 'change_issuer', () => Promise.reject(new Error('must not run twice')), params),
     ).toEqual(answer)
   })
 })

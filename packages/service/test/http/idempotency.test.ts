@@ -98,6 +98,18 @@ describe('an idempotency key', () => {
     await send('a', { headers: { 'x-service-credential': one }, remoteAddress: '192.0.2.2' })
     expect(work.done).toBe(4)
   })
+  test('I-17: is recognised in every spelling of the path, and belongs to one site', async () => {
+    const make = (siteId: string) =>
+      send('a', {
+        path: `/api/sites/${siteId}/keys`,
+        payload: { permissions: ['feed:read'] },
+        headers: { 'x-api-key': operator },
+      })
+    const operator = double.key({ siteId: null, permissions: [] })
+    const [first, again] = [await make('shop.example'), await make('shop%2Eexample')]
+    expect([first.status, again.json.code, work.done]).toEqual([201, 'idempotency_conflict', 1])
+    expect([(await make('other.example')).status, work.done]).toEqual([201, 2])
+  })
   test('makes the second wait for the first (A235)', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     work.hold = promise
@@ -250,6 +262,7 @@ describe('answering once', () => {
     body: new Uint8Array(),
     requireReadable: () => {},
     requireSameCaller: async () => {},
+    waitOutside: <T>(wait: () => Promise<T>): Promise<T> | undefined => wait(),
   }
   const once = (answer: () => Promise<RouteAnswer>, store: object, patience = { waitMsMax: 20, lookMs: 1 }) =>
     answerOnce(
@@ -273,6 +286,23 @@ describe('answering once', () => {
       beginIdempotent: async () => 'running',
     })
     await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
+  })
+  test('I-19: waits only outside of the slots of the load shedder, and not when too many wait', async () => {
+    let asked = 0
+    let waits = 0
+    const waiting = answerOnce(
+      {
+        ...request,
+        waitOutside: (wait: () => Promise<unknown>) => (++waits > 2 ? undefined : wait()),
+      } as never,
+      {
+        ...double.deps,
+        store: { ...double.deps.store, beginIdempotent: async () => (asked++, 'running') } as never,
+      },
+      () => Promise.reject(new Error('must not run')),
+    )
+    await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect([asked, waits]).toEqual([3, 3])
   })
   test('does not acknowledge what could not be kept', async () => {
     const given = once(async () => ({ status: 200 }), {

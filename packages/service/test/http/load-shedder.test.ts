@@ -1,9 +1,11 @@
 import { connect, type Socket } from 'node:net'
-import type { Preview, SiteSummary } from '@countersign/core/contract'
+import type { SiteId } from '@countersign/core'
+import { limits, type Preview, type Revocation, type SiteSummary } from '@countersign/core/contract'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createReceipt } from '../../src/feed/receipt.ts'
 import type { Routes } from '../../src/routes/all.ts'
 import { toPropagationBody } from '../../src/routes/shared/propagation-body.ts'
+import { withPropagation } from '../../src/routes/shared/with-propagation.ts'
 import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
 
 const gate = { open: () => {}, waiting: Promise.resolve() as Promise<void>, arrived: 0 }
@@ -76,8 +78,31 @@ const routes = {
   preview: async () => ({ status: 200, body: PREVIEW }),
   list_keys: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
   revoke_token: async () => ({ status: 200, body: { success: true, revoked: false } }),
+  revoke_user: (request, deps) =>
+    withPropagation(request, deps, SITE, { epoch: 'epoch000', seq: 1, atMs: 0 }, REVOKED),
   alive: async () => ({ status: 200, body: { status: 'alive' } }),
 } satisfies Routes as Routes
+
+const parked = { open: () => {}, waiting: Promise.resolve() as Promise<void>, arrived: 0 }
+/** Callers that wait for verifiers are answered when `parked` is opened. */
+const receipt = async (_siteId: unknown, _entry: unknown, { ms }: { ms: number }) => {
+  if (ms > 0) {
+    parked.arrived++
+    await parked.waiting
+  }
+  return RECEIPT
+}
+const REVOKED: Revocation = {
+  success: true,
+  credential_id: null,
+  revocation_type: 'user',
+  credential_ids: [],
+  already_revoked: false,
+  revoked_at: AT,
+  tokens_revoked: 0,
+  epoch: 'epoch000',
+  seq: 1,
+}
 
 let double: AppDouble
 function open(): void {
@@ -88,6 +113,7 @@ function open(): void {
     routes,
     gauge: { eventLoopDelayMs: () => load.delayMs, acceptDelayMs: () => load.acceptMs },
     config: { overload: { eventLoopDelayMsMax: 100, acceptDelayMsMax: 200, inFlightMax: 2 } },
+    deps: { verifiers: { close: async () => {}, receipt } as never },
   })
 }
 afterEach(() => double.app.close())
@@ -210,6 +236,71 @@ describe('under load', () => {
     for (const answer of await Promise.all(running)) expect(answer.status).toBe(200)
     expect(await slow[5]?.finish()).toBe(200)
     for (const { socket } of slow) socket.destroy()
+  })
+})
+
+describe('revocations that wait for verifiers', () => {
+  const closeGate = () => {
+    parked.arrived = 0
+    parked.waiting = new Promise((resolve) => {
+      parked.open = resolve
+    })
+  }
+  const newKey = (siteId: SiteId = SITE) => double.key({ siteId, permissions: ['credentials:revoke'] })
+  const revokeAndWait = (key: string, headers: Record<string, string> = {}) =>
+    double.call('POST', '/api/wallet/revoke-user', {
+      headers: { 'content-type': 'application/json', 'x-api-key': key, prefer: 'wait=30', ...headers },
+      payload: { ppid: `did:service:ppid_${'7'.repeat(52)}`, site_id: SITE },
+    })
+  const park = async (key: string, count: number) => {
+    const arrived = parked.arrived + count
+    const waiting = Array.from({ length: count }, () => revokeAndWait(key))
+    await expect.poll(() => parked.arrived).toBe(arrived)
+    return waiting
+  }
+
+  test('I-15: take no room from verifications, which may be of other sites', async () => {
+    open()
+    closeGate()
+    const waiting = await park(newKey(), 10)
+    expect((await verify()).status).toBe(200)
+    parked.open()
+    for (const { status, headers } of await Promise.all(waiting))
+      expect([status, headers['preference-applied']]).toEqual([200, 'wait=30'])
+    // Every slot is free again, and none twice.
+    const running = await verifyUntilOpened(2)
+    expect((await verify()).json.code).toBe('overloaded')
+    gate.open()
+    await Promise.all(running)
+  })
+  test('I-19: are answered immediately, with a receipt, when the key or the site has too many', async () => {
+    open()
+    closeGate()
+    const [first, second, third] = [newKey(), newKey(), newKey()]
+    const elsewhere = newKey('other.example' as SiteId)
+    const waiting = await park(first, limits.waits_per_key_max)
+    const beyond = await revokeAndWait(first)
+    expect([beyond.status, beyond.json.success, beyond.json.propagation.acknowledged]).toEqual([200, true, 0])
+    expect(beyond.headers['preference-applied']).toBeUndefined()
+    waiting.push(...(await park(second, limits.waits_per_site_max - limits.waits_per_key_max)))
+    expect((await revokeAndWait(third)).headers['preference-applied']).toBeUndefined()
+    waiting.push(...(await park(elsewhere, 1)))
+    parked.open()
+    await Promise.all(waiting)
+    for (const key of [first, second, third])
+      expect((await revokeAndWait(key)).headers['preference-applied']).toBe('wait=30')
+  })
+  test('I-19: take no room either while they are repeated', async () => {
+    open()
+    closeGate()
+    const key = newKey()
+    const named = { 'idempotency-key': 'a-key-of-this-request' }
+    const first = revokeAndWait(key, named)
+    await expect.poll(() => parked.arrived).toBe(1)
+    const repeated = Array.from({ length: 5 }, () => revokeAndWait(key, named))
+    await expect.poll(async () => (await verify()).status).toBe(200)
+    parked.open()
+    for (const { status } of await Promise.all([first, ...repeated])) expect(status).toBe(200)
   })
 })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RateLimits } from '../../src/config.ts'
 import { createRateLimiter } from '../../src/http/rate-limiter.ts'
+import { createSecretText } from '../../src/keys/secret-text.ts'
 import { Problem } from '../../src/problem.ts'
 import type { Routes } from '../../src/routes/all.ts'
 import { type AppDouble, createAppDouble } from './app-double.ts'
@@ -143,6 +144,17 @@ describe('requests', () => {
     ])
     expect((await double.call('GET', STATUS, { remoteAddress: '192.0.2.2' })).status).toBe(200)
   })
+  test('I-19: for pages outside of the contract are limited with them; files of pages are not', async () => {
+    open({ keyless: { ...rateLimits.keyless, requests: 5 } })
+    const get = (url: string) => double.call('GET', url, { remoteAddress: ADDRESS })
+    for (const path of ['/', '/problems', '/openapi.yaml', '/llms-full.txt', '/robots.txt'])
+      expect((await get(path)).status).not.toBe(429)
+    for (const path of ['/', '/llms-full.txt', '/openapi.yaml', '/console'])
+      expect((await get(path)).headers['ratelimit-policy']).toBe('"keyless";q=5;w=10')
+    expect((await double.call('GET', STATUS, { remoteAddress: ADDRESS })).status).toBe(429)
+    expect((await get('/favicon.svg')).status).toBe(200)
+    expect((await double.call('GET', '/robots.txt', { remoteAddress: '192.0.2.2' })).status).toBe(200)
+  })
   test('with a key are limited by key, wherever they come from', async () => {
     open()
     const key = double.key()
@@ -158,7 +170,20 @@ describe('requests', () => {
     expect((await introspect('svc_sk_wrong')).headers['ratelimit-policy']).toBe('"wrong_key";q=3;w=10')
     double.now.ms += 1500 // longer than a key is remembered
     expect((await introspect(good)).status).toBe(200)
+  })
+  test('I-19: with wrong keys do not keep out a good key that the node has not seen; few such keys are looked up', async () => {
+    open({ key: rateLimits.key })
+    for (let i = 0; i < 3; i++) expect((await introspect('svc_sk_wrong')).status).toBe(401)
+    expect((await introspect('svc_sk_wrong')).status).toBe(429)
+    const good = double.key()
+    expect((await introspect(good)).status).toBe(200)
+    const unknown = (byte: number) => createSecretText('svc_sk_', Buffer.alloc(32, byte))
+    for (const byte of [201, 202]) expect((await introspect(unknown(byte))).status).toBe(401)
+    const { status, headers } = await introspect(unknown(203))
+    expect([status, headers['ratelimit-policy']]).toEqual([429, '"unknown_key";q=3;w=10'])
+    expect((await introspect('svc_sk_wrong')).headers['ratelimit-policy']).toBe('"wrong_key";q=3;w=10')
     expect((await introspect(double.key())).status).toBe(429)
+    expect((await introspect(good)).status).toBe(200)
   })
   test('to protected routes are limited by failures only, before any work', async () => {
     open()

@@ -236,7 +236,8 @@ describe('over a real connection', () => {
     }
   })
   test('a request needs exactly one Host', async () => {
-    expect(codeOf(await ask(['GET /healthz HTTP/1.1', CLOSE]))).toBe('400 request_malformed')
+    for (const path of ['/healthz', '/robots.txt'])
+      expect(codeOf(await ask([`GET ${path} HTTP/1.1`, CLOSE]))).toBe('400 request_malformed')
     expect(codeOf(await ask(['GET /healthz HTTP/1.1', HOST, 'Host: evil.example', CLOSE]))).toBe(
       '400 request_malformed',
     )

@@ -32,7 +32,7 @@ import { toYaml } from '../../src/reference/to-yaml.ts'
 
 const BASE = 'https://id.example'
 const NAMES = { baseUrl: BASE, siteId: 'blue-door.example' }
-const read = (url: string) => String(findReferencePage(url, NAMES)?.body)
+const read = (url: string) => String(findReferencePage(url, NAMES)?.().body)
 const readProblems = (query: string) => String(renderProblems(findProblemStatus(query), BASE).body)
 const ENTITIES: Record<string, string> = { quot: '"', lt: '<', gt: '>', '#x27': "'", amp: '&' }
 const toText = (markup: string) =>
@@ -115,7 +115,7 @@ describe('the API reference', () => {
 
   test.each(ids)('%s has the same content as Markdown', (id) => {
     const { method, path, request, problems: own } = endpoints[id] as Endpoint
-    const page = findReferencePage(`${toEndpointUrl(id)}.md`, NAMES)
+    const page = findReferencePage(`${toEndpointUrl(id)}.md`, NAMES)?.()
     const text = String(page?.body)
     expect(page?.contentType).toBe('text/markdown; charset=utf-8')
     expect(text).toMatch(/^# .+\n\n/)

@@ -4,6 +4,7 @@ import { documents } from '../../src/documents/documents.ts'
 import { DOCS_POLICY } from '../../src/documents/frame.ts'
 import { openServiceKeys } from '../../src/keys/service-keys.ts'
 import { assets } from '../../src/pages/assets.ts'
+import { documentPage } from '../../src/routes/docs.ts'
 import { type AppDouble, BASE_URL, createAppDouble } from '../http/app-double.ts'
 
 const readiness = { ready: true } as { ready: boolean; why?: string }
@@ -148,6 +149,34 @@ describe('pages', () => {
     }
     expect((await get('/docs/nothing/', 'text/html')).status).toBe(404)
     expect((await get('/docs//evil.example/', 'text/html')).status).toBe(404)
+  })
+  test('I-19: a page is rendered when it is sent, and not to redirect to it', async () => {
+    let rendered = 0
+    const find = (url: string) =>
+      url === '/docs/slow' ? () => (rendered++, { status: 200, body: 'slow' }) : undefined
+    const read = (path: string) => {
+      const holderRequest = { method: 'GET', authority: '', path, query: '', header: () => undefined }
+      return documentPage(
+        { holderRequest: { ...holderRequest, body: 'none' }, lines: () => undefined },
+        double.deps,
+        find,
+      )
+    }
+    for (let i = 0; i < 3; i++)
+      expect(await read('/docs/slow/')).toEqual({ status: 308, headers: { location: '/docs/slow' } })
+    expect(rendered).toBe(0)
+    for (let i = 0; i < 3; i++) expect((await read('/docs/slow')).status).toBe(200)
+    expect(rendered).toBe(1)
+    await expect(read('/docs/nothing/')).rejects.toMatchObject({ code: 'not_found' })
+    // With `/\/+$/` this takes minutes.
+    const long = `/docs/${'/'.repeat(500_000)}x`
+    await expect(read(long)).rejects.toMatchObject({ code: 'not_found' })
+  })
+  test('I-19: only the slashes at the end of an address are left out', async () => {
+    const slashes = '/'.repeat(1000)
+    const { status, headers } = await get(`/docs/errors${slashes}`, 'text/html')
+    expect([status, headers.location]).toEqual([308, '/docs/errors'])
+    expect((await get(`/docs/errors${slashes}x`, 'text/html')).status).toBe(404)
   })
   test('A6: /docs/errors shows no tags, and every code is an anchor', async () => {
     const text = (await get('/docs/errors', 'text/html')).text.replaceAll('<wbr>', '')

@@ -6,12 +6,18 @@ interface Statement {
   readonly values: readonly SqlValue[]
 }
 
-/** The statements of an operation in an empty store that look credentials or their links up. */
+/**
+ * The statements of an operation that look credentials or their links up, in a store that has only
+ * the head of the site.
+ */
 function findStatements(operation: Transaction<unknown>): readonly Statement[] {
   const found: Statement[] = []
-  for (let step = operation.next(); !step.done; step = operation.next([]))
-    if ('sql' in step.value && /(?:FROM|UPDATE) credential(?:s|_links)\b/.test(step.value.sql))
-      found.push(step.value)
+  let step = operation.next()
+  while (!step.done) {
+    const sql = 'sql' in step.value ? step.value.sql : ''
+    if ('sql' in step.value && /(?:FROM|UPDATE) credential(?:s|_links)\b/.test(sql)) found.push(step.value)
+    step = operation.next(/FROM heads\b/.test(sql) ? [{ seq: 9, claimed_seq: null }] : [])
+  }
   return found
 }
 

@@ -3,12 +3,11 @@ import type { CutOff } from '@countersign/core/contract'
 import type { CutOffDone } from '../../actions/cut-off.ts'
 import type { RouteAnswer } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
-import type { RouteRequest } from '../../route.ts'
-import { withPropagation } from './with-propagation.ts'
+import { type WaitingRequest, withPropagation } from './with-propagation.ts'
 
 /** The answer to a cut-off of any kind, after the wait that the caller prefers. */
 export function answerCutOff(
-  request: Pick<RouteRequest, 'preferWaitSeconds' | 'prefersDeniedEverywhere' | 'caller'>,
+  request: WaitingRequest,
   deps: Pick<Deps, 'verifiers' | 'log'>,
   siteId: SiteId,
   kind: CutOff['kind'],

@@ -2,13 +2,12 @@ import { formatTime, type SiteId } from '@countersign/core'
 import type { Revocation } from '@countersign/core/contract'
 import type { RouteAnswer } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
-import type { RouteRequest } from '../../route.ts'
 import type { Revoked } from '../../store/operations/revocations.ts'
-import { withPropagation } from './with-propagation.ts'
+import { type WaitingRequest, withPropagation } from './with-propagation.ts'
 
 /** The answer to a revocation of any type, after the wait that the caller prefers. */
 export function answerRevocation(
-  request: Pick<RouteRequest, 'preferWaitSeconds' | 'prefersDeniedEverywhere' | 'caller'>,
+  request: WaitingRequest,
   deps: Pick<Deps, 'verifiers' | 'log'>,
   siteId: SiteId,
   { revocation_type, entries }: Pick<Revocation, 'revocation_type' | 'entries'>,

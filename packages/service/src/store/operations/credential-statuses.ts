@@ -41,21 +41,22 @@ export const sitesToClassify = read(function* (
 /**
  * Says that the caller is about to apply the entries of the site up to `seq`. Returns the seq up to
  * which they have been applied. From now on, no node with an older view can classify: it could
- * overwrite what the caller is about to write.
+ * overwrite what the caller is about to write. Returns undefined, and claims nothing, when the log
+ * does not go that far: the view of the caller is of another epoch.
  */
-export function* claimClassification(siteId: SiteId, seq: number): Transaction<number> {
+export function* claimClassification(siteId: SiteId, seq: number): Transaction<number | undefined> {
   yield* lockClassification(siteId)
   // A site without a row has only credentials that are new, so no earlier entry has to be applied.
   const claimed = yield* row(
-    `INSERT INTO credential_statuses (site_id, seq, claimed_seq) VALUES ($1, $2, $2)
+    `INSERT INTO credential_statuses (site_id, seq, claimed_seq)
+     SELECT site_id, CAST($2 AS BIGINT), CAST($2 AS BIGINT) FROM heads WHERE site_id = $1 AND seq >= $2
      ON CONFLICT (site_id) DO UPDATE SET claimed_seq =
        CASE WHEN credential_statuses.claimed_seq < excluded.claimed_seq THEN excluded.claimed_seq ELSE credential_statuses.claimed_seq END
      RETURNING seq`,
     siteId,
     seq,
   )
-  if (claimed === undefined) throw new Error('a claim was not written')
-  return number(claimed, 'seq')
+  return claimed && number(claimed, 'seq')
 }
 
 /** Says that all entries of the site up to `seq` have been applied. */

@@ -48,6 +48,39 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
     })
   })
 
+  describe('503 store_unavailable', () => {
+    it('I-3, A274: on a node that does not trust its log, and the code can be used on another one', async () => {
+      const { signedIn, issued, redeem, node } = await openHosted(open())
+      const { code } = await signedIn((await issued()).document)
+      const { views } = node.deps
+      const { readiness } = views
+      views.readiness = () => ({ ready: false, why: 'a signed head proves that entries are missing' })
+      const { status, json } = await redeem(code)
+      expect([status, json.code]).toEqual([503, 'store_unavailable'])
+      views.readiness = readiness
+      expect((await redeem(code)).status).toBe(200)
+    })
+
+    it('I-3: when the node stops trusting its log while the code is used up', async () => {
+      const { signedIn, issued, redeem, node } = await openHosted(open())
+      const { code } = await signedIn((await issued()).document)
+      const { store, views } = node.deps
+      const { redeemSignIn } = store
+      store.redeemSignIn = async (...args) => {
+        const redeemed = await redeemSignIn(...args)
+        views.suspect('a signed head proves that entries are missing')
+        return redeemed
+      }
+      const { status, json } = await redeem(code)
+      store.redeemSignIn = redeemSignIn
+      expect([status, json.code, json.detail]).toEqual([
+        503,
+        'store_unavailable',
+        expect.stringContaining('Start the sign-in again.'),
+      ])
+    })
+  })
+
   describe('400 code_invalid', () => {
     it('for a code that is unknown or no code, and for a state or payload in its place', async () => {
       const { signedIn, presented, issued, redeem } = await openHosted(open())
@@ -74,12 +107,12 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
     })
 
     it('after a minute', async () => {
-      const { signedIn, issued, redeem, clock } = await openHosted(open())
+      const { signedIn, issued, redeem, node } = await openHosted(open())
       const { document } = await issued()
       const [one, two] = [await signedIn(document), await signedIn(document)]
-      clock.wallMs = NOW + 59_999
+      await node.later(59_999)
       expect((await redeem(one.code)).status).toBe(200)
-      clock.wallMs = NOW + 60_000
+      await node.later(1)
       expect((await redeem(two.code)).json.code).toBe('code_invalid')
     })
 

@@ -29,6 +29,7 @@ const RECEIPT = {
   verifiers: [PENDING],
   exceptions: [PENDING],
 }
+const waitOutside = <T>(wait: () => Promise<T>) => wait()
 const deps = {
   log: quiet,
   verifiers: { receipt: async () => RECEIPT },
@@ -37,9 +38,15 @@ const deps = {
 it('tells a key of the site who lags behind, and a holder only how many (I-20)', async () => {
   const [byKey, byHolder] = await Promise.all(
     [keyOf(SITE), anonymous].map((caller) =>
-      withPropagation({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller }, deps, SITE, entry, {
-        success: true,
-      }),
+      withPropagation(
+        { preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller, waitOutside },
+        deps,
+        SITE,
+        entry,
+        {
+          success: true,
+        },
+      ),
     ),
   )
   const counts = {
@@ -85,7 +92,7 @@ it('asks no verifier when the caller does not want to wait, or there is nothing 
   const plain = { status: 200, body: { success: true } }
   expect(
     await withPropagation(
-      { preferWaitSeconds: undefined, prefersDeniedEverywhere: false, caller: anonymous },
+      { preferWaitSeconds: undefined, prefersDeniedEverywhere: false, caller: anonymous, waitOutside },
       unasked,
       SITE,
       entry,
@@ -94,11 +101,28 @@ it('asks no verifier when the caller does not want to wait, or there is nothing 
   ).toEqual(plain)
   expect(
     await withPropagation(
-      { preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller: anonymous },
+      { preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller: anonymous, waitOutside },
       unasked,
       SITE,
       undefined,
       plain.body,
     ),
   ).toEqual(plain)
+})
+
+it('I-19: answers with the receipt of this moment when too many requests wait', async () => {
+  const waits: unknown[] = []
+  const verifiers = { receipt: async (...[, , wait]: unknown[]) => (waits.push(wait), RECEIPT) }
+  const request = {
+    preferWaitSeconds: 3,
+    prefersDeniedEverywhere: true,
+    caller: keyOf(SITE),
+    waitOutside: () => undefined,
+  }
+  const answer = await withPropagation(request, { ...deps, verifiers } as unknown as Deps, SITE, entry, {
+    success: true,
+  })
+  expect(waits).toEqual([{ ms: 0, until: 'denied' }])
+  expect(answer).toMatchObject({ status: 200, body: { success: true, propagation: { acknowledged: 1 } } })
+  expect(answer.headers).toBeUndefined()
 })

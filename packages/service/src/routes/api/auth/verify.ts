@@ -1,6 +1,6 @@
 import { type Allow, type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
 import { parseFeedCursor } from '@countersign/core/contract'
-import { guard } from '../../../access/guard.ts'
+import { guard, requireStillAllowed } from '../../../access/guard.ts'
 import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../../route.ts'
@@ -18,13 +18,18 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
   const min = parseFeedCursor(query.min_seq)
   if (min !== undefined) await deps.views.waitForSeq(siteId, min)
   const original = findOriginalRequest(request)
-  const allow = await guard(deps, {
+  const access = {
     presentation: request.requirePresentation(),
     siteId,
     scope: query.scope,
     request: original,
-  })
-  if (isHeld(allow)) await requireSiteHost(deps, siteId, original)
+  }
+  const allow = await guard(deps, access)
+  if (isHeld(allow)) {
+    await requireSiteHost(deps, siteId, original)
+    // A revocation may have been acknowledged while the store was read (I-1).
+    requireStillAllowed(deps, access, allow)
+  }
   if (allow.presented === 'credential') deps.seen.record(allow)
   const { subject } = allow
   return {

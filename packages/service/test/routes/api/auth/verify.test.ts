@@ -84,6 +84,46 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
       return { ...begun, holder, credential, fields }
     }
 
+    describe('while the store reads the hosts of the site', () => {
+      /** `meanwhile` happens, and is acknowledged, after the guard has accepted the caller. */
+      const reading = async (
+        meanwhile: (begun: Awaited<ReturnType<typeof bound>>) => Promise<unknown> | undefined,
+      ) => {
+        const begun = await bound()
+        const { node, store, fields } = begun
+        const shown = { ...(await fields()), ...told('x-forwarded') }
+        const { site } = store
+        let reads = 0
+        store.site = async (siteId) => {
+          reads++
+          store.site = site
+          await meanwhile(begun)
+          return site(siteId)
+        }
+        const answer = await verify(node, shown)
+        expect(reads).toBe(1)
+        return answer
+      }
+
+      it('accepts when nothing has happened', async () => {
+        expect((await reading(async () => {})).status).toBe(200)
+      })
+      it('I-1: rejects a caller whose credential or user has been revoked', async () => {
+        const codes = [
+          (await reading(({ node, credential }) => node.revokeCredential(credential.id))).code,
+          (await reading(({ node, credential }) => node.revokeUser(credential.ppid))).code,
+        ]
+        expect(codes).toEqual(['credential_revoked', 'credential_revoked'])
+      })
+      it('I-12: rejects a credential that has expired', async () => {
+        expect((await reading(({ node }) => node.later(3_600_000))).code).toBe('credential_expired')
+      })
+      it('I-3: rejects every caller when the node no longer trusts its log', async () => {
+        const answer = await reading(async ({ node }) => node.deps.views.suspect('entries are missing'))
+        expect(answer.code).toBe('revocation_view_stale')
+      })
+    })
+
     for (const family of families) {
       it(`checks it against the original request in ${family}-*, and says that it has not seen the body`, async () => {
         const { node, fields } = await bound()

@@ -281,6 +281,29 @@ forEachSharedStore('signals', (open) => {
       expect([status, headers['retry-after']]).toEqual([503, '10'])
     })
 
+    test('A293: a signal that waits for the keys of its sender takes no room from others', async () => {
+      const { overload } = node.deps.config
+      Object.assign(overload, { inFlightMax: 1 })
+      const { keys } = node.deps.signals
+      let isAsked = false
+      let answer = () => {}
+      const asked = new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      const check: typeof keys.check = async (...args) => {
+        isAsked = true
+        await asked
+        return keys.check(...args)
+      }
+      Object.assign(node.deps.signals, { keys: { check } })
+      const waiting = receive('events', { claims: { events: { [SESSIONS_REVOKED]: {} } } })
+      await expect.poll(() => isAsked).toBe(true)
+      expect((await node.ask('protected_action')).code).toBe('credential_missing')
+      answer()
+      expect((await waiting).status).toBe(202)
+      expect(isRevoked(await alice(), NOW)).toBe(true)
+    })
+
     test('a body that is too large, of another type, or without the token', async () => {
       const params = { site_id: A }
       const fields = { 'content-type': 'application/x-www-form-urlencoded' }
