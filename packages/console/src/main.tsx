@@ -3,7 +3,7 @@ import { type JSX, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { recordInput } from './api/attended.ts'
 import { CallProblem } from './api/call.ts'
-import { begin, isSignedIn, linkQuestion, sites } from './api/session.ts'
+import { begin, isSignedIn, linkQuestion, session, sites } from './api/session.ts'
 import { listenToKeys } from './keyboard.ts'
 import { LinkQuestion, SignIn } from './pages/sign-in.tsx'
 import { servicePages, sitePages } from './pages.ts'
@@ -60,7 +60,14 @@ function Loaded<Part>({ load, show }: LoadedProps<Part>): JSX.Element {
 function Start(): JSX.Element {
   const [first] = sites.value
   if (first !== undefined) queueMicrotask(() => open(sitePath(first.site_id, 'overview'), { replace: true }))
-  return first === undefined ? <p>{say('There is no site yet.')}</p> : <p />
+  if (first !== undefined) return <p />
+  return (
+    <p>
+      {session.value?.roles.length === 0
+        ? say('You have no role yet. Ask an operator for one.')
+        : say('There is no site yet.')}
+    </p>
+  )
 }
 
 applyTheme()

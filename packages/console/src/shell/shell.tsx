@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { isAway } from '../api/call.ts'
 import { isOperator, mayRevoke, session, signOut, sites } from '../api/session.ts'
 import { Icon, type IconName, Seal } from '../components/icon.tsx'
@@ -160,8 +160,18 @@ function Rail(): JSX.Element {
       </a>
     </li>
   )
+  const nav = useRef<HTMLElement>(null)
+  useEffect(() => (menuOpen.value ? enterMenu(nav.current) : undefined), [menuOpen.value])
   return (
-    <nav class={menuOpen.value ? 'rail open' : 'rail'} aria-label={say('Pages')}>
+    <nav ref={nav} class={menuOpen.value ? 'rail open' : 'rail'} aria-label={say('Pages')}>
+      <button
+        type="button"
+        class="icon-button close-menu"
+        aria-label={say('Close')}
+        onClick={() => (menuOpen.value = false)}
+      >
+        <Icon name="close" />
+      </button>
       <a class="brand" href={servicePath('')}>
         <Seal isProven size={24} /> Countersign
       </a>
@@ -215,6 +225,23 @@ function Rail(): JSX.Element {
       </div>
     </nav>
   )
+}
+
+/** Puts the focus into the open menu. Returns what takes it back to the button of the menu. */
+function enterMenu(nav: HTMLElement | null): () => void {
+  nav?.querySelector<HTMLElement>('.close-menu')?.focus()
+  const close = ({ type, target }: Event) => {
+    if (!(target instanceof Element) || nav === null) return
+    // A link may lead to the page that is open already.
+    const isLeft = type === 'click' ? target.closest('.rail a') !== null : !nav.contains(target)
+    if (isLeft) menuOpen.value = false
+  }
+  const events = ['click', 'pointerdown', 'focusin']
+  for (const event of events) document.addEventListener(event, close)
+  return () => {
+    for (const event of events) document.removeEventListener(event, close)
+    if (nav?.contains(document.activeElement)) document.querySelector<HTMLElement>('.menu-button')?.focus()
+  }
 }
 
 function UpToDate(): JSX.Element | null {

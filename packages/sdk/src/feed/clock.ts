@@ -26,6 +26,8 @@ export const systemClock: GuardClock = {
 export interface FreezableClock extends GuardClock {
   /** Freezes the clock until `work` returns; an async function until its first wait. */
   whileFrozen<Result>(work: () => Result): Result
+  /** How long ago `whileFrozen` was last called. */
+  msSinceFrozen(): number
 }
 
 /**
@@ -34,16 +36,19 @@ export interface FreezableClock extends GuardClock {
  */
 export function createFreezableClock(clock: GuardClock): FreezableClock {
   let frozen: Clocks | undefined
+  let frozenAtMs = 0
   return {
     read: () => frozen ?? clock.read(),
     after: (ms, callback) => clock.after(ms, callback),
     whileFrozen(work) {
       frozen = clock.read()
+      frozenAtMs = frozen.monotonicMs
       try {
         return work()
       } finally {
         frozen = undefined
       }
     },
+    msSinceFrozen: () => clock.read().monotonicMs - frozenAtMs,
   }
 }

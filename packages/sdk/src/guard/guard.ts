@@ -79,6 +79,8 @@ export interface Guard {
  */
 const NONCE_AHEAD_MS_MAX = 2_000
 const ALIVE_TIMER_MS = 3_600_000
+/** No decision takes so long: the process was paused in the middle of it. */
+const PAUSE_MS_MIN = 50
 
 /**
  * Creates a guard; no I/O happens before its first use. Throws a TypeError that names every invalid
@@ -140,7 +142,7 @@ export function createGuard(options: GuardOptions): Guard {
     return reason && allowed.presented === 'jwt' ? { ...reason, scheme: toScheme(allowed) } : reason
   }
 
-  /** It was decided by the time before the wait, and may have expired since. */
+  /** It was decided by the time before a wait or a pause of the process. */
   const recheckOutcome = (outcome: Allow | Rejection, demand: ReadDemand): Allow | Rejection => {
     if (!outcome.ok) return outcome
     const { presented } = outcome
@@ -174,7 +176,11 @@ export function createGuard(options: GuardOptions): Guard {
       const decisionData = start()
       if (readiness.firstWait !== undefined) await readiness.firstWait
       const decided = clock.whileFrozen(() => decide(request, demand, decisionData))
-      const outcome = isPromise(decided) ? recheckOutcome(await decided, demand) : decided
+      const outcome = isPromise(decided)
+        ? recheckOutcome(await decided, demand)
+        : clock.msSinceFrozen() > PAUSE_MS_MIN
+          ? recheckOutcome(decided, demand)
+          : decided
       tally.count(outcome.presented ?? 'none', outcome.ok ? 'allowed' : outcome.code)
       if (!outcome.ok) {
         if (outcome.isHostProblem) readiness.reportHost(outcome.detail)

@@ -39,6 +39,50 @@ describe('I-12: after a wait, a guard decides by the present time', () => {
   })
 })
 
+describe('I-3: a process that is paused in the middle of a decision', () => {
+  test.each([
+    [20, 'allowed'],
+    [600_000, 'revocation_view_stale'],
+  ])('for %s ms: %s', async (pauseMs, code) => {
+    const { site } = await open()
+    let pausedMs = 0
+    const { clock } = site
+    const guard = createGuard({
+      ...site.guardOptions,
+      clock: {
+        read: () => {
+          const { wallMs, monotonicMs } = clock.read()
+          return { wallMs: wallMs + pausedMs, monotonicMs: monotonicMs + pausedMs }
+        },
+        after: (ms, callback) => clock.after(ms, callback),
+      },
+    })
+    opened.push(guard)
+    await guard.ready()
+    const credential = await site.issue({ scope: 'orders:read' })
+    const headers = await credential.headersFor('GET', url)
+    const ask = (pause: () => void) => {
+      const request = testRequest('GET', url, headers)
+      return guard.verify(
+        {
+          ...request,
+          header: (name) => {
+            pause()
+            return request.header(name)
+          },
+        },
+        { scope: 'orders:read' },
+      )
+    }
+    // The signature is verified by now, so the next decision waits for nothing.
+    expect(codeFrom(await ask(() => {}))).toBe('allowed')
+    const pause = () => {
+      pausedMs = pauseMs
+    }
+    expect(codeFrom(await ask(pause))).toBe(code)
+  })
+})
+
 describe('a global Promise that was replaced, as by zone.js', () => {
   afterEach(() => vi.unstubAllGlobals())
 

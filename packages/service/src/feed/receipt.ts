@@ -101,6 +101,8 @@ export interface Receipt {
   /** Those that have not acknowledged come first. */
   readonly verifiers: readonly VerifierReport[]
   readonly exceptions: readonly VerifierReport[]
+  /** Instances that were there at the commit and have closed since, acknowledged or not. */
+  readonly closed: readonly VerifierReport[]
 }
 
 /** Clocks of nodes and guards may differ by so much. */
@@ -173,6 +175,7 @@ export function createReceipt(readers: SiteReaders, entry: CommittedEntry, nowMs
     pending,
     verifiers: reports.sort((one, other) => ORDER[one.state] - ORDER[other.state] || one.seq - other.seq),
     exceptions: open.map(({ report }) => report),
+    closed: holders.filter(({ hasClosed }) => hasClosed).map(({ report }) => report),
   }
 }
 
@@ -248,6 +251,8 @@ interface Holder {
   readonly report: VerifierReport
   readonly isConnected: boolean
   readonly isExpected: boolean
+  /** It was there when the entry was committed, and has closed since. */
+  readonly hasClosed: boolean
   /**
    * From when on this instance denies what the entry revoked; -Infinity when its lease ended before
    * the commit.
@@ -293,7 +298,7 @@ export function readLeaseTimes(lease: LeaseRow, headAgeMsMax: number, nowMs: num
 function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Holder {
   const { committedAtMs, headAgeMsMax, headsDeadAtMs } = entry
   const times = readLeaseTimes(lease, headAgeMsMax, nowMs)
-  const { isConnected: isThere, closedAtMs, liveUntilMs, isExpected } = times
+  const { isConnected: isThere, isClosed, closedAtMs, liveUntilMs, isExpected } = times
   const acknowledgedAtMs =
     lease.epoch === entry.epoch ? lease.acks.find(({ seq }) => seq >= entry.seq)?.atMs : undefined
   const heads = Math.min(committedAtMs + lease.boundMs, headsDeadAtMs) + CLOCK_ALLOWANCE_MS
@@ -310,6 +315,7 @@ function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Ho
     lease,
     isConnected: isThere,
     isExpected,
+    hasClosed: isClosed && lease.openedAtMs <= committedAtMs && closedAtMs > committedAtMs,
     deniesAtMs:
       liveUntilMs <= committedAtMs
         ? -Infinity

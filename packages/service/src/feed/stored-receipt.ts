@@ -33,7 +33,8 @@ export function findDue({ state, final, committed_at }: UnsignedReceipt, nowMs: 
 }
 
 /**
- * The first version of the receipt of an entry. It leaves out instances that opened their lease
+ * The first version of the receipt of an entry. It has the instances that have closed since the
+ * commit, so that it does not matter how soon it is written. It leaves out instances that opened their lease
  * when every node had applied the entry, at most `appliedMsMax` after its commit: they never had a
  * head without it.
  */
@@ -48,6 +49,7 @@ export function createStoredReceipt(
     .filter(({ openedAtMs }) => openedAtMs === undefined || openedAtMs <= untilMs)
     .map((report) => toVerifier(report, entry.atMs, exceptions.has(report)))
     .map((verifier) => toGone(verifier, entry.drillId === null && nowMs >= live.deniedAtLatestMs))
+    .concat(live.closed.map((report) => toClosed(toVerifier(report, entry.atMs, false))))
   const receipt = complete(
     {
       site_id: entry.siteId,
@@ -66,7 +68,11 @@ export function createStoredReceipt(
     { acknowledged: count(verifiers, 'acknowledged'), gone: count(verifiers, 'gone') },
     nowMs,
   )
-  return { receipt, times: toTimes(live.verifiers, { atMs: entry.atMs, committedAtMs: live.committedAtMs }) }
+  const times = toTimes([...live.verifiers, ...live.closed], {
+    atMs: entry.atMs,
+    committedAtMs: live.committedAtMs,
+  })
+  return { receipt, times }
 }
 
 /**
@@ -127,6 +133,11 @@ function toGone(verifier: ReceiptVerifier, isOver: boolean): ReceiptVerifier {
   return isOver && instance_id === null && state === 'not_connected'
     ? { ...verifier, state: 'gone' }
     : verifier
+}
+
+/** An instance that closed accepts nothing any more, and acknowledges nothing either. */
+function toClosed(verifier: ReceiptVerifier): ReceiptVerifier {
+  return verifier.state === 'acknowledged' ? verifier : { ...verifier, state: 'gone' }
 }
 
 /** By `toName`. */

@@ -7,6 +7,7 @@ import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
 import { answerPurpose } from '../sealing/purposes.ts'
 import type { IdempotencyKey, KeptAnswer } from '../store/operations/idempotency.ts'
+import { REVOCATIONS } from './load-shedder.ts'
 import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
 
@@ -21,6 +22,8 @@ export interface Patience {
 
 const PATIENCE: Patience = { waitMsMax: 10_000, lookMs: 25 }
 const LOOK_MS_MAX = 1000
+/** How long a revocation waits for an earlier one with its key, whose node may have died. */
+const REVOCATION_WAIT_MS_MAX = 1000
 
 export interface RepeatableRequest {
   readonly raw: RawRequest
@@ -42,7 +45,8 @@ export interface RepeatableRequest {
 /**
  * Runs a request once for each Idempotency-Key. A repetition gets the kept answer, or
  * `idempotency_conflict` when the body differs or the answer contained a secret. Rejections are not
- * kept; after one the key can be used again.
+ * kept; after one the key can be used again. A revocation whose first request does not end is done
+ * again: that changes nothing if it was done, and a user must not keep access because a node died.
  */
 export async function answerOnce(
   { raw, endpoint, params, caller, body, requireReadable, requireSameCaller, waitOutside }: RepeatableRequest,
@@ -62,7 +66,16 @@ export async function answerOnce(
       'hex',
     ),
   }
-  const kept = await begin(key, deps, patience, waitOutside)
+  const isRevocation = REVOCATIONS.has(endpoint.id)
+  const waitMsMax = isRevocation ? Math.min(patience.waitMsMax, REVOCATION_WAIT_MS_MAX) : patience.waitMsMax
+  const kept = await begin(key, deps, { ...patience, waitMsMax }, waitOutside)
+  if (kept === 'running') {
+    if (isRevocation) return answer()
+    throw new Problem(
+      'store_unavailable',
+      'The first request with this Idempotency-Key is still running. Try again with the same key.',
+    )
+  }
   if (kept !== 'begun') {
     await requireSameCaller()
     return loadKeptAnswer(kept, key, deps)
@@ -81,7 +94,7 @@ async function begin(
   { store, clock }: Pick<Deps, 'store' | 'clock'>,
   patience: Patience,
   waitOutside: RouteRequest['waitOutside'],
-): Promise<'begun' | KeptAnswer> {
+): Promise<'begun' | 'running' | KeptAnswer> {
   const lookUntilMs = performance.now() + patience.waitMsMax
   for (let lookMs = patience.lookMs; ; lookMs = Math.min(2 * lookMs, LOOK_MS_MAX)) {
     const nowMs = clock.nowMs()
@@ -93,12 +106,7 @@ async function begin(
       )
     if (state !== 'running') return state
     const waiting = performance.now() < lookUntilMs ? waitOutside(() => sleep(lookMs)) : undefined
-    if (waiting === undefined) {
-      throw new Problem(
-        'store_unavailable',
-        'The first request with this Idempotency-Key is still running. Try again with the same key.',
-      )
-    }
+    if (waiting === undefined) return 'running'
     await waiting
   }
 }

@@ -51,7 +51,7 @@ const REPORTS: ReadonlySet<EndpointId> = new Set([
   'preview',
 ])
 /** A revocation that is rejected leaves an intruder with access. */
-const REVOCATIONS: ReadonlySet<EndpointId> = new Set([
+export const REVOCATIONS: ReadonlySet<EndpointId> = new Set([
   'revoke_user',
   'revoke_credential',
   'revoke_token',

@@ -57,6 +57,7 @@ const live = (verifiers: readonly VerifierReport[], fields: Partial<Receipt> = {
   pending: [],
   verifiers,
   exceptions: [],
+  closed: [],
   ...fields,
 })
 const createStoredReceipt = (...args: Parameters<typeof create>) => create(...args).receipt
@@ -71,6 +72,17 @@ describe('a stored receipt', () => {
       createStoredReceipt(ENTRY, all, { ...NOW, appliedMsMax }).verifiers.map((each) => each.instance_id)
     expect(listed(0)).toEqual(['early'])
     expect(listed(1)).toEqual(['early', 'later'])
+  })
+
+  it('has the instances that closed before it was written, acknowledged or gone', () => {
+    const closed = [acked('done', 30), report('left', { state: 'not_connected' })]
+    const first = createStoredReceipt(ENTRY, live([acked('one', 41)], { closed }), NOW)
+    expect(first).toMatchObject({ state: 'complete', expected: 3, acknowledged: 2, gone: 1 })
+    expect(first.verifiers.map((each) => [each.instance_id, each.state])).toEqual([
+      ['left', 'gone'],
+      ['one', 'acknowledged'],
+      ['done', 'acknowledged'],
+    ])
   })
 
   it('keeps what was acknowledged when the verifier is gone later, and counts those that left', () => {

@@ -287,6 +287,25 @@ describe('answering once', () => {
     })
     await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
   })
+  test.each([
+    ['revoke_user', 200],
+    ['cut_off_site', 200],
+    ['create_key', 'store_unavailable'],
+  ])('I-1: when the node of the first request has died, %s ends with %s', async (id, end) => {
+    const { endpoint } = request as unknown as { readonly endpoint: object }
+    const answer = answerOnce(
+      { ...request, endpoint: { ...endpoint, id } } as never,
+      { ...double.deps, store: { ...double.deps.store, beginIdempotent: async () => 'running' } as never },
+      async () => ({ status: 200 }),
+      { waitMsMax: 20, lookMs: 5 },
+    )
+    expect(
+      await answer.then(
+        ({ status }) => status,
+        ({ code }: Problem) => code,
+      ),
+    ).toBe(end)
+  })
   test('I-19: waits only outside of the slots of the load shedder, and not when too many wait', async () => {
     let asked = 0
     let waits = 0
