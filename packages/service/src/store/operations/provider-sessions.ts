@@ -133,10 +133,11 @@ export function* endProviderSessions(
     issued_at: logout.issuedAtMs,
     expires_at: logout.expiresAtMs,
   })
-  const named = yield* findSessions(logout)
-  const personIds = [...new Set(named.map((found) => text(found, 'person_id')))]
-  if (personIds.length > 0) yield* lock(...personIds.map(consoleLock))
-  for (const found of named) {
+  const personIds = [...new Set((yield* findSessions(logout)).map((found) => text(found, 'person_id')))]
+  if (personIds.length === 0) return { state: 'ended', personIds }
+  yield* lock(...personIds.map(consoleLock))
+  // Again: a step-up may have replaced a session by one with another id until the lock was there.
+  for (const found of yield* findSessions(logout)) {
     const [target, personId] = [text(found, 'session_id'), text(found, 'person_id')]
     yield* exec('DELETE FROM console_sessions WHERE session_id = $1', target)
     const detail = { person: personId, door: 'oidc' }
