@@ -179,6 +179,7 @@ function* bringUpToDate(
   if (before === undefined) {
     const order = { personId: newPersonId, name: name ?? nameOtherwise, roles }
     const created = yield* createPerson(order, peopleMax, undefined, context)
+    if (created === 'not_operator') throw new Error('the provider could not add a person')
     if (created === 'full') return created
     yield* insertRow('person_identities', {
       issuer,
@@ -194,7 +195,8 @@ function* bringUpToDate(
   const changed = isSame
     ? before
     : yield* changePerson(personId, { name, roles }, peopleMax, undefined, context)
-  if (changed === undefined || changed === 'full') throw new Error('an active person could not be changed')
+  if (changed === undefined || typeof changed === 'string')
+    throw new Error('an active person could not be changed')
   if (roles.length > 0) return changed
   yield* lock(consoleLock(personId))
   yield* exec('DELETE FROM console_sessions WHERE person_id = $1', personId)
