@@ -5,6 +5,7 @@ import type { SeenCredentials } from './access/seen-credentials.ts'
 import type { TokenFinder } from './access/token-finder.ts'
 import type { VerdictTallies } from './access/verdict-tallies.ts'
 import type { BulkQuota } from './actions/bulk-quota.ts'
+import type { ErasureQuota } from './actions/erasure-quota.ts'
 import type { PreviewQuota } from './actions/preview/preview-quota.ts'
 import type { ExportQuota } from './audit-list/export-quota.ts'
 import type { BoundedMap } from './bounded-map.ts'
@@ -68,6 +69,7 @@ export interface Deps {
   readonly auditExports: ExportQuota
   readonly previews: PreviewQuota
   readonly bulkRevocations: BulkQuota
+  readonly erasures: ErasureQuota
   readonly webhookTester: WebhookTester
   readonly signals: {
     readonly findSenders: FindSenders

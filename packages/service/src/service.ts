@@ -7,6 +7,7 @@ import { createStoreNonces } from './access/store-nonces.ts'
 import { createTokenFinder } from './access/token-finder.ts'
 import { createVerdictTallies } from './access/verdict-tallies.ts'
 import { BulkQuota } from './actions/bulk-quota.ts'
+import { ErasureQuota } from './actions/erasure-quota.ts'
 import { openKeyUpkeep } from './actions/key-upkeep.ts'
 import { startStatusUpdates } from './actions/list-statuses.ts'
 import { PreviewQuota } from './actions/preview/preview-quota.ts'
@@ -202,6 +203,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       auditExports: new ExportQuota(),
       previews: new PreviewQuota(),
       bulkRevocations: new BulkQuota(),
+      erasures: new ErasureQuota(),
       webhookTester: createWebhookTester({ store, keys, clock, log }, fetchRules),
       signals: {
         unmapped: new BoundedMap(10_000),

@@ -18,6 +18,7 @@ import { createSeenCredentials } from '../src/access/seen-credentials.ts'
 import { createStoreNonces } from '../src/access/store-nonces.ts'
 import { createTokenFinder } from '../src/access/token-finder.ts'
 import { BulkQuota } from '../src/actions/bulk-quota.ts'
+import { ErasureQuota } from '../src/actions/erasure-quota.ts'
 import { PreviewQuota } from '../src/actions/preview/preview-quota.ts'
 import type { Caller } from '../src/answer.ts'
 import { createApp } from '../src/app.ts'
@@ -182,6 +183,7 @@ export async function openNode(
     auditExports: new ExportQuota(),
     previews: new PreviewQuota(),
     bulkRevocations: new BulkQuota(),
+    erasures: new ErasureQuota(),
     tallies: { count: () => {}, add: () => {}, flush: async () => {}, close: async () => {} },
     feeds: { close: async () => {}, dropKey: () => {} },
     verifiers: {

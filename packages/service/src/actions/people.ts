@@ -13,7 +13,10 @@ export interface PersonOrder {
   readonly reason: string | undefined
 }
 
-/** Adds a person. Throws `site_unknown` for a role at a site that does not exist. */
+/**
+ * Adds a person. Throws `site_unknown` for a role at a site that does not exist, and
+ * `role_insufficient` for a person who is no longer an operator.
+ */
 export async function createPerson(
   { store }: Pick<Deps, 'store'>,
   { name, roles, reason }: PersonOrder,
@@ -22,13 +25,14 @@ export async function createPerson(
   await requireSites({ store }, roles)
   const person = { personId: createId('person_', context.atMs), name, roles }
   const created = await store.createPerson(person, limits.people_max, reason, context)
+  if (created === 'not_operator') throw noLongerOperator()
   if (created === 'full') throw tooManyPeople()
   return created
 }
 
 /**
- * Changes a person. Throws `not_found` when there is no such person, and `site_unknown` for a role
- * at a site that does not exist.
+ * Changes a person. Throws `not_found` when there is no such person, `site_unknown` for a role at a
+ * site that does not exist, and `role_insufficient` for a person who is no longer an operator.
  */
 export async function changePerson(
   { store, consoleSessions }: Pick<Deps, 'store' | 'consoleSessions'>,
@@ -39,6 +43,7 @@ export async function changePerson(
   await requireSites({ store }, changes.roles ?? [])
   const changed = await store.changePerson(personId, changes, limits.people_max, reason, context)
   consoleSessions.forget(personId)
+  if (changed === 'not_operator') throw noLongerOperator()
   if (changed === undefined) throw new Problem('not_found')
   if (changed === 'full') throw tooManyPeople()
   return changed
@@ -46,7 +51,8 @@ export async function changePerson(
 
 /**
  * Creates a link with which the person signs in. Its secret is in the answer and nowhere else.
- * Throws `not_found` unless there is such a person, who is active.
+ * Throws `not_found` unless there is such a person, who is active, and `role_insufficient` for an
+ * actor who is no longer an operator.
  */
 export async function createConsoleLink(
   { store, config }: Pick<Deps, 'store' | 'config'>,
@@ -56,7 +62,9 @@ export async function createConsoleLink(
   const secret = randomBytes(32).toString('base64url')
   const expiresAtMs = context.atMs + limits.console_link_seconds * 1000
   const link = { sha256: secretSha256(secret), personId, expiresAtMs }
-  if (!(await store.createConsoleLink(link, context))) throw new Problem('not_found')
+  const state = await store.createConsoleLink(link, context)
+  if (state === 'not_operator') throw noLongerOperator()
+  if (state === 'no_person') throw new Problem('not_found')
   return { url: `${toConsoleAddress(config)}/console#link=${secret}`, expiresAtMs }
 }
 
@@ -74,6 +82,11 @@ async function requireSites({ store }: Pick<Deps, 'store'>, roles: readonly Pers
     if (siteId !== null && (await store.site(siteId)) === undefined)
       throw new Problem('site_unknown', `There is no site ${siteId}. Create it first, or omit the role.`)
   }
+}
+
+/** For a person whose role or access was ended after the request was accepted. */
+function noLongerOperator(): Problem {
+  return new Problem('role_insufficient', 'You are no longer an operator. Ask another operator for the role.')
 }
 
 function tooManyPeople(): Problem {

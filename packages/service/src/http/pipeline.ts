@@ -231,6 +231,7 @@ function runRoute(route: Mounted['route'], exchange: Exchange, services: Pipelin
   const requireReadable = () => {
     requireReadableCredential(request)
     if (endpoint.id === 'revoke_targets') deps.bulkRevocations.check(String(findSiteId(exchange.params)))
+    if (endpoint.id === 'erase_user') deps.erasures.check(String(findSiteId(exchange.params)))
   }
   const requireSameCaller = () => requireSameHolder(request, deps)
   // A DELETE has no body; its reason is what may differ.

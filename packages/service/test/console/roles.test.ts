@@ -246,4 +246,40 @@ forEachStoreWriter('roles in the console', (newWriter) => {
     ])
     expect(outcome(await one.ask('/console/session'))).toEqual([401, 'session_required'])
   })
+
+  it('A374: of two operators who end each other at the same time, one stays', async () => {
+    const [one, two] = [await as('operator'), await as('operator')]
+    const { store } = node.service.deps
+    const { changePerson } = store
+    const both = Promise.withResolvers<void>()
+    let begun = 0
+    // Both requests are accepted before one of them changes anything.
+    const held: typeof changePerson = async (...order) => {
+      if (++begun === 2) both.resolve()
+      await both.promise
+      return changePerson(...order)
+    }
+    Object.assign(store, { changePerson: held })
+    const end = ({ ask }: Browser, { personId }: Browser) =>
+      ask(`/console/api/people/${personId}`, { method: 'PATCH', body: { status: 'ended' } }, 'all')
+    try {
+      const answers = await Promise.all([end(one, two), end(two, one)])
+      expect(answers.map(outcome).sort()).toEqual([
+        [200, ''],
+        [403, 'role_insufficient'],
+      ])
+    } finally {
+      Object.assign(store, { changePerson })
+    }
+    const left = await store.peopleById([one.personId, two.personId])
+    expect(left.map(({ status }) => status).sort()).toEqual(['active', 'ended'])
+    const ended = left.find(({ status }) => status === 'ended')
+    await expect
+      .poll(async () =>
+        (await auditOf(node))
+          .filter(({ action }) => action === 'console.rejected')
+          .map(({ context: { actor } }) => actor),
+      )
+      .toContain(`person:${ended?.personId}`)
+  })
 })

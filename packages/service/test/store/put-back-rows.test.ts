@@ -179,7 +179,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
         await putBack(writer, 'console_sessions', kept)
         expect(await store.person(personId)).toBeUndefined()
         expect(await store.consoleSession(session.sha256)).toBeUndefined()
-        expect(await store.createConsoleLink(link, context())).toBe(false)
+        expect(await store.createConsoleLink(link, context())).toBe('no_person')
         await expect(
           store.changePerson(personId, { name: 'x' }, 9, undefined, context()),
         ).rejects.toBeInstanceOf(RowForged)

@@ -20,7 +20,7 @@ const newSession = (atMs = NOW) => ({
 export function peopleSuite(store: TheStore): void {
   const add = async (fields: Partial<NewPerson> = {}) => {
     const created = await store().createPerson(newPerson(fields), 1000, 'new', context())
-    if (created === 'full') throw new Error('there is no room')
+    if (typeof created === 'string') throw new Error(created)
     return created
   }
   const link = async (personId: string, atMs = NOW) => {
@@ -30,7 +30,7 @@ export function peopleSuite(store: TheStore): void {
         { sha256: secret, personId, expiresAtMs: atMs + 60_000 },
         context(atMs),
       ),
-    ).toBe(true)
+    ).toBe('created')
     return secret
   }
   const use = (secret: string, atMs = NOW, replaced?: string) =>
@@ -99,6 +99,37 @@ export function peopleSuite(store: TheStore): void {
       expect(await store().person(personId)).toMatchObject({ status: 'ended' })
     })
 
+    it('A374: are changed by a person only who is an operator at that moment', async () => {
+      const roles = [{ siteId: null, role: 'operator' as const }]
+      const [actor, target] = [await add({ roles }), await add()]
+      const by = context(NOW, `person:${actor.personId}`)
+      const attempts = async () => [
+        await store().createPerson(newPerson(), 1000, undefined, by),
+        await store().changePerson(target.personId, { name: 'Grace' }, 1000, undefined, by),
+        await store().createConsoleLink(
+          { sha256: sha256(), personId: target.personId, expiresAtMs: NOW + 60_000 },
+          by,
+        ),
+      ]
+      expect(await attempts()).toMatchObject([{ status: 'active' }, { name: 'Grace' }, 'created'])
+      const before = await store().auditRows(null, { after: undefined, limit: 1 })
+      const rejected = ['not_operator', 'not_operator', 'not_operator']
+      const other = [{ siteId: siteId(), role: 'admin' as const }]
+      for (const changes of [{ roles: other }, { roles, status: 'ended' as const }]) {
+        await change(actor.personId, changes)
+        expect(await attempts()).toEqual(rejected)
+      }
+      expect((await store().person(target.personId))?.name).toBe('Grace')
+      const rows = await store().auditRows(null, { after: undefined, limit: 1000 })
+      const later = rows.slice(
+        0,
+        rows.findIndex(({ id }) => id === before[0]?.id),
+      )
+      expect(later.filter(({ context: { actor: each } }) => each === by.actor)).toEqual([])
+      await change(actor.personId, { status: 'active' })
+      expect(await attempts()).toMatchObject([{ status: 'active' }, { name: 'Grace' }, 'created'])
+    })
+
     it('do not disturb API keys: both stay valid when one of the other changes', async () => {
       const person = await add()
       const key = {
@@ -150,7 +181,7 @@ export function peopleSuite(store: TheStore): void {
       await change(personId, { status: 'ended' })
       expect(await use(second)).toBeUndefined()
       const order = { sha256: third, personId, expiresAtMs: NOW + 1000 }
-      expect(await store().createConsoleLink(order, context())).toBe(false)
+      expect(await store().createConsoleLink(order, context())).toBe('no_person')
       await change(personId, { status: 'active' })
       // A link from before does not become valid again.
       expect(await use(second)).toBeUndefined()

@@ -10,8 +10,10 @@ import {
   type NewConsoleSession,
   toSession,
 } from './shared/console-rows.ts'
+import { GRANTING_LOCK } from './shared/granting-rows.ts'
 import { insertRow, intact, intactPage, isIntact, updateRow } from './shared/mac-rows.ts'
 import { padList } from './shared/pad-list.ts'
+import { mayChangePeople } from './shared/person-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
 export type { ConsoleSession, NewConsoleSession } from './shared/console-rows.ts'
@@ -24,17 +26,21 @@ export interface NewConsoleLink {
 }
 
 /**
- * Creates a link, and ends the links that the person had before. False unless there is such a
- * person, and is active.
+ * Creates a link, and ends the links that the person had before. `no_person` unless there is such a
+ * person, and is active; `not_operator` when the person who acts is no longer an operator.
  */
-export function* createConsoleLink(link: NewConsoleLink, context: AuditContext): Transaction<boolean> {
+export function* createConsoleLink(
+  link: NewConsoleLink,
+  context: AuditContext,
+): Transaction<'created' | 'no_person' | 'not_operator'> {
   const { sha256, personId, expiresAtMs } = link
-  yield* lock(consoleLock(personId))
-  if ((yield* person(personId))?.status !== 'active') return false
+  yield* lock(GRANTING_LOCK, consoleLock(personId))
+  if (!(yield* mayChangePeople(context))) return 'not_operator'
+  if ((yield* person(personId))?.status !== 'active') return 'no_person'
   yield* exec('DELETE FROM console_links WHERE person_id = $1', personId)
   yield* insertRow('console_links', { sha256, person_id: personId, expires_at: expiresAtMs })
   yield* recordAudit({ siteId: null, action: 'person.link', target: personId, context })
-  return true
+  return 'created'
 }
 
 /**

@@ -1,35 +1,25 @@
-import type { SiteId } from '@countersign/core'
-import type { ConsoleRole, PersonStatus } from '@countersign/core/contract'
-import { json, number, optionalNumber, text } from '../columns.ts'
+import type { PersonStatus } from '@countersign/core/contract'
+import { number, text } from '../columns.ts'
 import type { Page } from '../page.ts'
 import { exec, lock, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { consoleLock } from './shared/console-lock.ts'
-import { GRANTING_LOCK, LOG_COLUMNS, loadKeysDeleted, renewGrantingMacs } from './shared/granting-rows.ts'
+import { GRANTING_LOCK, loadKeysDeleted, renewGrantingMacs } from './shared/granting-rows.ts'
 import { toLogRow } from './shared/log-rows.ts'
 import { createRowMac, intactPage, isIntact, requireIntact } from './shared/mac-rows.ts'
 import { padList } from './shared/pad-list.ts'
+import {
+  loadPerson,
+  mayChangePeople,
+  type NewPerson,
+  PERSON_AND_LOG,
+  type Person,
+  type PersonRole,
+  toPerson,
+} from './shared/person-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 
-export interface PersonRole {
-  /** Null for an operator. */
-  readonly siteId: SiteId | null
-  readonly role: ConsoleRole
-}
-
-export interface NewPerson {
-  readonly personId: string
-  readonly name: string
-  readonly roles: readonly PersonRole[]
-}
-
-/** A person who may use the console. */
-export interface Person extends NewPerson {
-  readonly status: PersonStatus
-  readonly createdAtMs: number
-  /** When the access of the person was last ended, also of one who is active again. */
-  readonly endedAtMs: number | undefined
-}
+export type { NewPerson, Person, PersonRole }
 
 export interface PersonChanges {
   readonly name?: string | undefined
@@ -37,16 +27,18 @@ export interface PersonChanges {
   readonly status?: PersonStatus | undefined
 }
 
-const PERSON_AND_LOG = `SELECT p.*, ${LOG_COLUMNS} FROM people p JOIN log ON log.one = 1`
-
-/** `full` when `peopleMax` people are active already. */
+/**
+ * `full` when `peopleMax` people are active already, `not_operator` when the person who acts is no
+ * longer an operator.
+ */
 export function* createPerson(
   person: NewPerson,
   peopleMax: number,
   reason: string | undefined,
   context: AuditContext,
-): Transaction<Person | 'full'> {
+): Transaction<Person | 'full' | 'not_operator'> {
   yield* lock(GRANTING_LOCK)
+  if (!(yield* mayChangePeople(context))) return 'not_operator'
   if (yield* isFull(peopleMax)) return 'full'
   const created: Row = {
     person_id: person.personId,
@@ -76,8 +68,8 @@ export function* createPerson(
 
 /**
  * Changes a person. One who is ended loses every session, link and passkey in the same transaction.
- * Undefined when there is no such person, `full` when one more would be active than `peopleMax`.
- * Throws a `RowForged` for a row that the service did not write.
+ * Undefined when there is no such person, `full` when one more would be active than `peopleMax`,
+ * `not_operator` when the person who acts is no longer an operator. Throws a `RowForged` for a row that the service did not write.
  */
 export function* changePerson(
   personId: string,
@@ -85,9 +77,10 @@ export function* changePerson(
   peopleMax: number,
   reason: string | undefined,
   context: AuditContext,
-): Transaction<Person | 'full' | undefined> {
+): Transaction<Person | 'full' | 'not_operator' | undefined> {
   // A session that is opened meanwhile must not outlive the person.
   yield* lock(GRANTING_LOCK, consoleLock(personId))
+  if (!(yield* mayChangePeople(context))) return 'not_operator'
   const found = yield* row(`${PERSON_AND_LOG} WHERE p.person_id = $1`, personId)
   if (found === undefined) return undefined
   yield* requireIntact('log', toLogRow(found))
@@ -132,11 +125,7 @@ export function* changePerson(
 
 /** Undefined for a row that the service did not write; the list skips such rows. */
 export const person = read(function* (personId: string): Transaction<Person | undefined> {
-  const found = yield* row(`${PERSON_AND_LOG} WHERE p.person_id = $1`, personId)
-  if (found === undefined) return undefined
-  // Without the true number of changes it is unknown whether this is the current row.
-  yield* requireIntact('log', toLogRow(found))
-  return (yield* isIntact('people', found)) ? toPerson(found) : undefined
+  return yield* loadPerson(personId)
 })
 
 /** Those of these people that the service wrote. */
@@ -166,17 +155,6 @@ export const people = read(function* (page: Page): Transaction<readonly Person[]
 function* isFull(peopleMax: number): Transaction<boolean> {
   const active = yield* row(`SELECT COUNT(*) AS active FROM people WHERE status = 'active'`)
   return active !== undefined && number(active, 'active') >= peopleMax
-}
-
-function toPerson(found: Row): Person {
-  return {
-    personId: text(found, 'person_id'),
-    name: text(found, 'name'),
-    roles: json(found, 'roles'),
-    status: text(found, 'status') === 'active' ? 'active' : 'ended',
-    createdAtMs: number(found, 'created_at'),
-    endedAtMs: optionalNumber(found, 'ended_at'),
-  }
 }
 
 /** For the audit. */

@@ -133,10 +133,11 @@ export function* endProviderSessions(
     issued_at: logout.issuedAtMs,
     expires_at: logout.expiresAtMs,
   })
-  const named = yield* findSessions(logout)
-  const personIds = [...new Set(named.map((found) => text(found, 'person_id')))]
-  if (personIds.length > 0) yield* lock(...personIds.map(consoleLock))
-  for (const found of named) {
+  const personIds = [...new Set((yield* findSessions(logout)).map((found) => text(found, 'person_id')))]
+  if (personIds.length === 0) return { state: 'ended', personIds }
+  yield* lock(...personIds.map(consoleLock))
+  // Again: a step-up may have replaced a session by one with another id until the lock was there.
+  for (const found of yield* findSessions(logout)) {
     const [target, personId] = [text(found, 'session_id'), text(found, 'person_id')]
     yield* exec('DELETE FROM console_sessions WHERE session_id = $1', target)
     const detail = { person: personId, door: 'oidc' }
@@ -178,6 +179,7 @@ function* bringUpToDate(
   if (before === undefined) {
     const order = { personId: newPersonId, name: name ?? nameOtherwise, roles }
     const created = yield* createPerson(order, peopleMax, undefined, context)
+    if (created === 'not_operator') throw new Error('the provider could not add a person')
     if (created === 'full') return created
     yield* insertRow('person_identities', {
       issuer,
@@ -193,7 +195,8 @@ function* bringUpToDate(
   const changed = isSame
     ? before
     : yield* changePerson(personId, { name, roles }, peopleMax, undefined, context)
-  if (changed === undefined || changed === 'full') throw new Error('an active person could not be changed')
+  if (changed === undefined || typeof changed === 'string')
+    throw new Error('an active person could not be changed')
   if (roles.length > 0) return changed
   yield* lock(consoleLock(personId))
   yield* exec('DELETE FROM console_sessions WHERE person_id = $1', personId)

@@ -126,4 +126,139 @@ forEachSharedStore('erase_user', (open) => {
     expect(first.body).toMatchObject({ credentials: 1 })
     expect((await ask()).body).toEqual(first.body)
   })
+
+  /** Audit rows of the user, and as many of other users, at the site; more than fit on a page. */
+  const addRows = async (node: AdminNode, ppid: string, count = 250) => {
+    const add = (target: string, i: number) =>
+      node.deps.store.audit({
+        siteId: node.home,
+        action: 'user.revoke',
+        target,
+        detail: {},
+        context: { actor: 'test', atMs: node.clock.nowMs() + i },
+      })
+    await Promise.all(Array.from({ length: 2 * count }, (_, i) => add(i % 2 ? ppid : newPpid(), i)))
+  }
+
+  it.each([true, false])(
+    'A372: reads the audit in small pages, each in a turn of its own (dry run: %s)',
+    async (dry_run) => {
+      const { node, erase } = await begin()
+      const { store } = node.deps
+      const ppid = newPpid()
+      await addRows(node, ppid)
+      const { selectAuditRows } = store
+      let turn = 0
+      let isOver = false
+      const nextTurn = () => {
+        turn++
+        if (!isOver) setImmediate(nextTurn)
+      }
+      setImmediate(nextTurn)
+      const turns: number[] = []
+      const sizes: number[] = []
+      store.selectAuditRows = async (selection, page) => {
+        turns.push(turn)
+        sizes.push(page.limit)
+        return selectAuditRows(selection, page)
+      }
+      const { body } = await erase({ ppid, dry_run })
+      isOver = true
+      // The sign-out has a row, too.
+      expect(body.audit_rows).toBe(dry_run ? 250 : 251)
+      expect(turns.length).toBeGreaterThan(5)
+      expect(new Set(turns).size).toBe(turns.length)
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(100)
+    },
+  )
+
+  it('A372: one runs at a time for a site, and four on a node; others are rejected at once', async () => {
+    const { node, erase, A, B } = await begin()
+    const { store, erasures } = node.deps
+    const { selectAuditRows, signOutUsers, beginIdempotent } = store
+    const gate = Promise.withResolvers<void>()
+    const calls = { read: 0, signedOut: 0, kept: 0 }
+    store.selectAuditRows = async (...order) => {
+      calls.read++
+      await gate.promise
+      return selectAuditRows(...order)
+    }
+    store.signOutUsers = (...order) => {
+      calls.signedOut++
+      return signOutUsers(...order)
+    }
+    store.beginIdempotent = (...key) => {
+      calls.kept++
+      return beginIdempotent(...key)
+    }
+    const ppid = newPpid()
+    const first = erase({ ppid, dry_run: true })
+    await expect.poll(() => calls.read).toBe(1)
+    for (const body of [{ ppid, dry_run: true }, { ppid }, { user_ref: 'alice' }]) {
+      const rejected = await erase(body)
+      expect([rejected.code, rejected.headers['retry-after']]).toEqual(['rate_limited', '1'])
+    }
+    const keyed = await node.ask('erase_user', {
+      params: { site_id: A },
+      body: { ppid },
+      caller: keyOf(A),
+      fields: { 'idempotency-key': 'erase-2-of-this-test' },
+    })
+    expect(keyed.code).toBe('rate_limited')
+    const ends = ['a.example', 'b.example', 'c.example'].map((site) => erasures.begin(site))
+    expect((await erase({ ppid, dry_run: true }, keyOf(B), B)).code).toBe('rate_limited')
+    expect(calls).toEqual({ read: 1, signedOut: 0, kept: 0 })
+    for (const end of ends) end()
+    gate.resolve()
+    expect((await first).status).toBe(200)
+    expect((await erase({ ppid, dry_run: true }, keyOf(B), B)).status).toBe(200)
+    expect(erasures.size).toBe(0)
+  })
+
+  it('one that fails makes room for the next', async () => {
+    const { node, erase } = await begin()
+    const { store, erasures } = node.deps
+    const { selectAuditRows } = store
+    store.selectAuditRows = async () => {
+      throw new Error('on purpose')
+    }
+    const body = { ppid: newPpid() }
+    await expect(erase(body)).rejects.toThrow('erase_user has failed')
+    expect(erasures.size).toBe(0)
+    store.selectAuditRows = selectAuditRows
+    expect((await erase(body)).status).toBe(200)
+  })
+
+  it('also erases rows that are added while it reads, with those of a credential that is new', async () => {
+    const { node, erase, A } = await begin()
+    const { store } = node.deps
+    const ppid = newPpid()
+    await addRows(node, ppid)
+    const { selectAuditRows } = store
+    const credentialId = newPpid().replace('did:service:ppid_', 'cred_')
+    let pages = 0
+    store.selectAuditRows = async (selection, page) => {
+      const found = await selectAuditRows(selection, page)
+      const isOfAll = selection.siteId === A && selection.by === undefined
+      if (isOfAll && ++pages === 2)
+        for (const [i, { action, target }] of [
+          { action: 'credential.issue', target: credentialId },
+          { action: 'credential.revoke', target: credentialId },
+          { action: 'user.revoke', target: ppid },
+        ].entries())
+          await store.audit({
+            siteId: A,
+            action,
+            target,
+            detail: action === 'credential.issue' ? { ppid } : {},
+            context: { actor: 'test', atMs: node.clock.nowMs() + 1000 + i },
+          })
+      return found
+    }
+    const { body } = await erase({ ppid })
+    expect(body.audit_rows).toBe(254)
+    const text = JSON.stringify(await items(node, 'list_audit'))
+    expect(text).not.toContain(ppid)
+    expect(text).not.toContain(credentialId)
+  })
 })
