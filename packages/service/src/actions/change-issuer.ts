@@ -9,6 +9,7 @@ import type { AuditContext } from '../store/operations/audit.ts'
 import type { ChangedIssuer, Issuer, IssuerChanges, OAuthSettings } from '../store/operations/issuers.ts'
 import { fetchKeys, isDidWeb, requirePinnedKeys } from './add-issuer.ts'
 import { type OAuthChanges, resolveOAuthChanges } from './oauth-issuer.ts'
+import type { WaitingCaller } from './waiting-caller.ts'
 
 export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched' | 'oauth'> {
   /** The only keys from now on; none are fetched any more. */
@@ -22,14 +23,14 @@ type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keySets' | 'keys' |
 /**
  * Changes the given members. Trusting a `did:web` again fetches its document first.
  * When this returns, this node decides by the new state. Throws `not_found` when the site does not
- * know the issuer.
+ * know the issuer, and as `confirm` does when the access of the caller has ended meanwhile.
  */
 export async function changeIssuer(
   deps: IssuerDeps,
   siteId: SiteId,
   nameOrId: string,
   change: IssuerChange,
-  context: AuditContext,
+  caller: WaitingCaller,
 ): Promise<ChangedIssuer> {
   const before = await deps.store.issuer(siteId, nameOrId)
   if (before === undefined) throw new Problem('not_found')
@@ -39,14 +40,14 @@ export async function changeIssuer(
   const all = {
     ...changes,
     ...(isOAuth(before)
-      ? await resolveOAuthChanges(deps, before, oauth ?? {}, change.status)
-      : await resolveKeys(deps, before, change)),
+      ? await resolveOAuthChanges(deps, before, oauth ?? {}, change.status, caller)
+      : await resolveKeys(deps, before, change, caller)),
   }
   const changed = await deps.store.changeIssuer(
     siteId,
     issuer,
     all,
-    context,
+    await caller.confirm(),
     deps.views.lastEntryAbout(siteId, issuer),
   )
   if (changed === undefined) throw new Problem('not_found')
@@ -79,6 +80,7 @@ async function resolveKeys(
   deps: IssuerDeps,
   before: Issuer,
   { pinned, status }: IssuerChange,
+  caller: WaitingCaller,
 ): Promise<Pick<IssuerChanges, 'keys' | 'fetched'>> {
   if (pinned !== undefined) {
     if (!isDidWeb(before.issuer))
@@ -97,9 +99,8 @@ async function resolveKeys(
     }
   }
   if (before.fetched && before.status === 'distrusted' && status === 'trusted') {
-    return {
-      keys: toKeyStates(nextKeyStates(before.keys, await fetchKeys(deps, before.issuer, before.siteId))),
-    }
+    const fetched = await fetchKeys(deps, before.issuer, before.siteId, caller)
+    return { keys: toKeyStates(nextKeyStates(before.keys, fetched)) }
   }
   return {}
 }
