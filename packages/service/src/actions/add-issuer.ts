@@ -4,8 +4,8 @@ import type { Deps } from '../deps.ts'
 import { readOwnKeys, readPinnedKeys } from '../keys/issuer-keys.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
-import type { AuditContext } from '../store/operations/audit.ts'
 import type { Issuer, NewIssuer } from '../store/operations/issuers.ts'
+import type { WaitingCaller } from './waiting-caller.ts'
 
 export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched' | 'oauth'> {
   /** Only for a `did:web`: its keys, which are then not fetched. */
@@ -15,19 +15,21 @@ export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched' | 'oauth
 /**
  * Makes a site trust an issuer. A `did:web` without pinned keys is fetched; when that fails, or a
  * key is rejected, nothing is stored. When this returns, this node accepts credentials of the
- * issuer. Throws `not_found` when there is no such site.
+ * issuer. Throws `not_found` when there is no such site, and as `confirm` does when the access of
+ * the caller has ended meanwhile.
  */
 export async function addIssuer(
   deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 'log'>,
   order: IssuerOrder,
-  context: AuditContext,
+  caller: WaitingCaller,
 ): Promise<Issuer> {
   const { pinned, ...issuer } = order
   if ((await deps.store.site(issuer.siteId)) === undefined) throw new Problem('not_found')
   // Before the fetch, which an issuer that exists already does not need.
   if ((await deps.store.issuer(issuer.siteId, issuer.issuer)) !== undefined) throw existsAlready()
-  const keys = await loadKeys(deps, issuer, pinned)
+  const keys = await loadKeys(deps, issuer, pinned, caller)
   const fetched = pinned === undefined && isDidWeb(issuer.issuer)
+  const context = await caller.confirm()
   const added = await deps.store.addIssuer(
     { ...issuer, fetched, keys: keys.map(({ id, key }) => ({ id, key: key.multikey, status: 'active' })) },
     context,
@@ -44,6 +46,7 @@ async function loadKeys(
   deps: Pick<Deps, 'didWeb' | 'log'>,
   { siteId, issuer: did }: Pick<IssuerOrder, 'siteId' | 'issuer'>,
   pinned: readonly string[] | undefined,
+  caller: WaitingCaller,
 ): Promise<readonly DidKey[]> {
   if (!isDidWeb(did)) {
     const keys = readOwnKeys(did)
@@ -59,7 +62,8 @@ async function loadKeys(
       errors: [{ path: 'issuer', message }],
     })
   }
-  return pinned === undefined ? fetchKeys(deps, did, siteId) : requirePinnedKeys(readPinnedKeys(pinned))
+  if (pinned !== undefined) return requirePinnedKeys(readPinnedKeys(pinned))
+  return fetchKeys(deps, did, siteId, caller)
 }
 
 /**
@@ -70,8 +74,9 @@ export async function fetchKeys(
   { didWeb, log }: Pick<Deps, 'didWeb' | 'log'>,
   did: string,
   forSite: SiteId,
+  { releaseWhile }: Pick<WaitingCaller, 'releaseWhile'>,
 ): Promise<readonly DidKey[]> {
-  const fetched = await didWeb.fetch(did, forSite)
+  const fetched = await releaseWhile(didWeb.fetch(did, forSite))
   if ('fault' in fetched) {
     log.info({ issuer: did, err: fetched.cause, fault: fetched.fault }, 'a DID document was not accepted')
     throw new Problem(

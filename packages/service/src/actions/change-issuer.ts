@@ -5,10 +5,12 @@ import { nextKeyStates, readPinnedKeys } from '../keys/issuer-keys.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
 import { isIssuerId } from '../store/issuer-id.ts'
+import type { Logged } from '../store/logged.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
 import type { ChangedIssuer, Issuer, IssuerChanges, OAuthSettings } from '../store/operations/issuers.ts'
 import { fetchKeys, isDidWeb, requirePinnedKeys } from './add-issuer.ts'
 import { type OAuthChanges, resolveOAuthChanges } from './oauth-issuer.ts'
+import type { WaitingCaller } from './waiting-caller.ts'
 
 export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched' | 'oauth'> {
   /** The only keys from now on; none are fetched any more. */
@@ -19,38 +21,56 @@ export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched' | '
 
 type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keySets' | 'keys' | 'config' | 'log'>
 
+/** With a wait for the host of the issuer each time, so few. */
+const TRIES_MAX = 5
+
 /**
- * Changes the given members. Trusting a `did:web` again fetches its document first.
+ * Changes the given members. Trusting a `did:web` again fetches its document first. When another
+ * request changes the issuer meanwhile, both changes are applied, this one last.
  * When this returns, this node decides by the new state. Throws `not_found` when the site does not
- * know the issuer.
+ * know the issuer, and as `confirm` does when the access of the caller has ended meanwhile.
  */
 export async function changeIssuer(
   deps: IssuerDeps,
   siteId: SiteId,
   nameOrId: string,
   change: IssuerChange,
-  context: AuditContext,
+  caller: WaitingCaller,
 ): Promise<ChangedIssuer> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const changed = await tryChange(deps, siteId, nameOrId, change, caller)
+    if (changed === 'outdated') continue
+    await waitForLocalView(deps, changed)
+    return changed
+  }
+  throw new Problem(
+    'store_unavailable',
+    'Other requests have changed the issuer meanwhile, several times. Nothing was changed. Try again.',
+  )
+}
+
+/** `outdated`: another request has changed the issuer meanwhile, and this one has changed nothing. */
+async function tryChange(
+  deps: IssuerDeps,
+  siteId: SiteId,
+  nameOrId: string,
+  change: IssuerChange,
+  caller: WaitingCaller,
+): Promise<Logged<ChangedIssuer> | 'outdated'> {
   const before = await deps.store.issuer(siteId, nameOrId)
   if (before === undefined) throw new Problem('not_found')
-  const { issuer } = before
   const { pinned, oauth, ...changes } = change
   requireMembersOfType(before, change)
   const all = {
     ...changes,
     ...(isOAuth(before)
-      ? await resolveOAuthChanges(deps, before, oauth ?? {}, change.status)
-      : await resolveKeys(deps, before, change)),
+      ? await resolveOAuthChanges(deps, before, oauth ?? {}, change.status, caller)
+      : await resolveKeys(deps, before, change, caller)),
   }
-  const changed = await deps.store.changeIssuer(
-    siteId,
-    issuer,
-    all,
-    context,
-    deps.views.lastEntryAbout(siteId, issuer),
-  )
+  const context = await caller.confirm()
+  const knownSeq = deps.views.lastEntryAbout(siteId, before.issuer)
+  const changed = await deps.store.changeReadIssuer(before, all, context, knownSeq)
   if (changed === undefined) throw new Problem('not_found')
-  await waitForLocalView(deps, changed)
   return changed
 }
 
@@ -79,6 +99,7 @@ async function resolveKeys(
   deps: IssuerDeps,
   before: Issuer,
   { pinned, status }: IssuerChange,
+  caller: WaitingCaller,
 ): Promise<Pick<IssuerChanges, 'keys' | 'fetched'>> {
   if (pinned !== undefined) {
     if (!isDidWeb(before.issuer))
@@ -97,9 +118,8 @@ async function resolveKeys(
     }
   }
   if (before.fetched && before.status === 'distrusted' && status === 'trusted') {
-    return {
-      keys: toKeyStates(nextKeyStates(before.keys, await fetchKeys(deps, before.issuer, before.siteId))),
-    }
+    const fetched = await fetchKeys(deps, before.issuer, before.siteId, caller)
+    return { keys: toKeyStates(nextKeyStates(before.keys, fetched)) }
   }
   return {}
 }

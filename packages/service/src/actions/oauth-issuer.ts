@@ -11,9 +11,9 @@ import type { Deps } from '../deps.ts'
 import { nextOAuthKeys, type OAuthKey, readKeySet } from '../keys/oauth-keys.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
-import type { AuditContext } from '../store/operations/audit.ts'
 import type { Issuer, IssuerChanges, OAuthSettings } from '../store/operations/issuers.ts'
 import { existsAlready, tooManyIssuers } from './add-issuer.ts'
+import type { WaitingCaller } from './waiting-caller.ts'
 
 /** What callers can set for an OAuth issuer, as they send it. */
 type OAuthMembers = Omit<
@@ -48,18 +48,19 @@ const DEFAULTS: Omit<OAuthSettings, 'audience'> = {
 /**
  * Makes a site trust an OAuth issuer. When a key is rejected, or none can be loaded, nothing is
  * stored. When this returns, this node accepts access tokens of the issuer. Throws `not_found` when
- * there is no such site.
+ * there is no such site, and as `confirm` does when the access of the caller has ended meanwhile.
  */
 export async function addOAuthIssuer(
   deps: OAuthDeps,
   { siteId, issuer, scope, label, members }: OAuthIssuerOrder,
-  context: AuditContext,
+  caller: WaitingCaller,
 ): Promise<Issuer> {
   requireSecureUrl(deps, issuer, 'issuer')
   if ((await deps.store.site(siteId)) === undefined) throw new Problem('not_found')
   if ((await deps.store.issuer(siteId, issuer)) !== undefined) throw existsAlready()
   const oauth = await toSettings(deps, { ...DEFAULTS, audience: [] }, members)
-  const keys = await loadOAuthKeys(deps, { siteId, issuer, oauth }, members.jwks)
+  const keys = await loadOAuthKeys(deps, { siteId, issuer, oauth }, members.jwks, caller)
+  const context = await caller.confirm()
   const added = await deps.store.addIssuer(
     {
       siteId,
@@ -90,6 +91,7 @@ export async function resolveOAuthChanges(
   before: Issuer & { readonly oauth: OAuthSettings },
   { confirm_new_ids: isConfirmed, ...members }: OAuthChanges,
   status: Issuer['status'] | undefined,
+  caller: Pick<WaitingCaller, 'releaseWhile'>,
 ): Promise<Pick<IssuerChanges, 'keys' | 'fetched' | 'oauth'>> {
   if (!isConfirmed) requireSameIds(before.oauth, members)
   const isTrustedAgain = before.fetched && before.status === 'distrusted' && status === 'trusted'
@@ -98,7 +100,7 @@ export async function resolveOAuthChanges(
   const fetched = oauth.key_source !== 'jwks'
   const hasNewKeys = members.jwks !== undefined || members.jwks_uri !== undefined || isTrustedAgain
   if (!hasNewKeys) return { oauth, fetched }
-  const keys = await loadOAuthKeys(deps, { ...before, oauth }, members.jwks)
+  const keys = await loadOAuthKeys(deps, { ...before, oauth }, members.jwks, caller)
   return { oauth, fetched, keys: nextOAuthKeys(before.keys, keys) }
 }
 
@@ -164,9 +166,10 @@ async function loadOAuthKeys(
   { keySets, log }: Pick<Deps, 'keySets' | 'log'>,
   { siteId, issuer, oauth }: Pick<Issuer, 'siteId' | 'issuer'> & { readonly oauth: OAuthSettings },
   jwks: OAuthMembers['jwks'],
+  { releaseWhile }: Pick<WaitingCaller, 'releaseWhile'>,
 ): Promise<readonly OAuthKey[]> {
   if (jwks !== undefined) return requireKeys(jwks, 'jwks')
-  const fetched = await keySets.fetch({ issuer, jwksUri: oauth.jwks_uri }, siteId)
+  const fetched = await releaseWhile(keySets.fetch({ issuer, jwksUri: oauth.jwks_uri }, siteId))
   const path = oauth.jwks_uri === null ? 'issuer' : 'jwks_uri'
   const fault =
     'fault' in fetched

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { createApiKey, deleteApiKey } from '../../src/actions/api-keys.ts'
 import { changeIssuer, changeIssuerKey } from '../../src/actions/change-issuer.ts'
 import { changeSite } from '../../src/actions/change-site.ts'
+import type { WaitingCaller } from '../../src/actions/waiting-caller.ts'
 import { refreshIssuers } from '../../src/did-web/refresh-issuers.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
 import { RowForged } from '../../src/store/errors.ts'
@@ -13,6 +14,10 @@ import { kindsOf, lastEntryOf } from './log-reading.ts'
 import { audit, forEachStoreWriter, putBack, type StoreWriter, withNode, withStore } from './store-writer.ts'
 
 const SEALED = createSealer(MASTER_KEY).seal('test', 'x')
+const caller: WaitingCaller = {
+  confirm: async () => context(),
+  releaseWhile: (waiting) => waiting,
+}
 
 forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
   const rowOf = async ({ sql }: StoreWriter, table: string, siteId: SiteId, issuer = '%') =>
@@ -35,7 +40,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       await store.addIssuer(trusted, context())
       await store.addIssuer(other, context())
       const before = await rowOf(writer, 'issuers', siteId, issuer)
-      await changeIssuer(deps, siteId, issuer, { status: 'distrusted' }, context())
+      await changeIssuer(deps, siteId, issuer, { status: 'distrusted' }, caller)
       await putBack(writer, 'issuers', before)
       expect(await store.issuer(siteId, issuer)).toMatchObject({ status: 'trusted' })
       expect(await audit(writer)).toMatchObject({
@@ -54,7 +59,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       expect(logged.join('')).toContain('its keys were not refreshed')
       const key = { siteId, issuer, keyId: 'key-1' }
       for (const change of [
-        () => changeIssuer(deps, siteId, issuer, { label: 'x' }, context()),
+        () => changeIssuer(deps, siteId, issuer, { label: 'x' }, caller),
         () => changeIssuerKey(deps, key, 'retired', context()),
         // The entries in the store say the same as the view of a node, for a command that has no
         // view.
@@ -75,7 +80,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
       await store.addIssuer(trusted, context())
       const before = await rowOf(writer, 'issuers', siteId, trusted.issuer)
-      await changeIssuer(deps, siteId, trusted.issuer, { status: 'distrusted' }, context())
+      await changeIssuer(deps, siteId, trusted.issuer, { status: 'distrusted' }, caller)
       await putBack(writer, 'issuers', before)
       const hide = (kind: string, to: string) =>
         writer.sql('UPDATE entries SET kind = $1 WHERE kind = $2', to, kind)
@@ -83,7 +88,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       await store.createSite(newSite({ pairwiseSecretSealed: SEALED }), context())
       await deps.views.waitFor(await store.logPosition())
       await hide('issuer.distrusted', 'issuer.hidden')
-      const change = changeIssuer(deps, siteId, trusted.issuer, { label: 'x' }, context())
+      const change = changeIssuer(deps, siteId, trusted.issuer, { label: 'x' }, caller)
       await expect(change).rejects.toBeInstanceOf(RowForged)
       await hide('issuer.hidden', 'issuer.distrusted')
     })

@@ -190,6 +190,34 @@ export function administrationSuite(store: TheStore): void {
       ).toBeUndefined()
     })
 
+    it('changes nothing that was read before its status or the origin of its keys changed', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site, { fetched: true })
+      await store().addIssuer(issuer, context())
+      const load = async () => {
+        const found = await store().issuer(site, issuer.issuer)
+        if (found === undefined) throw new Error('the issuer is missing')
+        return found
+      }
+      for (const between of [{ status: 'distrusted' }, { fetched: false }] as const) {
+        const before = await load()
+        await store().changeIssuer(site, issuer.issuer, between, context())
+        const position = await store().logPosition()
+        const late = { status: 'trusted', label: 'late' } as const
+        expect(await store().changeReadIssuer(before, late, context())).toBe('outdated')
+        expect(await store().logPosition()).toBe(position)
+        expect(await load()).toMatchObject({ ...between, label: issuer.label })
+      }
+      const read = await load()
+      await store().changeIssuer(site, issuer.issuer, { keys: [await newKey('a')] }, context())
+      expect(await store().changeReadIssuer(read, { label: 'new' }, context())).toMatchObject({
+        label: 'new',
+        keys: [{ id: 'a' }],
+      })
+      const unknown = { ...read, issuer: 'did:web:unknown.example' }
+      expect(await store().changeReadIssuer(unknown, { label: 'new' }, context())).toBeUndefined()
+    })
+
     it('writes nothing when a document that is fetched again has not changed', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site, { fetched: true })

@@ -5,7 +5,7 @@ import { toBrandBody } from '../../brand/shown-brand.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import type { Site } from '../../store/operations/sites.ts'
-import { auditContext } from '../shared/audit-context.ts'
+import { toWaitingCaller } from '../shared/audit-context.ts'
 import { toBrandChanges } from '../shared/brand-changes.ts'
 import { answerPage } from '../shared/paging.ts'
 
@@ -16,7 +16,8 @@ export const createSite: Route<'create_site'> = async (request, deps) => {
   const requireNew = async () => {
     if ((await deps.store.site(body.site_id)) !== undefined) throw siteExists(body.site_id)
   }
-  const brand = await toBrandChanges(body, body.site_id, deps, requireNew)
+  const brand = await toBrandChanges(request, body.site_id, deps, requireNew)
+  const { confirm } = toWaitingCaller(request, deps)
   const site = await create(
     deps,
     {
@@ -30,7 +31,7 @@ export const createSite: Route<'create_site'> = async (request, deps) => {
       credentialTtlSecondsMax: body.credential_ttl_seconds_max,
       maxStalenessSecondsMax: body.max_staleness_seconds_max ?? limits.max_age_seconds_default,
     },
-    auditContext(request, deps),
+    await confirm(),
     brand,
   )
   return { status: 201, body: toSiteBody(site) }

@@ -1,6 +1,8 @@
 import type { AllowCredential } from '@countersign/core'
+import type { WaitingCaller } from '../../actions/waiting-caller.ts'
 import type { Caller } from '../../answer.ts'
 import type { Deps } from '../../deps.ts'
+import type { RouteRequest } from '../../route.ts'
 import type { AuditContext } from '../../store/operations/audit.ts'
 
 interface AuditedRequest {
@@ -20,6 +22,20 @@ export function auditContext(
 ): AuditContext {
   const { caller, requestId, reason } = request
   return { actor: toActor(caller, allow), atMs: clock.nowMs(), requestId, reason }
+}
+
+/** For an action that waits before it changes anything. */
+export function toWaitingCaller(
+  request: AuditedRequest & Pick<RouteRequest, 'confirmCaller' | 'releaseWhile'>,
+  deps: Pick<Deps, 'clock'>,
+): WaitingCaller {
+  return {
+    releaseWhile: request.releaseWhile,
+    async confirm() {
+      await request.confirmCaller()
+      return auditContext(request, deps)
+    },
+  }
 }
 
 function toActor(caller: Caller, allow: AllowCredential | undefined): string {

@@ -82,6 +82,24 @@ export function* addIssuer(
 }
 
 /**
+ * As `changeIssuer`, for changes that were resolved from `read`, possibly a while ago. Changes
+ * nothing and returns `outdated` when the status, the settings or the origin of the keys have
+ * changed since: the changes would undo that.
+ */
+export function* changeReadIssuer(
+  read: Issuer,
+  changes: IssuerChanges,
+  context: AuditContext,
+  knownSeq = 0,
+): Transaction<Logged<ChangedIssuer> | undefined | 'outdated'> {
+  const { siteId, issuer: name } = read
+  yield* lock(toIssuersLock(siteId))
+  const found = yield* findIssuerRow(siteId, name)
+  if (found !== undefined && !hasSameSettings(toIssuer(found), read)) return 'outdated'
+  return yield* changeIssuer(siteId, name, changes, context, knownSeq)
+}
+
+/**
  * Replaces what is given. A change of status appends `issuer.trusted` or `issuer.distrusted`. A
  * compromised key stays compromised.
  */
@@ -284,6 +302,12 @@ export const signalSenders = read(function* (siteId: SiteId): Transaction<readon
  */
 function toIssuersLock(siteId: SiteId): string {
   return `issuers ${siteId}`
+}
+
+/** Not the keys, which may be refreshed at any time: a known key keeps its status. */
+function hasSameSettings(one: Issuer, other: Issuer): boolean {
+  const toText = ({ status, fetched, oauth }: Issuer) => JSON.stringify([status, fetched, oauth])
+  return toText(one) === toText(other)
 }
 
 /** The thumbprint of an OAuth key says which key it is; its name and algorithm may change. */

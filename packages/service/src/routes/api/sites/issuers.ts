@@ -14,7 +14,7 @@ import type { Route, RouteRequest } from '../../../route.ts'
 import { toKeySource } from '../../../store/key-source.ts'
 import type { ChangedIssuer, Issuer, OAuthSettings } from '../../../store/operations/issuers.ts'
 import type { Page } from '../../../store/page.ts'
-import { auditContext } from '../../shared/audit-context.ts'
+import { auditContext, toWaitingCaller } from '../../shared/audit-context.ts'
 import { fitsCursor, loadPage } from '../../shared/paging.ts'
 import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
 import { withPropagation } from '../../shared/with-propagation.ts'
@@ -22,13 +22,13 @@ import { withPropagation } from '../../shared/with-propagation.ts'
 export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
   const { body, caller, params } = request
   requireOwnPath(caller, params.site_id)
-  const context = auditContext(request, deps)
+  const waiting = toWaitingCaller(request, deps)
   if (body.type === 'oauth') {
     const { type, issuer, scope, label, reason, ...members } = body
     const added = await addOAuthIssuer(
       deps,
       { siteId: params.site_id, issuer, scope, label, members },
-      context,
+      waiting,
     )
     return { status: 201, body: toIssuerBody(added) }
   }
@@ -42,7 +42,7 @@ export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
       credentialTtlSecondsMax: body.credential_ttl_seconds_max,
       label: body.label,
     },
-    context,
+    waiting,
   )
   return { status: 201, body: toIssuerBody(issuer) }
 }
@@ -89,7 +89,7 @@ export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
     ...(label === undefined ? {} : { label }),
     oauth,
   }
-  const changed = await change(deps, params.site_id, params.issuer, changes, auditContext(request, deps))
+  const changed = await change(deps, params.site_id, params.issuer, changes, toWaitingCaller(request, deps))
   return toChangeAnswer(request, deps, changed)
 }
 

@@ -2,7 +2,7 @@ import { changeSite as change } from '../../../actions/change-site.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
 import type { SiteChanges } from '../../../store/operations/sites.ts'
-import { auditContext } from '../../shared/audit-context.ts'
+import { toWaitingCaller } from '../../shared/audit-context.ts'
 import { toBrandChanges } from '../../shared/brand-changes.ts'
 import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
 import { withPropagation } from '../../shared/with-propagation.ts'
@@ -31,9 +31,10 @@ export const changeSite: Route<'change_site'> = async (request, deps) => {
     ...(body.max_staleness_seconds_max === undefined
       ? {}
       : { maxStalenessSecondsMax: body.max_staleness_seconds_max }),
-    ...(await toBrandChanges(body, params.site_id, deps, requireSite)),
+    ...(await toBrandChanges(request, params.site_id, deps, requireSite)),
   }
   const { site_id: siteId } = params
-  const changed = await change(deps, siteId, changes, auditContext(request, deps))
+  const { confirm } = toWaitingCaller(request, deps)
+  const changed = await change(deps, siteId, changes, await confirm())
   return withPropagation(request, deps, siteId, changed.entry, toSiteBody(changed))
 }
