@@ -17,6 +17,8 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
   let server: Promise<OwnPostgres> | undefined
   const starter = createServer(async (_, response) => {
     server ??= startOwnPostgres(FLAGS)
+    // A kept connection may be closed here at the moment in which it is used again.
+    response.setHeader('Connection', 'close')
     try {
       response.end((await server).url)
     } catch (fault) {

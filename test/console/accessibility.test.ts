@@ -124,6 +124,29 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await check(page, name)
   })
 
+  test('the menu of a narrow screen has the focus while it is open, and closes in every way', async () => {
+    const { page } = await openShared('overview')
+    await page.setViewportSize({ width: 375, height: 720 })
+    const menu = page.getByRole('button', { name: 'Menu' })
+    const rail = page.locator('nav.rail')
+    const focused = () => page.evaluate<string>('document.activeElement.className')
+    const closings: Readonly<Record<string, () => Promise<void>>> = {
+      'its button': () => rail.getByRole('button', { name: 'Close' }).click(),
+      Escape: () => page.keyboard.press('Escape'),
+      'a tap beside it': () => page.mouse.click(360, 600),
+      'the link of the open page': () => rail.getByRole('link', { name: 'Overview' }).click(),
+    }
+    for (const [way, close] of Object.entries(closings)) {
+      await menu.click()
+      await rail.waitFor()
+      expect(await focused(), way).toContain('close-menu')
+      await close()
+      await rail.waitFor({ state: 'hidden' })
+      if (way !== 'a tap beside it') await expect.poll(focused, { message: way }).toContain('menu-button')
+    }
+    await page.setViewportSize(DESKTOP)
+  })
+
   test('T19: the page of a person who is not signed in, too', async () => {
     const { page } = await openPage(harness.browser, [harness.url], { bypassCSP: true })
     await page.goto(`${harness.url}/console`)

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { ExitCode, Given, Verb } from '../command.ts'
-import { type Finding, skipped } from '../doctor/finding.ts'
+import type { Finding } from '../doctor/finding.ts'
 import { omitUndefined } from '../input/option-values.ts'
 import { NoServiceGiven, orUsageError, resolveTarget, type Target } from '../service/connection.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
@@ -57,7 +57,11 @@ export const doctor: Verb = {
   },
 }
 
-const NOT_CHECKED = skipped('service', 'Not checked. Give --url to check the running service.')
+const NOT_CHECKED: Finding = {
+  check: 'service',
+  level: 'skipped',
+  detail: 'Not checked. Give --url to check the running service.',
+}
 
 const MARKS = {
   ok: ['ok', 'green'],

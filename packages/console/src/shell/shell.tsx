@@ -240,7 +240,10 @@ function enterMenu(nav: HTMLElement | null): () => void {
   for (const event of events) document.addEventListener(event, close)
   return () => {
     for (const event of events) document.removeEventListener(event, close)
-    if (nav?.contains(document.activeElement)) document.querySelector<HTMLElement>('.menu-button')?.focus()
+    // What had the focus is hidden now, or about to be.
+    const { activeElement, body } = document
+    if (activeElement === body || nav?.contains(activeElement))
+      document.querySelector<HTMLElement>('.menu-button')?.focus()
   }
 }
 

@@ -10,9 +10,14 @@ import {
 } from '../config.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
 import type { SettingSources } from '../settings.ts'
-import { checkMasterKey, checkStore, readStore, type SchemaVersions } from '../store/maintenance.ts'
-import { SchemaTooNew } from '../store/migrations/migration.ts'
-import { UnusableFile } from '../store/sqlite/unusable-file.ts'
+import {
+  checkMasterKey,
+  checkStore,
+  readStore,
+  SchemaTooNew,
+  type SchemaVersions,
+  UnusableFile,
+} from '../store/maintenance.ts'
 
 /** One result of a check on this machine. */
 export interface InstallationFinding {

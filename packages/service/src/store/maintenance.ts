@@ -25,6 +25,9 @@ import { resealFile } from './sqlite/reseal.ts'
 import { notAStore, UnusableFile } from './sqlite/unusable-file.ts'
 import type { Store } from './store.ts'
 
+export { SchemaTooNew } from './migrations/migration.ts'
+export { UnusableFile } from './sqlite/unusable-file.ts'
+
 type StoreConfig = Config['store']
 
 /**
