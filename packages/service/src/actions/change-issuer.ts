@@ -49,7 +49,7 @@ export async function changeIssuer(
   )
 }
 
-/** `outdated`: another request has changed the issuer meanwhile, and this one has changed nothing. */
+/** `outdated`: another request has changed the issuer, and this one has changed nothing. */
 async function tryChange(
   deps: IssuerDeps,
   siteId: SiteId,

@@ -157,8 +157,8 @@ function findHolder(actor: string): string | undefined {
 }
 
 /**
- * Reads at most half of the time: on SQLite, a read keeps the node from everything else. Also pauses
- * after the last page, because another read follows.
+ * Reads at most half of the time: on SQLite, a read keeps the node from everything else. Also
+ * pauses after the last page, because another read follows.
  */
 async function* loadPages<Row>(
   loadPage: (after: string | undefined) => Promise<readonly Row[]>,

@@ -34,9 +34,9 @@ export function findDue({ state, final, committed_at }: UnsignedReceipt, nowMs: 
 
 /**
  * The first version of the receipt of an entry. It has the instances that have closed since the
- * commit, so that it does not matter how soon it is written. It leaves out instances that opened their lease
- * when every node had applied the entry, at most `appliedMsMax` after its commit: they never had a
- * head without it.
+ * commit, so that it does not matter how soon it is written. It leaves out instances that opened
+ * their lease when every node had applied the entry, at most `appliedMsMax` after its commit: they
+ * never had a head without it.
  */
 export function createStoredReceipt(
   entry: ReceiptEntry,

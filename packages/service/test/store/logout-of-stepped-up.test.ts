@@ -10,7 +10,7 @@ const SUBJECT = 'sub-1'
 const SID = 'sid-1'
 const at = { atMs: NOW, requestId: undefined }
 
-/** Signs a person in with the identity provider. Returns the step-up and the logout of the session. */
+/** Signs a person in with the identity provider. Returns the step-up and the logout. */
 async function signIn(store: Store) {
   const opened = await store.openProviderSession(
     {
@@ -66,7 +66,7 @@ async function signIn(store: Store) {
   return { personId: person.personId, stepUp, logOut }
 }
 
-/** Keeps others from the lock of the person until `release`. On SQLite there is nothing to wait for. */
+/** Keeps others from the lock of the person until `release`. On SQLite nothing waits. */
 async function hold({ place, sql }: StoreWriter, personId: string) {
   if (place.kind === 'sqlite') return { waitFor: async () => {}, release: async () => {} }
   const holder = postgres(place.url, { max: 1 })

@@ -69,7 +69,8 @@ export function* createPerson(
 /**
  * Changes a person. One who is ended loses every session, link and passkey in the same transaction.
  * Undefined when there is no such person, `full` when one more would be active than `peopleMax`,
- * `not_operator` when the person who acts is no longer an operator. Throws a `RowForged` for a row that the service did not write.
+ * `not_operator` when the person who acts is no longer an operator. Throws a `RowForged` for a row
+ * that the service did not write.
  */
 export function* changePerson(
   personId: string,
