@@ -9,11 +9,10 @@ export const eraseUser: Route<'erase_user'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
   const { dry_run: isDryRun = false } = request.body
   const user = { siteId, ppids: await resolveUser(deps, siteId, request.body) }
+  const context = auditContext(request, deps)
   const end = deps.erasures.begin(siteId)
-  const { erased, epoch, seq } = await (isDryRun
-    ? previewErasure(deps, user)
-    : erase(deps, user, auditContext(request, deps))
-  ).finally(end)
+  const erasing = isDryRun ? previewErasure(deps, user) : erase(deps, user, context)
+  const { erased, epoch, seq } = await erasing.finally(end)
   const body: ErasedUser = {
     success: true,
     dry_run: isDryRun,
