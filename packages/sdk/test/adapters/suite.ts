@@ -419,3 +419,18 @@ export function adapterSuite(framework: Framework): void {
     })
   })
 }
+
+/** Asks with HEAD, and expects that the answer is not watched: its body is never read. */
+export async function expectUnwatchedHead(
+  answer: (guard: Guard, request: Request) => Response | Promise<Response>,
+): Promise<void> {
+  const site = await createTestSite({ siteId: 'shop.localhost' })
+  const guard = await site.guard()
+  const signal = vi.spyOn(guard, 'signal')
+  const { header } = await site.issue({ scope: 'orders:read' })
+  const headers = { 'x-service-credential': header }
+  const request = new Request('http://shop.localhost/stream', { method: 'HEAD', headers })
+  expect((await answer(guard, request)).status).toBe(200)
+  expect(signal.mock.calls[0]?.[1]?.aborted).toBe(true)
+  await site.close()
+}

@@ -56,6 +56,23 @@ async function record(store: Store, site: Site, count: number): Promise<void> {
   site.credentialIds.push(...made.map(({ credentialId }) => credentialId))
 }
 
+/** Records credentials of the first user at one node, and finds them by their stored status. */
+function openRecords(writing: Store, reading: Store, { siteId, users }: Pick<Site, 'siteId' | 'users'>) {
+  return {
+    async recordAt(viewSeq: number | undefined): Promise<CredentialId> {
+      const nowMs = Date.now()
+      const validUntilMs = nowMs + DAY
+      const credential = seen(siteId, { ppid: users[0] as Ppid, createdMs: nowMs, validUntilMs })
+      await writing.recordCredentials([{ ...credential, viewSeq }], nowMs)
+      return credential.credentialId
+    },
+    findStored: async (status: ListedStatus | 'new') =>
+      (await reading.credentials(siteId, { status }, { after: undefined, limit: 10 }))
+        .map(({ credentialId }) => credentialId)
+        .toSorted(),
+  }
+}
+
 /** Holds the next write of statuses that this node makes, with what it has read of its view. */
 function holdNextWrite(store: Store): { readonly isHeld: Promise<void>; release(): void } {
   const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -230,17 +247,7 @@ forEachStoreWriter('two nodes that classify credentials at the same time', (newW
       const nodes = [one, two]
       const site = await beginSite(one.store)
       const { siteId } = site
-      const recordAt = async (viewSeq: number | undefined): Promise<CredentialId> => {
-        const nowMs = Date.now()
-        const validUntilMs = nowMs + DAY
-        const credential = seen(siteId, { ppid: site.users[0] as Ppid, createdMs: nowMs, validUntilMs })
-        await one.store.recordCredentials([{ ...credential, viewSeq }], nowMs)
-        return credential.credentialId
-      }
-      const findStored = async (status: ListedStatus | 'new') =>
-        (await two.store.credentials(siteId, { status }, { after: undefined, limit: 10 }))
-          .map(({ credentialId }) => credentialId)
-          .toSorted()
+      const { recordAt, findStored } = openRecords(one.store, two.store, site)
       await catchUpAll(nodes)
       const viewSeq = one.service.deps.views.view(siteId)?.head.seq ?? 0
       // Also before the first node has classified: the revocation below is then applied to it.
@@ -268,28 +275,18 @@ forEachStoreWriter('two nodes that classify credentials at the same time', (newW
       const { siteId, users } = await beginSite(one.store)
       await catchUpAll(nodes)
       const seq = one.service.deps.views.view(siteId)?.head.seq ?? 0
-      const record = async (viewSeq: number): Promise<CredentialId> => {
-        const nowMs = Date.now()
-        const validUntilMs = nowMs + DAY
-        const credential = seen(siteId, { ppid: users[0] as Ppid, createdMs: nowMs, validUntilMs })
-        await one.store.recordCredentials([{ ...credential, viewSeq }], nowMs)
-        return credential.credentialId
-      }
-      const findStored = async (status: ListedStatus | 'new') =>
-        (await two.store.credentials(siteId, { status }, { after: undefined, limit: 10 }))
-          .map(({ credentialId }) => credentialId)
-          .toSorted()
-      const ahead = await record(seq + 1)
+      const { recordAt, findStored } = openRecords(one.store, two.store, { siteId, users })
+      const ahead = await recordAt(seq + 1)
       expect(await findStored('new')).toEqual([ahead])
       expect(await one.store.claimClassification(siteId, seq + 3)).toBeUndefined()
       expect(
         await one.store.classifyCredentials(siteId, seq + 3, [{ credentialId: ahead, status: 'active' }]),
       ).toBe(false)
-      const current = await record(seq)
+      const current = await recordAt(seq)
       expect(await findStored('active')).toEqual([current])
       // Also when a node has begun to classify.
       expect(await one.store.claimClassification(siteId, seq + 3)).toBeUndefined()
-      const later = await record(seq + 3)
+      const later = await recordAt(seq + 3)
       expect(await findStored('new')).toEqual([ahead, later].toSorted())
       await two.store.revokeUser({ siteId, ppid: users[0] as Ppid, reason: undefined }, context(Date.now()))
       await catchUpAll(nodes)
