@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { sections } from '../packages/cli/src/commands/all.ts'
-import { readConfig, settingNames } from '../packages/service/src/config.ts'
+import { settingNames } from '../packages/service/src/config/setting-names.ts'
+import { readConfig } from '../packages/service/src/config.ts'
 import { createMeters } from '../packages/service/src/meters.ts'
 
 const text = readFileSync(join(import.meta.dirname, '../docs/operating.md'), 'utf8')

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { cliDocText } from '../../../scripts/cli-doc-text.ts'
 import { calls } from '../../sdk/src/client/client.ts'
-import { settingNames } from '../../service/src/config.ts'
+import { settingNames } from '../../service/src/config/setting-names.ts'
 import { sections } from '../src/commands/all.ts'
 import { countersign, main, runProcess } from './countersign.ts'
 

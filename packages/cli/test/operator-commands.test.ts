@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { settingNames } from '../../service/src/config.ts'
+import { settingNames } from '../../service/src/config/setting-names.ts'
 import { KEY_LEAD_MS, KEY_RELOAD_MS } from '../../service/src/keys/service-keys.ts'
 import { run } from '../../service/test/operations/terminal.ts'
 import type { Verb } from '../src/command.ts'

@@ -1,15 +1,15 @@
 /** The entry point for programs that run or operate the service. */
+
 export {
-  type Config,
-  type Mode,
   readArchiveDirConfig,
-  readConfig,
   readHeadFileConfig,
   readLogKeptConfig,
   readMasterKeyConfig,
   readStoreConfig,
-  shownConfig,
-} from './config.ts'
+} from './config/partial-config.ts'
+export type { SettingSources } from './config/settings.ts'
+export { shownConfig } from './config/shown-config.ts'
+export { type Config, type Mode, readConfig } from './config.ts'
 export type { DevFile } from './development/demo.ts'
 export type { DemoVerifier } from './development/demo-verifiers.ts'
 export { readNewMasterKey } from './keys/master-key.ts'
@@ -35,7 +35,6 @@ export {
 export { verifyAuditArchive } from './operations/verify-audit-archive.ts'
 export type { OnProgress, StoreSettings } from './operations/with-store.ts'
 export { type OpenServiceOptions, openService, type Service } from './service.ts'
-export type { SettingSources } from './settings.ts'
 export { type FailedAudit, type LogAudit, LogCorrupted } from './store/log-corrupted.ts'
 export type { LostChanges } from './store/lost-changes.ts'
 export { auditStore, backupStore, beginNewEpoch } from './store/maintenance.ts'

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rateLimits } from '@countersign/core/contract'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type Mode, readConfig, settingNames, shownConfig } from '../src/config.ts'
+import { settingNames } from '../src/config/setting-names.ts'
+import { shownConfig } from '../src/config/shown-config.ts'
+import { type Mode, readConfig } from '../src/config.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'config-'))
 afterAll(() => rmSync(dataDir, { recursive: true }))
@@ -148,7 +150,7 @@ describe('settings', () => {
       COUNTERSIGN_PORT: '0',
       COUNTERSIGN_DATABASE_URL: 'postgres://db/x',
     }
-    expect(mistakesOf(env)).toEqual([expect.stringContaining('0 would give each another one')])
+    expect(mistakesOf(env)).toEqual([expect.stringContaining('each worker would get a different one')])
     expect(mistakesOf({ ...env, COUNTERSIGN_PORT: '8787' })).toEqual([])
   })
   test('refuse an admin port that leaves no room for every worker', () => {

@@ -1,6 +1,6 @@
 import type { JsonValue } from '@countersign/core'
 import { isLine, isVisible, limits } from '@countersign/core/contract'
-import type { GroupRole } from '../console-oidc-settings.ts'
+import type { GroupRole } from '../config/console-oidc.ts'
 import type { PersonRole } from '../store/operations/people.ts'
 
 /** What an ID token says about the account that has signed in. Its signature was checked before. */

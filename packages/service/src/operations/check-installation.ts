@@ -1,15 +1,14 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
-  type Config,
   type FilePaths,
-  readConfig,
   readFilePaths,
   readMasterKeyConfig,
   readStoreConfig,
-} from '../config.ts'
+} from '../config/partial-config.ts'
+import type { SettingSources } from '../config/settings.ts'
+import { type Config, readConfig } from '../config.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
-import type { SettingSources } from '../settings.ts'
 import {
   checkMasterKey,
   checkStore,

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Config, readConfig, settingNames } from '../config.ts'
+import { settingNames } from '../config/setting-names.ts'
+import { readSettings, type SettingSources } from '../config/settings.ts'
+import { type Config, readConfig } from '../config.ts'
 import { writePrivate } from '../development/private-file.ts'
 import { readMasterKey } from '../keys/master-key.ts'
-import { readSettings, type SettingSources } from '../settings.ts'
 import { InvalidInput, orInvalidInput } from './invalid-input.ts'
 import { createOperatorKey } from './operator-keys.ts'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { settingNames } from '../../src/config.ts'
+import { settingNames } from '../../src/config/setting-names.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 
 const text = readFileSync(join(import.meta.dirname, '../../../../docs/operating.md'), 'utf8')

@@ -1,5 +1,6 @@
 import { parseSiteId, type SiteId } from '@countersign/core'
 import { type ConsoleRole, consoleRoles, isLine, isLoopback, limits } from '@countersign/core/contract'
+import type { SettingReader } from './setting-reader.ts'
 
 /** The identity provider with which people sign in to the console. */
 export interface ConsoleOidc {
@@ -29,8 +30,73 @@ export interface GroupRole {
 
 const GROUPS_MAX = 500
 
+/**
+ * The settings `console_oidc_*`. Undefined: none is set, or they are invalid; then every mistake is
+ * reported.
+ */
+export function readConsoleOidc(settings: SettingReader): ConsoleOidc | undefined {
+  const none = undefined as string | undefined
+  const before = settings.mistakeCount
+  const issuer = settings.value(
+    'console_oidc_issuer',
+    none,
+    parseProviderIssuer,
+    'the issuer of the identity provider, https, or http on loopback, without a query',
+  )
+  const clientId = settings.value(
+    'console_oidc_client_id',
+    none,
+    parseToken,
+    'the id of the client at the provider',
+  )
+  const clientSecret = settings.value(
+    'console_oidc_client_secret',
+    none,
+    parseToken,
+    'the secret of the client',
+  )
+  const clientAuth = settings.value(
+    'console_oidc_client_auth',
+    'basic' as ConsoleOidc['clientAuth'],
+    (text) => (text === 'basic' || text === 'post' ? text : undefined),
+    'basic or post',
+  )
+  const name = settings.value('console_oidc_name', none, parseLine, 'one line of at most 64 characters')
+  const scope = settings.value(
+    'console_oidc_scope',
+    'openid profile',
+    parseProviderScope,
+    'scopes, separated by spaces, with openid',
+  )
+  const groupsClaim = settings.value('console_oidc_groups_claim', 'groups', parseToken, 'the name of a claim')
+  const roles = settings.value(
+    'console_oidc_roles',
+    undefined as ConsoleOidc['roles'] | undefined,
+    parseGroupRoles,
+    '<group>=<site>:<role> or <group>=all:operator, separated by spaces',
+  )
+  if (settings.mistakeCount > before) return undefined
+  if (issuer !== undefined && clientId !== undefined && roles !== undefined)
+    return {
+      issuer,
+      clientId,
+      clientSecret,
+      clientAuth,
+      name: name ?? new URL(issuer).host,
+      scope,
+      groupsClaim,
+      roles,
+    }
+  const needed = ['console_oidc_issuer', 'console_oidc_client_id', 'console_oidc_roles'] as const
+  const isWanted = [...needed, 'console_oidc_client_secret' as const].some((each) => settings.isSet(each))
+  for (const each of needed)
+    if (isWanted && !settings.isSet(each))
+      settings.report(`${each} must be set with the other settings of the identity provider`)
+  return undefined
+}
+
 /** An https URL, or http on loopback. The text stays as it is: providers compare it as text. */
-export function parseProviderIssuer(text: string): string | undefined {
+function parseProviderIssuer(text: string): string | undefined {
   if (!/^https?:\/\/[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
   const isPlain = [text, `${text}/`].includes(url.href) && !/[?#@]/.test(text)
@@ -38,17 +104,17 @@ export function parseProviderIssuer(text: string): string | undefined {
 }
 
 /** One printable line that is not empty. */
-export function parseLine(text: string): string | undefined {
+function parseLine(text: string): string | undefined {
   return text.trim() !== '' && isLine(text, limits.label_chars_max) ? text : undefined
 }
 
 /** Visible ASCII without blanks. */
-export function parseToken(text: string): string | undefined {
+function parseToken(text: string): string | undefined {
   return /^[\x21-\x7e]{1,512}$/.test(text) ? text : undefined
 }
 
 /** Scopes, separated by blanks, with `openid` among them. */
-export function parseProviderScope(text: string): string | undefined {
+function parseProviderScope(text: string): string | undefined {
   const scopes = text.split(/\s+/).filter((scope) => scope !== '')
   const isValid = scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/.test(scope))
   return isValid && scopes.includes('openid') ? scopes.join(' ') : undefined
@@ -58,7 +124,7 @@ export function parseProviderScope(text: string): string | undefined {
  * `<group>=<site>:<role>` or `<group>=all:operator`, separated by blanks. A blank or a percent sign
  * in the name of a group is percent-encoded.
  */
-export function parseGroupRoles(text: string): readonly GroupRole[] | undefined {
+function parseGroupRoles(text: string): readonly GroupRole[] | undefined {
   const parsed = text
     .split(/\s+/)
     .filter((word) => word !== '')

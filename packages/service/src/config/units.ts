@@ -1,0 +1,3 @@
+/** Settings count in hours and days; the code counts in milliseconds. */
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 86_400_000
