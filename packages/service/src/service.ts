@@ -33,7 +33,7 @@ import { createSnapshots } from './feed/snapshot/snapshots.ts'
 import { createVerifierClocks } from './feed/verifier-clocks.ts'
 import { VerifierRegistry } from './feed/verifier-registry.ts'
 import { type ConsolePlace, findConsolePlace, toConsolePlace } from './http/console-place.ts'
-import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
+import { createRateLimiter } from './http/rate-limiter.ts'
 import { createIdentityProvider } from './identity-provider/identity-provider.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { createConsoleSessions } from './keys/console-sessions.ts'
@@ -96,9 +96,8 @@ export interface OpenServiceOptions {
  * others and rejects. The node accepts requests after `listen`.
  */
 export async function openService(config: Config, options: OpenServiceOptions): Promise<Service> {
-  const { log, onFatal, sharesPort = false, storeMustExist = false, demoVerifiers } = options
-  const opened: { close(): Promise<void> | void }[] = []
-  const keep = <T extends { close(): Promise<void> | void }>(part: T): T => {
+  const opened: Part[] = []
+  const keep: Keep = (part) => {
     opened.push(part)
     return part
   }
@@ -108,143 +107,12 @@ export async function openService(config: Config, options: OpenServiceOptions): 
   }
 
   try {
-    const meters = createMeters()
-    const { masterKey } = config
-    const onForged = ({ table }: { readonly table: string }) => meters.rowForged(table)
-    const store = keep(
-      await openStore(config.store, { masterKey, onFatal, onForged, log, mustExist: storeMustExist }),
-    )
-    const clock = keep(await openClock(store, log, options.clocks))
-    const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
-    const heads = new HeadWatch({ file: config.headFile, store, keys, clock, log })
-    const views = keep(
-      await LiveViews.open(store, clock, log, {
-        viewAgeMsMax: config.viewAgeMsMax,
-        examine: heads.compare.bind(heads),
-        findSubjectKey: (siteId) => findSubjectKey({ store, keys, log }, siteId),
-      }),
-    )
-    keep(heads).follow(views)
-    const signatures = new SignatureCache()
-    views.follow({ applied: () => signatures.clearHeaders(), lost: () => signatures.clearHeaders() })
-    meters.watchView(() => ({
-      ageMs: views.age().ageMs,
-      position: views.position,
-      audited: views.audited,
-    }))
-    const verifierClocks = createVerifierClocks(clock, log)
-    const archiving = keep(startAuditArchiving({ store, clock, config, meters, log }))
-    meters.watchAlarms(() => ({
-      isWritable: store.writeFault() === undefined,
-      isRolledBack: views.suspicion() !== undefined,
-      isHeadFileFailing: heads.isFailing,
-      isAuditArchiveFailing: archiving.isFailing,
-      clockDifferenceMs: verifierClocks.medianMs(),
-    }))
-    meters.watchWebhooks(async () => {
-      const { oldestPendingAtMs, ...load } = await store.webhookLoad()
-      return {
-        ...load,
-        oldestPendingSeconds:
-          oldestPendingAtMs === undefined ? 0 : (clock.nowMs() - oldestPendingAtMs) / 1000,
-      }
-    })
-    const commits = keep(openCommitTimes({ store, views, clock, log }))
-    const { viewAgeMsMax } = config
-    const ages = createHeadAges(store, views)
-    const onClock = verifierClocks.heard
-    const verifiers = keep(
-      await VerifierRegistry.open({
-        store,
-        clock,
-        log,
-        commits,
-        viewAgeMsMax,
-        onEnd: meters.streamEnded,
-        onClock,
-      }),
-    )
-    views.follow({ applied: () => verifiers.applied(views.position), lost: () => undefined })
-    // Receipts of other nodes include this node from now on, so it must not give out older heads.
-    if (views.readiness().ready) await views.waitFor(await store.logPosition())
-    verifiers.applied(views.position)
-    const tallies = keep(createVerdictTallies({ store, nowMs: () => clock.nowMs(), log }))
-    const rateLimiter = createRateLimiter(config.rateLimits)
-    const keyUses = keep(openKeyUses({ store, log }))
-    const fetchRules = { allowLoopback: config.mode === 'development' }
-    const fetcher = createFetcher(fetchRules)
-    const documents = createJsonFetcher(fetchRules, fetcher)
-    const deps: Deps = {
-      config,
-      store,
-      views,
-      clock,
-      heads,
-      keys,
-      apiKeys: createApiKeys(store, undefined, keyUses.record),
-      consoleSessions: keep(createConsoleSessions({ store, log })),
-      identityProvider:
-        config.consoleOidc &&
-        createIdentityProvider(config.consoleOidc, { log, monotonicMs: () => clock.clocks().monotonicMs }),
-      signatures,
-      nonces: createStoreNonces(store),
-      tokens: createTokenFinder(store),
-      seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
-      didWeb: createDidWebFetcher(fetchRules, documents),
-      keySets: createKeySetFetcher(documents),
-      logos: createLogoFetcher(fetcher),
-      refreshHints: { hint: (siteId, issuer) => hints.hint(siteId, issuer) },
-      snapshots: createSnapshots({ store, views, clock, keys, ages, verifiers, meters }),
-      signedHeads: createSignedHeads({ store, views, clock, keys, ages, verifiers }),
-      feeds: keep(new FeedServer({ store, views, clock, keys, ages, verifiers, log })),
-      verifiers,
-      verifierClocks,
-      rateLimiter,
-      auditExports: new ExportQuota(),
-      previews: new PreviewQuota(),
-      bulkRevocations: new BulkQuota(),
-      erasures: new ErasureQuota(),
-      webhookTester: createWebhookTester({ store, keys, clock, log }, fetchRules),
-      signals: {
-        unmapped: new BoundedMap(10_000),
-        findSenders: createFindSenders(store, () => clock.clocks().monotonicMs),
-        keys: createSenderKeys(createKeySetFetcher(documents), {
-          monotonicMs: () => clock.clocks().monotonicMs,
-          log,
-        }),
-      },
-      tallies,
-      summaries: new RecentSummaries(() => clock.clocks().monotonicMs),
-      demoVerifiers,
-      meters: {
-        ...meters,
-        verdict(siteId, presented, outcome) {
-          meters.verdict(siteId, presented, outcome)
-          tallies.count(siteId, presented, outcome)
-        },
-      },
-      log,
-    }
-    const hints = createRefreshHints(deps)
-    meters.watchFeeds(() => ({
-      streams: deps.feeds.size,
-      lag: verifiers.lag((siteId) => views.view(siteId)?.head.seq ?? 0),
-      silent: verifiers.silent,
-    }))
-    keep(await openKeyUpkeep(deps))
-    keep(startIssuerRefresh(deps))
-    keep(startPurging(deps))
-    keep(startStatusUpdates(deps))
-    keep(startCheckpoints(deps, options.checkpoints))
-    keep(startCutting(deps))
-    keep(startReceipts(deps, options.receiptsMs))
-    keep(startScheduledDrills(deps))
-    keep(startWebhookSender(deps, fetchRules))
-    const { nodeId } = verifiers
-    keep(await openNodeReports({ nodeId, store, views, clock, log, countStreams: () => deps.feeds.size }))
-    const admin =
-      config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, rateLimiter))
-    const app = keep(createApp(deps, { sharesPort, rateLimiter }))
+    const deps = await openDeps(config, options, keep)
+    await startJobs(deps, options, keep)
+    const { adminPort } = config
+    const { sharesPort = false } = options
+    const admin = adminPort === undefined ? undefined : keep(createAdminApp(deps, adminPort))
+    const app = keep(createApp(deps, { sharesPort, rateLimiter: deps.rateLimiter }))
     let closing: Promise<void> | undefined
     return {
       deps,
@@ -262,6 +130,171 @@ export async function openService(config: Config, options: OpenServiceOptions): 
   }
 }
 
+interface Part {
+  close(): Promise<void> | void
+}
+
+/** Remembers a part, so that it is closed with the node. */
+type Keep = <T extends Part>(part: T) => T
+
+/** Opens everything that routes, actions and jobs use, each part after those that it needs. */
+async function openDeps(config: Config, options: OpenServiceOptions, keep: Keep): Promise<Deps> {
+  const { log, onFatal, storeMustExist = false, demoVerifiers } = options
+  const meters = createMeters()
+  const { masterKey } = config
+  const onForged = ({ table }: { readonly table: string }) => meters.rowForged(table)
+  const store = keep(
+    await openStore(config.store, { masterKey, onFatal, onForged, log, mustExist: storeMustExist }),
+  )
+  const clock = keep(await openClock(store, log, options.clocks))
+  const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
+  const heads = new HeadWatch({ file: config.headFile, store, keys, clock, log })
+  const views = keep(
+    await LiveViews.open(store, clock, log, {
+      viewAgeMsMax: config.viewAgeMsMax,
+      examine: heads.compare.bind(heads),
+      findSubjectKey: (siteId) => findSubjectKey({ store, keys, log }, siteId),
+    }),
+  )
+  keep(heads).follow(views)
+  const signatures = new SignatureCache()
+  views.follow({ applied: () => signatures.clearHeaders(), lost: () => signatures.clearHeaders() })
+  const verifierClocks = createVerifierClocks(clock, log)
+  const archiving = keep(startAuditArchiving({ store, clock, config, meters, log }))
+  const commits = keep(openCommitTimes({ store, views, clock, log }))
+  const { viewAgeMsMax } = config
+  const ages = createHeadAges(store, views)
+  const onClock = verifierClocks.heard
+  const verifiers = keep(
+    await VerifierRegistry.open({
+      store,
+      clock,
+      log,
+      commits,
+      viewAgeMsMax,
+      onEnd: meters.streamEnded,
+      onClock,
+    }),
+  )
+  views.follow({ applied: () => verifiers.applied(views.position), lost: () => undefined })
+  // Receipts of other nodes include this node from now on, so it must not give out older heads.
+  if (views.readiness().ready) await views.waitFor(await store.logPosition())
+  verifiers.applied(views.position)
+  const tallies = keep(createVerdictTallies({ store, nowMs: () => clock.nowMs(), log }))
+  const rateLimiter = createRateLimiter(config.rateLimits)
+  const keyUses = keep(openKeyUses({ store, log }))
+  const fetchRules = toFetchRules(config)
+  const fetcher = createFetcher(fetchRules)
+  const documents = createJsonFetcher(fetchRules, fetcher)
+  const deps: Deps = {
+    config,
+    store,
+    views,
+    clock,
+    heads,
+    keys,
+    apiKeys: createApiKeys(store, undefined, keyUses.record),
+    consoleSessions: keep(createConsoleSessions({ store, log })),
+    identityProvider:
+      config.consoleOidc &&
+      createIdentityProvider(config.consoleOidc, { log, monotonicMs: () => clock.clocks().monotonicMs }),
+    signatures,
+    nonces: createStoreNonces(store),
+    tokens: createTokenFinder(store),
+    seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
+    didWeb: createDidWebFetcher(fetchRules, documents),
+    keySets: createKeySetFetcher(documents),
+    logos: createLogoFetcher(fetcher),
+    refreshHints: { hint: (siteId, issuer) => hints.hint(siteId, issuer) },
+    snapshots: createSnapshots({ store, views, clock, keys, ages, verifiers, meters }),
+    signedHeads: createSignedHeads({ store, views, clock, keys, ages, verifiers }),
+    feeds: keep(new FeedServer({ store, views, clock, keys, ages, verifiers, log })),
+    verifiers,
+    verifierClocks,
+    rateLimiter,
+    auditExports: new ExportQuota(),
+    previews: new PreviewQuota(),
+    bulkRevocations: new BulkQuota(),
+    erasures: new ErasureQuota(),
+    webhookTester: createWebhookTester({ store, keys, clock, log }, fetchRules),
+    signals: {
+      unmapped: new BoundedMap(10_000),
+      findSenders: createFindSenders(store, () => clock.clocks().monotonicMs),
+      keys: createSenderKeys(createKeySetFetcher(documents), {
+        monotonicMs: () => clock.clocks().monotonicMs,
+        log,
+      }),
+    },
+    tallies,
+    summaries: new RecentSummaries(() => clock.clocks().monotonicMs),
+    demoVerifiers,
+    meters: {
+      ...meters,
+      verdict(siteId, presented, outcome) {
+        meters.verdict(siteId, presented, outcome)
+        tallies.count(siteId, presented, outcome)
+      },
+    },
+    log,
+  }
+  const hints = createRefreshHints(deps)
+  watchMeters(meters, deps, archiving)
+  return deps
+}
+
+/** Connects the metrics with what they show. */
+function watchMeters(
+  meters: ReturnType<typeof createMeters>,
+  { store, views, heads, clock, feeds, verifiers, verifierClocks }: Deps,
+  archiving: { readonly isFailing: boolean },
+): void {
+  meters.watchView(() => ({
+    ageMs: views.age().ageMs,
+    position: views.position,
+    audited: views.audited,
+  }))
+  meters.watchAlarms(() => ({
+    isWritable: store.writeFault() === undefined,
+    isRolledBack: views.suspicion() !== undefined,
+    isHeadFileFailing: heads.isFailing,
+    isAuditArchiveFailing: archiving.isFailing,
+    clockDifferenceMs: verifierClocks.medianMs(),
+  }))
+  meters.watchWebhooks(async () => {
+    const { oldestPendingAtMs, ...load } = await store.webhookLoad()
+    return {
+      ...load,
+      oldestPendingSeconds: oldestPendingAtMs === undefined ? 0 : (clock.nowMs() - oldestPendingAtMs) / 1000,
+    }
+  })
+  meters.watchFeeds(() => ({
+    streams: feeds.size,
+    lag: verifiers.lag((siteId) => views.view(siteId)?.head.seq ?? 0),
+    silent: verifiers.silent,
+  }))
+}
+
+/** Starts what the node does by itself, from time to time. */
+async function startJobs(deps: Deps, options: OpenServiceOptions, keep: Keep): Promise<void> {
+  const { store, views, clock, log, feeds, verifiers } = deps
+  keep(await openKeyUpkeep(deps))
+  keep(startIssuerRefresh(deps))
+  keep(startPurging(deps))
+  keep(startStatusUpdates(deps))
+  keep(startCheckpoints(deps, options.checkpoints))
+  keep(startCutting(deps))
+  keep(startReceipts(deps, options.receiptsMs))
+  keep(startScheduledDrills(deps))
+  keep(startWebhookSender(deps, toFetchRules(deps.config)))
+  const { nodeId } = verifiers
+  keep(await openNodeReports({ nodeId, store, views, clock, log, countStreams: () => feeds.size }))
+}
+
+/** In development, documents, logos and webhooks may also be on this machine. */
+function toFetchRules({ mode }: Config): { readonly allowLoopback: boolean } {
+  return { allowLoopback: mode === 'development' }
+}
+
 /** On loopback the admin listener is reached without TLS. */
 function toAdminPlace({ config }: Deps, port: number): ConsolePlace {
   const { adminHost, baseUrl } = config
@@ -272,13 +305,13 @@ function toAdminPlace({ config }: Deps, port: number): ConsolePlace {
 }
 
 /** Never overloaded by itself: the main listener rejects verifications to make room for it. */
-function createAdminApp(deps: Deps, port: number, rateLimiter: RateLimiter): App {
+function createAdminApp(deps: Deps, port: number): App {
   return createApp(deps, {
     routes: adminRoutes,
     // People are few, and each has a rate limit: verifications cannot move here.
     consoleRoutes: allRoutes,
     address: { host: deps.config.adminHost, port, exclusive: true },
-    rateLimiter,
+    rateLimiter: deps.rateLimiter,
     place: toAdminPlace(deps, port),
     notFound:
       'The admin listener serves administration, revocation, health and metrics. Everything is on the main port, except metrics.',
