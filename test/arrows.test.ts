@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -178,4 +178,12 @@ test('good files break no rule', () => {
 
 test('the picture of ARCHITECTURE.md shows the checks of a credential in their order', () => {
   expect(CHECKS.map(({ name }) => name)).toEqual(credentialChecks.map(([name]) => name))
+})
+
+test('ARCHITECTURE.md lists the steps of a request in their order', () => {
+  const source = readFileSync(join(root, 'packages/service/src/http/pipeline.ts'), 'utf8')
+  const [table = ''] = /^const steps[\s\S]*?^\]/m.exec(source) ?? []
+  const names = [...table.matchAll(/^ {2}\[\s*'([^']+)',/gm)].map(([, name]) => name)
+  expect(names).toContain('schema')
+  expect(readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')).toContain(`checks it: ${names.join(' → ')}.`)
 })

@@ -46,15 +46,15 @@ export async function openExample({
   const signIns = createSignInCookies({ secret: apiKey, secure: origin.startsWith('https:') })
   const sessions = new Memory<Session>()
 
-  /** Who this is, if the session still counts. */
-  const visitorOf = (request: IncomingMessage): Visitor => {
-    const session = sessions.get(cookieOf(request, SESSION))
+  /** The visitor, with the state of the session that the cookie names. */
+  const findVisitor = (request: IncomingMessage): Visitor => {
+    const session = sessions.get(readCookie(request, SESSION))
     if (session === undefined) return { kind: 'anonymous' }
     const verdict = guard.isActive(session)
     if (verdict.active)
       return { kind: 'member', ppid: session.ppid, scope: session.scope, until: String(session.expiresAt) }
-    // `revocation_view_stale` says nothing about the session: it may go on when there is news. The
-    // others are for good.
+    // After `revocation_view_stale` the session may be active again when the guard has fresh data.
+    // The other codes are final.
     return { kind: 'ended', code: verdict.code, detail: verdict.detail }
   }
 
@@ -62,11 +62,11 @@ export async function openExample({
     Record<string, (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void>
   > = {
     'GET /': (request, response, url) =>
-      send(response, 200, homePage(siteId, visitorOf(request), url.searchParams.has('cancelled'))),
+      send(response, 200, homePage(siteId, findVisitor(request), url.searchParams.has('cancelled'))),
 
     // What the open page asks again and again, and what every protected route would ask.
     'GET /session': (request, response) => {
-      const visitor = visitorOf(request)
+      const visitor = findVisitor(request)
       sendJson(response, visitor.kind === 'member' ? 200 : 401, visitor)
     },
 
@@ -100,7 +100,7 @@ export async function openExample({
     },
 
     'POST /sign-out': (request, response) => {
-      sessions.forget(cookieOf(request, SESSION))
+      sessions.forget(readCookie(request, SESSION))
       redirect(response, '/', [cookie(SESSION, '', 0)])
     },
 
@@ -140,7 +140,7 @@ export async function openExample({
 const SESSION = 'example-session'
 const LOGO = readFileSync(new URL('logo.png', import.meta.url))
 
-/** Asks whether the session still counts, while the page is open. */
+/** Asks whether the session is still active, while the page is open. */
 const PAGE_SCRIPT = `setInterval(async () => {
   const response = await fetch('/session')
   if (response.status === 401) location.reload()
@@ -177,7 +177,7 @@ function cookie(name: string, value: string, seconds: number): string {
   return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax`
 }
 
-function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
+function readCookie({ headers }: IncomingMessage, name: string): string | undefined {
   return new RegExp(`(?:^|; )${name}=([A-Za-z0-9_-]{43})(?:;|$)`).exec(headers.cookie ?? '')?.[1]
 }
 

@@ -17,7 +17,7 @@ export interface Document {
   /** Its first sentence, as text. */
   readonly description: string
   readonly headings: readonly Heading[]
-  /** With marks where the examples name the service; see `fillExamples`. */
+  /** With marks where the examples name the service; see `fillMarkup`. */
   readonly content: Html
   /** As Markdown whose links lead to what is served, with the same marks. */
   readonly markdown: string

@@ -67,8 +67,8 @@ const RESERVE = 4
 const RETRY_AFTER_SECONDS = 2
 
 /**
- * Verifications and reports are rejected first, the rest at four times the load,
- * revocations and health never.
+ * Verifications and reports are rejected first, the rest at four times the load, revocations and
+ * health never.
  */
 export function createLoadShedder(limits: Config['overload'], gauge: LoadGauge): LoadShedder {
   let inFlight = 0

@@ -264,7 +264,7 @@ function isWrongSecret({ code }: Problem): boolean {
 
 const BEYOND_ROLE: ReadonlySet<ProblemCode> = new Set(['role_insufficient', 'step_up_required', 'own_access'])
 
-/** Also what a route has rejected: which of them decides does not matter to who reads the audit. */
+/** Includes what a route has rejected: for the audit it does not matter which part decided. */
 function isForAudit(problem: Problem, { signedIn }: Exchange): boolean {
   return isWrongSecret(problem) || (signedIn !== undefined && BEYOND_ROLE.has(problem.code))
 }

@@ -82,8 +82,8 @@ export class LiveViews {
   /**
    * Reads the checkpoint and the log after it, checks every link of its chain, then follows it. The
    * entries before the checkpoint are audited meanwhile. Rejects when the store is unavailable. If
-   * the log is corrupt, the node starts but never becomes ready and denies
-   * everything: it cannot prove that anything is not revoked.
+   * the log is corrupt, the node starts but never becomes ready and denies everything: it cannot
+   * prove that anything is not revoked.
    */
   static async open(...parts: ConstructorParameters<typeof LiveViews>): Promise<LiveViews> {
     const views = new LiveViews(...parts)

@@ -4,7 +4,7 @@ import type { PortOperations } from './operations/all.ts'
  * Durable storage. Every implementation must pass the store test suite.
  *
  * - Each operation is one transaction: all of it or nothing. When its promise is fulfilled, the
- *   change is on disk and survives the loss of power. When it is rejected, the caller must assume
+ *   change is durable: it survives the loss of power. When it is rejected, the caller must assume
  *   nothing and acknowledge nothing.
  * - Log entries of one site are numbered 1, 2, 3… without gaps, and so are those of all sites
  *   together by `position`. A reader that sees a number sees every lower one. A number is assigned

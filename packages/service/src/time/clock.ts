@@ -22,7 +22,7 @@ export interface Clock {
 }
 
 const CONFIRM_MS = 5000
-/** As far as a clock may jump ahead, and the maximum age of a holder proof. */
+/** Equal to the largest jump ahead that is accepted, and to the maximum age of a holder proof. */
 const BEHIND_MS_MAX = 60_000
 
 /**
