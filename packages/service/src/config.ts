@@ -409,6 +409,8 @@ export function readHeadFileConfig(sources: SettingSources): Config['headFile'] 
 export interface FilePaths {
   readonly dataDir: string
   readonly masterKeyFile: string | undefined
+  /** The configuration file, if it contains a secret. */
+  readonly secretConfigFile: string | undefined
 }
 
 /**
@@ -417,7 +419,18 @@ export interface FilePaths {
  */
 export function readFilePaths(sources: SettingSources): FilePaths {
   const settings = readSettings(settingNames, SECRETS, sources, [])
-  return { dataDir: toDataDir(settings), masterKeyFile: settings.get('master_key_file') }
+  return {
+    dataDir: toDataDir(settings),
+    masterKeyFile: settings.get('master_key_file'),
+    secretConfigFile: findSecretConfig(sources),
+  }
+}
+
+function findSecretConfig({ flags = [], env, ...sources }: SettingSources): string | undefined {
+  const file = new Map(flags).get('config') ?? env.COUNTERSIGN_CONFIG
+  const members = readSettings(settingNames, SECRETS, { ...sources, env: { COUNTERSIGN_CONFIG: file } }, [])
+  const isSecret = (name: SettingName) => !(members.get(name) ?? 'sqlite:').startsWith('sqlite:')
+  return SECRETS.some(isSecret) ? file : undefined
 }
 
 /** Reads only the directory of the archives of audit rows. Throws like `readConfig`. */
