@@ -68,13 +68,19 @@ const RETRY_AFTER_SECONDS = 2
 
 /**
  * Verifications and reports are rejected first, the rest at four times the load,
- * revocations and health never.
+ * revocations and health never. `countIdle` says how many requests hold a slot but only wait for
+ * this node to apply the log: they are not counted.
  */
-export function createLoadShedder(limits: Config['overload'], gauge: LoadGauge): LoadShedder {
+export function createLoadShedder(
+  limits: Config['overload'],
+  gauge: LoadGauge,
+  countIdle: () => number = () => 0,
+): LoadShedder {
   let inFlight = 0
   const waits = new WaitQuota()
   const isOver = (times: number) =>
-    inFlight >= limits.inFlightMax * times || gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
+    inFlight - countIdle() >= limits.inFlightMax * times ||
+    gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
   // Node accepts one connection in each turn, so rejecting verifications helps new connections only
   // while turns are long: a mere flood of connections does not end verifications.
   const isCrowded = () =>

@@ -1,10 +1,10 @@
 import { type Allow, type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
-import { parseFeedCursor } from '@countersign/core/contract'
 import { guard, requireStillAllowed } from '../../../access/guard.ts'
 import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../../route.ts'
 import { toHeaderText } from '../../shared/oauth-token.ts'
+import { waitForMinSeq } from '../../shared/wait-for-min-seq.ts'
 
 /**
  * Forward-auth: a reverse proxy asks whether to forward a request. The site is that of the proxy's
@@ -15,8 +15,7 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
   if (caller.kind !== 'site')
     throw new Problem('api_key_forbidden', 'This is an operator key. Use an API key of the site.')
   const { siteId } = caller
-  const min = parseFeedCursor(query.min_seq)
-  if (min !== undefined) await deps.views.waitForSeq(siteId, min)
+  await waitForMinSeq(request, deps, siteId)
   const original = findOriginalRequest(request)
   const access = {
     presentation: request.requirePresentation(),
