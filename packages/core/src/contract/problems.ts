@@ -385,7 +385,7 @@ const table = {
     status: 429,
     title: 'Too many requests',
     meaning:
-      'The caller has reached a limit: requests, invalid keys, failed presentations, feed connections, verifier instances, queries about verifiers, concurrent snapshots, valid tokens, open sign-ins of the site, or replayed deliveries.',
+      'The caller has reached a limit: requests, invalid keys, failed presentations, feed connections, verifier instances, queries about verifiers, concurrent snapshots, exports, previews, bulk revocations and erasures, webhook tests, valid tokens, open sign-ins of the site, or replayed deliveries.',
     remedy: 'Wait for Retry-After seconds, then send fewer requests.',
     retryable: true,
   },
