@@ -86,6 +86,12 @@ export interface EndpointFacts {
    * rejected and gets no second response.
    */
   readonly idempotency?: 'replayed' | 'secret'
+  /**
+   * Ends access and grants none. Such a request is never rejected because of load, and is done
+   * again when the first one with its `Idempotency-Key` does not end: rejecting it would leave an
+   * intruder with access.
+   */
+  readonly revokes?: true
   readonly request: RequestParts
   /**
    * Default: `request_body_bytes_usual_max`. The limit is small because most bodies are read before

@@ -50,18 +50,6 @@ const REPORTS: ReadonlySet<EndpointId> = new Set([
   'read_summary',
   'preview',
 ])
-/** A revocation that is rejected leaves an intruder with access. */
-export const REVOCATIONS: ReadonlySet<EndpointId> = new Set([
-  'revoke_user',
-  'revoke_credential',
-  'revoke_token',
-  'revoke_token_by_id',
-  'revoke_targets',
-  'sign_out_user',
-  'revoke_holder',
-  'cut_off_issuer',
-  'cut_off_site',
-])
 /** The other endpoints are rejected at this multiple of the limits. */
 const RESERVE = 4
 const RETRY_AFTER_SECONDS = 2
@@ -86,9 +74,9 @@ export function createLoadShedder(
   const isCrowded = () =>
     gauge.acceptDelayMs() > limits.acceptDelayMsMax &&
     gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax / 10
-  const hasCapacity = ({ id, tag }: LoadedEndpoint) => {
+  const hasCapacity = ({ id, tag, revokes }: LoadedEndpoint) => {
     // Health checks matter most under load.
-    if (tag === 'health' || REVOCATIONS.has(id)) return true
+    if (tag === 'health' || revokes) return true
     return VERIFICATIONS.has(id) || REPORTS.has(id) ? !isOver(1) && !isCrowded() : !isOver(RESERVE)
   }
   const requireCapacity = (endpoint: LoadedEndpoint) => {
