@@ -204,6 +204,8 @@ export function endpoint<const Facts extends EndpointFacts>(facts: Facts): Endpo
     ...facts.problems,
     ...authProblems[facts.auth],
     ...(facts.idempotency ? (['idempotency_conflict'] as const) : []),
+    // A node that repeats the answer of another one first applies the log that far.
+    ...(facts.idempotency === 'replayed' ? (['revocation_view_stale'] as const) : []),
   ])
   const { body, form, securityEvent } = facts.request
   return {
