@@ -4,6 +4,7 @@ import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardAllow, GuardVerdict } from '../guard/verdict.ts'
 import { readBoundedBody } from '../shared/bounded-body.ts'
 import { admit, getAccessSignal, verifyOnce } from './admission.ts'
+import { BodyAccessEnded, checkBodyReads } from './body-reads.ts'
 import { denialResponse } from './denial-response.ts'
 import { endWithSignal } from './ended-response.ts'
 import { joinTurn } from './join-turn.ts'
@@ -85,6 +86,7 @@ export function requireCredential<Rest extends unknown[]>(
     admit(request, guard, verdict, (callback) => {
       over = callback
     })
+    checkBodyReads(request, guard, verdict)
     try {
       const response = await handler(request, verdict, ...rest)
       // Only if the handler uses the signal. Otherwise the response is returned as it is.
@@ -92,6 +94,7 @@ export function requireCredential<Rest extends unknown[]>(
       return endWithSignal(getAccessSignal(request), response, over, request.method)
     } catch (error) {
       over?.()
+      if (error instanceof BodyAccessEnded) return error.getResponse()
       throw error
     }
   }

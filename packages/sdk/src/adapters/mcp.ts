@@ -9,6 +9,7 @@ import {
   getCredential as requireAdmitted,
   verifyOnce,
 } from './admission.ts'
+import { withCheckedBody } from './body-reads.ts'
 import { denialResponse } from './denial-response.ts'
 import { endWithSignal } from './ended-response.ts'
 import { findMetadataResponse, WebGuardRequest } from './fetch.ts'
@@ -110,7 +111,7 @@ export function guardMcp(
     })
     const cut = cutAfter(getSignal(authInfo.extra))
     try {
-      const answer = handler.fetch(request, { authInfo })
+      const answer = handler.fetch(withCheckedBody(request, guard, verdict), { authInfo })
       // Not by `instanceof`: a server may have replaced the global Response.
       const { response, denial } = await Promise.race([
         answer.then((response) => ({ response, denial: undefined })),
