@@ -165,7 +165,7 @@ describe('I-1: a web-standard body that arrives after access has ended', () => {
       'x-service-credential': header,
       'content-type': 'application/x-www-form-urlencoded',
     }
-    const init = { method: 'POST', headers, body, duplex: 'half' }
+    const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers, body, duplex: 'half' }
     const answer = await route(new Request('http://shop.localhost/orders', init))
     await site.close()
     return answer
