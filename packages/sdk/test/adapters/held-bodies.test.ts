@@ -154,13 +154,13 @@ describe('I-1: a web-standard body that arrives after access has ended', () => {
       Response.json({ read: typeof (await handle(request)) }),
     )
     const { header } = await site.issue({ user: 'alice', scope: 'orders:write' })
-    const body = new ReadableStream({
-      async pull(controller) {
-        await act(site)
-        controller.enqueue(new TextEncoder().encode(BODY))
-        controller.close()
-      },
-    })
+    // Pulled only when the handler reads.
+    const pull = async (controller: ReadableStreamDefaultController) => {
+      await act(site)
+      controller.enqueue(new TextEncoder().encode(BODY))
+      controller.close()
+    }
+    const body = new ReadableStream({ pull }, { highWaterMark: 0 })
     const headers = {
       'x-service-credential': header,
       'content-type': 'application/x-www-form-urlencoded',
