@@ -5,6 +5,7 @@ import type { Page } from '../page.ts'
 import { exec, type Row, read, row, rows, type SqlValue, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { siteBase } from './cut-log.ts'
+import { entriesAfter } from './shared/entries-after.ts'
 import { formerEpochs } from './shared/former-epochs.ts'
 import { toEntry } from './shared/log-rows.ts'
 import { padList } from './shared/pad-list.ts'
@@ -473,13 +474,7 @@ function* findNews(
     }
     if (former.length > 0) return former
   }
-  return yield* rows(
-    `SELECT e.epoch, e.seq, e.kind FROM log JOIN entries e ON e.epoch = log.epoch
-     WHERE log.one = 1 AND e.site_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`,
-    siteId,
-    state.cursorSeq,
-    limit,
-  )
+  return yield* entriesAfter(siteId, state.cursorSeq, limit)
 }
 
 /** Entries of former epochs that the current one continues, each seq once. */
