@@ -522,11 +522,13 @@ const PAUSED = `SELECT webhook_id FROM webhooks WHERE status = 'paused'`
 
 export const webhookLoad = read(function* (): Transaction<WebhookLoad> {
   const found = yield* row(
-    // What a paused webhook keeps is not late.
-    `SELECT (SELECT COUNT(*) FROM deliveries WHERE status = 'pending' AND webhook_id NOT IN (${PAUSED})) AS pending,
-       (SELECT MIN(created_at) FROM deliveries WHERE status = 'pending' AND webhook_id NOT IN (${PAUSED})) AS oldest,
+    // What a paused webhook keeps is not late. The minimum is in one query with the count: alone, it
+    // is looked for by age, among all deliveries that have ended.
+    `SELECT p.pending, p.oldest,
        (SELECT COUNT(*) FROM deliveries WHERE status = 'failed') AS failed,
-       (SELECT COUNT(*) FROM webhooks WHERE status = 'disabled' AND deleted_at IS NULL) AS disabled`,
+       (SELECT COUNT(*) FROM webhooks WHERE status = 'disabled' AND deleted_at IS NULL) AS disabled
+     FROM (SELECT COUNT(*) AS pending, MIN(created_at) AS oldest FROM deliveries
+       WHERE status = 'pending' AND webhook_id NOT IN (${PAUSED})) p`,
   )
   if (found === undefined) throw new Error('the count returned no row')
   return {
