@@ -24,3 +24,17 @@ test('ARCHITECTURE lists every package, and every folder of its sources', () => 
     }
   }
 })
+
+test('SECURITY lists every dependency of each package', () => {
+  const [, table = ''] = /^## Dependencies\n([\s\S]*)/m.exec(read('SECURITY.md')) ?? []
+  for (const name of readdirSync(join(ROOT, 'packages'))) {
+    const [row = ''] = table.match(new RegExp(`^\\| \`${name}\` \\|.*$`, 'm')) ?? []
+    const { dependencies = {} } = JSON.parse(read(`packages/${name}/package.json`)) as {
+      dependencies?: Record<string, string>
+    }
+    for (const dependency of Object.keys(dependencies)) {
+      const isOwn = dependency.startsWith('@countersign/')
+      if (!isOwn) expect(row, name).toContain(`\`${dependency}\``)
+    }
+  }
+})

@@ -3,9 +3,11 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { parseReceipt, type SignedReceipt, signReceipt } from '@countersign/core'
 import { agentFetch, didKey, generatePrivateKey, importPrivateKey } from '@countersign/sdk'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestFeedKeys } from '../../packages/sdk/src/testing/test-feed-keys.ts'
 import { newName } from '../browser/new-name.ts'
 import { expectAccessible, type Harness, hasChromium, openHarness, pictures } from './harness.ts'
 
@@ -189,6 +191,31 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await expectAccessible(page)
     await pictures(page, 'receipt')
     await guards.close()
+  })
+
+  test('a receipt of an earlier feed key stays valid when a later key was compromised', async () => {
+    const { client, siteId } = harness
+    const { ppid } = await harness.credential(newName('earlier key'))
+    const { seq } = await client.revokeUser({ ppid, site_id: siteId, reason: 'a test' })
+    const read = () => client.readReceipt({ site_id: siteId, seq }).catch(() => undefined)
+    await expect.poll(read).toBeDefined()
+    const { signature: _, ...fields } = parseReceipt(await read()) as SignedReceipt
+    // The service publishes three keys: it was rotated once, and then the second key leaked.
+    const keys = await createTestFeedKeys(0)
+    const { current: earlier } = keys
+    await keys.rotate(1000)
+    const { current: leaked } = keys
+    await keys.rotate(2000, { compromised: true })
+    const sign = async ({ kid, key }: typeof earlier) =>
+      JSON.stringify(await signReceipt({ ...fields, kid }, key))
+
+    const { page } = await harness.openConsole({ page: 'receipts', role: 'viewer' })
+    await page.route('**/.well-known/countersign', (route) =>
+      route.fulfill({ json: { feed: { chain: keys.chain } } }),
+    )
+    expect(await checkInPage(page, await sign(keys.current))).toContain('Signature valid')
+    expect(await checkInPage(page, await sign(leaked))).toContain('marked as compromised')
+    expect(await checkInPage(page, await sign(earlier))).toContain('Signature valid')
   })
 
   test('T28: a receipt prints on one page, black on white, and no link is lost', async () => {

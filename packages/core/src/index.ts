@@ -136,6 +136,7 @@ export {
   parseFeedKeyStatement,
   signFeedKeyStatement,
 } from './log/feed-key-statement.ts'
+export { type FeedKeyFault, findHeadKey, findReceiptKey } from './log/find-feed-key.ts'
 export type { Clocks, ConfirmedHead } from './log/freshness.ts'
 export { encodeHeadHeader, HEAD_HEADER_CHARS_MAX, parseHeadHeader } from './log/head-header.ts'
 export { type Horizon, REVOCATIONS_KEPT_MS, toHorizon } from './log/horizon.ts'

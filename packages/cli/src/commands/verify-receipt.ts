@@ -1,14 +1,13 @@
-import type { DrillReport, PublicKey, SignedReceipt } from '@countersign/core'
+import type { DrillReport, FeedKeyFault, PublicKey, SignedReceipt } from '@countersign/core'
 import { CommandError, type ExitCode, type Given, UsageError, type Verb } from '../command.ts'
 import { readTextFrom } from '../input/secrets.ts'
 import { connect } from '../service/connection.ts'
-import { findReceiptKey, type KeyFault } from '../service/receipt-keys.ts'
 import { receiptText } from '../service/receipt-text.ts'
 import type { Terminal } from '../terminal/output.ts'
 
 const BYTES_MAX = 1 << 20
 
-const FAULTS: Readonly<Record<KeyFault, string>> = {
+const FAULTS: Readonly<Record<FeedKeyFault, string>> = {
   unknown:
     'The service does not publish the key that signed it: it is of another service, or an old key. Give the key with --feed-key.',
   compromised:
@@ -16,7 +15,7 @@ const FAULTS: Readonly<Record<KeyFault, string>> = {
   unreadable: 'The feed keys in the discovery of the service cannot be read.',
 }
 
-type FindKey = (kid: string) => Promise<PublicKey | KeyFault>
+type FindKey = (kid: string) => Promise<PublicKey | FeedKeyFault>
 
 export const verifyReceipt: Verb = {
   words: [['<file>', 'a receipt or the report of a drill, as saved with --json; - for standard input']],
@@ -92,7 +91,7 @@ async function checkReport(report: DrillReport, findKey: FindKey): Promise<strin
 
 /** The keys of the command line, or else those of the service. */
 async function chooseKeys(given: Given, at: Terminal): Promise<FindKey> {
-  const { parseFeedKey } = await import('@countersign/core')
+  const { findReceiptKey, parseFeedKey } = await import('@countersign/core')
   const keys = given.list('feed-key').map((text) => {
     const key = parseFeedKey(text)
     if (key === undefined) throw new UsageError('--feed-key must be an Ed25519 key such as z6Mk…')
@@ -100,6 +99,6 @@ async function chooseKeys(given: Given, at: Terminal): Promise<FindKey> {
   })
   if (keys.length > 0) return async (kid) => keys.find(({ multikey }) => multikey === kid) ?? 'unknown'
   const { client } = await connect(given, at, 'anyone')
-  const discovery = await client.discovery()
-  return (kid) => findReceiptKey(discovery, kid)
+  const discovery: { feed?: { chain?: unknown } } | null = await client.discovery()
+  return (kid) => findReceiptKey(discovery?.feed?.chain, kid)
 }

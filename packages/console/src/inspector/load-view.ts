@@ -2,6 +2,7 @@ import {
   checkHeartbeat,
   checkSnapshot,
   createSha256,
+  findHeadKey,
   type PageLine,
   parseHeartbeat,
   parseSiteId,
@@ -13,7 +14,7 @@ import {
 } from '@countersign/core'
 import { call, send } from '../api/call.ts'
 import { serviceNowMs } from '../live.ts'
-import { findFeedKey, loadFeedChain } from '../log/feed-keys.ts'
+import { loadFeedChain } from '../log/feed-keys.ts'
 import { say } from '../say.ts'
 
 const NEWLINE = 10
@@ -41,7 +42,7 @@ export async function loadView(siteId: string, signal: AbortSignal): Promise<Sit
   })
   const view = new SiteView({ siteId: parsedId })
   const snapshot = await readSnapshot(new Uint8Array(await answer.arrayBuffer()), view)
-  const key = await findFeedKey(chain, snapshot.end.kid)
+  const key = await findHeadKey(chain, snapshot.end.kid)
   const { head, end, received, load } = snapshot
   const proof = typeof key === 'string' ? undefined : await checkSnapshot(head, end, received, key)
   if (proof === undefined || load.commit(proof) !== 'loaded')
@@ -58,7 +59,7 @@ export async function refreshView(view: SiteView, signal: AbortSignal): Promise<
   const head = parseHeartbeat(
     await call(`/api/sites/${view.siteId}/head`, { site: view.siteId, query: { observe: 1 }, signal }),
   )
-  const key = head && (await findFeedKey(await loadFeedChain(signal), head.kid))
+  const key = head && (await findHeadKey(await loadFeedChain(signal), head.kid))
   const proof =
     head === undefined || key === undefined || typeof key === 'string'
       ? undefined

@@ -2,6 +2,8 @@ import {
   checkDrillReport,
   checkEntry,
   checkReceipt,
+  type FeedKeyFault,
+  findReceiptKey,
   parseDrillReport,
   parseEntry,
   parseJson,
@@ -9,14 +11,14 @@ import {
   type SignedReceipt,
 } from '@countersign/core'
 import { say } from '../say.ts'
-import { findFeedKey, type KeyFault, loadFeedChain } from './feed-keys.ts'
+import { loadFeedChain } from './feed-keys.ts'
 
 /** What this browser has found out about a receipt or the report of a drill. */
 export type DocumentCheck =
   | { readonly ok: true; readonly type: 'receipt' | 'drill'; readonly receipt: SignedReceipt }
   | { readonly ok: false; readonly why: string }
 
-const FAULTS: Readonly<Record<KeyFault, string>> = {
+const FAULTS: Readonly<Record<FeedKeyFault, string>> = {
   unknown: say(
     'This service does not publish the key that signed it: it is of another service, or an old key.',
   ),
@@ -46,13 +48,13 @@ export async function checkDocument(value: unknown): Promise<DocumentCheck> {
     }
   const chain = await loadFeedChain()
   if (report !== undefined) {
-    const key = await findFeedKey(chain, report.kid)
+    const key = await findReceiptKey(chain, report.kid)
     if (typeof key === 'string') return { ok: false, why: FAULTS[key] }
     if (!(await checkDrillReport(report, key))) return { ok: false, why: NOT_SIGNED }
   }
   const own = receipt ?? report?.receipt
   if (own === undefined) return { ok: false, why: NOT_SIGNED }
-  const key = await findFeedKey(chain, own.kid)
+  const key = await findReceiptKey(chain, own.kid)
   if (typeof key === 'string') return { ok: false, why: FAULTS[key] }
   if (!(await checkReceipt(own, key))) return { ok: false, why: NOT_SIGNED }
   return { ok: true, type: report === undefined ? 'receipt' : 'drill', receipt: own }

@@ -1,7 +1,13 @@
-import { checkEntry, checkHeartbeat, GENESIS_HASH, parseEntry, parseHeartbeat } from '@countersign/core'
+import {
+  checkEntry,
+  checkHeartbeat,
+  findHeadKey,
+  GENESIS_HASH,
+  parseEntry,
+  parseHeartbeat,
+} from '@countersign/core'
 import type { LogEntry, LogPage } from '@countersign/core/contract'
 import { say } from '../say.ts'
-import { findFeedKey } from './feed-keys.ts'
 
 /** Where the log comes from. A test can put anything between it and the service. */
 export interface LogSource {
@@ -106,7 +112,7 @@ function findHeadFault(
 async function verifyHead(source: LogSource): Promise<SignedHead | undefined> {
   const head = parseHeartbeat(await source.head())
   if (head === undefined || head.site_id !== source.siteId) return undefined
-  const key = await findFeedKey(await source.chain(), head.kid)
+  const key = await findHeadKey(await source.chain(), head.kid)
   if (typeof key === 'string' || (await checkHeartbeat(head, key)) === undefined) return undefined
   return { epoch: head.epoch, seq: head.seq, hash: head.hash, asOf: head.as_of, kid: head.kid }
 }

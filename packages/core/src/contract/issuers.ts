@@ -147,7 +147,7 @@ export const issuerEndpoints = {
     ...reading,
     method: 'GET',
     path: '/api/sites/{site_id}/issuers/{issuer}',
-    summary: 'Show an issuer',
+    summary: 'Get an issuer',
     request: { params: z.strictObject({ ...siteParams, issuer: issuerInPath }) },
     answers: { 200: { description: 'The issuer.', body: issuerSchema } },
     problems: ['store_unavailable'],
