@@ -83,6 +83,8 @@ export interface OpenServiceOptions {
   readonly storeMustExist?: boolean
   /** Only in development. */
   readonly demoVerifiers?: DemoVerifiers
+  /** Only in development: what runs the command line. */
+  readonly commandLine?: string
   /** For tests. */
   readonly checkpoints?: CheckpointJobOptions
   /** For tests: how often receipts are written. */
@@ -96,7 +98,7 @@ export interface OpenServiceOptions {
  * others and rejects. The node accepts requests after `listen`.
  */
 export async function openService(config: Config, options: OpenServiceOptions): Promise<Service> {
-  const { log, onFatal, sharesPort = false, storeMustExist = false, demoVerifiers } = options
+  const { log, onFatal, sharesPort = false, storeMustExist = false, demoVerifiers, commandLine } = options
   const opened: { close(): Promise<void> | void }[] = []
   const keep = <T extends { close(): Promise<void> | void }>(part: T): T => {
     opened.push(part)
@@ -216,6 +218,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       tallies,
       summaries: new RecentSummaries(() => clock.clocks().monotonicMs),
       demoVerifiers,
+      commandLine,
       meters: {
         ...meters,
         verdict(siteId, presented, outcome) {

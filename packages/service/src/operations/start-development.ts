@@ -7,7 +7,7 @@ import { buildConsole } from '../development/build-console.ts'
 import { type DevFile, prepareDemo } from '../development/demo.ts'
 import { type DemoVerifier, DemoVerifiers } from '../development/demo-verifiers.ts'
 import { createDeveloperLink } from '../development/developer-link.ts'
-import { formatSummary, type StartCommands } from '../development/summary.ts'
+import { formatCommandLine, formatSummary, type StartCommands } from '../development/summary.ts'
 import { createLogger } from '../logger.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
 import { openService } from '../service.ts'
@@ -32,7 +32,7 @@ export interface DevelopmentOptions {
   readonly openDemoVerifier: (dev: DevFile, verifierId: string) => Promise<DemoVerifier>
   /** How many of them to start at once. Others are started in the console. */
   readonly demoVerifiers: number
-  /** For the summary. */
+  /** For the summary and the console. */
   readonly commands: StartCommands
 }
 
@@ -56,7 +56,9 @@ export async function startDevelopment(
   const demoVerifiers = new DemoVerifiers((verifierId) => openDemoVerifier(demo.dev, verifierId))
   // A developer's machine sleeps now and then.
   const clocks = countSleep(systemClocks)
-  const opening = openService(config, { log, onFatal, demoVerifiers, clocks })
+  const dataDir = toShortPath(config.dataDir)
+  const commandLine = formatCommandLine(commands, dataDir)
+  const opening = openService(config, { log, onFatal, demoVerifiers, clocks, commandLine })
   const service = await opening.catch((fault: unknown) => {
     throw explainOpenFault(fault, config)
   })
@@ -85,7 +87,7 @@ export async function startDevelopment(
     log.warn('the console could not be built; npx vite build packages/console shows why')
   const summary = formatSummary({
     demo,
-    dataDir: toShortPath(config.dataDir),
+    dataDir,
     consoleLink: isBuilt ? await createDeveloperLink(service.deps) : undefined,
     demoVerifiers: started,
     commands,
