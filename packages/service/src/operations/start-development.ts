@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { relative } from 'node:path'
 import type { SiteId } from '@countersign/core'
-import { closeOnSignal } from '../close-on-signal.ts'
+import { closeOnSignal, exitOnSignal } from '../close-on-signal.ts'
 import { type Config, readConfig } from '../config.ts'
 import { buildConsole } from '../development/build-console.ts'
 import { type DevFile, prepareDemo } from '../development/demo.ts'
@@ -52,6 +52,7 @@ export async function startDevelopment(
     log.fatal({ err: fault }, 'unrecoverable store failure; exiting')
     process.exit(70)
   }
+  const opened = exitOnSignal()
   const building = config.console ? buildConsole() : Promise.resolve(false)
   const demoVerifiers = new DemoVerifiers((verifierId) => openDemoVerifier(demo.dev, verifierId))
   // A developer's machine sleeps now and then.
@@ -66,6 +67,7 @@ export async function startDevelopment(
   try {
     await service.listen()
   } catch (fault) {
+    opened()
     await service.close()
     const { code, port = config.port } = fault as NodeJS.ErrnoException & { readonly port?: number }
     if (code !== 'EADDRINUSE') {
@@ -79,6 +81,7 @@ export async function startDevelopment(
       cause: fault,
     })
   }
+  opened()
   closeOnSignal({ close: () => demoVerifiers.close().then(() => service.close()) }, log)
   const started = await Promise.all(Array.from({ length: count }, () => demoVerifiers.start()))
   // Last, because the link is valid for a minute.
