@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { quote, toCli, toCurl } from '../packages/console/src/api/command.ts'
+import { doors, toTypedCommand } from '../packages/console/src/api/doors.ts'
 
 /** What a POSIX shell makes of the words of a command, without running it. */
 function splitInShell(command: string, env: Readonly<Record<string, string>> = {}): readonly string[] {
@@ -155,5 +156,19 @@ describe('a call as curl', () => {
     expect(toCurl({ path: '/api/sites' }, 'http://localhost:1')).toBe(
       'curl -sS http://localhost:1/api/sites \\\n  -H "X-API-Key: $COUNTERSIGN_KEY"',
     )
+  })
+})
+
+describe('a command as it is typed', () => {
+  const command = toCli(['revoke-user', 'countersign '], { site: 'shop.example' })
+  test('begins with countersign until the service has said something else', () => {
+    doors.value = undefined
+    expect(toTypedCommand(command)).toBe(command)
+  })
+  test('begins with what the service says, and is otherwise the same', () => {
+    const command_line = "COUNTERSIGN_DATA_DIR='/tmp/$&' npm run -s countersign --"
+    doors.value = { passkey: false, oidc: null, has_session: false, command_line }
+    expect(toTypedCommand(command)).toBe(`${command_line} revoke-user 'countersign ' --site shop.example`)
+    doors.value = undefined
   })
 })

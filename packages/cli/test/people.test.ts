@@ -32,6 +32,16 @@ describe('people', () => {
     expect((await home.run(['console', '--name', 'Eve'])).code).not.toBe(0)
   })
 
+  test('see commands in the console that can be typed where the service was started', async () => {
+    const headers = { 'sec-fetch-site': 'same-origin' }
+    const answer = await fetch(`${home.dev.base_url.replace('127.0.0.1', 'localhost')}/console/doors`, {
+      headers,
+    })
+    const body = await answer.json()
+    expectAnswer('list_doors', body)
+    expect(body.command_line).toBe(`COUNTERSIGN_DATA_DIR=${home.file('data')} npm run -s countersign --`)
+  })
+
   test('are added with roles, listed, changed and ended', async () => {
     const { site_id } = (await home.run(['sites', 'list', '--json'])).json().items[0]
     const added = await home.run(['people', 'add', 'Grace', '--role', `responder@${site_id}`, '--json'])

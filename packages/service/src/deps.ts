@@ -82,6 +82,8 @@ export interface Deps {
   readonly summaries: RecentSummaries
   /** Only in development. */
   readonly demoVerifiers?: DemoVerifiers | undefined
+  /** What runs the command line. Only in development; otherwise it is `countersign`. */
+  readonly commandLine?: string | undefined
   readonly meters: Meters
   readonly log: Logger
 }

@@ -83,6 +83,8 @@ export interface OpenServiceOptions {
   readonly storeMustExist?: boolean
   /** Only in development. */
   readonly demoVerifiers?: DemoVerifiers
+  /** Only in development: what runs the command line. */
+  readonly commandLine?: string
   /** For tests. */
   readonly checkpoints?: CheckpointJobOptions
   /** For tests: how often receipts are written. */
@@ -139,7 +141,7 @@ type Keep = <T extends Part>(part: T) => T
 
 /** Opens everything that routes, actions and jobs use, each part after those that it needs. */
 async function openDeps(config: Config, options: OpenServiceOptions, keep: Keep): Promise<Deps> {
-  const { log, onFatal, storeMustExist = false, demoVerifiers } = options
+  const { log, onFatal, storeMustExist = false, demoVerifiers, commandLine } = options
   const meters = createMeters()
   const { masterKey } = config
   const onForged = ({ table }: { readonly table: string }) => meters.rowForged(table)
@@ -228,6 +230,7 @@ async function openDeps(config: Config, options: OpenServiceOptions, keep: Keep)
     tallies,
     summaries: new RecentSummaries(() => clock.clocks().monotonicMs),
     demoVerifiers,
+    commandLine,
     meters: {
       ...meters,
       verdict(siteId, presented, outcome) {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -135,6 +136,22 @@ describe('the production start', () => {
     expect(code).toBe(0)
     expect(JSON.parse(text)).toMatchObject({ base_url: 'https://id.example', master_key: '(hidden)' })
     expect(text).not.toContain(MASTER_KEY)
+  })
+  test.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 at %s while it still starts', async (signal) => {
+    const asked = Promise.withResolvers<void>()
+    // A database that accepts the connection and never answers.
+    const database = createServer(() => asked.resolve()).listen(0, '127.0.0.1')
+    await once(database, 'listening')
+    const { port } = database.address() as AddressInfo
+    const { child, ended } = run(['serve'], {
+      COUNTERSIGN_BASE_URL: 'https://id.example',
+      COUNTERSIGN_MASTER_KEY: MASTER_KEY,
+      COUNTERSIGN_DATABASE_URL: `postgres://countersign@127.0.0.1:${port}/countersign`,
+    })
+    await asked.promise
+    child.kill(signal)
+    expect(await ended).toMatchObject({ code: 0 })
+    database.close()
   })
   test('serves, logs in JSON, and stops when told to', async () => {
     const [port, admin] = [await freePort(), await freePort()]

@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
 import type { ApiRequest } from '../api/call.ts'
 import { toCurl } from '../api/command.ts'
+import { loadDoors, toTypedCommand } from '../api/doors.ts'
 import { say } from '../say.ts'
 import { copyText } from './copy.tsx'
 import { Icon } from './icon.tsx'
@@ -16,11 +18,14 @@ interface AsCommandProps {
 
 /** What this page or act does, to be copied as a command. */
 export function AsCommand({ curl, cli, label = say('Copy as') }: AsCommandProps): JSX.Element {
+  useEffect(loadDoors, [])
   const requests = curl === undefined ? [] : 'path' in curl ? [curl] : curl
   const text = requests.map((request) => toCurl(request, location.origin)).join('\n')
   const items = [
     ...(text === '' ? [] : [{ title: say('Copy as curl'), run: () => void copyText(text) }]),
-    ...(cli === undefined ? [] : [{ title: say('Copy as CLI command'), run: () => void copyText(cli) }]),
+    ...(cli === undefined
+      ? []
+      : [{ title: say('Copy as CLI command'), run: () => void copyText(toTypedCommand(cli)) }]),
   ]
   return (
     <Menu

@@ -1,4 +1,6 @@
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { loadDoors, toTypedCommand } from '../api/doors.ts'
 import { say } from '../say.ts'
 import { Icon } from './icon.tsx'
 import { showNotice } from './notice.ts'
@@ -14,14 +16,16 @@ export async function copyText(text: string): Promise<void> {
 
 /** A command in an empty state. */
 export function Command({ text }: { readonly text: string }): JSX.Element {
+  useEffect(loadDoors, [])
+  const typed = toTypedCommand(text)
   return (
     <div class="command">
-      <code>{text}</code>
+      <code>{typed}</code>
       <button
         type="button"
         class="quiet small"
         aria-label={say('Copy the command')}
-        onClick={() => copyText(text)}
+        onClick={() => copyText(typed)}
       >
         <Icon name="copy" size={14} />
       </button>

@@ -2,6 +2,7 @@ import type { LogEntry } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { toCli } from '../api/command.ts'
+import { toTypedCommand } from '../api/doors.ts'
 import { AsCommand } from '../components/as-command.tsx'
 import { Icon, Seal } from '../components/icon.tsx'
 import { shorten } from '../components/id.tsx'
@@ -381,12 +382,14 @@ function Entry({ siteId, id, entry, log, isRunning }: EntryProps): JSX.Element {
           <p class="label">{say('The same on the command line')}</p>
           <div class="command">
             <code>
-              {toCli(['log'], {
-                site: siteId,
-                before: `${entry.epoch}.${entry.seq + 1}`,
-                limit: 1,
-                json: true,
-              })}
+              {toTypedCommand(
+                toCli(['log'], {
+                  site: siteId,
+                  before: `${entry.epoch}.${entry.seq + 1}`,
+                  limit: 1,
+                  json: true,
+                }),
+              )}
             </code>
           </div>
         </>

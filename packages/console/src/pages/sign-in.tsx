@@ -1,10 +1,11 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { doors, loadDoors } from '../api/doors.ts'
 import type { LinkQuestion as LinkQuestionProps } from '../api/session.ts'
 import { Fault } from '../components/fault.tsx'
 import { Icon, Seal } from '../components/icon.tsx'
 import { hasPasskeys, signInWithPasskey } from '../people/passkey.ts'
-import { doors, loadDoors, refreshSession, signInWithLink } from '../people/sign-in.ts'
+import { refreshSession, signInWithLink } from '../people/sign-in.ts'
 import { LinkForm } from '../people/step-up.tsx'
 import { say } from '../say.ts'
 

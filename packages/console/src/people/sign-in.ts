@@ -1,21 +1,6 @@
-import type { ConsoleDoors } from '@countersign/core/contract'
-import { signal } from '@preact/signals'
 import { CallProblem, send } from '../api/call.ts'
 import { isSignedIn, load } from '../api/session.ts'
 import { say } from '../say.ts'
-
-/** The ways to sign in at this address. Undefined until they are known. */
-export const doors = signal<ConsoleDoors | undefined>(undefined)
-
-export function loadDoors(): void {
-  if (doors.value !== undefined) return
-  send('/console/doors').then(
-    async (answer) => {
-      doors.value = (await answer.json()) as ConsoleDoors
-    },
-    () => undefined,
-  )
-}
 
 /** The secret in a pasted link, or the secret itself. */
 export function findLink(text: string): string | undefined {

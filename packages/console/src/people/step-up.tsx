@@ -2,13 +2,14 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Call, CallProblem, call, sessionEnded } from '../api/call.ts'
+import { doors, loadDoors } from '../api/doors.ts'
 import { isOperator, isSignedIn, session } from '../api/session.ts'
 import { Command } from '../components/copy.tsx'
 import { Fault } from '../components/fault.tsx'
 import { Icon } from '../components/icon.tsx'
 import { say } from '../say.ts'
 import { confirmWithPasskey, hasPasskeys, signInWithPasskey } from './passkey.ts'
-import { doors, findLink, loadDoors, refreshSession, signInWithLink } from './sign-in.ts'
+import { findLink, refreshSession, signInWithLink } from './sign-in.ts'
 
 /** The person has closed the dialog: the act was not carried out. */
 class StepUpCancelled extends Error {

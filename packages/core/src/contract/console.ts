@@ -64,6 +64,10 @@ const doorsSchema = z
     has_session: z.boolean().meta({
       description: 'Whether this browser has the cookie of a session. The session may have ended.',
     }),
+    command_line: z.string().meta({
+      description:
+        'How commands begin that are copied from the console: `countersign`, or in development what runs it there.',
+    }),
   })
   .meta({ id: 'ConsoleDoors' })
 export type ConsoleDoors = z.input<typeof doorsSchema>

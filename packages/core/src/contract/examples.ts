@@ -793,8 +793,8 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
     paged({ ...session, door: 'passkey', current: true }),
   ],
   list_doors: [
-    { passkey: true, oidc: null, has_session: true },
-    { passkey: false, oidc: { name: 'Example' }, has_session: false },
+    { passkey: true, oidc: null, has_session: true, command_line: 'countersign' },
+    { passkey: false, oidc: { name: 'Example' }, has_session: false, command_line: 'countersign' },
   ],
   start_passkey_sign_in: [{ ...challenge, credential_ids: [] }],
   open_session_with_passkey: [{ ...signedIn, door: 'passkey' }],

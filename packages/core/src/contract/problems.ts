@@ -63,7 +63,7 @@ const table = {
     status: 400,
     title: 'Invalid link',
     meaning: 'The link to the console is unknown, expired or used, or the access of its person was ended.',
-    remedy: 'Request a new link: countersign console. It is valid for one minute, once.',
+    remedy: 'Request a new link. It is valid for one minute, once.',
   },
   passkey_invalid: {
     status: 400,
@@ -426,7 +426,7 @@ const table = {
     title: 'Identity provider unavailable',
     meaning:
       'The identity provider of the console could not be reached, or its answer is not valid. The log of the service says why.',
-    remedy: 'Try again, or sign in with a passkey or a link: countersign console.',
+    remedy: 'Try again, or sign in with a passkey or a link.',
     retryable: true,
   },
   overloaded: {

@@ -38,7 +38,6 @@ export function formatSummary({ demo, dataDir, consoleLink, demoVerifiers, comma
     ],
     ['Rejected from now on', request],
   ]
-  const environment = dataDir === 'data' ? '' : `COUNTERSIGN_DATA_DIR=${quote(dataDir)} `
   const places: [string, string][] = [
     ['docs', `${url}/docs`],
     ...(dev.admin_url === undefined
@@ -65,7 +64,7 @@ export function formatSummary({ demo, dataDir, consoleLink, demoVerifiers, comma
       : [
           'The console. The link signs you in once, within a minute:',
           `  ${consoleLink}`,
-          `Another link: ${environment}${commands.countersign} console`,
+          `Another link: ${formatCommandLine(commands, dataDir)} console`,
           '',
         ]),
     ...places.map(([name, value]) => `  ${name.padEnd(8)}  ${value}`),
@@ -79,6 +78,11 @@ export function formatSummary({ demo, dataDir, consoleLink, demoVerifiers, comma
     '',
     'Stop with Ctrl-C. The next start gives both users access again.',
   ].join('\n')
+}
+
+/** What runs a command for the service of this directory: the command follows. */
+export function formatCommandLine({ countersign }: StartCommands, dataDir: string): string {
+  return dataDir === 'data' ? countersign : `COUNTERSIGN_DATA_DIR=${quote(dataDir)} ${countersign}`
 }
 
 /** Quoted where a shell would split it. */

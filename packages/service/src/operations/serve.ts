@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import { createServer } from 'node:net'
 import { findEd25519Library } from '@countersign/core'
 import type { Logger } from 'pino'
-import { closeOnSignal } from '../close-on-signal.ts'
+import { closeOnSignal, exitOnSignal } from '../close-on-signal.ts'
 import type { Config } from '../config.ts'
 import { createLogger } from '../logger.ts'
 import { openService } from '../service.ts'
@@ -23,6 +23,7 @@ async function serveHere(config: Config): Promise<void> {
     log.fatal({ err: fault }, 'unrecoverable store failure; exiting')
     process.exit(70)
   }
+  const opened = exitOnSignal()
   try {
     const service = await openService(toWorkerConfig(config), {
       log,
@@ -30,6 +31,7 @@ async function serveHere(config: Config): Promise<void> {
       sharesPort: cluster.isWorker,
       storeMustExist: true,
     })
+    opened()
     closeOnSignal(service, log, { isWorker: cluster.isWorker })
     const { port, adminPort } = await service.listen()
     const { baseUrl, host, adminHost } = config

@@ -1,14 +1,14 @@
 import { createServer } from 'node:net'
 import { relative } from 'node:path'
 import type { SiteId } from '@countersign/core'
-import { closeOnSignal } from '../close-on-signal.ts'
+import { closeOnSignal, exitOnSignal } from '../close-on-signal.ts'
 import type { SettingSources } from '../config/settings.ts'
 import { type Config, readConfig } from '../config.ts'
 import { buildConsole } from '../development/build-console.ts'
 import { type DevFile, prepareDemo } from '../development/demo.ts'
 import { type DemoVerifier, DemoVerifiers } from '../development/demo-verifiers.ts'
 import { createDeveloperLink } from '../development/developer-link.ts'
-import { formatSummary, type StartCommands } from '../development/summary.ts'
+import { formatCommandLine, formatSummary, type StartCommands } from '../development/summary.ts'
 import { createLogger } from '../logger.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
 import { openService } from '../service.ts'
@@ -32,7 +32,7 @@ export interface DevelopmentOptions {
   readonly openDemoVerifier: (dev: DevFile, verifierId: string) => Promise<DemoVerifier>
   /** How many of them to start at once. Others are started in the console. */
   readonly demoVerifiers: number
-  /** For the summary. */
+  /** For the summary and the console. */
   readonly commands: StartCommands
 }
 
@@ -52,11 +52,14 @@ export async function startDevelopment(
     log.fatal({ err: fault }, 'unrecoverable store failure; exiting')
     process.exit(70)
   }
+  const opened = exitOnSignal()
   const building = config.console ? buildConsole() : Promise.resolve(false)
   const demoVerifiers = new DemoVerifiers((verifierId) => openDemoVerifier(demo.dev, verifierId))
   // A developer's machine sleeps now and then.
   const clocks = countSleep(systemClocks)
-  const opening = openService(config, { log, onFatal, demoVerifiers, clocks })
+  const dataDir = toShortPath(config.dataDir)
+  const commandLine = formatCommandLine(commands, dataDir)
+  const opening = openService(config, { log, onFatal, demoVerifiers, clocks, commandLine })
   const service = await opening.catch((fault: unknown) => {
     throw explainOpenFault(fault, config)
   })
@@ -64,6 +67,7 @@ export async function startDevelopment(
   try {
     await service.listen()
   } catch (fault) {
+    opened()
     await service.close()
     const { code, port = config.port } = fault as NodeJS.ErrnoException & { readonly port?: number }
     if (code !== 'EADDRINUSE') {
@@ -77,6 +81,7 @@ export async function startDevelopment(
       cause: fault,
     })
   }
+  opened()
   closeOnSignal({ close: () => demoVerifiers.close().then(() => service.close()) }, log)
   const started = await Promise.all(Array.from({ length: count }, () => demoVerifiers.start()))
   // Last, because the link is valid for a minute.
@@ -85,7 +90,7 @@ export async function startDevelopment(
     log.warn('the console could not be built; npx vite build packages/console shows why')
   const summary = formatSummary({
     demo,
-    dataDir: toShortPath(config.dataDir),
+    dataDir,
     consoleLink: isBuilt ? await createDeveloperLink(service.deps) : undefined,
     demoVerifiers: started,
     commands,

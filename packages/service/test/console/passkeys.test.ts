@@ -464,7 +464,12 @@ forEachStoreWriter('passkeys', (newWriter) => {
     const answer = await browser.ask('/console/session/step-up/challenge', { method: 'POST' })
     expect(outcome(answer)).toEqual([404, 'not_found'])
     const doors = await node.send('/console/doors', { headers: { 'sec-fetch-site': 'same-origin' } })
-    expect(doors.json()).toEqual({ passkey: true, oidc: null, has_session: false })
+    expect(doors.json()).toEqual({
+      passkey: true,
+      oidc: null,
+      has_session: false,
+      command_line: 'countersign',
+    })
   })
 })
 
