@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
-import { epoch, holderKey, ppid, reason, seq, siteId, thumbprint, time } from './fields.ts'
+import { epoch, holderKey, issuerName, ppid, reason, seq, siteId, thumbprint, time } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
-import { limits } from './limits.ts'
 import { propagationSchema, revokeUserRequestSchema } from './revocation.ts'
 
 const headers = z.object({ ...idempotencyHeaders, ...preferHeaders })
@@ -25,7 +24,7 @@ export const revokeHolderRequestSchema = z
 export type RevokeHolderRequest = z.input<typeof revokeHolderRequestSchema>
 
 export const cutOffIssuerRequestSchema = z.strictObject({
-  issuer: z.string().min(1).max(limits.did_chars_max).meta({ description: 'An issuer of this site.' }),
+  issuer: issuerName,
   reason: reason.optional(),
 })
 export type CutOffIssuerRequest = z.input<typeof cutOffIssuerRequestSchema>

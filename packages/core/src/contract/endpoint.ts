@@ -194,7 +194,7 @@ const authProblems: Record<Auth, readonly ProblemCode[]> = {
   api_key_and_credential: [...keyProblems, ...headerProblems],
   operator_key: keyProblems,
   sender_token: ['token_invalid'],
-  console: ['csrf_invalid', 'origin_forbidden'],
+  console: ['auth_ambiguous', 'csrf_invalid', 'origin_forbidden'],
   session: ['auth_ambiguous', 'session_required', 'csrf_invalid', 'origin_forbidden'],
 }
 

@@ -141,6 +141,8 @@ export const userRef = line(
   1,
 )
 export const siteName = shownName(limits.name_chars_max, 'A name for people.')
+/** The name of any issuer, of credentials or of access tokens. */
+export const issuerName = line(limits.did_chars_max, 'An issuer of this site.', 1)
 export const label = line(limits.label_chars_max, 'A name for people.')
 
 /** A lifetime in seconds. Every invalid value, also of another type, is `ttl_out_of_range`. */

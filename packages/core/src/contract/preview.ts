@@ -1,13 +1,22 @@
 import * as z from 'zod'
 import { reading, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
-import { credentialId, epoch, issuerKeyId, madeId, ppid, seq, siteId, thumbprint } from './fields.ts'
+import {
+  credentialId,
+  epoch,
+  issuerKeyId,
+  issuerName,
+  madeId,
+  ppid,
+  seq,
+  siteId,
+  thumbprint,
+} from './fields.ts'
 import { boundedCount } from './known-users.ts'
 import { limits } from './limits.ts'
 import { revocationTargetSchema } from './revocations.ts'
 import { namesOneUser, oneUser, userForms } from './users.ts'
 
-const issuer = z.string().min(1).max(limits.did_chars_max).meta({ description: 'An issuer of this site.' })
 const user = <Type extends string>(type: Type) =>
   z.strictObject({ type: z.literal(type), ...userForms }).refine(namesOneUser, oneUser)
 
@@ -22,12 +31,12 @@ export const previewActSchema = z.discriminatedUnion('type', [
     targets: z.array(revocationTargetSchema).min(1).max(limits.revocation_targets_max),
   }),
   z.strictObject({ type: z.literal('revoke_holder'), thumbprint }),
-  z.strictObject({ type: z.literal('cut_off_issuer'), issuer }),
+  z.strictObject({ type: z.literal('cut_off_issuer'), issuer: issuerName }),
   z.strictObject({ type: z.literal('cut_off_site') }),
-  z.strictObject({ type: z.literal('distrust_issuer'), issuer }),
+  z.strictObject({ type: z.literal('distrust_issuer'), issuer: issuerName }),
   z.strictObject({
     type: z.literal('change_issuer_key'),
-    issuer,
+    issuer: issuerName,
     key: issuerKeyId,
     status: z.enum(['retired', 'compromised']),
   }),

@@ -4,6 +4,7 @@ import { endpoint } from './endpoint.ts'
 import {
   credentialId,
   issuerKeyId,
+  issuerName,
   madeId,
   permissionId,
   ppid,
@@ -13,7 +14,6 @@ import {
   time,
 } from './fields.ts'
 import { idempotencyHeaders, reasonHeaders, verifierName } from './headers.ts'
-import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
 import {
   credentialSources,
@@ -114,12 +114,7 @@ export const credentialListQuerySchema = z
     ...pageParameters,
     ppid: ppid.optional(),
     status: z.enum(knownStatuses).optional(),
-    issuer: z
-      .string()
-      .min(1)
-      .max(limits.did_chars_max)
-      .optional()
-      .meta({ description: 'Only with status, and without ppid.' }),
+    issuer: issuerName.optional().meta({ description: 'Only with status, and without ppid.' }),
     issuer_key: issuerKeyId.optional().meta({
       description: 'A key of the issuer. Credentials that were seen before keys were recorded are not found.',
     }),

@@ -14,6 +14,7 @@ import type { SignedIn } from '../keys/console-sessions.ts'
 import { createId } from '../keys/ids.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
+import type { RouteRequest } from '../route.ts'
 import { readSignal, SIGNAL_AGE_MS_MAX } from '../signals/read-signal.ts'
 import { isSignalFault } from '../signals/signal.ts'
 import type { AuditContext } from '../store/operations/audit.ts'
@@ -26,6 +27,9 @@ type SignInDeps = Pick<Deps, 'store' | 'keys' | 'clock' | 'consoleSessions' | 'i
 const STEP_UP_LEEWAY_MS = 10_000
 /** Longer than a logout may be repeated: older ones are rejected. */
 const LOGOUTS_KEPT_MS = 4 * SIGNAL_AGE_MS_MAX
+
+/** What waits for the identity provider. */
+type WaitingRequest = Pick<RouteRequest, 'releaseWhile' | 'requestId'>
 
 export interface SignInStart {
   readonly redirectUri: string
@@ -42,6 +46,7 @@ export interface SignInStart {
 export async function startProviderSignIn(
   deps: SignInDeps,
   { redirectUri, returnTo, isStepUp, signedIn }: SignInStart,
+  { releaseWhile }: Pick<WaitingRequest, 'releaseWhile'>,
 ): Promise<{ readonly location: string; readonly sealed: string }> {
   const provider = requireProvider(deps)
   const trip = createRoundTrip({
@@ -52,7 +57,8 @@ export async function startProviderSignIn(
     personId: isStepUp ? signedIn?.person.personId : undefined,
     replaced: signedIn?.session.sha256,
   })
-  return { location: await provider.toSignInUrl(trip), sealed: sealRoundTrip(deps.keys, trip) }
+  const location = await releaseWhile(provider.toSignInUrl(trip))
+  return { location, sealed: sealRoundTrip(deps.keys, trip) }
 }
 
 export interface SignInAnswer {
@@ -71,11 +77,11 @@ export interface SignInAnswer {
 export async function finishProviderSignIn(
   deps: SignInDeps,
   answer: SignInAnswer,
-  requestId: string,
+  { requestId, releaseWhile }: WaitingRequest,
 ): Promise<{ readonly secret: string; readonly returnTo: string }> {
   const provider = requireProvider(deps)
   const trip = await requireRoundTrip(deps, answer)
-  const account = await requireAccount(deps, provider, answer, trip)
+  const account = await releaseWhile(requireAccount(deps, provider, answer, trip))
   const atMs = deps.clock.nowMs()
   const secret = randomBytes(32).toString('base64url')
   const opened = await deps.store.openProviderSession(
@@ -119,7 +125,7 @@ export async function finishProviderSignIn(
 export async function receiveProviderLogout(
   deps: SignInDeps & Pick<Deps, 'rateLimiter'>,
   token: string | undefined,
-  requestId: string,
+  { requestId, releaseWhile }: WaitingRequest,
 ): Promise<void> {
   const provider = requireProvider(deps)
   const { issuer, clientId } = provider.settings
@@ -132,7 +138,7 @@ export async function receiveProviderLogout(
   if (!isAddressed(jwt.claims.aud, clientId)) throw invalidLogout('aud does not name this client')
   if (![jwt.claims.sub, jwt.claims.sid].every((name) => name === undefined || isAccountName(name)))
     throw invalidLogout('sub and sid must each be one line of 1 to 256 characters')
-  const check = await provider.checkSignature(jwt)
+  const check = await releaseWhile(provider.checkSignature(jwt))
   if (check === 'unavailable')
     throw new Problem('signal_keys_unavailable', undefined, { retryAfterSeconds: 10 })
   if (check === 'invalid') throw invalidLogout('no key of the identity provider verifies its signature')

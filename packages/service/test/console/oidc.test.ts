@@ -654,6 +654,36 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
     })
   })
 
+  it('I-15: sign-ins that wait for the provider take no room from verifications', async () => {
+    const small = await openConsoleNode(await newWriter(), {
+      ...settings(provider.issuer),
+      COUNTERSIGN_OVERLOAD_IN_FLIGHT_MAX: '1',
+      COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000',
+    })
+    try {
+      const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      provider.said = {
+        async answer(response) {
+          begun.resolve()
+          await released.promise
+          response.writeHead(503).end()
+        },
+      }
+      const started = await small.send('/console/oidc/start')
+      const { callback } = provider.authorize(String(started.headers.location))
+      const finishing = small.send(callback, { headers: { cookie: pairOf(started, TRIP) } })
+      await begun.promise
+      const headers = { 'x-api-key': small.operatorKey }
+      const body = { token: 'x' }
+      const verified = await small.send('/api/auth/introspect', { method: 'POST', body, headers })
+      released.resolve()
+      expect(verified.statusCode).not.toBe(503)
+      expect(outcome(await finishing)).toEqual([503, 'provider_unavailable'])
+    } finally {
+      await small.close()
+    }
+  })
+
   describe('a provider that does not answer as it should', () => {
     const withNode = async (issuer: string, work: (other: ConsoleNode) => Promise<void>) => {
       const other = await openConsoleNode(await newWriter(), settings(issuer))

@@ -95,6 +95,16 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
     expect(await hasSession({ cookie: `${COOKIE}=guessed` })).toBe(true)
   })
 
+  it('A301: no page of the console is answered to an API key or a credential, with or without a cookie', async () => {
+    const { cookie } = await signIn(node, await viewer())
+    for (const path of ['/console/doors', '/console/session'])
+      for (const other of [key(), { authorization: 'Bearer x' }, { 'x-service-credential': 'e30' }])
+        for (const own of [{}, { cookie }]) {
+          const answer = await node.send(path, { headers: { ...SAME_ORIGIN, ...own, ...other } })
+          expect(outcome(answer)).toEqual([400, 'auth_ambiguous'])
+        }
+  })
+
   it('GET /console/people has the names of operators and of people at the own sites, and no more', async () => {
     const [operator, here, there, nowhere] = [
       await addPerson(node, [{ siteId: null, role: 'operator' }]),

@@ -25,24 +25,25 @@ export const startProviderSignIn: Route<'start_provider_sign_in'> = (request, de
     const { query, place, lines } = request
     if (!STARTED_BY.includes(lines('sec-fetch-site')?.join())) throw new Problem('csrf_invalid')
     const secret = findSessionSecret(request, place)
-    const { location, sealed } = await start(deps, {
+    const trip = {
       redirectUri: `${findPageOrigin(request, place)}/console/oidc/callback`,
       returnTo: query.return,
       isStepUp: query.step_up !== undefined,
       signedIn:
         secret === undefined ? undefined : await deps.consoleSessions.find(secret, deps.clock.nowMs()),
-    })
+    }
+    const { location, sealed } = await start(deps, trip, request)
     return { status: 303, headers: { location, 'set-cookie': toRoundTripCookie(sealed, place) } }
   })
 
 /** GET /console/oidc/callback */
 export const finishProviderSignIn: Route<'finish_provider_sign_in'> = (request, deps) => {
-  const { query, place, requestId } = request
+  const { query, place } = request
   const ended = toEndedRoundTrip(place)
   return withPage(request, { 'set-cookie': ended }, async () => {
     const { state, code, iss, error } = query
     const answer = { sealed: findRoundTrip(request, place), state, code, iss, error }
-    const { secret, returnTo } = await finish(deps, answer, requestId)
+    const { secret, returnTo } = await finish(deps, answer, request)
     return {
       status: 303,
       headers: { location: returnTo },
@@ -53,7 +54,7 @@ export const finishProviderSignIn: Route<'finish_provider_sign_in'> = (request, 
 
 /** POST /console/oidc/logout */
 export const receiveProviderLogout: Route<'receive_provider_logout'> = async (request, deps) => {
-  await receive(deps, request.body.logout_token, request.requestId)
+  await receive(deps, request.body.logout_token, request)
   return { status: 200 }
 }
 

@@ -28,6 +28,24 @@ forEachSharedStore('cut-offs', (open) => {
   const status = async (credentialId: string) =>
     (await node.status(credentialId)).body.statuses[credentialId].status
 
+  test('A226: an issuer that no store could have is rejected, also in previews and lists', async () => {
+    for (const issuer of ['\u0000', 'did:web:a\u0000b', 'https://a.example\r\n', '']) {
+      const params = { site_id: A }
+      const acts = [
+        { type: 'cut_off_issuer', issuer },
+        { type: 'distrust_issuer', issuer },
+        { type: 'change_issuer_key', issuer, key: 'key-1', status: 'retired' },
+      ]
+      const query = `status=active&issuer=${encodeURIComponent(issuer)}`
+      const answers = [
+        await node.admin('cut_off_issuer', { params, body: { issuer } }),
+        await node.admin('list_credentials', { params, query }),
+        ...(await Promise.all(acts.map((act) => node.admin('preview', { params, body: { act } })))),
+      ]
+      for (const { code } of answers) expect(code).toBe('validation_failed')
+    }
+  })
+
   describe('POST /api/wallet/sign-out-user', () => {
     test('ends what was issued to the user, and nothing that is issued later', async () => {
       const before = await issue()
