@@ -168,3 +168,17 @@ test('the innermost cause is found behind cause and errors, however deep, and in
   expect(describeCause(circle)).toBe('round')
   for (const odd of [undefined, null, 'text', 5]) expect(describeCause(odd)).toBe(String(odd))
 })
+
+test('a guard that is given https for a plain http service says so in one line, and that waiting does not help', async () => {
+  const { origin, close } = await listening(createServer())
+  const begun = await failedWith('unreachable', origin.replace('http:', 'https:'))
+  const error = await begun.ready({ timeoutMs: 0 }).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ name: 'GuardNotReady', retryable: false })
+  expect(String(error)).toMatch(/ERR_SSL.*Waiting does not correct this\.$/)
+  await close()
+})
+
+test('a clock without its methods is reported when the guard is created', () => {
+  const options = { baseUrl: 'https://auth.example', siteId: 'shop.example', apiKey: KEY }
+  expect(() => createGuard({ ...options, clock: {} as never })).toThrow('clock must have a read')
+})

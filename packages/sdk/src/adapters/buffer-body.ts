@@ -9,7 +9,8 @@ export interface NodeStream {
   /** Of an `IncomingMessage`: the whole message has arrived. */
   readonly complete?: boolean
   readonly destroyed?: boolean
-  read(): Uint8Array | null
+  /** Bytes, because `readableEncoding` is null where this is called. */
+  read(): Uint8Array | string | null
   unshift(bytes: Uint8Array): void
   on(event: string, listener: () => void): unknown
   off(event: string, listener: () => void): unknown
@@ -39,7 +40,7 @@ export async function bufferBody(
       // Never reads when there are no bytes: at the end that would end the stream for later
       // readers.
       while (stream.readableLength > 0) {
-        const part = stream.read()
+        const part = stream.read() as Uint8Array | null
         if (part === null) break
         parts.push(part)
         length += part.length

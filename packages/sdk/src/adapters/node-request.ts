@@ -19,7 +19,7 @@ export interface NodeRequest extends NodeStream {
 /** The parts of Node's `ServerResponse` that are used here. */
 export interface NodeResponse {
   writeHead(status: number, headers: Record<string, string>): unknown
-  end(text?: string): unknown
+  end(text: string): unknown
   once(event: 'close', listener: () => void): unknown
   readonly destroyed?: boolean
   readonly headersSent?: boolean

@@ -89,6 +89,8 @@ export class LogFollower {
   #reloadedMs = -Infinity
   /** When the head was last proven, or when the feed was opened. */
   #provenMs = -Infinity
+  /** How old the last proven head was when it arrived, by the wall clock. */
+  lateMs = 0
   #behindSeq = -1
   /** Whether entries were applied since the last `onChange`. */
   #hasUnreported = false
@@ -293,6 +295,7 @@ export class LogFollower {
       this.#problem = { code: 'clock_behind', detail }
     } else if (proven === 'proven') {
       this.#provenMs = received.monotonicMs
+      this.lateMs = received.wallMs - proof.asOfMs
       this.#mark.confirm(proof.asOfMs, received.monotonicMs)
       this.#backoff.reset()
       this.#problem = undefined

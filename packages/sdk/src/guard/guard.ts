@@ -112,8 +112,8 @@ export function createGuard(options: GuardOptions): Guard {
   })
   const state = (): GuardState => {
     const hasJumped = decisionData !== undefined && data.nowMs() === undefined
-    const problem =
-      keys.problem ?? follower.problem ?? tokens.problem ?? (hasJumped ? CLOCK_JUMPED : undefined)
+    const clockProblem = hasJumped ? CLOCK_JUMPED : findLateness(follower.lateMs, data.freshMsMax)
+    const problem = keys.problem ?? follower.problem ?? tokens.problem ?? clockProblem
     return toGuardState({ verifierId: rest.verifierId ?? instanceId, instanceId }, data, follower, problem)
   }
   const readiness = new Readiness({ siteId, clock, readState: state, onStateChange: rest.onStateChange })
@@ -255,6 +255,16 @@ export function toDenialBy(guard: Guard, reason: Reason, request: GuardRequest):
 /** A token that is bound to a key was presented with the DPoP scheme. */
 function toScheme({ jwt }: GuardAllowJwt): 'Bearer' | 'DPoP' {
   return jwt.facts.holderThumbprint === undefined ? 'Bearer' : 'DPoP'
+}
+
+/** Data that is stale when it arrives never becomes fresh. */
+function findLateness(lateMs: number, freshMsMax: number): ViewProblem | undefined {
+  if (lateMs <= freshMsMax) return undefined
+  const [late, max] = [lateMs, freshMsMax].map((ms) => Math.round(ms / 1000))
+  return {
+    code: 'clock_ahead',
+    detail: `By the clock of this machine, the last head of the service was signed ${late} s before it arrived, and the data of this guard may be ${max} s old: this clock is ahead, or the one of the service is behind. Compare both with NTP and set the wrong one.`,
+  }
 }
 
 const CLOCK_JUMPED: ViewProblem = {

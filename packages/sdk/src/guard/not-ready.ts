@@ -48,6 +48,7 @@ const LASTING_CODES: ReadonlySet<string> = new Set([
   'answer_unknown',
   'snapshot_unsigned',
   'heartbeat_unsigned',
+  'clock_ahead',
   'clock_behind',
   'feed_key_untrusted',
   'feed_key_withdrawn',
@@ -56,7 +57,7 @@ const LASTING_CODES: ReadonlySet<string> = new Set([
   'epoch_unlinked',
 ])
 /** Node, Bun and Deno name their TLS faults differently. */
-const LASTING_CAUSE = /certificate|self.signed|ERR_TLS|ENOTFOUND|name not known/i
+const LASTING_CAUSE = /certificate|self.signed|ERR_TLS|ERR_SSL|ENOTFOUND|name not known/i
 
 function isLasting({ code, detail }: ViewProblem): boolean {
   return LASTING_CODES.has(code) || LASTING_CAUSE.test(detail)

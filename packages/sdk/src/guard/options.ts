@@ -145,7 +145,9 @@ export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
           ),
     // Called as a function: some runtimes reject a fetch that is called as a method.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
-    clock,
+    clock: read('clock must have a read and an after method', () =>
+      typeof clock.read === 'function' && typeof clock.after === 'function' ? clock : undefined,
+    ),
     onStateChange: options.onStateChange,
     failsOpen: options[FAIL_OPEN] === true,
   }

@@ -17,7 +17,7 @@ export function describeCause(error: unknown): string {
   const { code, message } = (inner ?? {}) as { readonly code?: unknown; readonly message?: unknown }
   const words = typeof message === 'string' && message !== '' ? message : String(inner)
   const text = typeof code === 'string' && !words.includes(code) ? `${code}: ${words}` : words
-  return text.slice(0, CHARS_MAX)
+  return text.trim().slice(0, CHARS_MAX)
 }
 
 /** An address for a message: without the query, which may contain private data. */

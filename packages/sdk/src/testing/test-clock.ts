@@ -63,6 +63,12 @@ export function createTestClock(startMs = Date.now()): TestClock {
   }
 }
 
+/** As they were when this was loaded: tests of an application may replace them by fake timers. */
+const { setTimeout: later, setImmediate: soon = (callback: () => void) => later(callback, 0) } =
+  globalThis as {
+    setTimeout(callback: () => void, ms: number): unknown
+    setImmediate?: (callback: () => void) => unknown
+  }
 const TURNS = 3
 /** Where signatures are checked in other threads, a step may wait for one of them several times. */
 const TURNS_IN_THREADS = 6
@@ -70,9 +76,6 @@ const LONG_INPUT = new Uint8Array(65_536)
 
 /** Lets all work finish that needs no timer: promises, streams, and work of other threads. */
 export async function rest(turns = TURNS): Promise<void> {
-  const { setImmediate: soon = (callback: () => void) => setTimeout(callback, 0) } = globalThis as {
-    setImmediate?: (callback: () => void) => unknown
-  }
   const isThreaded = isPromise(sha256Hex(''))
   for (let i = 0; i < (isThreaded ? turns * TURNS_IN_THREADS : turns); i++) {
     // Work that was queued before this is done before this.

@@ -21,7 +21,7 @@ beforeAll(async () => {
   bound = await site.issue({ bound: true })
   const guarded = requireCredential(await site.guard(), { scope: 'orders:read' }, { bodyBytesMax: 64 })
   server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
-    void guarded(request as never, response as never, async (error) => {
+    void guarded(request, response, async (error) => {
       if (error !== undefined) return void response.writeHead(500).end(String(error))
       const parts: Buffer[] = []
       for await (const part of request) parts.push(part)

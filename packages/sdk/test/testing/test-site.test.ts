@@ -4,8 +4,9 @@ import {
   introspectionSchema,
   snapshotLineSchema,
 } from '@countersign/core/contract'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/testing/test-clock.ts'
+import { testRequest } from '../../src/testing/test-request.ts'
 import { createTestSite, type TestSite } from '../../src/testing/test-site.ts'
 
 let site: TestSite
@@ -100,4 +101,23 @@ test('two guards of one site both know; users of one name are one user', async (
   expect([one.state().seq, two.state().seq]).toEqual([3, 3])
   await site.advance(1_000)
   expect(site.service.acknowledged.get('two')).toMatchObject({ seq: 3 })
+})
+
+test('a test site works where a test has replaced all timers', async () => {
+  vi.useFakeTimers()
+  try {
+    const faked = await createTestSite()
+    const guard = await faked.guard()
+    const alice = await faked.issue({ user: 'alice' })
+    const ask = async () => {
+      const headers = await alice.headersFor('GET', 'https://shop.example/')
+      return guard.verify(testRequest('GET', 'https://shop.example/', headers))
+    }
+    expect(await ask()).toMatchObject({ ok: true })
+    await faked.revokeUser('alice')
+    expect(await ask()).toMatchObject({ code: 'credential_revoked' })
+    await faked.close()
+  } finally {
+    vi.useRealTimers()
+  }
 })
