@@ -88,6 +88,7 @@ const PORT_MAX = 65_535
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const KEPT_DAYS_MAX = 36_500
+export const WORKERS_MAX = 64
 const LOG_KEPT_DAYS_MIN = (limits.log_kept_seconds_min * 1000) / DAY_MS
 const STORE_WANTED = 'postgres://… or sqlite:<file>'
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
@@ -201,7 +202,7 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
     read('data_dir', DATA_DIR, (text) => (text === '' ? undefined : text), 'a directory'),
   )
   const store = read('database_url', embeddedStore(dataDir), parseStore, STORE_WANTED)
-  const workers = count('workers', 1, 1, 64)
+  const workers = count('workers', 1, 1, WORKERS_MAX)
 
   const auditKept = read(
     'audit_kept_days',
