@@ -140,6 +140,11 @@ export async function openPostgresStore({
     get epoch() {
       return epoch
     },
+    async followEpoch() {
+      // One that is running may have asked the database before it was replaced.
+      await following?.catch(() => {})
+      await followEpoch()
+    },
     onAppend(each) {
       listeners.add(each)
       return () => listeners.delete(each)
