@@ -49,7 +49,8 @@ export async function openPostgresStore({
     macs: createRowMacs(await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))),
     onForged,
   }
-  const readers = new ReaderPool({ url, max: CONNECTIONS.reading })
+  // A standby would answer that nothing is new, whatever other nodes append to the primary.
+  const readers = new ReaderPool({ url, max: CONNECTIONS.reading, primaryOnly: true })
   const writers = new WriterPool({ url, max: CONNECTIONS.writing })
   const listeners = new Set<(position?: number) => void>()
   const wake = (position?: number) => {
