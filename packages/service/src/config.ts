@@ -83,6 +83,8 @@ export type RateLimits = Readonly<Record<keyof typeof rateLimits, RateLimit>>
 
 export type Mode = Config['mode']
 
+/** The maximum of the setting `workers`. */
+export const WORKERS_MAX = 64
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
 /**
@@ -91,7 +93,7 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as cons
  */
 export function readConfig(mode: Mode, sources: SettingSources): Config {
   const settings = new SettingReader(sources)
-  const workers = settings.integer('workers', 1, 1, 64)
+  const workers = settings.integer('workers', 1, 1, WORKERS_MAX)
   const addresses = readAddresses(settings, mode, workers)
   const dataDir = readDataDir(settings)
   const store = readStoreSetting(settings, dataDir)

@@ -11,14 +11,13 @@ export const acceptRollback = operatorCommand('accept-rollback', {
   ],
   about: [
     'A node rejects everything when its head file or a verifier shows a signed head beyond the end of its log. The missing entries may be on another disk, on a replica or in a backup: look there first. If they are lost, this command begins a new epoch of the log. Verifiers follow it, keep the revocations that they know, and report how many the new epoch lacks.',
-    'Without --yes, the exit code is 3 when entries are missing, and 0 when none is known to be. When the head file shows that nothing is missing, --yes changes nothing either. Without a head file, --yes begins a new epoch.',
+    'Without --yes, the exit code is 3 when entries are missing, and 0 when none is known to be. When the head file shows that nothing is missing, --yes changes nothing either. Without a head file, --yes begins a new epoch. The head files of all workers on this machine are read.',
     'Revoke again what the lost entries revoked: this node and new verifiers do not know them. The audit records the command and the lost heads.',
     'With the embedded store, stop the service first. On PostgreSQL run it once; running nodes follow within seconds.',
   ],
   async run({ given, at, service, storeSettings, headFile: readHeadFile }) {
     const settings = { ...storeSettings(), headFile: readHeadFile() }
-    const { headFile } = settings
-    const { lost, isComplete, accepted } = await service.acceptRollback(settings, {
+    const { lost, isComplete, incompleteFile, accepted } = await service.acceptRollback(settings, {
       dryRun: !given.has('yes'),
     })
     const lostFacts = lost.map(({ head: { site_id, epoch, seq, hash, as_of }, seq: store_seq }) => ({
@@ -30,10 +29,14 @@ export const acceptRollback = operatorCommand('accept-rollback', {
       store_seq,
     }))
     const lines = [
-      lost.length > 0 ? 'Missing from the store:' : isComplete ? NOTHING_MISSING : describeUnknown(headFile),
+      lost.length > 0
+        ? 'Missing from the store:'
+        : isComplete
+          ? NOTHING_MISSING
+          : describeUnknown(incompleteFile),
       ...lost.map(
         ({ head, seq }) =>
-          `  ${head.site_id}: entry ${head.seq} of epoch ${head.epoch}, signed ${head.as_of}; the store has ${seq}`,
+          `  ${head.site_id}: entry ${head.seq} of epoch ${head.epoch}, signed ${head.as_of}; the store ${seq < head.seq ? `has ${seq}` : 'has another entry with this number'}`,
       ),
     ]
     if (accepted === undefined) {
@@ -41,11 +44,11 @@ export const acceptRollback = operatorCommand('accept-rollback', {
       at.note(`Nothing was changed. ${describeNext(lost.length, isComplete)}`)
       return lost.length > 0 ? 3 : 0
     }
-    const { epoch, position, headFileBefore } = accepted
+    const { epoch, position, headFilesBefore } = accepted
     at.item({ changed: true, lost: lostFacts, epoch, entries: position }, () =>
       [...lines, `The log is in the new epoch ${epoch}, with ${entriesText(position)}.`].join('\n'),
     )
-    if (headFileBefore !== undefined) at.note(`The head file as it was before: ${headFileBefore}`)
+    for (const file of headFilesBefore) at.note(`The head file as it was before: ${file}`)
     at.note('Revoke again what the lost entries had revoked.')
     return 0
   },
@@ -53,10 +56,10 @@ export const acceptRollback = operatorCommand('accept-rollback', {
 
 const NOTHING_MISSING = 'Nothing is missing. There is nothing to accept.'
 
-function describeUnknown(headFile: string | undefined): string {
-  return headFile === undefined
+function describeUnknown(incompleteFile: string | undefined): string {
+  return incompleteFile === undefined
     ? 'There is no head file, so this command cannot find what is missing: head_file is off.'
-    : `${headFile} does not exist or has lines that cannot be read, so this command cannot find all that is missing.`
+    : `${incompleteFile} does not exist or has lines that cannot be read, so this command cannot find all that is missing.`
 }
 
 function describeNext(lostCount: number, isComplete: boolean): string {

@@ -2,12 +2,24 @@ import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Heartbeat, parseHeartbeat, type SiteId } from '@countersign/core'
+import { WORKERS_MAX } from '../config.ts'
 
 /** The last signed head of each site, as the file outside the store has it. */
 export interface KeptHeads {
   readonly heads: ReadonlyMap<SiteId, Heartbeat>
   /** Lines that are not a signed head, such as one that a crash has cut. */
   readonly unreadable: number
+}
+
+/** Each worker has a head file of its own. `index` counts from 0. */
+export function toWorkerHeadFile(file: string, index: number): string {
+  return index === 0 ? file : `${file}.${index}`
+}
+
+/** The head files that the workers of this machine have written, also those of former workers. */
+export function findHeadFiles(file: string): readonly string[] {
+  const files = Array.from({ length: WORKERS_MAX }, (_, index) => toWorkerHeadFile(file, index))
+  return files.filter((each) => existsSync(each))
 }
 
 /**

@@ -40,10 +40,14 @@ export interface LiveViewsOptions {
   /** How long `waitFor` and `waitForSeq` wait. */
   readonly waitMsMax?: number
   /**
-   * Called when the log has been read to its end, before anything is decided by it. Resolves to why
-   * the log must not be trusted, or to undefined.
+   * Called when the log has been read to its end, before anything is decided by it. `former` has
+   * the heads of the log that was read before, if any. Resolves to why the log must not be trusted,
+   * or to undefined.
    */
-  readonly examine?: (findHead: (siteId: SiteId) => LogHead | undefined) => Promise<string | undefined>
+  readonly examine?: (
+    findHead: (siteId: SiteId) => LogHead | undefined,
+    former: readonly SiteHead[],
+  ) => Promise<string | undefined>
   /** Called once for each site, before anything is decided by its view. */
   readonly findSubjectKey?: (siteId: SiteId) => Promise<SubjectKey | undefined>
 }
@@ -52,7 +56,7 @@ type Readiness = { readonly ready: true } | { readonly ready: false; readonly wh
 
 type LogStore = CheckpointStore &
   AuditedStore &
-  Pick<Store, 'entriesAfter' | 'siteHeads' | 'requireIntactRows' | 'onAppend' | 'isShared'>
+  Pick<Store, 'entriesAfter' | 'siteHeads' | 'requireIntactRows' | 'onAppend' | 'isShared' | 'followEpoch'>
 
 type LiveViewsLogger = Pick<Logger, 'error' | 'warn' | 'info'>
 
@@ -70,6 +74,9 @@ export class LiveViews {
   #waiting = 0
   readonly #readers = new Set<LogReader>()
   #log = new AppliedLog('')
+  #isExamined = false
+  /** The heads of the last log that was examined, until the next one has been examined. */
+  #formerHeads: readonly SiteHead[] = []
   /** The clocks before the last read to which the store's answer was the end of the log. */
   #confirmedAt: Clocks | undefined
   #corruption: string | undefined
@@ -290,22 +297,51 @@ export class LiveViews {
         await this.#followEpoch(onLoaded, onFailure)
       } catch (fault) {
         if (fault instanceof LogCut) continue
-        const corruption =
+        const failure =
           fault instanceof RowForged ? new LogCorrupted('forged', fault.message, { cause: fault }) : fault
-        if (corruption instanceof LogCorrupted && this.#store.epoch === this.#log.epoch) {
-          this.distrust(corruption)
-          onLoaded()
-          return
-        }
-        if (!(corruption instanceof LogCorrupted)) onFailure(fault)
+        if (failure instanceof LogCorrupted) {
+          const corruption = await this.#findCorruption(failure, onFailure)
+          if (corruption !== undefined) {
+            this.distrust(corruption)
+            onLoaded()
+            return
+          }
+        } else onFailure(failure)
         await this.#wake.sleep(this.#wake.count, POLL_MS, signal)
       }
     }
   }
 
+  /**
+   * A log that has lost entries in a fail-over looks damaged until the store is in the new epoch.
+   * So this asks the store for its epoch, as often as it takes, and nothing is decided meanwhile.
+   * Resolves to undefined when the log must be read again because it is in another epoch, and when
+   * the views are closed.
+   */
+  async #findCorruption(
+    corruption: LogCorrupted,
+    onFailure: (fault: unknown) => void,
+  ): Promise<LogCorrupted | undefined> {
+    const { signal } = this.#stop
+    this.#confirmedAt = undefined
+    while (!signal.aborted) {
+      try {
+        await this.#store.followEpoch()
+        return this.#store.epoch === this.#log.epoch ? corruption : undefined
+      } catch (fault) {
+        if (fault instanceof LogCorrupted) return fault
+        onFailure(fault)
+        await this.#wake.sleep(this.#wake.count, POLL_MS, signal)
+      }
+    }
+    return undefined
+  }
+
   #begin(): void {
     this.#audit?.stop()
     this.#audit = undefined
+    if (this.#isExamined) this.#formerHeads = [...this.heads()]
+    this.#isExamined = false
     this.#log = new AppliedLog(this.#store.epoch)
     this.#confirmedAt = undefined
     this.#suspicion = undefined
@@ -334,7 +370,10 @@ export class LiveViews {
       if (page.isEnd) {
         if (!isLoaded) {
           this.#log.requireEnds(ends)
-          this.#suspicion = await this.#options.examine?.((siteId) => this.view(siteId)?.head)
+          const findHead = (siteId: SiteId) => this.view(siteId)?.head
+          this.#suspicion = await this.#options.examine?.(findHead, this.#formerHeads)
+          this.#isExamined = true
+          this.#formerHeads = []
           this.#startAudit(restored)
         }
         isLoaded = true

@@ -1,16 +1,24 @@
 import { checkHeartbeat, type Heartbeat, type LogHead, parseMultikey, type SiteId } from '@countersign/core'
 import { loadCheckpoint } from '../store/checkpoints/load-checkpoint.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
+import type { SiteHead } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
 
 /** A signed head that the log does not have. */
 interface LostHead {
   readonly head: Heartbeat
-  /**
-   * The head of the site's log now, or when its next epoch began; 0 when the site is missing.
-   */
+  /** The head of the site's log now; 0 when the site is missing. */
   readonly seq: number
 }
+
+/** A head of a former epoch, whose last entries the next epoch did not continue. */
+export interface LeftBehind {
+  readonly head: FormerHead
+  /** The head of the site's log when its next epoch began. */
+  readonly seq: number
+}
+
+type FormerHead = Pick<Heartbeat, 'site_id' | 'epoch' | 'seq'>
 
 export interface HeadComparison {
   /**
@@ -22,7 +30,7 @@ export interface HeadComparison {
    * A later epoch began without these entries: by a restore, a fail-over or an operator who
    * accepted the loss.
    */
-  readonly leftBehind: readonly LostHead[]
+  readonly leftBehind: readonly LeftBehind[]
 }
 
 /** How many epochs are searched for the one that a head belongs to. */
@@ -102,9 +110,9 @@ async function loadBases(store: BaseStore): Promise<ReadonlyMap<SiteId, Base>> {
 }
 
 /** Splits heads of earlier epochs: entries that this log did not continue, and unknown epochs. */
-async function compareFormer(store: LogStore, heads: readonly Heartbeat[]) {
+async function compareFormer<Head extends FormerHead>(store: LogStore, heads: readonly Head[]) {
   const continued = new Set<string>()
-  const leftBehind: LostHead[] = []
+  const leftBehind: LeftBehind[] = []
   for (const head of heads) {
     const links = await store.epochLinks(head.site_id, EPOCHS_MAX)
     for (const { previous } of links) continued.add(previous.epoch)
@@ -112,6 +120,24 @@ async function compareFormer(store: LogStore, heads: readonly Heartbeat[]) {
     if (link !== undefined && link.previous.seq < head.seq) leftBehind.push({ head, seq: link.previous.seq })
   }
   return { leftBehind, unknown: heads.filter(({ epoch }) => !continued.has(epoch)) }
+}
+
+/**
+ * Finds the entries that a node had read in a former epoch and that the log did not continue.
+ * `former` has the heads of that epoch, `findHead` the heads now. Rejects when the store cannot be
+ * asked.
+ */
+export async function findLeftBehind(
+  store: LogStore,
+  former: readonly SiteHead[],
+  findHead: (siteId: SiteId) => LogHead | undefined,
+): Promise<readonly LeftBehind[]> {
+  // A log that goes on from the same entry has lost none, and most sites need no query.
+  const changed = former.filter(
+    ({ siteId, epoch, hash }) => epoch !== store.epoch && findHead(siteId)?.hash !== hash,
+  )
+  const heads = changed.map(({ siteId, epoch, seq }) => ({ site_id: siteId, epoch, seq }))
+  return (await compareFormer(store, heads)).leftBehind
 }
 
 /** The id of a feed key is the key itself. Does not check that the key is one of the service's. */

@@ -4,6 +4,7 @@ import { findEd25519Library } from '@countersign/core'
 import type { Logger } from 'pino'
 import { closeOnSignal, exitOnSignal } from '../close-on-signal.ts'
 import type { Config } from '../config.ts'
+import { toWorkerHeadFile } from '../log/head-file.ts'
 import { createLogger } from '../logger.ts'
 import { openService } from '../service.ts'
 import { describeListenFault } from './describe-listen-fault.ts'
@@ -76,7 +77,7 @@ function toWorkerConfig(config: Config): Config {
   return {
     ...config,
     adminPort: adminPort ? adminPort + index : adminPort,
-    headFile: headFile !== undefined && index > 0 ? `${headFile}.${index}` : headFile,
+    headFile: headFile === undefined ? undefined : toWorkerHeadFile(headFile, index),
   }
 }
 

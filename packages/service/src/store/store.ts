@@ -27,6 +27,12 @@ export interface Store extends PortOperations {
    */
   readonly epoch: string
   /**
+   * Asks the database whether the log is in another epoch, and begins one if the database is not
+   * the one that wrote the log. Afterwards `epoch` is right. Throws a `LogCorrupted` when the log
+   * fails its audit.
+   */
+  followEpoch(): Promise<void>
+  /**
    * Calls back when something may have been appended, here or elsewhere, with its position if that
    * is known. A hint: it may come late, twice or never.
    */

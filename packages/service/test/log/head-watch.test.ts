@@ -95,7 +95,7 @@ interface Node {
 let made = 0
 const newFile = () => join(folder, `${++made}`, 'heads')
 
-async function start(store: Log, file = newFile()): Promise<Node> {
+async function start(store: Log, file: string | null = newFile()): Promise<Node> {
   const clock = new ClockDouble()
   const key = await ring
   const log = { error: vi.fn(), warn: vi.fn(), info: vi.fn() }
@@ -103,17 +103,17 @@ async function start(store: Log, file = newFile()): Promise<Node> {
     feedKey: () => ({ kid: key.publicKey.multikey, key }),
     findFeedKey: (kid: string) => (kid === key.publicKey.multikey ? key.publicKey : undefined),
   }
-  const watch = new HeadWatch({ file, store, keys, clock, log }, 10)
+  const watch = new HeadWatch({ file: file ?? undefined, store, keys, clock, log }, 10)
   const views = await LiveViews.open(store, clock, quiet, {
     viewAgeMsMax: 1e9,
-    examine: (findHead) => watch.compare(findHead),
+    examine: (...heads) => watch.compare(...heads),
   })
   watch.follow(views)
   closing.push(
     () => views.close(),
     () => watch.close(),
   )
-  return { watch, views, file, log }
+  return { watch, views, file: file ?? '', log }
 }
 
 async function fileWith(...heads: Heartbeat[]): Promise<string> {
@@ -224,6 +224,29 @@ describe('a log that has lost what the file proves (B6, A274)', () => {
     expect(views.readiness()).toEqual({ ready: true })
     expect(log.warn.mock.calls[0]?.[0]).toMatchObject({ site_id: A, entries: 2 })
     await expect.poll(() => readHeadFile(file)?.heads.get(A)?.epoch).toBe(EPOCH)
+  })
+
+  it.each([
+    ['with a head file', newFile],
+    ['without one', () => null],
+  ])('is compared with what a running node has read of the former epoch, %s', async (_, newPlace) => {
+    const store = await Log.make(5)
+    const { views, log } = await start(store, newPlace())
+    // A standby that has the first three entries of A and all of B takes over.
+    store.links = [{ epoch: 'e1111111', previous: { epoch: EPOCH, seq: 3, hash: '0'.repeat(64) }, atMs: 0 }]
+    store.epoch = 'e1111111'
+    store.entries = []
+    await store.site(B)
+    for (let i = 0; i < 3; i++) await store.site(A)
+    await expect.poll(() => views.view(A)?.head.epoch).toBe('e1111111')
+    await expect.poll(() => views.readiness()).toEqual({ ready: true })
+    expect(log.warn.mock.calls).toEqual([
+      [
+        { site_id: A, from_epoch: EPOCH, entries: 2 },
+        expect.stringContaining('without entries that this node has seen'),
+      ],
+    ])
+    expect(log.error).not.toHaveBeenCalled()
   })
 
   it('is not trusted when it is another log altogether', async () => {

@@ -11,7 +11,7 @@ import {
 import { afterEach, describe, expect, it } from 'vitest'
 import { LiveViews, type LiveViewsOptions } from '../../src/log/live-views.ts'
 import { Problem } from '../../src/problem.ts'
-import { RowForged } from '../../src/store/errors.ts'
+import { RowForged, StoreUnavailable } from '../../src/store/errors.ts'
 import { unreadableEntry } from '../../src/store/log-corrupted.ts'
 import { ClockDouble, EPOCH, LogDouble, quiet } from './log-double.ts'
 
@@ -322,6 +322,46 @@ describe('the live views', () => {
     await expect.poll(() => views.view(A)?.head).toMatchObject({ epoch: 'e0000001', seq: 1 })
     await expect.poll(() => views.readiness()).toEqual({ ready: true })
     expect([before?.ageMs, views.revocationData(A)?.ageMs]).toEqual([Infinity, 0])
+  })
+
+  it('follow a fail-over that has lost entries, and decide nothing until the store knows of it', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    await store.append(A, 'user.revoked', { ppid: user, revoked_at })
+    const views = await open(store)
+    let asked = 0
+    let isPromoted = false
+    store.followEpoch = async () => {
+      asked++
+      if (!isPromoted) throw new StoreUnavailable('a standby')
+      store.epoch = 'e0000001'
+      store.entries = []
+      await store.site(A)
+    }
+    store.entries.pop()
+    // Every answer is an intact log now, only a shorter one.
+    await expect.poll(() => asked).toBeGreaterThan(2)
+    expect(views.readiness().ready).toBe(false)
+    expect(views.revocationData(A)?.ageMs).toBe(Infinity)
+    isPromoted = true
+    await expect.poll(() => views.readiness()).toEqual({ ready: true })
+    expect(views.view(A)?.head).toMatchObject({ epoch: 'e0000001', seq: 1 })
+  })
+
+  it('do not come back with what is left of a log when the store cannot be asked for its epoch at once', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    await store.append(A, 'user.revoked', { ppid: user, revoked_at })
+    const views = await open(store)
+    let failures = 2
+    store.followEpoch = async () => {
+      if (failures-- > 0) throw new StoreUnavailable('down')
+    }
+    store.entries.pop()
+    await expect
+      .poll(() => views.readiness())
+      .toMatchObject({ ready: false, why: 'entry 2 of the log has gone' })
+    expect(failures).toBe(-1)
   })
 
   it('do not open when the store cannot be asked', async () => {

@@ -94,6 +94,8 @@ export class LogDouble {
 
   async requireIntactRows(): Promise<void> {}
 
+  async followEpoch(): Promise<void> {}
+
   // There is no checkpoint.
   async checkpoint(): Promise<undefined> {}
   checkpointSites = async () => []

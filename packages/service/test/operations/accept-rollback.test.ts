@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { formatTime, generatePrivateKey, signHeartbeat } from '@countersign/core'
@@ -14,20 +14,28 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 let made = 0
 
 /** A store with one site, and a head file with its head, so many entries ahead of the store. */
-async function furnish(writer: StoreWriter, entriesAhead: number): Promise<string> {
-  const file = join(directory, `${++made}.heads`)
+async function furnish(
+  writer: StoreWriter,
+  entriesAhead: number,
+  { file = join(directory, `${++made}.heads`), hash }: { file?: string; hash?: string } = {},
+): Promise<string> {
   const key = await generatePrivateKey('Ed25519')
   await withStore(writer, async (store) => {
-    await store.createSite(newSite(), context())
-    for (const { siteId, seq, hash } of await loadSiteHeads(store)) {
-      const fields = { site_id: siteId, epoch: store.epoch, seq: seq + entriesAhead, hash }
-      const head = {
+    if ((await loadSiteHeads(store)).length === 0) await store.createSite(newSite(), context())
+    for (const head of await loadSiteHeads(store)) {
+      const fields = {
+        site_id: head.siteId,
+        epoch: store.epoch,
+        seq: head.seq + entriesAhead,
+        hash: hash ?? head.hash,
+      }
+      const unsigned = {
         ...fields,
         as_of: formatTime(1_800_000_000_000),
         max_age_seconds: 1,
         kid: key.publicKey.multikey,
       }
-      writeFileSync(file, toHeadLine(await signHeartbeat(head, key)))
+      writeFileSync(file, toHeadLine(await signHeartbeat(unsigned, key)))
     }
   })
   return file
@@ -80,6 +88,46 @@ forEachStoreWriter('accept-rollback', (newWriter) => {
     expect(accepted).toMatchObject({ code: 0, said: expect.stringContaining('is in the new epoch') })
     expect(await readEpoch(writer)).not.toBe(epoch)
     expect(await readActions(writer)).toContain('log.accept_rollback')
+  })
+
+  it('reads the head files of all workers, and sets aside all that have old heads', async () => {
+    const writer = await newWriter()
+    const file = await furnish(writer, 0)
+    const epoch = await readEpoch(writer)
+    // Workers that saw more than the first before they were killed, and one that saw less.
+    await furnish(writer, 2, { file: `${file}.1` })
+    await furnish(writer, 3, { file: `${file}.2` })
+    await furnish(writer, 0, { file: `${file}.3` })
+    const { code, said } = await acceptRollback(writer, file, '--json')
+    expect(code).toBe(3)
+    expect(JSON.parse(said)).toMatchObject({ changed: false, lost: [{ epoch, seq: 4, store_seq: 1 }] })
+    const accepted = await acceptRollback(writer, file, '--yes')
+    expect(accepted.code).toBe(0)
+    const next = await readEpoch(writer)
+    expect(next).not.toBe(epoch)
+    for (const each of [file, `${file}.1`, `${file}.2`, `${file}.3`]) {
+      const aside = `${each}.before-${next}`
+      expect(accepted.noted).toContain(`The head file as it was before: ${aside}`)
+      expect([existsSync(each), existsSync(aside)]).toEqual([false, true])
+    }
+  })
+
+  it('says that the store has another entry, when it has gone on without the lost ones', async () => {
+    const writer = await newWriter()
+    const file = await furnish(writer, 0, { hash: 'a'.repeat(64) })
+    const { code, said } = await acceptRollback(writer, file)
+    expect(code).toBe(3)
+    expect(said).toMatch(/: entry 1 of epoch .*; the store has another entry with this number$/)
+  })
+
+  it('names the head file of a worker that has lines that cannot be read', async () => {
+    const writer = await newWriter()
+    const file = await furnish(writer, 0)
+    writeFileSync(`${file}.5`, '{"site_id":')
+    const { code, said, noted } = await acceptRollback(writer, file)
+    expect(code).toBe(0)
+    expect(said).toContain(`${file}.5 does not exist or has lines that cannot be read`)
+    expect(noted).toContain('countersign accept-rollback --yes')
   })
 
   it.each([

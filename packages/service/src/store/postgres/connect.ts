@@ -12,6 +12,8 @@ export interface ConnectOptions {
   readonly max: number
   readonly statementMsMax?: number
   readonly lockMsMax?: number
+  /** Reject statements while the server is a standby, which may lack what was committed. */
+  readonly primaryOnly?: boolean
   readonly onClose?: () => void
   readonly onNotify?: (channel: string, payload: string) => void
 }
@@ -30,6 +32,7 @@ export function connect(options: ConnectOptions): Sql {
     max,
     statementMsMax = STATEMENT_MS_MAX,
     lockMsMax = LOCK_MS_MAX,
+    primaryOnly = false,
     onClose = () => {},
     onNotify = () => {},
   } = options
@@ -45,6 +48,7 @@ export function connect(options: ConnectOptions): Sql {
     fetch_types: false,
     onnotice: () => {},
     onclose: onClose,
+    ...(primaryOnly ? { target_session_attrs: 'primary' as const } : {}),
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
     connection: {
       application_name: 'countersign',

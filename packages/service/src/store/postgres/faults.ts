@@ -58,6 +58,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENOTFOUND: 'its host name is not known; correct database_url',
   EAI_AGAIN: 'its host name could not be looked up',
   CONNECT_TIMEOUT: 'PostgreSQL cannot be reached; check database_url, the network and the firewall',
+  '25006': 'it is a standby or read-only; connect to the primary',
   '28P01': 'PostgreSQL rejects this user or password; correct database_url',
   '28000': 'PostgreSQL rejects connections of this user from this host; check pg_hba.conf',
   '3D000': 'there is no such database; create it first (createdb), or correct database_url',

@@ -49,7 +49,8 @@ export async function openPostgresStore({
     macs: createRowMacs(await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))),
     onForged,
   }
-  const readers = new ReaderPool({ url, max: CONNECTIONS.reading })
+  // A standby would answer that nothing is new, whatever other nodes append to the primary.
+  const readers = new ReaderPool({ url, max: CONNECTIONS.reading, primaryOnly: true })
   const writers = new WriterPool({ url, max: CONNECTIONS.writing })
   const listeners = new Set<(position?: number) => void>()
   const wake = (position?: number) => {
@@ -139,6 +140,11 @@ export async function openPostgresStore({
     isShared: true,
     get epoch() {
       return epoch
+    },
+    async followEpoch() {
+      // One that is running may have asked the database before it was replaced.
+      await following?.catch(() => {})
+      await followEpoch()
     },
     onAppend(each) {
       listeners.add(each)

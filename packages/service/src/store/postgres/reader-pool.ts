@@ -1,14 +1,11 @@
 import { StoreUnavailable } from '../errors.ts'
-import { connect, type Query, queryWith, type Sql } from './connect.ts'
+import { type ConnectOptions, connect, type Query, queryWith, type Sql } from './connect.ts'
 import { isDisconnection, toStoreError } from './faults.ts'
 
 /** Longer than a statement may take: the server should be the first to give up. */
 const ANSWER_MS_MAX = 6000
 
-export interface ReaderPoolOptions {
-  readonly url: string
-  /** How many connections at most. */
-  readonly max: number
+export interface ReaderPoolOptions extends Pick<ConnectOptions, 'url' | 'max' | 'primaryOnly'> {
   /** For tests. */
   readonly answerMsMax?: number
 }
@@ -19,17 +16,15 @@ export interface ReaderPoolOptions {
  * would never recover.
  */
 export class ReaderPool {
-  readonly #url: string
-  readonly #max: number
+  readonly #options: ConnectOptions
   readonly #answerMsMax: number
   #sql: Sql
   #answeredMs = 0
 
-  constructor({ url, max, answerMsMax = ANSWER_MS_MAX }: ReaderPoolOptions) {
-    this.#url = url
-    this.#max = max
+  constructor({ answerMsMax = ANSWER_MS_MAX, ...options }: ReaderPoolOptions) {
+    this.#options = options
     this.#answerMsMax = answerMsMax
-    this.#sql = connect({ url, max })
+    this.#sql = connect(options)
   }
 
   /**
@@ -68,7 +63,7 @@ export class ReaderPool {
 
   #renew(sql: Sql): void {
     if (sql !== this.#sql) return
-    this.#sql = connect({ url: this.#url, max: this.#max })
+    this.#sql = connect(this.#options)
     sql.end({ timeout: 0 }).catch(() => {})
   }
 

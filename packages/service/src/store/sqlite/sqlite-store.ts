@@ -114,6 +114,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       kind: 'sqlite',
       isShared: false,
       epoch,
+      // It belongs to this process, and others cannot begin one.
+      async followEpoch() {},
       onAppend(listener) {
         listeners.add(listener)
         return () => listeners.delete(listener)
