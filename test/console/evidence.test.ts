@@ -218,6 +218,19 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     expect(await checkInPage(page, await sign(earlier))).toContain('Signature valid')
   })
 
+  test('a receipt of a busy site has its reason, whatever else was done in that minute', async () => {
+    const { client, siteId } = harness
+    const { ppid } = await harness.credential(newName('busy'))
+    const { seq } = await client.revokeUser({ ppid, site_id: siteId, reason: 'Lost among others' })
+    const changes = Array.from({ length: 210 }, (_, n) => `Busy ${n}`)
+    await Promise.all(changes.map((name) => client.changeSite({ site_id: siteId, name })))
+    await expect
+      .poll(async () => (await client.readReceipt({ site_id: siteId, seq }).catch(() => undefined))?.seq)
+      .toBe(seq)
+    const { page } = await harness.openConsole({ page: `receipts/${seq}`, role: 'viewer' })
+    await page.locator('.paper').getByText('Lost among others').waitFor()
+  })
+
   test('T28: a receipt prints on one page, black on white, and no link is lost', async () => {
     const { client, siteId } = harness
     const names = Array.from({ length: 30 }, (_, i) => `verifier-with-a-long-name-${i + 1}`)

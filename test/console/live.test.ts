@@ -200,6 +200,20 @@ describe.skipIf(!hasChromium)('the live view', () => {
     await first.filter({ hasText: toShown(before + 3) }).waitFor()
   })
 
+  test('a page says that it is connecting while it is not known who is signed in', async () => {
+    const { page } = await harness.openConsole({ role: 'responder' })
+    const held = Promise.withResolvers<void>()
+    await page.route('**/console/session', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.goto(toUrl('overview'))
+    await page.getByRole('status').getByText('Connecting').waitFor()
+    held.resolve()
+    await page.locator('header.top').waitFor()
+    expect(await page.locator('.beginning').count()).toBe(0)
+  })
+
   test('T23: without the service, the page says what it knows and how old it is, and goes on alone', async ({
     task,
   }) => {

@@ -470,6 +470,27 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(await viewer.page.getByRole('button', { name: /revoke|reinstate/i }).count()).toBe(0)
   })
 
+  test('a double click revokes once, and the receipt that appears under it stays open', async () => {
+    const guards = await harness.openGuards(['twice'])
+    const { ppid } = await harness.credential(newName('judy'))
+    const { page } = await openResponder('users')
+    let sent = 0
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && /revo/.test(request.url())) sent++
+    })
+    await typeInPalette(page, newName('judy'))
+    await readCounts(page)
+    await page.keyboard.type('in a hurry')
+    await page.locator('.sheet footer').getByRole('button', { name: 'Revoke access' }).dblclick()
+    await page.locator('.sheet .verdict', { hasText: '1 of 1' }).waitFor()
+    expect(sent).toBe(1)
+    const { status } = await harness.client.getUser({ site_id: harness.siteId, ppid })
+    expect(status).toBe('revoked')
+    await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await guards.close()
+  })
+
   test('an act whose sheet was closed goes on, and is found in the top bar', async () => {
     const frozen = await harness.openGuards(['slow'])
     await harness.credential(newName('ivan'))

@@ -14,14 +14,25 @@ import { applyTheme } from './theme.ts'
 
 const fault = signal<string | undefined>(undefined)
 
-function App(): JSX.Element | null {
+function App(): JSX.Element {
   if (linkQuestion.value !== undefined) return <LinkQuestion {...linkQuestion.value} />
-  if (isSignedIn.value === undefined && fault.value === undefined) return null
+  if (isSignedIn.value === undefined && fault.value === undefined) return <Beginning />
   if (isSignedIn.value !== true) return <SignIn key={fault.value} fault={fault.value} />
   return (
     <Shell>
       <Page />
     </Shell>
+  )
+}
+
+/** Until it is known who is signed in. A slow answer is not an empty page. */
+function Beginning(): JSX.Element {
+  return (
+    <main class="door beginning" aria-busy="true">
+      <p class="meta" role="status">
+        {say('Connecting')}
+      </p>
+    </main>
   )
 }
 

@@ -84,6 +84,8 @@ interface Loaded<Item> {
 
 const NOTHING = { items: [], cursor: null, fault: undefined, isLoading: true }
 const LIMIT = 50
+/** Of the API. */
+const LIMIT_MAX = 200
 /** As many pages are loaded again with the address. */
 const PAGES_MAX = 20
 const TYPING_MS = 200
@@ -111,10 +113,11 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
     try {
       let items = before
       let next: string | null | undefined = cursor
-      for (let n = 0; n < pages && next !== null; n++) {
+      const wanted = before.length + pages * LIMIT
+      for (let n = 0; n < pages && items.length < wanted && next !== null; n++) {
         const page: { items: readonly Item[]; next_cursor?: string | null } = await call(path, {
           site: siteId,
-          query: { ...toQuery(chosen), limit: LIMIT, cursor: next },
+          query: { ...toQuery(chosen), limit: Math.min(wanted - items.length, LIMIT_MAX), cursor: next },
           signal: stop.signal,
         })
         items = [...items, ...page.items]

@@ -28,26 +28,32 @@ async function loadContext(siteId: string, receipt: Receipt, signal: AbortSignal
   const { epoch, seq, at } = receipt
   const atMs = Date.parse(at)
   const options = { site: siteId, signal }
-  const [page, rows] = await Promise.all([
-    call<LogPage>(`/api/sites/${siteId}/log`, {
-      ...options,
-      query: { after: `${epoch}.${seq - 1}`, limit: 1 },
-    }).catch(() => undefined),
-    call<{ items: readonly AuditRow[] }>(`/api/sites/${siteId}/audit`, {
+  const page = await call<LogPage>(`/api/sites/${siteId}/log`, {
+    ...options,
+    query: { after: `${epoch}.${seq - 1}`, limit: 1 },
+  }).catch(() => undefined)
+  const entry = page?.items[0]?.seq === seq ? page.items[0] : null
+  const findRow = async (target: string | undefined): Promise<AuditRow | undefined> => {
+    const rows = await call<{ items: readonly AuditRow[] }>(`/api/sites/${siteId}/audit`, {
       ...options,
       query: {
+        target,
         from: new Date(atMs - 30_000).toISOString(),
         to: new Date(atMs + 30_000).toISOString(),
         limit: 200,
       },
-    }).catch(() => undefined),
-  ])
-  const entry = page?.items[0]?.seq === seq ? page.items[0] : null
+    }).catch(() => undefined)
+    return rows?.items.find((row) => row.seq === seq)
+  }
+  // At a busy site the row is not among the newest of that minute. Some rows, such as those of
+  // drills, are about another target than their entry.
+  const target = entry === null ? undefined : findTarget(entry)
+  const audit = (target && (await findRow(target))) || (await findRow(undefined)) || null
   const { matchesEntry } = await import('../log/check-document.ts')
   return {
     entry,
     isEntryProven: entry !== null && (await matchesEntry(entry, receipt)),
-    audit: rows?.items.find((row) => row.seq === seq) ?? null,
+    audit,
   }
 }
 

@@ -7,7 +7,7 @@ import { tick } from '../live.ts'
 import { formatCount, say } from '../say.ts'
 import { formatDuration } from '../time.ts'
 import { ReceiptView } from './receipt-view.tsx'
-import { Ends, Head, takeFocus, Who } from './sheet-parts.tsx'
+import { CloseAct, Ends, Head, takeFocus, Who } from './sheet-parts.tsx'
 import { type Act, ANSWER_MS_MAX, closeSheet, type Progress, retryAct } from './state.ts'
 import { toCommand, toRequest, toWords } from './target.ts'
 
@@ -109,9 +109,9 @@ function Waiting({ act, progress }: WaitingProps): JSX.Element {
             {say('Copy details')}
           </button>
         )}
-        <button type="button" class="large" ref={takeFocus} onClick={closeSheet}>
+        <CloseAct class="large">
           {isUnknown ? say('Close and keep retrying') : say('Close and keep waiting')}
-        </button>
+        </CloseAct>
       </footer>
     </div>
   )

@@ -15,7 +15,7 @@ import { AppliedBy } from './applied-by.tsx'
 import { countAll, toCounts } from './counts.ts'
 import { describeLate } from './late.tsx'
 import { failsOpen, findRejectedSince, toKey, toMs } from './reported.ts'
-import { Head, takeFocus, Who } from './sheet-parts.tsx'
+import { CloseAct, Head, Who } from './sheet-parts.tsx'
 import { type Act, closeSheet, isComplete, isDeniedEverywhere } from './state.ts'
 import { countTargets, type Done, type DoneEntry, toCommand, toRequest, toWords } from './target.ts'
 
@@ -90,9 +90,9 @@ export function ReceiptView({ act, done, propagation }: ReceiptViewProps): JSX.E
             {hasSeveral ? say('Open receipts') : say('Open receipt')}
           </button>
         )}
-        <button type="button" class={isOver ? 'large primary' : 'large'} ref={takeFocus} onClick={closeSheet}>
+        <CloseAct class={isOver ? 'large primary' : 'large'}>
           {isOver ? say('Done') : say('Close and keep watching')}
-        </button>
+        </CloseAct>
       </footer>
     </div>
   )

@@ -23,6 +23,30 @@ export function Head({ title }: { readonly title: string }): JSX.Element {
   )
 }
 
+interface CloseActProps {
+  readonly class: string
+  readonly children: ComponentChildren
+}
+
+/**
+ * Closes the sheet of an act, and has the focus. It appears where the button was that sent the act,
+ * so the second click of a double click there does not close the receipt.
+ */
+export function CloseAct({ class: className, children }: CloseActProps): JSX.Element {
+  return (
+    <button
+      type="button"
+      class={className}
+      ref={takeFocus}
+      onClick={({ detail }) => {
+        if (detail < 2) closeSheet()
+      }}
+    >
+      {children}
+    </button>
+  )
+}
+
 interface WhoProps {
   readonly siteId: string
   readonly target: Target
