@@ -11,6 +11,7 @@ import { apiKeys } from '../../src/store/operations/api-keys.ts'
 import { applyTimes } from '../../src/store/operations/apply-times.ts'
 import { auditRows, selectAuditRows } from '../../src/store/operations/audit.ts'
 import { consoleSessions } from '../../src/store/operations/console-sessions.ts'
+import { classifyExpired } from '../../src/store/operations/credential-statuses.ts'
 import {
   type CredentialRow,
   credentials,
@@ -34,7 +35,7 @@ import { knownUsers, userEntries } from '../../src/store/operations/user-history
 import { tallySums } from '../../src/store/operations/verdict-tallies.ts'
 import { webhooks } from '../../src/store/operations/webhooks.ts'
 import type { SqlValue, Transaction } from '../../src/store/transaction.ts'
-import { context, DAY, MASTER_KEY, newIssuer, newSite, ppid, seen } from './fixtures.ts'
+import { context, DAY, MASTER_KEY, NOW, newIssuer, newSite, ppid, seen } from './fixtures.ts'
 import { forEachStoreWriter, type StoreWriter, withNode, withStore } from './store-writer.ts'
 
 const sealSecret = (siteId: SiteId) =>
@@ -434,6 +435,28 @@ forEachStoreWriter('lists with filters', (newWriter) => {
       expect(await findFault(writer, next, ['epoch=? AND site_id=? AND seq>?'])).toBeUndefined()
       const found = await writer.sql(next.sql, ...next.values)
       expect([found.length, found[0]?.seq, found.at(-1)?.seq].map(Number)).toEqual([LIMIT, 10, LIMIT + 9])
+    })
+  }, 300_000)
+
+  it('credentials whose status changes with time: reads only those, with very many others', async () => {
+    const writer = await newWriter()
+    // Without a node, which would classify them at the same time.
+    await withStore(writer, async (store) => {
+      const { siteId } = newSite()
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+      for (const validUntilMs of [NOW - DAY, NOW + DAY]) {
+        const template = seen(siteId, { validUntilMs })
+        await store.recordCredentials([template], NOW)
+        await copy(writer, template.credentialId, `cred_${validUntilMs}-`, CREDENTIALS)
+      }
+      await writer.sql(
+        `UPDATE credentials SET status = CASE WHEN valid_until <= $1 THEN 'expired' ELSE 'active' END`,
+        NOW,
+      )
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const operation = classifyExpired(siteId, NOW, LIMIT)
+      for (let step = operation.next(); step.done !== true; step = operation.next(0))
+        expect(await findFault(writer, step.value as Statement)).toBeUndefined()
     })
   }, 300_000)
 
