@@ -45,9 +45,10 @@
  * - "of the promises" says which of our goals held in this run. Nothing here fails: times are
  *   measured, never asserted.
  */
+import { spawnSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { arch, cpus, loadavg } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Measured } from './measure.ts'
 import { formatNumber, formatPercent, formatTable } from './table.ts'
@@ -178,23 +179,52 @@ interface Options {
   readonly prepared: string | undefined
 }
 
-function readOptions(): Options {
+const HELP = `Usage: npm run bench -- [options]
+
+Measures Countersign beside other projects, and prints tables. bench/README.md
+explains them.
+
+Options
+  --only <sections>           some of ${SECTIONS.join(',')}
+  --json <file>               where the figures go; default: bench/results/
+  --sizes <numbers>           growth: revocations of each SQLite store
+  --postgres-sizes <numbers>  growth: the same on PostgreSQL
+  --verifiers <number>        growth: verifiers that load a snapshot at once
+  --prepared <directory>      growth: stores that bench/growth/generate.ts made
+  -h, --help                  print this help`
+
+/** Undefined: only the help is wanted. Throws for options that are unknown or invalid. */
+function readOptions(): Options | undefined {
   const string = { type: 'string' } as const
   const { values } = parseArgs({
     options: {
       ...{ only: string, json: string, sizes: string, 'postgres-sizes': string, verifiers: string },
       prepared: string,
+      help: { type: 'boolean', short: 'h' },
     },
   })
-  const toNumbers = (list: string | undefined) => list?.split(',').map(Number)
+  if (values.help) return undefined
+  const toNumbers = (name: 'sizes' | 'postgres-sizes' | 'verifiers') => {
+    const numbers = values[name]?.split(',').map(Number)
+    if (numbers?.some((each) => !Number.isInteger(each) || each < 1))
+      throw new TypeError(`--${name} needs whole numbers from 1 on, separated by commas`)
+    return numbers
+  }
   return {
     sections: readSections(values.only),
     json: values.json,
-    sizes: toNumbers(values.sizes),
-    postgresSizes: toNumbers(values['postgres-sizes']),
-    verifiers: toNumbers(values.verifiers)?.[0],
+    sizes: toNumbers('sizes'),
+    postgresSizes: toNumbers('postgres-sizes'),
+    verifiers: toNumbers('verifiers')?.[0],
     prepared: values.prepared,
   }
+}
+
+/** The peers are not part of `npm ci`. */
+function installPeers(): void {
+  const script = join(import.meta.dirname, '../scripts/install-tools.ts')
+  const { status } = spawnSync(process.execPath, [script, 'bench'], { stdio: 'inherit' })
+  if (status !== 0) process.exit(1)
 }
 
 async function main(options: Options): Promise<void> {
@@ -233,8 +263,12 @@ async function main(options: Options): Promise<void> {
 let options: Options | undefined
 try {
   options = readOptions()
+  if (options === undefined) console.log(HELP)
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error)
+  console.error(`${error instanceof Error ? error.message : error}\nMore: npm run bench -- --help`)
   process.exitCode = 2
 }
-if (options !== undefined) await main(options)
+if (options !== undefined) {
+  installPeers()
+  await main(options)
+}

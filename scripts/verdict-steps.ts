@@ -152,7 +152,7 @@ async function eraseUsers({ deps }: Service, sites: readonly SiteId[]): Promise<
   const context = { actor: 'system', atMs: deps.clock.nowMs() }
   for (const [i, siteId] of sites.entries())
     for (const place of ERASED_PLACES)
-      await eraseUser(deps, { siteId, ppids: [toPpid(i * BLOCK + place) as Ppid] }, context)
+      await eraseUser(deps, { siteId, ppids: [toPpid(i * BLOCK + place) as Ppid] }, context, async () => {})
 }
 
 function requireSame(step: string, expected: readonly string[], found: readonly string[]): void {

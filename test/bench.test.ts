@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { measure, median, quantile, type Slice, type Subject, summary } from '../bench/measure.ts'
 import { summarizeRuns } from '../bench/runs.ts'
@@ -209,5 +211,32 @@ describe('several runs', () => {
   test('say which promise was not measured in all of them', () => {
     const runs = [run(atMost('a', 1, 1)), run()]
     expect(summarizeRuns(runs)).toContain('| a | 1.00 | 1.00 to 1.00 (1 runs) | yes |')
+  })
+})
+
+describe('the options of npm run bench', () => {
+  const bench = (...argv: string[]) =>
+    spawnSync(
+      process.execPath,
+      ['--conditions=countersign-source', join(import.meta.dirname, '../bench/run.ts'), ...argv],
+      { encoding: 'utf8' },
+    )
+
+  test('--help lists them, and measures nothing', () => {
+    const { status, stdout, stderr } = bench('--help')
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^Usage: npm run bench -- \[options\]$/m)
+    for (const name of ['only', 'json', 'sizes', 'postgres-sizes', 'verifiers', 'prepared'])
+      expect(stdout).toMatch(new RegExp(`^  --${name} `, 'm'))
+  })
+
+  test.each([
+    [['--nonsense'], "Unknown option '--nonsense'"],
+    [['--only', 'speed'], '--only knows verify, jwt, view, service, sdk, growth; not speed'],
+    [['--sizes', '10,x'], '--sizes needs whole numbers from 1 on, separated by commas'],
+  ])('%j is a usage error', (argv, words) => {
+    const { status, stdout, stderr } = bench(...argv)
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr).toBe(`${words}\nMore: npm run bench -- --help\n`)
   })
 })

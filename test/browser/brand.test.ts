@@ -227,6 +227,23 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     }
   })
 
+  test('no page is too wide for a name of one long word', async () => {
+    await setLook({ name: 'W'.repeat(64) })
+    try {
+      for (const [name, open] of Object.entries(states)) {
+        const { page } = await visitor({ viewport: { width: 320, height: 600 } })
+        await open(page)
+        await page.locator('.logo:visible').waitFor()
+        for (const width of [320, 375, 1280]) {
+          await page.setViewportSize({ width, height: 600 })
+          expect(await findOverflow(page), `${name} ${width}`).toBe(0)
+        }
+      }
+    } finally {
+      await setLook()
+    }
+  })
+
   test('a logo that is gone becomes the monogram, and a sign-in brings the new look to the wallet', async () => {
     const { page } = await visitor()
     await states.pass?.(page)

@@ -165,6 +165,26 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     await page.waitForURL('**/docs/guides/quickstart')
   })
 
+  test('the front page has links or a menu of all pages in windows of every width', async () => {
+    const page = await open('/')
+    const menu = page.getByRole('button', { name: 'All pages' })
+    const links = page.getByRole('navigation', { name: 'Main' })
+    const pages = page.getByRole('navigation', { name: 'Documentation' })
+    for (const width of [1280, 961]) {
+      await page.setViewportSize({ width, height: 720 })
+      expect([await links.isVisible(), await menu.isVisible()], `${width} px`).toEqual([true, false])
+      expect(await pages.isVisible(), `${width} px`).toBe(false)
+    }
+    for (const width of [960, 375]) {
+      await page.setViewportSize({ width, height: 720 })
+      expect(await links.isVisible(), `${width} px`).toBe(false)
+      await menu.click()
+      await pages.getByRole('link', { name: 'How it compares' }).waitFor()
+      await pages.getByRole('button', { name: 'Close' }).click()
+      await pages.waitFor({ state: 'hidden' })
+    }
+  })
+
   test('copies the request without its response, and links to headings', async () => {
     const page = await open('/docs/guides/quickstart', {
       permissions: ['clipboard-read', 'clipboard-write'],

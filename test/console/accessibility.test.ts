@@ -147,6 +147,70 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await page.setViewportSize(DESKTOP)
   })
 
+  test('small tablets: no column is behind the action of a row, and no list is too wide', async () => {
+    const scope = ['orders:read', 'administration-of-everything:write', `warehouse:${'w'.repeat(40)}`]
+    await harness.credential(newName('wide'), { scope })
+    await harness.operator.createSite({ site_id: `${'long-'.repeat(11)}name.example`, name: 'W'.repeat(64) })
+    const { page, visit } = await openShared()
+    const tooWide = `[...document.querySelectorAll('#content .card.table')]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length`
+    for (const name of ['credentials', 'audit', 'all-sites']) {
+      await visit(name === 'credentials' ? name : { ofService: name })
+      await page.locator('#content [aria-busy=true]').waitFor({ state: 'detached' })
+      for (const width of [640, 768, 899, 1024]) {
+        await page.setViewportSize({ width, height: 800 })
+        expect(await page.evaluate(COVERED), `${name} ${width} px`).toEqual([])
+        expect(await page.evaluate(tooWide), `${name} ${width} px`).toBe(0)
+      }
+    }
+    await page.setViewportSize(DESKTOP)
+  })
+
+  test('phones: an entry of the log, a field above the buttons, and a running revocation', async () => {
+    const { page } = await openShared('log/4')
+    await page.setViewportSize({ width: 375, height: 667 })
+    const title = page.getByRole('heading', { name: 'Entry 4' })
+    await title.waitFor()
+    const toEdge = `(({ right }) => document.querySelector('.entry').getBoundingClientRect().right - right)(
+      document.querySelector('.entry .close').getBoundingClientRect())`
+    expect((await title.boundingBox())?.height).toBe(20)
+    expect(await page.evaluate(toEdge)).toBeLessThan(30)
+
+    await page.setViewportSize(DESKTOP)
+    const frozen = await harness.openGuards(['frozen'])
+    frozen.freeze()
+    await harness.credential(newName('running'))
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type(newName('running'))
+    await page.keyboard.press('Enter')
+    await page.getByText('4 verifiers will be notified').waitFor()
+    await page.setViewportSize({ width: 375, height: 667 })
+    const reason = page.getByLabel('Reason')
+    await page.getByRole('button', { name: 'Cancel' }).focus()
+    await reason.focus()
+    const field = await reason.boundingBox()
+    const buttons = await page.locator('.sheet footer').boundingBox()
+    expect((field?.y ?? 0) + (field?.height ?? 0)).toBeLessThanOrEqual(buttons?.y ?? 0)
+    // One row of buttons, so that what the act ends is in sight.
+    expect(buttons?.height).toBeLessThan(80)
+    await reason.fill('Left the company')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByText('3 of 4').first().waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('.open-act').waitFor()
+    expect(await page.locator('.live strong').innerText()).toBe('Live')
+    const isCut = `(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)(document.querySelector('.live strong'))`
+    for (const width of [375, 320]) {
+      await page.setViewportSize({ width, height: 667 })
+      expect(await page.evaluate(isCut), `${width} px`).toBe(false)
+      expect(await findOverflow(page), `${width} px`).toBe(0)
+    }
+    await page.setViewportSize(DESKTOP)
+    frozen.resume()
+    await page.locator('.open-act').waitFor({ state: 'detached' })
+    await frozen.close()
+  })
+
   test('T19: the page of a person who is not signed in, too', async () => {
     const { page } = await openPage(harness.browser, [harness.url], { bypassCSP: true })
     await page.goto(`${harness.url}/console`)

@@ -223,6 +223,15 @@ describe.skipIf(!hasChromium)('the live view', () => {
     console.info(`T23: after ${Math.round(performance.now() - startedMs)} ms`)
     expect(await findGreen(page)).toEqual([])
     await pictures(page, 'not-live')
+    // On a phone the whole words are shown, too, and a sheet says the same.
+    await page.setViewportSize({ width: 375, height: 667 })
+    const isCut = `(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)(document.querySelector('.live strong'))`
+    expect(await page.locator('.live strong').innerText()).toBe('Not connected')
+    expect(await page.evaluate(isCut)).toBe(false)
+    await page.locator('header.top .danger').click()
+    await page.getByRole('dialog').getByText('The service does not answer.').waitFor()
+    await page.keyboard.press('Escape')
+    await page.setViewportSize({ width: 1280, height: 800 })
 
     service = await startService(harness.home)
     await page.locator('.live', { hasText: 'Live' }).waitFor()

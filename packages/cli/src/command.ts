@@ -53,8 +53,8 @@ export interface Given {
   text(name: string): string | undefined
   list(name: string): readonly string[]
   has(name: string): boolean
-  /** Settings of the service given as flags, without the leading dashes. */
-  readonly settings: readonly (readonly [name: string, value: string])[]
+  /** Settings of the service given as flags, without the leading dashes. Undefined: no value. */
+  readonly settings: readonly (readonly [name: string, value: string | undefined])[]
   /** Throws a `UsageError` for anything but a whole number within the bounds. */
   integer(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined
 }

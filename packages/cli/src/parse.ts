@@ -165,7 +165,13 @@ function addVerb(
   command.action(() => take(verb, command))
 }
 
-const append = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value]
+/** In the lists of values, `true` is an option without its value. */
+type Value = string | true
+
+const append = (value: string, before: readonly Value[] | true | undefined): readonly Value[] => [
+  ...[before ?? []].flat(),
+  value,
+]
 
 const SETTINGS_HELP = `
 Other flags are settings of the service. --<name> <value> overrides
@@ -173,8 +179,8 @@ COUNTERSIGN_<NAME>, which overrides the settings file; see docs/operating.md.
 Exit codes: 0 success, 1 failure, 2 usage error, 3 check failed.`
 
 /**
- * Declares every unknown flag as a setting with a value. Only the service knows the names of its
- * settings, and it is not loaded for parsing and help; it rejects unknown names later.
+ * Declares every unknown flag as a setting. Only the service knows the names of its settings, and
+ * it is not loaded for parsing and help; it rejects unknown names and missing values later.
  */
 function addSettings(command: Command, argv: readonly string[]): void {
   command.option('--config <file>', 'a JSON file with settings; default: COUNTERSIGN_CONFIG', append)
@@ -184,7 +190,7 @@ function addSettings(command: Command, argv: readonly string[]): void {
     const [, flag] = /^(--(?!no-|help$)[a-z0-9-]+)(?:=|$)/.exec(word) ?? []
     if (flag === undefined || declared.has(flag)) continue
     declared.add(flag)
-    command.addOption(new CommanderOption(`${flag} <value>`).argParser(append).hideHelp())
+    command.addOption(new CommanderOption(`${flag} [value]`).argParser(append).hideHelp())
   }
 }
 
@@ -207,8 +213,8 @@ function createGiven(command: Command): Given {
   const settings = command.options.filter(({ long, hidden }) => hidden || long === '--config')
   return {
     settings: settings.flatMap((option) =>
-      ([values[option.attributeName()] ?? []].flat() as string[]).map(
-        (value) => [option.name(), value] as const,
+      ([values[option.attributeName()] ?? []].flat() as Value[]).map(
+        (value) => [option.name(), value === true ? undefined : value] as const,
       ),
     ),
     words,

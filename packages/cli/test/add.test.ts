@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -292,6 +293,48 @@ test('never lets a key into version control or out of the project', async () => 
   expect(await add(linked)).toMatchObject({ code: 1, err: expect.stringContaining('not an ordinary file') })
   expect(existsSync(join(scratch, 'elsewhere'))).toBe(false)
   expect(existsSync(join(linked, 'countersign'))).toBe(false)
+})
+
+const listKeys = async (): Promise<string[]> =>
+  (await home.run(['keys', 'list', '--limit', '200', '--json']))
+    .json()
+    .items.map(({ key_id }: { key_id: string }) => key_id)
+
+test('creates no key when the files cannot be written', async () => {
+  const before = await listKeys()
+  const folder = createProject('no-folder', { ...servers.express, countersign: 'a file' })
+  const values = createProject('values', servers.express)
+  for (const [directory, argv, words] of [
+    [folder, [], 'countersign/guard.js is not an ordinary file of the project. Nothing was changed.'],
+    [values, ['--public-origin', 'http://a b'], 'COUNTERSIGN_PUBLIC_ORIGIN has characters'],
+  ] as const) {
+    const files = readAll(directory)
+    expect(await add(directory, ...argv)).toMatchObject({ code: 1, err: expect.stringContaining(words) })
+    expect(readAll(directory)).toEqual(files)
+  }
+  expect(await listKeys()).toEqual(before)
+})
+
+test.skipIf(process.getuid?.() === 0)('creates no key when this user may not write', async () => {
+  const before = await listKeys()
+  const directory = createProject('read-only', servers.express)
+  for (const [place, mode, path] of [
+    [directory, 0o500, 'countersign/guard.js'],
+    [join(directory, 'package.json'), 0o400, 'package.json'],
+  ] as const) {
+    const { mode: usual } = statSync(place)
+    chmodSync(place, mode)
+    const { code, err } = await add(directory)
+    chmodSync(place, usual)
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining(
+        `${path} cannot be written (EACCES), so nothing was changed. Give this user write access to ${place}.`,
+      ),
+    ])
+  }
+  expect(existsSync(join(directory, 'countersign'))).toBe(false)
+  expect(await listKeys()).toEqual(before)
 })
 
 test.each([

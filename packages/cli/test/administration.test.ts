@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPng } from '../../service/test/brand/pictures.ts'
 import { newJwk } from '../../service/test/jwks.ts'
 import { openKeySetServer } from '../../service/test/key-set-server.ts'
-import { program } from './countersign.ts'
+import { program, start } from './countersign.ts'
 import { expectAnswer, type Home, openHome } from './home.ts'
 
 let home: Home
@@ -469,6 +470,30 @@ describe('the file of --out', () => {
   ])('is removed when the command fails: $argv', async ({ argv, code }) => {
     expect((await home.run([...argv, '--out', 'failed.key'])).code).toBe(code)
     expect(existsSync(home.file('failed.key'))).toBe(false)
+  })
+  test.each(['SIGINT', 'SIGTERM'] as const)('is removed when %s ends the command', async (signal) => {
+    const asked = Promise.withResolvers<void>()
+    // It never answers.
+    const server = createServer(() => asked.resolve()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const argv = ['keys', 'create', '--permissions', 'feed:read', '--out', 'interrupted.key']
+    const running = start(argv, {
+      cwd: home.directory,
+      env: {
+        COUNTERSIGN_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        COUNTERSIGN_API_KEY: home.dev.site_key,
+        COUNTERSIGN_SITE: home.dev.site_id,
+      },
+    })
+    await asked.promise
+    expect(existsSync(home.file('interrupted.key'))).toBe(true)
+    running.kill(signal)
+    const { code, out, err } = await running.ended
+    server.closeAllConnections()
+    server.close()
+    expect([code, out]).toEqual([null, ''])
+    expect(err).toContain('Interrupted, so interrupted.key was removed.')
+    expect(existsSync(home.file('interrupted.key'))).toBe(false)
   })
   test('has the secret, for its owner only', async () => {
     for (const [i, argv] of commands.entries()) {

@@ -172,6 +172,28 @@ describe.concurrent('what cannot be looked at', () => {
     expect(out).toMatch(/^skip +site +.*needs --site and a key/m)
     expect(out).toMatch(/^skip +holder proof/m)
   })
+  test('over plain http to another machine no key is sent, and the site is left out', async () => {
+    const proxy = await openFaultProxy(home.dev.base_url, {})
+    const env = {
+      // No loopback address, although this machine answers at it.
+      COUNTERSIGN_URL: proxy.url.replace('127.0.0.1', '0.0.0.0'),
+      COUNTERSIGN_API_KEY: home.dev.site_key,
+      COUNTERSIGN_SITE: home.dev.site_id,
+    }
+    const { code, json } = await home.run(['doctor', '--no-local', '--json'], { env })
+    proxy.close()
+    expect(code).toBe(3)
+    expect(json().findings.filter(({ level }: Finding) => level === 'problem')).toEqual([
+      expect.objectContaining({ check: 'tls' }),
+    ])
+    expect(json().findings).toContainEqual({
+      check: 'site',
+      level: 'skipped',
+      detail: 'Checking the feed, webhooks and verifiers needs a key, which is not sent over plain http.',
+    })
+    expect(proxy.seen.length).toBeGreaterThan(0)
+    expect(proxy.seen.filter((headers) => 'x-api-key' in headers)).toEqual([])
+  })
   test('a key that may only read the feed has that looked at', async () => {
     await home.run(['keys', 'create', '--permissions', 'feed:read', '--out', 'feed.key'])
     const { code, out } = await home.run(['doctor', '--no-local', '--api-key-file', 'feed.key'])

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, request as send } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
@@ -19,13 +19,17 @@ export interface Faults {
 
 export interface FaultProxy {
   readonly url: string
+  /** The headers of each request. */
+  readonly seen: readonly IncomingHttpHeaders[]
   close(): void
 }
 
 /** A reverse proxy on a free port that has exactly these faults. */
 export async function openFaultProxy(target: string, faults: Faults): Promise<FaultProxy> {
   const { hostname, port } = new URL(target)
+  const seen: IncomingHttpHeaders[] = []
   const server = createServer((incoming, outgoing) => {
+    seen.push(incoming.headers)
     const page = pageInstead(incoming, faults)
     if (page !== undefined) {
       outgoing.writeHead(page, { 'content-type': 'text/html' }).end('<h1>Proxy</h1>')
@@ -63,6 +67,7 @@ export async function openFaultProxy(target: string, faults: Faults): Promise<Fa
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
     close() {
       server.closeAllConnections()
       server.close()

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { Verb } from '../src/command.ts'
 import { sections } from '../src/commands/all.ts'
 import { run } from '../src/run.ts'
 import type { Terminal } from '../src/terminal/output.ts'
@@ -31,27 +32,42 @@ async function type(line: readonly string[], env: Record<string, string> = {}) {
   return { code: await run(line, at), results, said: said.join('\n') }
 }
 
-const verbs = (
+interface Line {
+  readonly name: string
+  readonly verb: Verb
+}
+
+const lines = (
   await Promise.all(
     sections
       .flatMap(([, rows]) => rows)
-      .map(async ([name, , load]) => {
+      .map(async ([name, , load]): Promise<readonly Line[]> => {
         const command = await load()
-        return 'verbs' in command ? Object.keys(command.verbs).map((verb) => [name, verb]) : [[name]]
+        return 'verbs' in command
+          ? Object.entries(command.verbs).map(([each, verb]) => ({ name: `${name} ${each}`, verb }))
+          : [{ name, verb: command }]
       }),
   )
 ).flat()
 
 describe('a mistake', () => {
-  test.each(verbs.map((words) => ({ words, name: words.join(' ') })))(
+  test.each(lines.filter(({ verb }) => !verb.takesSettings))(
     'in an option of $name is named, with where to read more',
-    async ({ words, name }) => {
-      const { code, results, said } = await type([...words, '--nonsense'])
+    async ({ name }) => {
+      const { code, results, said } = await type([...name.split(' '), '--nonsense'])
       expect([code, results]).toEqual([2, []])
-      // Commands with the settings of the service take any option with a value.
-      expect(
-        said.replace("Option '--nonsense <value>' argument missing", "Unknown option '--nonsense'"),
-      ).toBe(`Unknown option '--nonsense'\nMore: countersign ${name} --help`)
+      expect(said).toBe(`Unknown option '--nonsense'\nMore: countersign ${name} --help`)
+    },
+  )
+  test.each(lines.filter(({ verb }) => verb.takesSettings))(
+    'in an option or a setting of $name is named, with the other mistakes',
+    async ({ name, verb }) => {
+      const required = (verb.words ?? []).filter(([word]) => word.startsWith('<'))
+      const line = [name, ...required.map(() => 'any'), '--nonsense', '--port']
+      const { code, results, said } = await type(line)
+      expect([code, results]).toEqual([2, []])
+      expect(said).toContain('- --nonsense is neither an option of this command nor a setting')
+      expect(said).toContain('- --port needs a value')
     },
   )
   const service = { COUNTERSIGN_URL: 'https://id.example' }

@@ -38,7 +38,7 @@ describe.each(commands)('%s', (name, command) => {
   test('rejects settings that there are not, repeated ones and those without a value', async () => {
     const unknown = await run([name, ...words, '--colour', 'red', '--port=1', '--port', '2'])
     expect(unknown.code).toBe(2)
-    expect(unknown.noted).toContain('--colour is not a setting')
+    expect(unknown.noted).toContain('--colour is neither an option of this command nor a setting')
     expect(unknown.noted).toContain('--port is given twice')
     expect((await run([name, ...words, '--port'])).code).toBe(2)
   })

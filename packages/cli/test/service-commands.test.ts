@@ -40,7 +40,7 @@ describe('dev', () => {
   test('rejects invalid settings with 2', async () => {
     expect(await run(['dev', '--host', '0.0.0.0', '--colour', 'red'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--colour is not a setting'),
+      err: expect.stringContaining('--colour is neither an option of this command nor a setting'),
     })
   })
 })

@@ -119,7 +119,7 @@ export function createApp(
     guard: decideAccess,
     keyRejections,
     rateLimiter,
-    loadShedder: createLoadShedder(config.overload, measured),
+    loadShedder: createLoadShedder(config.overload, measured, () => deps.views.waiting),
     monotonicMs,
     place,
     origin: { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' },

@@ -177,7 +177,7 @@ describe('settings', () => {
     for (const words of [
       'port must be',
       'COUNTERSIGN_COLOUR is not a setting',
-      '--nonsense is not a setting',
+      '--nonsense is neither an option of this command nor a setting',
       '--host is given twice',
     ]) {
       expect(mistakes.join('\n')).toContain(words)

@@ -1,4 +1,13 @@
-import { lstatSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { CommandError, UsageError } from '../command.ts'
 import { chooseDependencies, packageText } from './dependencies.ts'
@@ -105,6 +114,43 @@ export function planChanges(project: Project, { route, tarballs, isForced }: Pla
   }
 }
 
+/**
+ * Throws a `CommandError` if a file of the plan cannot be written. It comes before the API key is
+ * created, because a key that no file contains would stay.
+ */
+export function requireWritable({ directory }: Project, { changes }: Plan): void {
+  for (const { path, action } of changes) {
+    if (action === 'keep') continue
+    const file = join(directory, path)
+    const place = find(file) === undefined ? findFolder(file) : file
+    try {
+      accessSync(place, constants.W_OK)
+    } catch (fault) {
+      const { code } = fault as NodeJS.ErrnoException
+      throw new CommandError(
+        'file_not_written',
+        `${path} cannot be written (${code}), so nothing was changed. Give this user write access to ${place}.`,
+      )
+    }
+  }
+}
+
+/** The nearest folder of the file that exists. */
+function findFolder(file: string): string {
+  const folder = dirname(file)
+  return find(folder) === undefined ? findFolder(folder) : folder
+}
+
+/** Undefined if there is no such file, or a file is in place of its folder. */
+function find(file: string): Stats | undefined {
+  try {
+    return lstatSync(file)
+  } catch (fault) {
+    if (['ENOENT', 'ENOTDIR'].includes((fault as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw fault
+  }
+}
+
 /** Writes the files in the order of the plan: the key only after .gitignore names its file. */
 export function writeChanges(
   { directory }: Project,
@@ -130,11 +176,10 @@ export function writeChanges(
  */
 function readOwn(directory: string, path: string): string | undefined {
   const file = join(directory, path)
-  const found = lstatSync(file, { throwIfNoEntry: false })
-  let folder = dirname(file)
-  while (lstatSync(folder, { throwIfNoEntry: false }) === undefined) folder = dirname(folder)
-  const isOutside = relative(realpathSync(directory), realpathSync(folder)).startsWith('..')
-  if (isOutside || (found !== undefined && !found.isFile()))
+  const found = find(file)
+  const folder = realpathSync(findFolder(file))
+  const isOutside = relative(realpathSync(directory), folder).startsWith('..')
+  if (isOutside || !lstatSync(folder).isDirectory() || (found !== undefined && !found.isFile()))
     throw new CommandError(
       'not_a_file',
       `${path} is not an ordinary file of the project. Nothing was changed.`,

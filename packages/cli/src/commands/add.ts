@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { environmentText } from '../add/environment.ts'
 import { type Given, UsageError, type Verb } from '../command.ts'
 import { connectSite, readDevFile } from '../service/connection.ts'
 import { type Terminal, visible } from '../terminal/output.ts'
@@ -37,10 +38,8 @@ export const add: Verb = {
         `There is no framework ${JSON.stringify(given.word(0))} here. Give one of ${frameworks.join(', ')}.`,
       )
     const project = readProject(resolve(given.text('project') ?? '.'), framework)
-    const [{ planChanges, readRoute, writeChanges }, { describeNext, describePlan }] = await Promise.all([
-      import('../add/changes.ts'),
-      import('../add/describe.ts'),
-    ])
+    const [{ planChanges, readRoute, requireWritable, writeChanges }, { describeNext, describePlan }] =
+      await Promise.all([import('../add/changes.ts'), import('../add/describe.ts')])
     const route = readRoute(given.text('path') ?? '/protected', given.text('scope') ?? 'orders:read')
     const plan = planChanges(project, {
       route,
@@ -55,6 +54,7 @@ export const add: Verb = {
       at.note('Nothing was changed.')
       return 0
     }
+    requireWritable(project, plan)
     const environment = plan.needsKey ? await createEnvironment(given, at, found) : undefined
     writeChanges(project, plan, environment)
     const isInstalled = given.has('install') && (await import('../add/install.ts')).install(project, at)
@@ -100,10 +100,13 @@ async function createEnvironment(given: Given, at: Terminal, framework: string) 
     }
   }
   const { client, baseUrl, site_id } = await connectSite(given, at)
+  const rest = { url: baseUrl, site: site_id, publicOrigin }
+  // Throws for a value that the file cannot contain, before there is a key.
+  environmentText('', { ...rest, apiKey: '' })
   const { api_key } = await client.createKey({
     site_id,
     permissions: [...PERMISSIONS],
     label: `guard (${framework})`,
   })
-  return { url: baseUrl, site: site_id, apiKey: api_key, publicOrigin }
+  return { ...rest, apiKey: api_key }
 }

@@ -109,12 +109,16 @@ async function checkRemote(
   found: Target,
   at: Terminal,
 ): Promise<{ readonly findings: readonly Finding[]; readonly isReached: boolean }> {
-  const { checkAddress, checkHeaders, checkReach, checkReady } = await import('../doctor/http-checks.ts')
+  const { checkAddress, checkHeaders, checkReach, checkReady, isPlainToOthers } = await import(
+    '../doctor/http-checks.ts'
+  )
   const { PLAIN_HTTP, createClient } = await import('@countersign/sdk')
   const baseUrl = found.baseUrl.replace(/\/+$/, '')
-  const target = { ...found, baseUrl }
-  const { apiKey, siteId, dev } = found
-  // Plain http is allowed here, because the check `tls` reports it.
+  // Plain http is allowed here, because the check `tls` reports it. No key is sent over it.
+  const isPlain = isPlainToOthers(baseUrl)
+  const apiKey = isPlain ? undefined : found.apiKey
+  const target = { ...found, baseUrl, apiKey }
+  const { siteId, dev } = found
   const client = orUsageError(() =>
     createClient({
       baseUrl,
@@ -153,7 +157,9 @@ async function checkRemote(
     findings.push({
       check: 'site',
       level: 'skipped',
-      detail: 'Checking the feed, webhooks and verifiers needs --site and a key.',
+      detail: isPlain
+        ? 'Checking the feed, webhooks and verifiers needs a key, which is not sent over plain http.'
+        : 'Checking the feed, webhooks and verifiers needs --site and a key.',
     })
     return { findings, isReached }
   }

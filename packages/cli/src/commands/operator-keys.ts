@@ -70,8 +70,9 @@ export const deleteOperatorKey = operatorCommand('delete-operator-key', {
   about: [STOP_FIRST],
   async run({ given, at, service, storeSettings }) {
     const keyId = given.word(0)
+    const settings = storeSettings()
     if (given.has('dry-run')) {
-      const key = (await service.listOperatorKeys(storeSettings())).find((each) => each.keyId === keyId)
+      const key = (await service.listOperatorKeys(settings)).find((each) => each.keyId === keyId)
       if (key === undefined)
         throw new UsageError(`There is no operator key ${keyId}. List them: countersign operator-keys`)
       at.result(
@@ -84,7 +85,7 @@ export const deleteOperatorKey = operatorCommand('delete-operator-key', {
     }
     const answer = await confirmRemoval(given, at, { act: `delete the operator key ${keyId}`, plan: {} })
     if (answer !== undefined) return answer
-    if (!(await service.deleteOperatorKey(storeSettings(), keyId)))
+    if (!(await service.deleteOperatorKey(settings, keyId)))
       throw new CommandError(
         'failed',
         `There is no operator key ${keyId}. List them: countersign operator-keys`,

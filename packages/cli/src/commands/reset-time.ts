@@ -5,6 +5,9 @@ const EFFECT =
 
 const toRfc3339 = (ms: number) => new Date(ms).toISOString()
 
+/** A store that no node has used has 0 on record. */
+const toRecorded = (ms: number) => (ms === 0 ? null : toRfc3339(ms))
+
 export const resetTime = operatorCommand('reset-time', {
   words: [['[time]', 'the current time; default: the clock of this machine']],
   options: [['--yes', 'set the time; without this flag, nothing is changed']],
@@ -28,10 +31,11 @@ export const resetTime = operatorCommand('reset-time', {
     if (!given.has('yes')) {
       const recordedMs = await service.readRecordedTime(store())
       const nowMs = present ?? Date.now()
-      const [recorded, now] = [toRfc3339(recordedMs), toRfc3339(nowMs)]
-      at.item(
-        { changed: false, recorded, present: now },
-        () => `The time on record is ${recorded}, ${difference(recordedMs - nowMs)} the present, ${now}.`,
+      const [recorded, now] = [toRecorded(recordedMs), toRfc3339(nowMs)]
+      at.item({ changed: false, recorded, present: now }, () =>
+        recorded === null
+          ? 'No time is on record yet, because no node has used this store.'
+          : `The time on record is ${recorded}, ${difference(recordedMs - nowMs)} the present, ${now}.`,
       )
       if (recordedMs > nowMs) at.note(`Setting it back means: ${EFFECT}`)
       at.note('Nothing was changed. To set it to the present: countersign reset-time --yes')
@@ -40,11 +44,11 @@ export const resetTime = operatorCommand('reset-time', {
     const settings = storeSettings()
     const nowMs = present ?? Date.now()
     const beforeMs = await service.resetTime(settings, nowMs)
-    const [before, recorded] = [toRfc3339(beforeMs), toRfc3339(nowMs)]
-    at.item(
-      { changed: true, before, recorded },
-      () =>
-        `The time on record was ${before}, ${difference(beforeMs - nowMs)} the present, and is ${recorded} now.`,
+    const [before, recorded] = [toRecorded(beforeMs), toRfc3339(nowMs)]
+    at.item({ changed: true, before, recorded }, () =>
+      before === null
+        ? `No time was on record. It is ${recorded} now.`
+        : `The time on record was ${before}, ${difference(beforeMs - nowMs)} the present, and is ${recorded} now.`,
     )
     if (beforeMs > nowMs) at.note(`It was set back: ${EFFECT}`)
     return 0

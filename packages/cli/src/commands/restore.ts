@@ -28,11 +28,11 @@ export const restore = operatorCommand('restore', {
     const file = given.word(0)
     const dryRun = given.has('dry-run')
     const keepRevocations = given.has('keep-revocations')
+    const settings = { ...storeSettings(), headFile: headFile() }
     const act = `replace the store with ${file} and lose all changes since that backup`
     const answer = dryRun ? undefined : await confirmRemoval(given, at, { act, plan: {} })
     if (answer !== undefined) return answer
     const options = { dryRun, keepRevocations, onProgress }
-    const settings = { ...storeSettings(), headFile: headFile() }
     const { epoch, position, sites, before, lost, lostCounts } = await service.restore(
       settings,
       file,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isLoopbackHost } from '@countersign/core'
 import type { Target } from '../service/connection.ts'
 import { type Finding, ok, problem, skipped, warning } from './finding.ts'
 
@@ -81,10 +82,15 @@ function checkClock({ headers }: Response, sentMs: number, tookMs: number): Find
   return ok('clock', 'This clock agrees with the clock of the service.')
 }
 
+/** Whether what is sent to this address goes over plain http to another machine. */
+export function isPlainToOthers(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl)
+  return protocol === 'http:' && !isLoopbackHost(hostname)
+}
+
 function checkTls({ baseUrl }: Target): Finding {
   if (baseUrl.startsWith('https:')) return ok('tls', 'The connection is encrypted.')
-  const isHere = /^http:\/\/(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)(?::|$)/.test(baseUrl)
-  if (isHere) return ok('tls', 'TLS is not needed on this machine.')
+  if (!isPlainToOthers(baseUrl)) return ok('tls', 'TLS is not needed on this machine.')
   return problem(
     'tls',
     'The address is plain http: anyone on the network path can read every key and credential.',

@@ -3,6 +3,8 @@ import { dirname } from 'node:path'
 import { CommandError, type Given, UsageError } from '../command.ts'
 import type { Terminal } from './output.ts'
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
 interface SecretResult {
   /** The result with its secret. */
   readonly whole: object
@@ -15,7 +17,8 @@ interface SecretResult {
 /**
  * Creates something with a secret and prints it, or with `--out` writes the secret to a new private
  * file and prints the rest. The file is opened before `create` runs: if that is impossible, it
- * throws a `UsageError` and nothing is created. It is removed again if `create` fails.
+ * throws a `UsageError` and nothing is created. It is removed again if `create` fails, or a signal
+ * ends the process before.
  */
 export async function printNewSecret<Made>(
   given: Given,
@@ -25,10 +28,23 @@ export async function printNewSecret<Made>(
 ): Promise<Made> {
   const file = given.text('out')
   const opened = file === undefined ? undefined : openNewPrivate(file)
-  const made = await create().catch((fault: unknown) => {
+  const interrupt = (signal: NodeJS.Signals) => {
     opened?.remove()
-    throw fault
-  })
+    at.note(
+      `Interrupted, so ${file} was removed. The service may have created something without it: look at the list, and delete or revoke it.`,
+    )
+    // Without this listener, the signal ends the process.
+    process.kill(process.pid, signal)
+  }
+  if (opened !== undefined) for (const signal of SIGNALS) process.once(signal, interrupt)
+  const made = await create()
+    .catch((fault: unknown) => {
+      opened?.remove()
+      throw fault
+    })
+    .finally(() => {
+      for (const signal of SIGNALS) process.off(signal, interrupt)
+    })
   const { whole, secret, rest, id } = toResult(made)
   opened?.write(
     `${secret}\n`,

@@ -28,7 +28,7 @@ export function AsCommand({ curl, cli, label = say('Copy as') }: AsCommandProps)
       label={
         <>
           <Icon name="terminal" />
-          {label}
+          <span>{label}</span>
         </>
       }
       items={items}

@@ -13,10 +13,12 @@ interface Column<Item> {
   readonly title: string
   readonly cell: (item: Item) => ComponentChildren
   readonly isNumber?: boolean
-  /** Left out on phones. */
+  /** Left out on phones and on small tablets. */
   readonly isExtra?: boolean
   /** Left out on tablets and phones. */
   readonly isWide?: boolean
+  /** Words of other people, which are broken anywhere when there is no room for them. */
+  readonly isText?: boolean
   /** A box to select the row: it has no visible title and does not lead anywhere. */
   readonly isCheck?: boolean
 }
@@ -323,9 +325,10 @@ function toClass({
   isNumber = false,
   isExtra = false,
   isWide = false,
+  isText = false,
   isCheck = false,
-}: Pick<Column<never>, 'isNumber' | 'isExtra' | 'isWide' | 'isCheck'>): string {
-  return [isNumber && 'number', isExtra && 'extra', isWide && 'wide', isCheck && 'check']
+}: Pick<Column<never>, 'isNumber' | 'isExtra' | 'isWide' | 'isText' | 'isCheck'>): string {
+  return [isNumber && 'number', isExtra && 'extra', isWide && 'wide', isText && 'text', isCheck && 'check']
     .filter((name) => name !== false)
     .join(' ')
 }

@@ -142,7 +142,14 @@ export function AuditList({ siteId, path }: AuditListProps): JSX.Element {
           { title: say('Time'), cell: ({ at }) => <time dateTime={at}>{formatMoment(at)}</time> },
           { title: say('Action'), cell: ({ action }) => <code>{action}</code> },
           ...(siteId === undefined
-            ? [{ title: say('Site'), cell: ({ site_id }: AuditRow) => site_id ?? '–', isExtra: true }]
+            ? [
+                {
+                  title: say('Site'),
+                  cell: ({ site_id }: AuditRow) => site_id ?? '–',
+                  isExtra: true,
+                  isText: true,
+                },
+              ]
             : []),
           {
             title: say('Target'),
@@ -151,7 +158,7 @@ export function AuditList({ siteId, path }: AuditListProps): JSX.Element {
           },
           { title: say('By'), cell: ({ actor }) => <Actor {...actor} />, isExtra: true },
           { title: say('Outcome'), cell: ({ outcome }) => <Outcome outcome={outcome} /> },
-          { title: say('Reason'), cell: ({ reason }) => reason ?? '–', isWide: true },
+          { title: say('Reason'), cell: ({ reason }) => reason ?? '–', isWide: true, isText: true },
         ]}
         empty={{
           sentence: say('No row matches these filters.'),

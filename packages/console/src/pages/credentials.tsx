@@ -68,7 +68,7 @@ function CredentialList({ siteId }: SiteProps): JSX.Element {
           { title: say('Credential'), cell: ({ credential_id }) => <Id value={credential_id} /> },
           { title: say('Status'), cell: ({ status }) => <Status status={status} /> },
           { title: say('User'), cell: ({ ppid }) => <Id value={ppid} />, isExtra: true },
-          { title: say('Scope'), cell: ({ scope }) => scope.join(', '), isExtra: true },
+          { title: say('Scope'), cell: ({ scope }) => scope.join(', '), isExtra: true, isText: true },
           { title: say('Until'), cell: ({ expires_at }) => formatMoment(expires_at), isNumber: true },
         ]}
         {...(isRevocable && {

@@ -243,28 +243,33 @@ function ProofCard({ siteId, log, isRunning, tookMs, fault }: Shown & SiteProps)
           <ul>
             {head !== undefined && (
               <li>
-                <StateMark tone={isWhole ? 'good' : 'none'} />{' '}
-                {say('Head {seq} signed by feed key {kid}', {
-                  seq: formatCount(head.seq),
-                  kid: <code title={head.kid}>{shorten(head.kid)}</code>,
-                })}
+                <StateMark tone={isWhole ? 'good' : 'none'} />
+                <span>
+                  {say('Head {seq} signed by feed key {kid}', {
+                    seq: formatCount(head.seq),
+                    kid: <code title={head.kid}>{shorten(head.kid)}</code>,
+                  })}
+                </span>
               </li>
             )}
             {isWhole && since !== undefined && (
               <li>
-                <StateMark tone="good" />{' '}
-                {say('Same log that this page has followed since {time}', { time: formatMoment(since) })}
+                <StateMark tone="good" />
+                <span>
+                  {say('Same log that this page has followed since {time}', { time: formatMoment(since) })}
+                </span>
               </li>
             )}
             {isWhole && (
               <li>
-                <StateMark tone="good" /> {say('Took {duration}', { duration: formatDuration(tookMs) })}
+                <StateMark tone="good" />
+                <span>{say('Took {duration}', { duration: formatDuration(tookMs) })}</span>
               </li>
             )}
             {log !== undefined && log.base > 0 && (
               <li>
-                <StateMark tone="none" />{' '}
-                {say('Entries up to {base} are no longer kept', { base: formatCount(log.base) })}
+                <StateMark tone="none" />
+                <span>{say('Entries up to {base} are no longer kept', { base: formatCount(log.base) })}</span>
               </li>
             )}
           </ul>

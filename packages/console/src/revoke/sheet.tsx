@@ -100,6 +100,7 @@ function Choose({ siteId, text, isBusy, fault }: ChooseProps): JSX.Element {
           </p>
         </div>
         <Fault text={fault} />
+        <AwayNotice />
       </div>
       <footer>
         <span class="grow" />

@@ -371,8 +371,9 @@ function Live(): JSX.Element {
       : isLive()
         ? say('Live')
         : say('Not connected')
+  const state = isPaused.value ? 'paused' : isLive() ? 'on' : 'away'
   return (
-    <span class="live">
+    <span class={`live ${state}`}>
       <StateMark tone={tone} />
       <strong>{word}</strong>
       {known !== undefined && (

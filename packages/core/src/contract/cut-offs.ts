@@ -67,6 +67,7 @@ const common = {
   permissions: ['credentials:revoke'],
   rateLimit: 'caller',
   idempotency: 'replayed',
+  revokes: true,
   answers: {
     200: { description: 'Committed durably.', body: cutOffSchema, headers: preferenceHeaders },
   },

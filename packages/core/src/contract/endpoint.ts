@@ -86,6 +86,12 @@ export interface EndpointFacts {
    * rejected and gets no second response.
    */
   readonly idempotency?: 'replayed' | 'secret'
+  /**
+   * Ends access and grants none. Such a request is never rejected because of load, and is done
+   * again when the first one with its `Idempotency-Key` does not end: rejecting it would leave an
+   * intruder with access.
+   */
+  readonly revokes?: true
   readonly request: RequestParts
   /**
    * Default: `request_body_bytes_usual_max`. The limit is small because most bodies are read before
@@ -198,6 +204,8 @@ export function endpoint<const Facts extends EndpointFacts>(facts: Facts): Endpo
     ...facts.problems,
     ...authProblems[facts.auth],
     ...(facts.idempotency ? (['idempotency_conflict'] as const) : []),
+    // A node that repeats the answer of another one first applies the log that far.
+    ...(facts.idempotency === 'replayed' ? (['revocation_view_stale'] as const) : []),
   ])
   const { body, form, securityEvent } = facts.request
   return {

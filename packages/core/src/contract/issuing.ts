@@ -145,7 +145,7 @@ export const issuingEndpoints = {
     idempotency: 'secret',
     request: { body: offerRequestSchema, headers: z.object(idempotencyHeaders) },
     answers: { 201: { description: 'The link.', body: offerSchema } },
-    problems: ['ttl_out_of_range', 'site_unknown', 'store_unavailable'],
+    problems: ['ttl_out_of_range', 'site_unknown', 'revocation_view_stale', 'store_unavailable'],
     noStore: true,
   }),
   wallet_page: endpoint({
@@ -189,6 +189,7 @@ export const issuingEndpoints = {
     bodyBytesMax: limits.request_body_bytes_small_max,
     answers: { 201: { description: 'The credential, bound to the key.', body: claimedCredentialSchema } },
     problems: [
+      'revocation_view_stale',
       'code_invalid',
       'key_rejected',
       'proof_required',

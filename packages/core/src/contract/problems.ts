@@ -385,7 +385,7 @@ const table = {
     status: 429,
     title: 'Too many requests',
     meaning:
-      'The caller has reached a limit: requests, invalid keys, failed presentations, feed connections, verifier instances, queries about verifiers, concurrent snapshots, valid tokens, open sign-ins of the site, or replayed deliveries.',
+      'The caller has reached a limit: requests, invalid keys, failed presentations, feed connections, verifier instances, queries about verifiers, concurrent snapshots, exports, previews, bulk revocations and erasures, webhook tests, valid tokens, open sign-ins of the site, or replayed deliveries.',
     remedy: 'Wait for Retry-After seconds, then send fewer requests.',
     retryable: true,
   },
@@ -409,7 +409,8 @@ const table = {
   },
   revocation_view_stale: {
     ...guardProblems.revocation_view_stale,
-    meaning: 'The revocation data of the verifier is stale, so it rejects every request.',
+    meaning:
+      'The revocation data of the verifier is stale, so it rejects every request. A change may be done all the same: this node has not applied it yet.',
     remedy: 'Retry after Retry-After seconds.',
   },
   signal_keys_unavailable: {

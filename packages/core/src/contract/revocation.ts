@@ -225,6 +225,7 @@ export const revocationEndpoints = {
     permissions: ['credentials:revoke'],
     rateLimit: 'caller',
     idempotency: 'replayed',
+    revokes: true,
     request: { body: revokeUserRequestSchema, headers: revocationHeaders },
     answers: {
       200: {
@@ -247,6 +248,7 @@ export const revocationEndpoints = {
     permissions: ['credentials:revoke'],
     rateLimit: 'caller',
     idempotency: 'replayed',
+    revokes: true,
     request: { body: revokeCredentialRequestSchema, headers: revocationHeaders },
     answers: {
       200: {

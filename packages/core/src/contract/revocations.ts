@@ -88,6 +88,7 @@ export const bulkRevocationEndpoints = {
     permissions: ['credentials:revoke'],
     rateLimit: 'caller',
     idempotency: 'replayed',
+    revokes: true,
     request: {
       params: z.strictObject(siteParams),
       body: revokeTargetsRequestSchema,

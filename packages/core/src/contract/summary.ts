@@ -138,7 +138,7 @@ export const summaryEndpoints = {
     rateLimit: 'caller',
     request: { params, body: reportVerdictsRequestSchema, headers: z.object(verifierHeaders) },
     answers: { 204: { description: 'Counted.' } },
-    problems: [],
+    problems: ['store_unavailable'],
     noStore: true,
   }),
   read_summary: endpoint({

@@ -38,6 +38,7 @@ export const tokenRevocationEndpoints = {
     permissions: ['tokens:revoke'],
     rateLimit: 'caller',
     idempotency: 'replayed',
+    revokes: true,
     request: {
       params: z.strictObject({ ...siteParams, token_id: madeId }),
       body: revokeTokenByIdRequestSchema,

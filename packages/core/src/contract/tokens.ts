@@ -260,6 +260,7 @@ export const tokenEndpoints = {
     permissions: ['tokens:revoke'],
     rateLimit: 'caller',
     idempotency: 'replayed',
+    revokes: true,
     request: {
       body: revokeTokenRequestSchema,
       form: z.object({ ...revokeTokenMembers, ...clientMembers }),

@@ -233,6 +233,21 @@ describe('endpoints', () => {
     ])
   })
 
+  test('mark those that only end access, which are done under any load', () => {
+    expect(new Set(endpointList.filter(({ revokes }) => revokes).map(({ id }) => id))).toEqual(
+      new Set([
+        'revoke_token',
+        'revoke_user',
+        'revoke_credential',
+        'sign_out_user',
+        'revoke_token_by_id',
+        'revoke_targets',
+        'revoke_holder',
+        'cut_off_issuer',
+        'cut_off_site',
+      ]),
+    )
+  })
   test('take bodies as JSON, and as forms where OAuth clients and plain pages call', () => {
     const forms = endpointList
       .filter(({ bodyTypes }) => bodyTypes.includes('application/x-www-form-urlencoded'))

@@ -17,11 +17,11 @@ class Admission {
     this.#onDone = onDone
   }
 
-  /** Created on first use: most requests never use it. */
   isBy(guard: Guard): boolean {
     return this.#guard === guard
   }
 
+  /** Created on first use: most requests never use it. */
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const done = new AbortController()
@@ -36,8 +36,9 @@ const admissions = /* @__PURE__ */ createPrivateSlot<Admission>()
 
 /**
  * Attaches the verdict to the request, or to another object that the framework passes to handlers.
- * Once a signal is used, `onDone` gets a function to call at the end of the request. Throws a
- * TypeError when the proof covers a body that the adapter could not read.
+ * Once a signal is used, `onDone` gets a function to call at the end of the request. A request that
+ * the same guard has admitted keeps its first admission, which ends last. Throws a TypeError when
+ * the proof covers a body that the adapter could not read.
  */
 export function admit(
   request: object,
@@ -50,7 +51,13 @@ export function admit(
       'the body was read before requireCredential saw it: guard first, or keep the raw bytes (docs/guides/frameworks.md)',
     )
   }
+  if (admissions.get(request)?.isBy(guard)) return
   admissions.set(request, new Admission(guard, credential, onDone))
+}
+
+/** Lets other adapters find the admission of `request` in `other` too. */
+export function shareAdmission(request: object, other: object): void {
+  admissions.set(other, requireAdmission(request))
 }
 
 /**

@@ -1,9 +1,11 @@
 import { ANY_CREDENTIAL, type GuardDemand } from '../guard/demand.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
-import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
+import type { GuardAllow, GuardVerdict } from '../guard/verdict.ts'
 import { readBoundedBody } from '../shared/bounded-body.ts'
 import { admit, getAccessSignal, verifyOnce } from './admission.ts'
+import { BodyAccessEnded, checkBodyReads } from './body-reads.ts'
+import { denialResponse } from './denial-response.ts'
 import { endWithSignal } from './ended-response.ts'
 import { joinTurn } from './join-turn.ts'
 import {
@@ -21,6 +23,7 @@ import {
 
 export { getCredential } from './admission.ts'
 export {
+  denialResponse,
   getAccessSignal,
   type ProtectedResourceOptions,
   type RequireCredentialOptions,
@@ -44,8 +47,9 @@ export type ProtectedHandler<Rest extends unknown[]> = (request: Request, ...res
  * A handler of web-standard requests behind a guard: it is called when the guard accepts the
  * credential or token for this scope, with the verdict as its second argument; all others are
  * answered with problem+json. The body of a request with a bound credential is compared with its
- * Content-Digest and can be read afterwards. When the handler uses `getAccessSignal(request)`, its
- * response ends when that fires.
+ * Content-Digest and can be read afterwards. A body that has arrived only after access has ended is
+ * not given to the handler: `json`, `text` and the like reject, and the answer is the denial. When
+ * the handler uses `getAccessSignal(request)`, its response ends when that fires.
  */
 export function requireCredential<Rest extends unknown[]>(
   guard: Guard,
@@ -82,6 +86,7 @@ export function requireCredential<Rest extends unknown[]>(
     admit(request, guard, verdict, (callback) => {
       over = callback
     })
+    checkBodyReads(request, guard, verdict)
     try {
       const response = await handler(request, verdict, ...rest)
       // Only if the handler uses the signal. Otherwise the response is returned as it is.
@@ -89,6 +94,7 @@ export function requireCredential<Rest extends unknown[]>(
       return endWithSignal(getAccessSignal(request), response, over, request.method)
     } catch (error) {
       over?.()
+      if (error instanceof BodyAccessEnded) return error.getResponse()
       throw error
     }
   }
@@ -104,7 +110,7 @@ export function verifyRequest(
   ...rest: DemandAndOptions
 ): Promise<GuardVerdict> {
   const { demand, bodyBytesMax } = readRequirement(guard, rest)
-  return guard.verify(new WebGuardRequest(request, bodyBytesMax), demand)
+  return Promise.resolve(verifyOnce(request, guard, new WebGuardRequest(request, bodyBytesMax), demand))
 }
 
 /** Returns the metadata for requests that ask for them, and undefined for all others. */
@@ -127,11 +133,6 @@ export function findMetadataResponse(
   if (resource === undefined) return undefined
   const answer = findMetadataAnswer(resource, request.method, toTarget(request.url))
   return answer && new Response(answer.body || null, answer)
-}
-
-/** A denial as a response. */
-export function denialResponse({ status, headers, problem }: GuardDenial): Response {
-  return new Response(JSON.stringify(problem), { status, headers: { ...headers } })
 }
 
 /**

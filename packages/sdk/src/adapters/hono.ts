@@ -1,9 +1,11 @@
 import type { MiddlewareHandler } from 'hono'
 import type { Guard } from '../guard/guard.ts'
 import type { GuardAllow } from '../guard/verdict.ts'
-import { admit, getAccessSignal, verifyOnce } from './admission.ts'
+import { admit, getAccessSignal, shareAdmission, verifyOnce } from './admission.ts'
+import { checkBodyReads } from './body-reads.ts'
+import { denialResponse } from './denial-response.ts'
 import { endWithSignal } from './ended-response.ts'
-import { denialResponse, findMetadataResponse, WebGuardRequest } from './fetch.ts'
+import { findMetadataResponse, WebGuardRequest } from './fetch.ts'
 import { joinTurn } from './join-turn.ts'
 import { type ProtectedResourceOptions, type ResourceMetadata, withMetadata } from './protected-resource.ts'
 import {
@@ -41,8 +43,9 @@ export type HonoMiddleware = MiddlewareHandler<{ Variables: CredentialVariables 
  *
  * The body of a request with a bound credential is compared with its Content-Digest and can be read
  * afterwards. Put this in front of code that reads the body; if it was read before, the request
- * fails with a TypeError that says so. When a handler uses `getAccessSignal(c)`, its response ends
- * when that fires.
+ * fails with a TypeError that says so. A body that has arrived only after access has ended is not
+ * given to the handler: `c.req.json` and the like reject with an error that Hono answers with the
+ * denial. When a handler uses `getAccessSignal(c)`, its response ends when that fires.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): HonoMiddleware {
   const { demand, bodyBytesMax, resource } = readRequirement(guard, rest)
@@ -57,6 +60,9 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Hono
     admit(c, guard, verdict, (done) => {
       onDone = done
     })
+    // A handler may pass it to an adapter for web-standard requests.
+    shareAdmission(c, c.req.raw)
+    checkBodyReads(c.req.raw, guard, verdict)
     c.set('credential', verdict)
     try {
       await next()

@@ -3,9 +3,16 @@ import { ANY_CREDENTIAL, type GuardDemand, readDemand } from '../guard/demand.ts
 import { type Guard, toDenialBy } from '../guard/guard.ts'
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
-import { admit, getAccessSignal as getSignal, getCredential as requireAdmitted } from './admission.ts'
+import {
+  admit,
+  getAccessSignal as getSignal,
+  getCredential as requireAdmitted,
+  verifyOnce,
+} from './admission.ts'
+import { withCheckedBody } from './body-reads.ts'
+import { denialResponse } from './denial-response.ts'
 import { endWithSignal } from './ended-response.ts'
-import { denialResponse, findMetadataResponse, WebGuardRequest } from './fetch.ts'
+import { findMetadataResponse, WebGuardRequest } from './fetch.ts'
 import { joinTurn } from './join-turn.ts'
 import { type ToolDenial, toJsonRpcDenial, toToolDenial } from './mcp-denial.ts'
 import {
@@ -95,15 +102,16 @@ export function guardMcp(
   return async (request) => {
     const metadata = findMetadataResponse(required.resource, request)
     if (metadata !== undefined) return metadata
-    const verdict = await verifyCall(guard, new WebGuardRequest(request, required.bodyBytesMax), required)
+    const guarded = new WebGuardRequest(request, required.bodyBytesMax)
+    const verdict = await verifyCall(request, guard, guarded, required)
     if (!verdict.ok) return denialResponse(toJsonRpcDenial(verdict))
     let over = () => {}
-    const authInfo = admitted(guard, verdict, (callback) => {
+    const authInfo = admitCall(request, guard, verdict, (callback) => {
       over = callback
     })
     const cut = cutAfter(getSignal(authInfo.extra))
     try {
-      const answer = handler.fetch(request, { authInfo })
+      const answer = handler.fetch(withCheckedBody(request, guard, verdict), { authInfo })
       // Not by `instanceof`: a server may have replaced the global Response.
       const { response, denial } = await Promise.race([
         answer.then((response) => ({ response, denial: undefined })),
@@ -147,9 +155,9 @@ export function requireCredential(guard: Guard, ...rest: DemandAndMcpOptions): M
       // Read before the guard reads the body and puts it back.
       const parsed = findParsedBody(request)
       const guarded = new NodeGuardRequest(request, target, required.bodyBytesMax, findRawBody(request))
-      const verdict = await verifyCall(guard, guarded, required, parsed)
+      const verdict = await verifyCall(request, guard, guarded, required, parsed)
       if (!verdict.ok) return sendDenial(request, response, toJsonRpcDenial(verdict))
-      const auth = admitted(guard, verdict, (over) => onResponseOver(response, over))
+      const auth = admitCall(request, guard, verdict, (over) => onResponseOver(response, over))
       Object.assign(request, { auth })
       endWithAccess(request, response, guard, verdict)
       cutAfter(getSignal(auth.extra)).denied.then((denial) => {
@@ -224,17 +232,21 @@ function readMcpRequirement(guard: Guard, rest: DemandAndMcpOptions): McpRequire
   return { ...readRequirement(guard, common), tools: tools && readToolScopes(tools) }
 }
 
-/** Decides about the request and then, once its caller is known, about the tools that it calls. */
+/**
+ * Decides about the request and then, once its caller is known, about the tools that it calls.
+ * `owner` is the request of the framework, which another adapter may have admitted before.
+ */
 async function verifyCall(
+  owner: object,
   guard: Guard,
   request: GuardRequest,
   { demand, tools }: McpRequirement,
   parsed?: { readonly parsed: unknown },
 ): Promise<GuardVerdict> {
   await joinTurn()
-  if (tools === undefined || BODILESS.test(request.method)) return guard.verify(request, demand)
+  if (tools === undefined || BODILESS.test(request.method)) return verifyOnce(owner, guard, request, demand)
   const guarded = keepBody(request)
-  const verdict = await guard.verify(guarded, demand)
+  const verdict = await verifyOnce(owner, guard, guarded, demand)
   if (!verdict.ok) return verdict
   const found = findToolDemand(guarded, parsed ?? (await guarded.body?.()), tools)
   if (found !== undefined && isMcpBodyFault(found)) return toDenialBy(guard, found, guarded)
@@ -257,12 +269,12 @@ function keepBody(request: GuardRequest): GuardRequest {
 }
 
 /**
- * What a parser in front has made of the body. Only if it has read the stream: otherwise the server
- * reads the stream, whatever `body` says.
+ * What a parser in front has made of the body. Only if it has read the stream to its end: otherwise
+ * the server reads the stream, whatever `body` says. A guard in front has read it and put it back.
  */
 function findParsedBody(request: NodeRequest & { readonly body?: unknown }): { parsed: unknown } | undefined {
-  const { body, readableDidRead } = request
-  return readableDidRead && typeof body === 'object' && !(body instanceof Uint8Array)
+  const { body, readableEnded } = request
+  return readableEnded && typeof body === 'object' && !(body instanceof Uint8Array)
     ? { parsed: body }
     : undefined
 }
@@ -270,9 +282,16 @@ function findParsedBody(request: NodeRequest & { readonly body?: unknown }): { p
 /** The time in which a tool's denial can still be sent after access has ended. */
 const DENIAL_MS = 50
 
-function admitted(guard: Guard, credential: GuardAllow, onDone: (over: () => void) => void): McpAuthInfo {
+/** Admits the request for other guards, and what the SDK passes to tools for their own use. */
+function admitCall(
+  request: object,
+  guard: Guard,
+  credential: GuardAllow,
+  onDone: (over: () => void) => void,
+): McpAuthInfo {
   const { subject } = credential
   const extra = { credential }
+  admit(request, guard, credential, onDone)
   admit(extra, guard, credential, onDone)
   return {
     token: subject.credentialId,

@@ -3,6 +3,7 @@ import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardAllow, GuardDenial } from '../guard/verdict.ts'
 import { bufferBody, isWhole, type NodeStream } from './buffer-body.ts'
 import type { MetadataAnswer } from './protected-resource.ts'
+import { captureRawBody } from './raw-bodies.ts'
 
 /** The parts of Node's `IncomingMessage` that are used here; HTTP/2 requests have them too. */
 export interface NodeRequest extends NodeStream {
@@ -81,9 +82,14 @@ export class NodeGuardRequest implements GuardRequest {
     // Other code has put another stream in its place, which may have a body where the request has
     // none.
     if (this.#kept === 'unseen') return 'unseen'
-    return mayHaveBody(this.#request)
-      ? (this.#kept ?? bufferBody(this.#request, this.#bodyBytesMax))
-      : undefined
+    return mayHaveBody(this.#request) ? (this.#kept ?? this.#bufferBody()) : undefined
+  }
+
+  /** Keeps the bytes for a guard that follows: the stream looks read then, though it is not. */
+  async #bufferBody(): Promise<GuardBody> {
+    const body = await bufferBody(this.#request, this.#bodyBytesMax)
+    if (typeof body === 'object') captureRawBody(this.#request, undefined, body)
+    return body
   }
 }
 

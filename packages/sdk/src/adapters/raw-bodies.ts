@@ -1,4 +1,6 @@
-const rawBodies = new WeakMap<object, Uint8Array>()
+import { createPrivateSlot } from '../shared/private-slot.ts'
+
+const rawBodies = /* @__PURE__ */ createPrivateSlot<Uint8Array>()
 
 /**
  * For parsers that run before `requireCredential`: `express.json({ verify: captureRawBody })`,

@@ -30,6 +30,8 @@ export interface Requirement {
 }
 
 const BODY_BYTES_MAX = 1024 * 1024
+/** What adapters call. A double that lacks one would fail only when a request needs it. */
+const GUARD_METHODS = ['verify', 'recheck', 'signal'] as const
 
 /**
  * Reads the arguments of an adapter at set-up. Throws a TypeError for anything but a guard, for a
@@ -37,8 +39,13 @@ const BODY_BYTES_MAX = 1024 * 1024
  * only when the demand was left out, not when it is undefined.
  */
 export function readRequirement(guard: unknown, rest: DemandAndOptions): Requirement {
-  if (typeof (guard as Partial<Guard> | null | undefined)?.verify !== 'function')
-    throw new TypeError('the first argument must be a guard, as createGuard returns it')
+  const missing = GUARD_METHODS.filter(
+    (name) => typeof (guard as Partial<Guard> | null)?.[name] !== 'function',
+  )
+  if (missing.length > 0)
+    throw new TypeError(
+      `the first argument must be a guard, as createGuard returns it; this one has no ${missing.join(', ')}. Tests get a real guard from createTestSite of @countersign/sdk/testing`,
+    )
   const [demand, options = {}] = rest
   requireOptions<RequireCredentialOptions>('requireCredential', options, {
     bodyBytesMax: 'number',

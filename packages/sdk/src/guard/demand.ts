@@ -107,5 +107,6 @@ function readScope(text: unknown): Scope {
 
 function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value)
-  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }

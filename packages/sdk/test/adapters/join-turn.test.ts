@@ -75,7 +75,10 @@ describe('requests of one turn of the event loop', () => {
 function createGuardDouble() {
   const denial = { ok: false, status: 401, code: 'credential_missing', headers: {}, problem: {} }
   const verify = vi.fn(async () => denial)
-  return { guard: { verify } as unknown as Guard, verify }
+  const unused = () => {
+    throw new Error('not asked')
+  }
+  return { guard: { verify, recheck: unused, signal: unused } as unknown as Guard, verify }
 }
 
 const message = () => ({ method: 'GET', url: '/', headers: {}, rawHeaders: [], httpVersionMajor: 1 })

@@ -97,6 +97,8 @@ describe.each(Object.entries(adapters))('%s', (name, protect) => {
   test('throws a TypeError for what is not a guard, and for wrong options', () => {
     for (const wrong of [undefined, null, {}, 'guard'])
       expect(() => protect(wrong as never, { scope: 'a' })).toThrow('must be a guard')
+    const double = { verify: guard.verify } as never
+    expect(() => protect(double, { scope: 'a' })).toThrow('this one has no recheck, signal')
     for (const [options, word] of [
       [{ bodyBytesMaximum: 5 }, 'bodyBytesMaximum is not an option'],
       [{ bodyBytesMax: '5' }, 'bodyBytesMax must be a number'],
@@ -126,7 +128,8 @@ test.each([undefined, null, [], '', 'Admin', 'a b', {}, [undefined], new Array(1
 
 test('mcp requireScope and the fetch adapter need something to call', () => {
   expect(() => mcp.requireScope('orders:read', undefined as never)).toThrow('must be a function')
-  const guard = { verify: () => undefined } as never
+  const called = () => undefined
+  const guard = { verify: called, recheck: called, signal: called } as never
   expect(() => web.requireCredential(guard, { scope: 'a' }, undefined as never)).toThrow('must be a function')
   expect(() => mcp.guardMcp(guard, undefined as never)).toThrow('must be a handler')
 })

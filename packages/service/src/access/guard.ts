@@ -27,6 +27,11 @@ export interface AccessRequest {
   readonly scope: readonly Scope[]
   /** The request as the client signed it. Without it every holder-bound credential is denied. */
   readonly request: HolderRequest | undefined
+  /**
+   * A check of what is allowed otherwise, for one that has to ask the store; undefined when there
+   * is nothing to ask. Access is checked again after it.
+   */
+  readonly checkInStore?: (allow: Allow) => Promise<Denial | undefined> | undefined
 }
 
 /**
@@ -58,34 +63,22 @@ function checkToken(
 /** `mistake` says what was sent in place of a token, if that is recognised. */
 function check(
   deps: GuardDeps,
-  { siteId, scope, request }: AccessRequest,
+  { siteId, scope, request, checkInStore }: AccessRequest,
   input: VerifierInput,
   mistake?: string,
 ): Allow | Promise<Allow> {
   const data = deps.views.revocationData(siteId, deps.signatures) ?? unknownSite(deps, siteId)
   const known = { scope, nowMs: deps.clock.nowMs(), nonces: deps.nonces }
+  // It may have been revoked (I-1) or have expired (I-12) during a wait.
+  const recheck = (verdict: Allow | Denial) =>
+    (verdict.ok ? recheckAccess(verdict, { scope, nowMs: deps.clock.nowMs() }, data) : undefined) ?? verdict
+  const finish = (verdict: Allow | Denial) => {
+    const checking = verdict.ok ? checkInStore?.(verdict) : undefined
+    if (checking === undefined) return report(deps, siteId, input, verdict, mistake)
+    return checking.then((denial) => report(deps, siteId, input, denial ?? recheck(verdict), mistake))
+  }
   const verdict = decide(input, request === undefined ? known : { ...known, request }, data)
-  return verdict instanceof Promise
-    ? verdict.then((later) => {
-        // It may have expired during the wait (I-12).
-        const denial = later.ok ? recheckAccess(later, { scope, nowMs: deps.clock.nowMs() }, data) : undefined
-        return report(deps, siteId, input, denial ?? later, mistake)
-      })
-    : report(deps, siteId, input, verdict, mistake)
-}
-
-/**
- * Throws as `guard` does when it would deny by now what it has allowed, because of a revocation,
- * the time or the age of the view. For routes that wait for something after the guard.
- */
-export function requireStillAllowed(
-  deps: Pick<GuardDeps, 'views' | 'clock'>,
-  { presentation, siteId, scope }: AccessRequest,
-  allow: Allow,
-): void {
-  const data = deps.views.revocationData(siteId) ?? unknownSite(deps, siteId)
-  const denial = recheckAccess(allow, { scope, nowMs: deps.clock.nowMs() }, data)
-  if (denial !== undefined) throw denialToProblem(denial, findChallenge(presentation, denial))
+  return verdict instanceof Promise ? verdict.then((later) => finish(recheck(later))) : finish(verdict)
 }
 
 /** Counts the verdict, and throws it if it is a denial. */
@@ -110,7 +103,7 @@ function report(
 }
 
 /** The challenge of an access token; that of everything else follows from the code. */
-function findChallenge(input: VerifierInput | Presentation, { code }: Denial): string | undefined {
+function findChallenge(input: VerifierInput, { code }: Denial): string | undefined {
   return 'jwt' in input && guardProblems[code].status === 401 ? oauthChallenge(code, input.scheme) : undefined
 }
 

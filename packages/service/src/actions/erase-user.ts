@@ -31,9 +31,15 @@ const ISSUE = 'credential.issue'
 /**
  * Erases what the store has about a user, after signing the user out, so that nothing which was
  * issued until now is valid. The log keeps the pairwise ids, because it must go on denying. When
- * this fails halfway, calling it again continues.
+ * this fails halfway, calling it again continues. Calls `confirm` before everything that it erases,
+ * and stops when that rejects, because the access of the caller has ended meanwhile.
  */
-export async function eraseUser(deps: EraseDeps, user: ErasedUser, context: AuditContext): Promise<Erasure> {
+export async function eraseUser(
+  deps: EraseDeps,
+  user: ErasedUser,
+  context: AuditContext,
+  confirm: () => Promise<void>,
+): Promise<Erasure> {
   const { store } = deps
   const { siteId, ppids } = user
   await deps.seen.flush()
@@ -42,11 +48,17 @@ export async function eraseUser(deps: EraseDeps, user: ErasedUser, context: Audi
   const { epoch, seq } = await signOutUser(deps, { siteId, ppids, beforeMs, reason: undefined }, context)
   const { names, credentialIds } = await loadNames(deps, user)
   // Before the credentials, whose ids say which rows of the audit are about the user.
-  const auditRows = await eraseAudit(deps, siteId, names)
+  const auditRows = await readAudit(deps, siteId, names, async (about) => {
+    await confirm()
+    await store.eraseAuditRows(about.map((row) => toErased(row, names)))
+  })
+  await confirm()
   const rows = await store.eraseUserRows(user)
   let credentials = 0
-  for (let i = 0; i < credentialIds.length; i += BATCH)
+  for (let i = 0; i < credentialIds.length; i += BATCH) {
+    await confirm()
     credentials += await store.eraseCredentials(user, credentialIds.slice(i, i + BATCH), beforeMs)
+  }
   const erased = { ...rows, credentials, auditRows }
   await store.recordErasure(siteId, { ...rows, credentials, audit_rows: auditRows }, context)
   return { erased, epoch, seq }
@@ -58,7 +70,7 @@ export async function previewErasure(deps: EraseDeps, user: ErasedUser): Promise
   const { head } = await loadCurrentView(deps, user.siteId)
   const { names, credentialIds } = await loadNames(deps, user)
   const rows = await deps.store.countUserRows(user)
-  const auditRows = await eraseAudit(deps, user.siteId, names, true)
+  const auditRows = await readAudit(deps, user.siteId, names, async () => {})
   const erased = { ...rows, credentials: credentialIds.length, auditRows }
   return { erased, epoch: head.epoch, seq: head.seq }
 }
@@ -98,11 +110,11 @@ function addIssued(names: Set<string>, page: readonly AuditRow[]): void {
  * Returns how many rows name the user. They have no index by name, so all of them are read. The
  * oldest come first, so that rows are read, too, that are added meanwhile.
  */
-async function eraseAudit(
+async function readAudit(
   { store }: Pick<Deps, 'store'>,
   site: SiteId,
   names: Set<string>,
-  isDryRun = false,
+  onFound: (about: readonly AuditRow[]) => Promise<void>,
 ): Promise<number> {
   let count = 0
   // Rows of no site are about tokens that no site was named for.
@@ -110,7 +122,7 @@ async function eraseAudit(
     for await (const page of loadAuditPages(store, siteId)) {
       if (siteId !== null) addIssued(names, page)
       const about = page.filter((row) => namesUser(row, names))
-      if (about.length > 0 && !isDryRun) await store.eraseAuditRows(about.map((row) => toErased(row, names)))
+      if (about.length > 0) await onFound(about)
       count += about.length
     }
   return count

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { requireFresh } from '../access/require-fresh.ts'
+import { requireFresh, staleProblem } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
@@ -10,7 +10,8 @@ import { recheckPresentation } from './finish-sign-in.ts'
  * Uses up the code of a sign-in and returns the user. Throws `code_invalid` for a code that is
  * unknown, used, expired or sent with another verifier (RFC 7636 §4.6), and for a user who was
  * revoked since. A wrong verifier does not use up the code, so an attacker who has seen the code
- * cannot spoil it. Throws `store_unavailable` when this node cannot say what is revoked.
+ * cannot spoil it. Throws `store_unavailable` when this node cannot say what is revoked; the code
+ * can then be used again.
  */
 export async function redeemSignIn(
   { store, views, clock }: Pick<Deps, 'store' | 'views' | 'clock'>,
@@ -20,17 +21,16 @@ export async function redeemSignIn(
   // Before the code is used up, so that the site can try again when this node has fresh data.
   requireFresh(views, 'store_unavailable')
   const challenge = hash('sha256', codeVerifier, 'base64url')
-  const redeemed = await store.redeemSignIn(secretSha256(code), challenge, clock.nowMs())
+  const codeSha256 = secretSha256(code)
+  const usedAtMs = clock.nowMs()
+  const redeemed = await store.redeemSignIn(codeSha256, challenge, usedAtMs)
+  if (redeemed === undefined) throw new Problem('code_invalid')
+  if (!views.readiness().ready) {
+    await store.returnSignInCode(codeSha256, usedAtMs)
+    throw staleProblem('store_unavailable')
+  }
   // The store checks its tables, but the log decides (A273).
-  if (
-    redeemed === undefined ||
-    recheckPresentation(redeemed, views.view(redeemed.siteId), clock.nowMs()) !== undefined
-  )
+  if (recheckPresentation(redeemed, views.view(redeemed.siteId), clock.nowMs()) !== undefined)
     throw new Problem('code_invalid')
-  if (!views.readiness().ready)
-    throw new Problem(
-      'store_unavailable',
-      'The code is used up, but this node no longer knows what is revoked. Start the sign-in again.',
-    )
   return redeemed
 }

@@ -18,8 +18,6 @@ export interface StatusQuestion {
    * before they were presented.
    */
   readonly isOwn: boolean
-  /** The view must have applied the log at least up to this entry. */
-  readonly min: { readonly epoch: string; readonly seq: number } | undefined
 }
 
 export type CredentialState =
@@ -49,8 +47,7 @@ export async function revocationStatus(
   question: StatusQuestion,
 ): Promise<StatusAnswer> {
   const { store, views, clock } = deps
-  const { credentialIds, siteId, min } = question
-  if (min !== undefined && siteId !== undefined) await views.waitForSeq(siteId, min)
+  const { credentialIds, siteId } = question
   const rows = toFirstKnown(await store.statuses(credentialIds, siteId))
   const isAhead = [...rows.values()].some(
     (row) => row.revocation !== undefined && findRowRevocation(deps, row) === undefined,

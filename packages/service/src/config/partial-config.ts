@@ -7,6 +7,7 @@ import {
   readStoreSetting,
   type StoreConfig,
 } from './file-settings.ts'
+import { type SettingName, secretSettings } from './setting-names.ts'
 import { SettingReader } from './setting-reader.ts'
 import type { SettingSources } from './settings.ts'
 
@@ -52,6 +53,8 @@ export function readMasterKeyConfig(sources: SettingSources): Uint8Array {
 export interface FilePaths {
   readonly dataDir: string
   readonly masterKeyFile: string | undefined
+  /** The configuration file, if it contains a secret. */
+  readonly secretConfigFile: string | undefined
 }
 
 /**
@@ -60,5 +63,16 @@ export interface FilePaths {
  */
 export function readFilePaths(sources: SettingSources): FilePaths {
   const settings = new SettingReader(sources)
-  return { dataDir: readDataDir(settings), masterKeyFile: settings.text('master_key_file') }
+  return {
+    dataDir: readDataDir(settings),
+    masterKeyFile: settings.text('master_key_file'),
+    secretConfigFile: findSecretConfig(sources),
+  }
+}
+
+function findSecretConfig({ flags = [], env, ...sources }: SettingSources): string | undefined {
+  const file = new Map(flags).get('config') ?? env.COUNTERSIGN_CONFIG
+  const inFile = new SettingReader({ ...sources, env: { COUNTERSIGN_CONFIG: file } })
+  const isSecret = (name: SettingName) => !(inFile.text(name) ?? 'sqlite:').startsWith('sqlite:')
+  return secretSettings.some(isSecret) ? file : undefined
 }

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, parseJson } from '@countersign/core'
 /** Where settings come from. */
 export interface SettingSources {
   /** Flags of the command line, without their dashes: `['data-dir', '/srv']`. */
-  readonly flags?: Iterable<readonly [name: string, value: string]>
+  readonly flags?: Iterable<readonly [name: string, value: string | undefined]>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly readText?: (file: string) => string
 }
@@ -76,18 +76,22 @@ export function readSettings<Name extends string>(
 
   for (const [flag, value] of flags) {
     const name = flag.replaceAll('-', '_') as Name
-    if (!known.has(name)) mistakes.push(`--${flag} is not a setting`)
+    if (!known.has(name)) mistakes.push(`--${flag} is neither an option of this command nor a setting`)
     else if (secrets.includes(name))
       mistakes.push(
         `--${flag} would show a secret to every user of this machine; use ${PREFIX}${name.toUpperCase()} or its _FILE form`,
       )
+    else if (value === undefined) mistakes.push(`--${flag} needs a value`)
     else found.set(name, value)
   }
   return found
 }
 
-function toFlagMap(given: NonNullable<SettingSources['flags']>, mistakes: string[]): Map<string, string> {
-  const flags = new Map<string, string>()
+function toFlagMap(
+  given: NonNullable<SettingSources['flags']>,
+  mistakes: string[],
+): Map<string, string | undefined> {
+  const flags = new Map<string, string | undefined>()
   for (const [name, value] of given) {
     if (flags.has(name)) mistakes.push(`--${name} is given twice`)
     else flags.set(name, value)

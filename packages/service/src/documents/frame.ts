@@ -41,7 +41,8 @@ export interface DocsPage {
   readonly markdownUrl?: string
   /**
    * `text`: navigation, a column of text, contents. `wide`: the body takes the place of the
-   * contents too, and can have an `<aside class="aside">`. `front`: no navigation.
+   * contents too, and can have an `<aside class="aside">`. `front`: no navigation
+   * beside the text; narrow windows have it in the menu.
    */
   readonly layout?: 'text' | 'wide' | 'front'
   /** The public address of the service, for the picture in previews. */
@@ -79,9 +80,9 @@ ${markdownUrl === undefined ? '' : html`<link rel="alternate" type="text/markdow
 </head>
 <body class="${layout}">
 <a class="skip" href="#main">Skip to content</a>
-${header(path, layout !== 'front')}
+${header(path)}
 <div class="docs">
-${layout === 'front' ? '' : sideNavigation(path)}
+${sideNavigation(path)}
 <main id="main" tabindex="-1">
 ${layout === 'front' ? '' : breadcrumbs(page)}
 ${layout === 'text' && contents !== undefined ? withContents(body, contents) : body}
@@ -115,13 +116,13 @@ const TOP_LINKS: readonly Link[] = [
   { title: 'Measurements', url: '/docs/bench' },
 ]
 
-function header(path: string, hasNavigation: boolean): Html {
+function header(path: string): Html {
   const current = [...TOP_LINKS].reverse().find(({ url }) => path === url || path.startsWith(`${url}/`))
   return html`<header class="top"><div class="top-in">
 <a class="brand" href="/">${BRAND}</a>
 <nav class="top-links" aria-label="Main">${TOP_LINKS.map(({ title, url }) => html`<a href="${url}"${currentMark(url === current?.url, path === url)}>${title}</a>`)}</nav>
 <div class="top-end"><search><form class="search" action="/docs/search">${ICONS.search}<input type="search" name="q" aria-label="Search the docs" placeholder="Search the docs" maxlength="100" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form></search>
-<span class="version" title="Version of this service">${SERVICE_VERSION}</span><a class="tool search-link" href="/docs/search" aria-label="Search the docs">${ICONS.search}</a>${hasNavigation ? html`<button class="tool menu" type="button" popovertarget="navigation" aria-label="All pages">${ICONS.menu}</button>` : ''}</div>
+<span class="version" title="Version of this service">${SERVICE_VERSION}</span><a class="tool search-link" href="/docs/search" aria-label="Search the docs">${ICONS.search}</a><button class="tool menu" type="button" popovertarget="navigation" aria-label="All pages">${ICONS.menu}</button></div>
 </div></header>`
 }
 

@@ -270,6 +270,9 @@ mark { background: none; color: var(--green); font-weight: 600; }
   .toc { display: none; }
   .toc-small { display: block; }
 }
+@media (min-width: 60.01rem) {
+  .front .side { display: none; }
+}
 @media (max-width: 60rem) {
   .docs, .wide .docs { grid-template-columns: minmax(0, 1fr); gap: 0; }
   .side[popover] { position: fixed; inset: 0 0 0 auto; inline-size: min(100%, 22rem); block-size: 100%; max-block-size: none; margin: 0; padding: 1rem 1.25rem 3rem; background: var(--card); border-inline-start: 1px solid var(--line); box-shadow: var(--shadow); }

@@ -48,12 +48,10 @@ export class HeadSigner {
     const { views, clock, keys, ages, mayConfirmHeads, silentMs } = this.#parts
     const known = views.view(this.#siteId)?.head
     const { ageMs, asOfMs } = views.age()
-    const { epoch, seq, hash } = head
-    const isOurs = known !== undefined && known.epoch === epoch && known.seq === seq && known.hash === hash
-    if (!isOurs || !(ageMs <= silentMs) || !views.readiness().ready) return undefined
+    if (!isSameHead(known, head) || !(ageMs <= silentMs) || !views.readiness().ready) return undefined
     if (!mayConfirmHeads()) return undefined
     const last = this.#last
-    if (!isNew && last !== undefined && last.head.seq === seq && asOfMs - last.asOfMs < REUSED_MS) return last
+    if (!isNew && last !== undefined && isSameHead(last.head, head) && isRecent(last, asOfMs)) return last
     const max_age_seconds = ages.seconds(this.#siteId)
     if (typeof max_age_seconds !== 'number') {
       await max_age_seconds
@@ -61,10 +59,22 @@ export class HeadSigner {
       return this.sign(head, isNew)
     }
     const { kid, key } = keys.feedKey(clock.nowMs())
+    const { epoch, seq, hash } = head
     const as_of = formatTime(asOfMs)
     const fields = { site_id: this.#siteId, epoch, seq, hash, as_of, max_age_seconds, kid }
     const heartbeat = await signHeartbeat(fields, key)
     this.#last = { head, asOfMs, heartbeat, text: heartbeatText(heartbeat) }
     return this.#last
   }
+}
+
+/** A new epoch continues the numbers of the former one, so the number alone is not enough. */
+function isSameHead(one: LogHead | undefined, { epoch, seq, hash }: LogHead): boolean {
+  return one?.epoch === epoch && one.seq === seq && one.hash === hash
+}
+
+/** False after the clock was set back: that heartbeat would be from the future. */
+function isRecent(last: SignedHead, asOfMs: number): boolean {
+  const olderMs = asOfMs - last.asOfMs
+  return olderMs >= 0 && olderMs < REUSED_MS
 }

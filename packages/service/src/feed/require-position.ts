@@ -10,12 +10,9 @@ import type { Store } from '../store/store.ts'
 export async function requirePosition(
   { store, views }: { readonly store: Pick<Store, 'logPosition'>; readonly views: LiveViews },
   siteId: SiteId,
-  { epoch, seq }: LogPosition,
+  position: LogPosition,
 ): Promise<void> {
-  const isThere = () => {
-    const head = views.view(siteId)?.head
-    return head !== undefined && head.epoch === epoch && seq <= head.seq
-  }
+  const isThere = () => views.hasApplied(siteId, position)
   if (isThere()) return
   await views.waitFor(await store.logPosition())
   if (isThere()) return

@@ -1,7 +1,7 @@
 import { parseSiteId, type SiteId } from '@countersign/core'
 import { headerNames, type ProblemCode, rolePermissions } from '@countersign/core/contract'
 import type { Caller } from '../answer.ts'
-import type { SignedIn } from '../keys/console-sessions.ts'
+import { isSessionSecret, type SignedIn } from '../keys/console-sessions.ts'
 import { Problem } from '../problem.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import { findSessionSecret, requireConsolePage } from './console-place.ts'
@@ -35,8 +35,14 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
     auth.rateLimiter.consume('keyless', address, startedMs)
     throw new Problem('session_required')
   }
-  // A caller that guesses must not lock out a person behind the same address.
-  auth.rateLimiter.check('wrong_key', address, startedMs, () => auth.deps.consoleSessions.wasGood(secret))
+  // A caller that guesses must not lock out a person behind the same address, also one whose
+  // session this node has not seen yet. What cannot be a session needs no lookup.
+  auth.rateLimiter.check('wrong_key', address, startedMs, () => {
+    if (auth.deps.consoleSessions.wasGood(secret)) return true
+    if (!isSessionSecret(secret)) return false
+    auth.rateLimiter.consume('unknown_key', address, startedMs)
+    return true
+  })
   const signedIn = await auth.deps.consoleSessions.find(secret, auth.deps.clock.nowMs(), isUse(raw))
   if (signedIn === undefined) {
     auth.rateLimiter.record('wrong_key', address, startedMs)

@@ -7,7 +7,6 @@ import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
 import { answerPurpose } from '../sealing/purposes.ts'
 import type { IdempotencyKey, KeptAnswer } from '../store/operations/idempotency.ts'
-import { REVOCATIONS } from './load-shedder.ts'
 import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
 
@@ -66,11 +65,12 @@ export async function answerOnce(
       'hex',
     ),
   }
-  const isRevocation = REVOCATIONS.has(endpoint.id)
-  const waitMsMax = isRevocation ? Math.min(patience.waitMsMax, REVOCATION_WAIT_MS_MAX) : patience.waitMsMax
+  const waitMsMax = endpoint.revokes
+    ? Math.min(patience.waitMsMax, REVOCATION_WAIT_MS_MAX)
+    : patience.waitMsMax
   const kept = await begin(key, deps, { ...patience, waitMsMax }, waitOutside)
   if (kept === 'running') {
-    if (isRevocation) return answer()
+    if (endpoint.revokes) return answer()
     throw new Problem(
       'store_unavailable',
       'The first request with this Idempotency-Key is still running. Try again with the same key.',

@@ -50,39 +50,33 @@ const REPORTS: ReadonlySet<EndpointId> = new Set([
   'read_summary',
   'preview',
 ])
-/** A revocation that is rejected leaves an intruder with access. */
-export const REVOCATIONS: ReadonlySet<EndpointId> = new Set([
-  'revoke_user',
-  'revoke_credential',
-  'revoke_token',
-  'revoke_token_by_id',
-  'revoke_targets',
-  'sign_out_user',
-  'revoke_holder',
-  'cut_off_issuer',
-  'cut_off_site',
-])
 /** The other endpoints are rejected at this multiple of the limits. */
 const RESERVE = 4
 const RETRY_AFTER_SECONDS = 2
 
 /**
  * Verifications and reports are rejected first, the rest at four times the load, revocations and
- * health never.
+ * health never. `countIdle` says how many requests hold a slot but only wait for this node to apply
+ * the log: they are not counted.
  */
-export function createLoadShedder(limits: Config['overload'], gauge: LoadGauge): LoadShedder {
+export function createLoadShedder(
+  limits: Config['overload'],
+  gauge: LoadGauge,
+  countIdle: () => number = () => 0,
+): LoadShedder {
   let inFlight = 0
   const waits = new WaitQuota()
   const isOver = (times: number) =>
-    inFlight >= limits.inFlightMax * times || gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
+    inFlight - countIdle() >= limits.inFlightMax * times ||
+    gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
   // Node accepts one connection in each turn, so rejecting verifications helps new connections only
   // while turns are long: a mere flood of connections does not end verifications.
   const isCrowded = () =>
     gauge.acceptDelayMs() > limits.acceptDelayMsMax &&
     gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax / 10
-  const hasCapacity = ({ id, tag }: LoadedEndpoint) => {
+  const hasCapacity = ({ id, tag, revokes }: LoadedEndpoint) => {
     // Health checks matter most under load.
-    if (tag === 'health' || REVOCATIONS.has(id)) return true
+    if (tag === 'health' || revokes) return true
     return VERIFICATIONS.has(id) || REPORTS.has(id) ? !isOver(1) && !isCrowded() : !isOver(RESERVE)
   }
   const requireCapacity = (endpoint: LoadedEndpoint) => {

@@ -33,6 +33,11 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/
 const TOUCHED_EVERY_MS = 60_000
 const TOUCHED_MAX = 10_000
 
+/** Whether the text has the form of the secret of a session. */
+export function isSessionSecret(text: string): boolean {
+  return SECRET.test(text)
+}
+
 /** Whether the session has expired, or was not used for too long. */
 export function isSessionOver(
   { expiresAtMs, seenAtMs }: Pick<ConsoleSession, 'expiresAtMs' | 'seenAtMs'>,
@@ -63,7 +68,7 @@ export function createConsoleSessions(
 
   return {
     async find(secret, nowMs, isUse = true) {
-      if (!SECRET.test(secret)) return undefined
+      if (!isSessionSecret(secret)) return undefined
       const found = await sessions.find(secretSha256(secret))
       if (found === undefined) return undefined
       if (isSessionOver(found.session, nowMs)) return undefined

@@ -67,6 +67,7 @@ export class LiveViews {
   readonly #wake = createWake()
   readonly #stop = new AbortController()
   readonly #waiters: Waiters
+  #waiting = 0
   readonly #readers = new Set<LogReader>()
   #log = new AppliedLog('')
   /** The clocks before the last read to which the store's answer was the end of the log. */
@@ -157,24 +158,37 @@ export class LiveViews {
    * Resolves when this node has applied the log up to `position`; rejects with a Problem 503 when
    * that takes too long.
    */
-  waitFor(position: number): Promise<void> {
-    return this.#wait(() => this.position >= position)
+  async waitFor(position: number): Promise<void> {
+    if (this.position >= position) return
+    this.#waiting++
+    try {
+      await this.#wait(() => this.position >= position)
+    } finally {
+      this.#waiting--
+    }
+  }
+
+  /** How many calls of `waitFor` wait now. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** Whether this node's view of the site is at `seq` or later. */
+  hasApplied(siteId: SiteId, { epoch, seq }: LogPosition): boolean {
+    const head = this.view(siteId)?.head
+    return head !== undefined && head.epoch === epoch && head.seq >= seq
   }
 
   /**
    * Resolves when this node's view of the site is at `seq` or later. Rejects as soon as the store
    * has said that the log does not go that far: a caller may name a position that does not exist.
    */
-  waitForSeq(siteId: SiteId, { epoch, seq }: LogPosition): Promise<void> {
+  waitForSeq(siteId: SiteId, min: LogPosition): Promise<void> {
     const sinceMs = this.#clock.clocks().monotonicMs
-    const isReached = () => {
-      const head = this.view(siteId)?.head
-      return head !== undefined && head.epoch === epoch && head.seq >= seq
-    }
     // An entry that was acknowledged before this call is in a log that the store was asked for
     // after this call.
     return this.#wait(
-      isReached,
+      () => this.hasApplied(siteId, min),
       () => this.#confirmedAt !== undefined && this.#confirmedAt.monotonicMs > sinceMs,
     )
   }

@@ -98,7 +98,7 @@ function findAddress({ mode, baseUrl, dataDir }: Config): string {
 /** Files that other users could read or replace. */
 function fileFindings(
   { env }: SettingSources,
-  { dataDir: directory, masterKeyFile }: FilePaths,
+  { dataDir: directory, masterKeyFile, secretConfigFile }: FilePaths,
   store: Config['store'] | undefined,
 ): readonly InstallationFinding[] {
   if (process.platform === 'win32') return []
@@ -114,6 +114,7 @@ function fileFindings(
   const database = store?.kind === 'sqlite' ? ['', '-wal', '-shm'].map((ending) => store.file + ending) : []
   const secrets = [
     masterKeyFile,
+    secretConfigFile,
     env.COUNTERSIGN_DATABASE_URL_FILE,
     env.COUNTERSIGN_CONSOLE_OIDC_CLIENT_SECRET_FILE,
     join(directory, 'master.key'),

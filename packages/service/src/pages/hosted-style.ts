@@ -89,13 +89,14 @@ fieldset { border: 0; margin: 0; padding: 0; min-inline-size: 0; }
 .choice-top { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .25rem .5rem; font-weight: 600; line-height: 1.5; overflow-wrap: anywhere; }
 .choice-top > :first-child { min-inline-size: 0; }
 small { display: block; font-size: .875rem; line-height: 1.45; color: var(--ink-2); overflow-wrap: anywhere; }
-.pill { display: inline-flex; align-items: center; gap: .4rem; padding: .1rem .65rem .1rem .5rem; border-radius: 99px; font-size: .8125rem; line-height: 1.5; font-weight: 600; background: var(--sunken); color: var(--ink-2); }
+.pill { display: inline-flex; align-items: center; gap: .4rem; padding-block: .1rem; padding-inline: .5rem .65rem; border-radius: 99px; font-size: .8125rem; line-height: 1.5; font-weight: 600; background: var(--sunken); color: var(--ink-2); }
 .pill::before { content: "○" / ""; font-size: .75rem; line-height: 1; }
 .pill.active { background: var(--green-soft); color: var(--green); } .pill.active::before { content: "●" / ""; }
 .pill.soon { background: var(--amber-soft); color: var(--amber); } .pill.soon::before { content: "◐" / ""; }
 .pill.revoked { background: var(--red-soft); color: var(--red); } .pill.revoked::before { content: "✕" / ""; }
 .pill.unreachable::before, .pill.unknown::before { content: "?" / ""; }
-details > summary { display: flex; align-items: center; gap: .5rem; min-block-size: 2.75rem; font-size: .875rem; line-height: 1.4; font-weight: 500; color: var(--ink-2); cursor: pointer; list-style: none; }
+details > summary { display: flex; align-items: center; gap: .5rem; min-block-size: 2.75rem; padding-block: .4rem; font-size: .875rem; line-height: 1.4; font-weight: 500; color: var(--ink-2); cursor: pointer; list-style: none; }
+details > summary > span { min-inline-size: 0; overflow-wrap: anywhere; }
 details > summary::-webkit-details-marker { display: none; }
 details > summary::before { content: ""; flex: none; inline-size: .45rem; block-size: .45rem; margin-inline: .15rem .25rem; border: solid currentColor; border-width: 0 2px 2px 0; transform: rotate(-45deg); }
 [dir=rtl] details > summary::before { transform: rotate(135deg); }
@@ -183,6 +184,7 @@ dialog h2 { font-size: 1.25rem; letter-spacing: -.012em; margin-block-end: .75re
 .row > .btn { flex: 1 1 8rem; }
 .foot { inline-size: 100%; max-inline-size: 29.5rem; margin-inline: auto; padding: 0 1rem 1rem; display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; font-size: .8125rem; line-height: 1.5; color: var(--ink-2); }
 .foot-links { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1rem; }
+.foot-links, .foot a { min-inline-size: 0; overflow-wrap: anywhere; }
 .foot a { font-size: inherit; }
 #time-left { font-variant-numeric: tabular-nums; } #time-left:empty { display: none; }
 .by { display: inline-flex; align-items: center; gap: .5rem; min-block-size: 2rem; }

@@ -62,6 +62,30 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
     expect((await ada.ask('/console/sessions')).statusCode).toBe(200)
   })
 
+  it('I-19: guesses do not lock out a session that the node has not seen; few such are looked up', async () => {
+    const guarded = await openConsoleNode(await newWriter(), {
+      COUNTERSIGN_RATE_LIMIT_WRONG_KEY: '3/600',
+      COUNTERSIGN_RATE_LIMIT_UNKNOWN_KEY: '2/600',
+    })
+    try {
+      const person = await addPerson(guarded, [{ siteId: SHOP, role: 'viewer' }])
+      const [first, second] = [await signIn(guarded, person), await signIn(guarded, person)]
+      const guess = (secret: string) =>
+        guarded.send('/console/sessions', { headers: { ...SAME_ORIGIN, cookie: `${COOKIE}=${secret}` } })
+      const policy = async (secret: string) => (await guess(secret)).headers['ratelimit-policy']
+      const newSecret = () => randomBytes(32).toString('base64url')
+      for (let i = 0; i < 3; i++) expect((await guess(newSecret())).statusCode).toBe(401)
+      expect(await policy('guessed')).toBe('"wrong_key";q=3;w=600')
+      expect((await first.ask('/console/sessions')).statusCode).toBe(200)
+      expect((await guess(newSecret())).statusCode).toBe(401)
+      expect(await policy(newSecret())).toBe('"unknown_key";q=2;w=600')
+      expect((await second.ask('/console/sessions')).statusCode).toBe(429)
+      expect((await first.ask('/console/sessions')).statusCode).toBe(200)
+    } finally {
+      await guarded.close()
+    }
+  })
+
   it('GET /console/doors knows whether the browser has a cookie, and asks the store nothing', async () => {
     const { cookie } = await signIn(node, await viewer())
     const hasSession = async (more: object) =>

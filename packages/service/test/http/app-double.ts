@@ -124,7 +124,7 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
       whileFrozen: <Result>(work: () => Result) => work(),
     },
     keys: createSealer(new Uint8Array(32)),
-    views: { waitFor: async () => {} },
+    views: { waitFor: async () => {}, waiting: 0 },
     apiKeys: createApiKeys(storeDouble, () => now.ms),
     meters: createMeters(),
     feeds: { close: async () => {}, dropKey: () => {} },

@@ -1,4 +1,5 @@
 import { createMemoryNonces, holderRequestFrom, signRequest } from '@countersign/core'
+import { endpoints } from '@countersign/core/contract'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { RouteAnswer } from '../../src/answer.ts'
 import { answerOnce } from '../../src/http/idempotency.ts'
@@ -291,10 +292,9 @@ describe('answering once', () => {
     ['revoke_user', 200],
     ['cut_off_site', 200],
     ['create_key', 'store_unavailable'],
-  ])('I-1: when the node of the first request has died, %s ends with %s', async (id, end) => {
-    const { endpoint } = request as unknown as { readonly endpoint: object }
+  ] as const)('I-1: when the node of the first request has died, %s ends with %s', async (id, end) => {
     const answer = answerOnce(
-      { ...request, endpoint: { ...endpoint, id } } as never,
+      { ...request, endpoint: { ...endpoints[id], id } } as never,
       { ...double.deps, store: { ...double.deps.store, beginIdempotent: async () => 'running' } as never },
       async () => ({ status: 200 }),
       { waitMsMax: 20, lookMs: 5 },

@@ -4,6 +4,9 @@ import { limits, type Preview, type Revocation, type SiteSummary } from '@counte
 import { afterEach, describe, expect, test } from 'vitest'
 import { createReceipt } from '../../src/feed/receipt.ts'
 import type { Routes } from '../../src/routes/all.ts'
+import { forwardAuth } from '../../src/routes/api/auth/verify.ts'
+import { testWebhook } from '../../src/routes/api/sites/webhooks.ts'
+import { revocationStatus } from '../../src/routes/api/wallet/revocation-status.ts'
 import { toPropagationBody } from '../../src/routes/shared/propagation-body.ts'
 import { withPropagation } from '../../src/routes/shared/with-propagation.ts'
 import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
@@ -80,6 +83,13 @@ const routes = {
   revoke_token: async () => ({ status: 200, body: { success: true, revoked: false } }),
   revoke_user: (request, deps) =>
     withPropagation(request, deps, SITE, { epoch: 'epoch000', seq: 1, atMs: 0 }, REVOKED),
+  revoke_credential: async (_request, { views }) => {
+    await views.waitFor(1)
+    return { status: 200, body: { ...REVOKED, revocation_type: 'credential' } }
+  },
+  revocation_status: revocationStatus,
+  forward_auth: forwardAuth,
+  test_webhook: testWebhook,
   alive: async () => ({ status: 200, body: { status: 'alive' } }),
 } satisfies Routes as Routes
 
@@ -91,6 +101,36 @@ const receipt = async (_siteId: unknown, _entry: unknown, { ms }: { ms: number }
     await parked.waiting
   }
   return RECEIPT
+}
+/** Waits until `parked` is opened, as for a log that this node has not read yet. */
+const park = async () => {
+  parked.arrived++
+  await parked.waiting
+}
+const viewsDouble = {
+  waiting: 0,
+  async waitFor() {
+    this.waiting++
+    await park()
+    this.waiting--
+  },
+  hasApplied: () => false,
+  waitForSeq: park,
+  readiness: () => ({ ready: true }),
+  age: () => ({ ageMs: 0, ageMsMax: 2000, asOfMs: 0 }),
+  view: () => undefined,
+}
+const webhookTester = {
+  async test() {
+    await park()
+    return { sentAtMs: 0, answer: undefined }
+  },
+}
+const closeGate = () => {
+  parked.arrived = 0
+  parked.waiting = new Promise((resolve) => {
+    parked.open = resolve
+  })
 }
 const REVOKED: Revocation = {
   success: true,
@@ -113,7 +153,12 @@ function open(): void {
     routes,
     gauge: { eventLoopDelayMs: () => load.delayMs, acceptDelayMs: () => load.acceptMs },
     config: { overload: { eventLoopDelayMsMax: 100, acceptDelayMsMax: 200, inFlightMax: 2 } },
-    deps: { verifiers: { close: async () => {}, receipt } as never },
+    store: { statuses: async () => [], epoch: 'epoch000' },
+    deps: {
+      verifiers: { close: async () => {}, receipt } as never,
+      views: viewsDouble as never,
+      webhookTester: webhookTester as never,
+    },
   })
 }
 afterEach(() => double.app.close())
@@ -240,19 +285,13 @@ describe('under load', () => {
 })
 
 describe('revocations that wait for verifiers', () => {
-  const closeGate = () => {
-    parked.arrived = 0
-    parked.waiting = new Promise((resolve) => {
-      parked.open = resolve
-    })
-  }
   const newKey = (siteId: SiteId = SITE) => double.key({ siteId, permissions: ['credentials:revoke'] })
   const revokeAndWait = (key: string, headers: Record<string, string> = {}) =>
     double.call('POST', '/api/wallet/revoke-user', {
       headers: { 'content-type': 'application/json', 'x-api-key': key, prefer: 'wait=30', ...headers },
       payload: { ppid: `did:service:ppid_${'7'.repeat(52)}`, site_id: SITE },
     })
-  const park = async (key: string, count: number) => {
+  const parkMany = async (key: string, count: number) => {
     const arrived = parked.arrived + count
     const waiting = Array.from({ length: count }, () => revokeAndWait(key))
     await expect.poll(() => parked.arrived).toBe(arrived)
@@ -262,7 +301,7 @@ describe('revocations that wait for verifiers', () => {
   test('I-15: take no room from verifications, which may be of other sites', async () => {
     open()
     closeGate()
-    const waiting = await park(newKey(), 10)
+    const waiting = await parkMany(newKey(), 10)
     expect((await verify()).status).toBe(200)
     parked.open()
     for (const { status, headers } of await Promise.all(waiting))
@@ -278,13 +317,13 @@ describe('revocations that wait for verifiers', () => {
     closeGate()
     const [first, second, third] = [newKey(), newKey(), newKey()]
     const elsewhere = newKey('other.example' as SiteId)
-    const waiting = await park(first, limits.waits_per_key_max)
+    const waiting = await parkMany(first, limits.waits_per_key_max)
     const beyond = await revokeAndWait(first)
     expect([beyond.status, beyond.json.success, beyond.json.propagation.acknowledged]).toEqual([200, true, 0])
     expect(beyond.headers['preference-applied']).toBeUndefined()
-    waiting.push(...(await park(second, limits.waits_per_site_max - limits.waits_per_key_max)))
+    waiting.push(...(await parkMany(second, limits.waits_per_site_max - limits.waits_per_key_max)))
     expect((await revokeAndWait(third)).headers['preference-applied']).toBeUndefined()
-    waiting.push(...(await park(elsewhere, 1)))
+    waiting.push(...(await parkMany(elsewhere, 1)))
     parked.open()
     await Promise.all(waiting)
     for (const key of [first, second, third])
@@ -301,6 +340,71 @@ describe('revocations that wait for verifiers', () => {
     await expect.poll(async () => (await verify()).status).toBe(200)
     parked.open()
     for (const { status } of await Promise.all([first, ...repeated])) expect(status).toBe(200)
+  })
+})
+
+describe('requests that wait for the log or for a receiver', () => {
+  const ID = `cred_${'1'.repeat(20)}`
+  const newKey = () => double.key({ permissions: ['site:admin', 'credentials:revoke', 'tokens:introspect'] })
+  const askStatus = (key: string) =>
+    double.call(
+      'GET',
+      `/api/wallet/revocation-status?credential_ids=${ID}&site_id=${SITE}&min_seq=epoch000.7`,
+      { headers: { 'x-api-key': key } },
+    )
+  const waits = {
+    'a status with min_seq': askStatus,
+    'forward-auth with min_seq': (key: string) =>
+      double.call('GET', '/api/auth/verify?min_seq=epoch000.7', {
+        headers: { 'x-api-key': key, 'x-service-credential': 'e30' },
+      }),
+    'a revocation, for this node to apply it': (key: string) =>
+      double.call('POST', '/api/wallet/revoke', {
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        payload: { credential_id: ID, site_id: SITE },
+      }),
+    'a test of a webhook': (key: string) =>
+      double.call('POST', `/api/sites/${SITE}/webhooks/wh_01jbqz5k3m8n4p6r7s9t2v4w6x/test`, {
+        headers: { 'x-api-key': key },
+      }),
+  }
+  /** One after the other: together they would need as many slots until they wait. */
+  const sendUntilOpened = async <T>(count: number, send: () => Promise<T>) => {
+    closeGate()
+    const waiting: Promise<T>[] = []
+    while (waiting.length < count) {
+      waiting.push(send())
+      await expect.poll(() => parked.arrived).toBe(waiting.length)
+    }
+    return waiting
+  }
+
+  test.each(Object.entries(waits))('I-15: take no room from others: %s', async (_name, send) => {
+    open()
+    const key = newKey()
+    const waiting = await sendUntilOpened(10, () => send(key))
+    expect((await verify()).status).toBe(200)
+    parked.open()
+    await Promise.all(waiting)
+    // Every slot is free again, and none twice.
+    const running = await verifyUntilOpened(2)
+    expect((await verify()).json.code).toBe('overloaded')
+    gate.open()
+    await Promise.all(running)
+  })
+  test('I-19: are answered immediately when the key has too many that name min_seq', async () => {
+    open()
+    const key = newKey()
+    const waiting = await sendUntilOpened(limits.waits_per_key_max, () => askStatus(key))
+    const beyond = await askStatus(key)
+    expect([beyond.status, beyond.json.code, beyond.headers['retry-after']]).toEqual([
+      503,
+      'revocation_view_stale',
+      '1',
+    ])
+    parked.open()
+    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200)
+    expect((await askStatus(key)).status).toBe(200)
   })
 })
 

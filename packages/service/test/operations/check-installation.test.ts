@@ -114,6 +114,30 @@ describe('on SQLite', () => {
       chmodSync(path, file === '.' ? 0o700 : 0o600)
     }
   })
+  test('reports a settings file that contains a secret and that others can read', async () => {
+    const members = { base_url: 'https://id.example', data_dir: await installed() }
+    const config = join(directory, 'open.json')
+    const check = async (secret: object) => {
+      writeFileSync(config, JSON.stringify({ ...members, ...secret }))
+      chmodSync(config, 0o644)
+      const findings = await checkInstallation({ flags: [], env: { COUNTERSIGN_CONFIG: config } })
+      return findings.filter(({ check }) => check === 'files')
+    }
+    const fine = [expect.objectContaining({ level: 'ok' })]
+    expect(await check({})).toEqual(fine)
+    expect(await check({ database_url: `sqlite:${members.data_dir}/countersign.db` })).toEqual(fine)
+    for (const secret of [
+      { master_key: MASTER_KEY_HEX },
+      { database_url: 'postgres://countersign:secret@127.0.0.1:1/countersign' },
+      { console_oidc_client_secret: 'secret' },
+    ])
+      expect(await check(secret), JSON.stringify(secret)).toEqual([
+        expect.objectContaining({
+          detail: `${config} is open to others (mode 644)`,
+          fix: expect.stringContaining(`chmod 600 ${config}`),
+        }),
+      ])
+  })
   test('finds the files of the data_dir and the master_key_file of the settings file', async () => {
     const dataDir = await installed()
     const [config, key] = [join(directory, 'countersign.json'), join(directory, 'mounted.key')]

@@ -73,6 +73,20 @@ async function tenDaysAhead(house: House): Promise<number> {
 }
 
 describe.each(stores)('reset-time on %s', (_, make) => {
+  test('says of a store that no node has used that it has no time yet', async () => {
+    const house = await make()
+    await at(house, async () => undefined)
+    expect(await house.command('reset-time')).toMatchObject({
+      code: 0,
+      said: 'No time is on record yet, because no node has used this store.',
+    })
+    const { said } = await house.command('reset-time', '--json')
+    expect(JSON.parse(said)).toMatchObject({ changed: false, recorded: null })
+    expect(await house.command('reset-time', '--yes')).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(/^No time was on record\. It is \S+Z now\.$/),
+    })
+  })
   test('without --yes shows what it would do, and changes nothing', async () => {
     const house = await make()
     const atMs = await tenDaysAhead(house)
@@ -168,7 +182,7 @@ test('with the embedded store it shows the time while the service runs, and is r
   await at(house, async () => {
     expect(await house.command('reset-time')).toMatchObject({
       code: 0,
-      said: expect.stringContaining('1970-01-01T00:00:00.000Z'),
+      said: expect.stringContaining('No time is on record yet'),
     })
     expect(await house.command('reset-time', '--yes')).toMatchObject({
       code: 1,

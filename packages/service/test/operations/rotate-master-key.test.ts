@@ -351,7 +351,7 @@ describe('the new key', () => {
       [await rotate({ COUNTERSIGN_MASTER_KEY_NEW: hex(old) }), /the new master key is the old one/],
       [
         await command(['rotate-master-key', '--master-key-new', hex(fresh)]),
-        /--master-key-new is not a setting/,
+        /--master-key-new is neither an option of this command nor a setting/,
       ],
       [await rotate({ COUNTERSIGN_MASTER_KEY: '' }), /COUNTERSIGN_MASTER_KEY must hold/],
     ] as const

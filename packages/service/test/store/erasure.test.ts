@@ -12,6 +12,8 @@ import { context, DAY, MASTER_KEY, newSite, newToken, ppid, seen, sha256 } from 
 import { audit, forEachStoreWriter, type StoreWriter, withNode } from './store-writer.ts'
 
 const HOUR = 3_600_000
+/** Of a caller whose access does not end. */
+const confirm = async () => {}
 
 async function createSite({ store }: Pick<Deps, 'store'>): Promise<SiteId> {
   const { siteId } = newSite()
@@ -74,7 +76,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
       const { siteId, user, nowMs, past, ahead } = await beginUser(deps)
       await store.revokeUser({ siteId, ppid: user, reason: undefined }, context(nowMs))
       expect([await isRevoked(deps, past), await isRevoked(deps, ahead)]).toEqual([true, true])
-      await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs))
+      await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs), confirm)
       await store.reinstateUser({ siteId, ppid: user, reason: undefined }, context(nowMs))
       expect([await isRevoked(deps, past), await isRevoked(deps, ahead)]).toEqual([true, true])
     })
@@ -134,7 +136,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
       expect(preview.erased).toEqual({ credentials: 2, tokens: 1, offers: 1, presentations: 0, auditRows: 6 })
       expect(JSON.stringify(await writer.sql('SELECT * FROM audit'))).toBe(before)
 
-      const { erased } = await eraseUser(deps, { siteId, ppids: [user] }, at)
+      const { erased } = await eraseUser(deps, { siteId, ppids: [user] }, at, confirm)
       // One more: the sign-out.
       expect(erased).toEqual({ ...preview.erased, auditRows: 7 })
       expect(await tablesWith(writer, person)).toEqual([
@@ -178,7 +180,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
       expect(await audit(writer)).toMatchObject({ code: 0 })
 
       // Again: there is nothing left but the new sign-out.
-      const again = await eraseUser(deps, { siteId, ppids: [user] }, at)
+      const again = await eraseUser(deps, { siteId, ppids: [user] }, at, confirm)
       expect(again.erased).toEqual({ credentials: 0, tokens: 0, offers: 0, presentations: 0, auditRows: 1 })
       expect(await isRevoked(deps, credential)).toBe(true)
     })
@@ -193,7 +195,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
       const { credentialId } = await known(deps, siteId, user, nowMs - HOUR, nowMs)
       await store.revokeCredential({ siteId, credentialId, reason: 'Jane' }, context(nowMs + 1))
       await writer.sql('DELETE FROM credentials')
-      const { erased } = await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs + 2))
+      const { erased } = await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs + 2), confirm)
       expect(erased).toMatchObject({ credentials: 0, auditRows: 3 })
       expect(await tablesWith(writer, [user])).toEqual(['entries', 'user_history'])
       const texts = JSON.stringify(await writer.sql('SELECT * FROM audit'))
@@ -224,11 +226,11 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
           [step]: { value: () => Promise.reject(new Error('the store has failed')) },
         })
         const broken = { store: failing, views: deps.views, seen: deps.seen }
-        await expect(eraseUser(broken, { siteId, ppids: [user] }, context(nowMs))).rejects.toThrow(
+        await expect(eraseUser(broken, { siteId, ppids: [user] }, context(nowMs), confirm)).rejects.toThrow(
           'has failed',
         )
       }
-      await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs))
+      await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs), confirm)
       expect(await tablesWith(writer, person)).toEqual(['credential_revocations', 'entries', 'user_history'])
     })
   })
@@ -268,7 +270,8 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
       }
       const erasedUsers = users.filter(() => random() < 0.5)
       const before = await verdicts()
-      for (const user of erasedUsers) await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs))
+      for (const user of erasedUsers)
+        await eraseUser(deps, { siteId, ppids: [user] }, context(nowMs), confirm)
       const after = await verdicts()
       const knownIds = new Set<CredentialId>(seenHere.map(({ credentialId }) => credentialId))
       for (const [i, credential] of all.entries()) {

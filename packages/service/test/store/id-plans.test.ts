@@ -4,8 +4,9 @@ import {
   classifyExpired,
   credentialsNamed,
 } from '../../src/store/operations/credential-statuses.ts'
+import { revokeSignedAhead } from '../../src/store/operations/shared/revoke-signed-ahead.ts'
 import { rows } from '../../src/store/transaction.ts'
-import { credentialId, NOW, ppid, siteId } from './fixtures.ts'
+import { context, credentialId, NOW, ppid, siteId } from './fixtures.ts'
 import { findSteps } from './sqlite-plans.ts'
 import { newFile, removeFiles, type StoreWriter, withStore } from './store-writer.ts'
 
@@ -39,6 +40,17 @@ describe('credentials of a site on SQLite', () => {
     const steps = findSteps(file, operation())
     expect(steps.length).toBeGreaterThan(0)
     expect(steps.filter(readsWholeSite)).toEqual([])
+  })
+
+  // Each sign-out, reinstatement and cut-off looks for credentials that were signed ahead.
+  it.each([
+    ['a user', { ppid: ppid() }, 'site_id=? AND ppid=?'],
+    ['an issuer', { issuer: 'did:web:a.example' }, 'site_id=? AND known_at>?'],
+    ['a site', {}, 'site_id=? AND known_at>?'],
+  ])('those of %s that were signed ahead: no statement reads all of them', (_name, which, constraint) => {
+    const order = { siteId: SITE, ...which, signedAfterMs: NOW, seenAfterMs: NOW, reason: undefined }
+    const steps = findSteps(file, revokeSignedAhead(order, context(NOW)))
+    expect(steps).toEqual([expect.stringContaining(`(${constraint}`)])
   })
 
   it('control: with a plain condition for the site, all are read', () => {

@@ -5,6 +5,7 @@ import type { Page } from '../page.ts'
 import { exec, type Row, read, row, rows, type SqlValue, type Transaction } from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { siteBase } from './cut-log.ts'
+import { entriesAfter } from './shared/entries-after.ts'
 import { formerEpochs } from './shared/former-epochs.ts'
 import { toEntry } from './shared/log-rows.ts'
 import { padList } from './shared/pad-list.ts'
@@ -473,13 +474,7 @@ function* findNews(
     }
     if (former.length > 0) return former
   }
-  return yield* rows(
-    `SELECT e.epoch, e.seq, e.kind FROM log JOIN entries e ON e.epoch = log.epoch
-     WHERE log.one = 1 AND e.site_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`,
-    siteId,
-    state.cursorSeq,
-    limit,
-  )
+  return yield* entriesAfter(siteId, state.cursorSeq, limit)
 }
 
 /** Entries of former epochs that the current one continues, each seq once. */
@@ -527,11 +522,13 @@ const PAUSED = `SELECT webhook_id FROM webhooks WHERE status = 'paused'`
 
 export const webhookLoad = read(function* (): Transaction<WebhookLoad> {
   const found = yield* row(
-    // What a paused webhook keeps is not late.
-    `SELECT (SELECT COUNT(*) FROM deliveries WHERE status = 'pending' AND webhook_id NOT IN (${PAUSED})) AS pending,
-       (SELECT MIN(created_at) FROM deliveries WHERE status = 'pending' AND webhook_id NOT IN (${PAUSED})) AS oldest,
+    // What a paused webhook keeps is not late. The minimum is in one query with the count: alone, it
+    // is looked for by age, among all deliveries that have ended.
+    `SELECT p.pending, p.oldest,
        (SELECT COUNT(*) FROM deliveries WHERE status = 'failed') AS failed,
-       (SELECT COUNT(*) FROM webhooks WHERE status = 'disabled' AND deleted_at IS NULL) AS disabled`,
+       (SELECT COUNT(*) FROM webhooks WHERE status = 'disabled' AND deleted_at IS NULL) AS disabled
+     FROM (SELECT COUNT(*) AS pending, MIN(created_at) AS oldest FROM deliveries
+       WHERE status = 'pending' AND webhook_id NOT IN (${PAUSED})) p`,
   )
   if (found === undefined) throw new Error('the count returned no row')
   return {

@@ -75,10 +75,11 @@ const REMOVALS: readonly Removal[] = [
     `DELETE FROM deliveries WHERE delivery_id IN
        (SELECT delivery_id FROM deliveries WHERE created_at <= $1 - ${DELIVERIES_KEPT_MS} AND status <> 'pending' LIMIT $2)`,
   ],
+  // With a plain JOIN, SQLite reads all deliveries to find those of deleted webhooks.
   [
     'deliveries',
-    `DELETE FROM deliveries WHERE delivery_id IN (SELECT d.delivery_id FROM webhooks w JOIN deliveries d ON d.webhook_id = w.webhook_id
-       WHERE w.deleted_at <= $1 LIMIT $2)`,
+    `DELETE FROM deliveries WHERE delivery_id IN (SELECT d.delivery_id FROM webhooks w CROSS JOIN deliveries d
+       WHERE w.deleted_at <= $1 AND d.webhook_id = w.webhook_id LIMIT $2)`,
   ],
   [
     'webhooks',

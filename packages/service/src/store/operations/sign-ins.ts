@@ -1,7 +1,7 @@
 import type { Ppid, Scope, SiteId } from '@countersign/core'
 import { number, optionalJson, optionalNumber, optionalText, text, toSiteId } from '../columns.ts'
 import type { Page } from '../page.ts'
-import { type Row, read, row, rows, type Transaction } from '../transaction.ts'
+import { exec, type Row, read, row, rows, type Transaction } from '../transaction.ts'
 import { recordCredentials, type SeenCredential } from './credentials.ts'
 import { isRevoked, lockChain } from './shared/chain-locks.ts'
 import { type GrantedAccess, toAccess, toAccessColumns } from './shared/granted-access.ts'
@@ -294,6 +294,18 @@ export function* redeemSignIn(
     nowMs,
   )
   return used === undefined || (yield* isRevoked(presentation)) ? undefined : presentation
+}
+
+/**
+ * Makes a code usable again that was consumed at this time, because the node that has consumed it
+ * could not answer. To be called only for a code that `redeemSignIn` has just consumed.
+ */
+export function* returnSignInCode(codeSha256: string, usedAtMs: number): Transaction<void> {
+  yield* exec(
+    'UPDATE sign_in_presentations SET used_at = NULL WHERE code_sha256 = $1 AND used_at = $2',
+    codeSha256,
+    usedAtMs,
+  )
 }
 
 function toSignIn(row: Row): SignIn {

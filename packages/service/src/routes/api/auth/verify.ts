@@ -1,10 +1,10 @@
-import { type Allow, type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
-import { parseFeedCursor } from '@countersign/core/contract'
-import { guard, requireStillAllowed } from '../../../access/guard.ts'
+import { type Allow, type Denial, type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
+import { guard } from '../../../access/guard.ts'
 import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../../route.ts'
 import { toHeaderText } from '../../shared/oauth-token.ts'
+import { waitForMinSeq } from '../../shared/wait-for-min-seq.ts'
 
 /**
  * Forward-auth: a reverse proxy asks whether to forward a request. The site is that of the proxy's
@@ -15,21 +15,16 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
   if (caller.kind !== 'site')
     throw new Problem('api_key_forbidden', 'This is an operator key. Use an API key of the site.')
   const { siteId } = caller
-  const min = parseFeedCursor(query.min_seq)
-  if (min !== undefined) await deps.views.waitForSeq(siteId, min)
+  await waitForMinSeq(request, deps, siteId)
   const original = findOriginalRequest(request)
   const access = {
     presentation: request.requirePresentation(),
     siteId,
     scope: query.scope,
     request: original,
+    checkInStore: (allow: Allow) => (isHeld(allow) ? checkSiteHost(deps, siteId, original) : undefined),
   }
   const allow = await guard(deps, access)
-  if (isHeld(allow)) {
-    await requireSiteHost(deps, siteId, original)
-    // A revocation may have been acknowledged while the store was read (I-1).
-    requireStillAllowed(deps, access, allow)
-  }
   if (allow.presented === 'credential') deps.seen.record(allow)
   const { subject } = allow
   return {
@@ -59,19 +54,19 @@ function isHeld(allow: Allow): boolean {
 }
 
 /**
- * Throws `proof_invalid` when the holder signed the request for a host that is not one of the
+ * Denies with `proof_invalid` when the holder signed the request for a host that is not one of the
  * site's: another server that received it could have forwarded it. Comes after the guard, so that
  * only a caller with a valid credential and proof makes the store read the site.
  */
-async function requireSiteHost(
+async function checkSiteHost(
   { store }: Pick<Deps, 'store'>,
   siteId: SiteId,
   original: HolderRequest | undefined,
-): Promise<void> {
+): Promise<Denial | undefined> {
   const authority = original?.authority ?? ''
-  if (isSiteHost(authority, siteId, (await store.site(siteId))?.hosts)) return
+  if (isSiteHost(authority, siteId, (await store.site(siteId))?.hosts)) return undefined
   const detail = `The holder proof is for the host ${authority}, which is not a host of the site ${siteId}. If callers use it, the operator of the site must add it to the site's hosts.`
-  throw new Problem('proof_invalid', detail)
+  return { ok: false, code: 'proof_invalid', detail }
 }
 
 /**

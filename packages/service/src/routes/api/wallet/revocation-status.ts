@@ -1,8 +1,9 @@
 import { type CredentialId, formatTime } from '@countersign/core'
-import { parseFeedCursor, type RevocationState, type RevocationStatus } from '@countersign/core/contract'
+import type { RevocationState, RevocationStatus } from '@countersign/core/contract'
 import { revocationStatus as ask, type CredentialState } from '../../../actions/revocation-status.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
+import { waitForMinSeq } from '../../shared/wait-for-min-seq.ts'
 
 const UNKNOWN: RevocationState = { status: 'unknown', revoked: null }
 
@@ -10,15 +11,16 @@ const UNKNOWN: RevocationState = { status: 'unknown', revoked: null }
  * Open to all, since ids cannot be guessed. A key of the site narrows the question to its site, and
  * adds the reasons to the answer.
  */
-export const revocationStatus: Route<'revocation_status'> = async ({ query, caller }, deps) => {
+export const revocationStatus: Route<'revocation_status'> = async (request, deps) => {
+  const { query, caller } = request
   const { credential_ids: credentialIds, site_id } = query
-  const min = parseFeedCursor(query.min_seq)
   const isForeign = caller.kind === 'site' && site_id !== undefined && site_id !== caller.siteId
-  if (isForeign && min !== undefined)
+  if (isForeign && query.min_seq !== undefined)
     throw new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })
   const siteId = caller.kind === 'site' ? caller.siteId : site_id
   const isOwn = caller.kind !== 'anonymous'
-  const answer = await ask(deps, { credentialIds, siteId, isOwn, min })
+  if (siteId !== undefined) await waitForMinSeq(request, deps, siteId)
+  const answer = await ask(deps, { credentialIds, siteId, isOwn })
   const statuses = Object.fromEntries(
     credentialIds.map((id: CredentialId) => [
       id,

@@ -31,10 +31,12 @@ export function* revokeSignedAhead(
   { siteId, ppid, issuer, signedAfterMs, seenAfterMs = 0, reason }: SignedAhead,
   context: AuditContext,
 ): Transaction<void> {
+  // With `+` and `CAST`, SQLite reads those of the user, or those seen lately. Otherwise it reads
+  // all credentials of the site that have not expired.
   const ahead = yield* rows(
-    `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.created > $2 AND c.valid_until > $3 AND c.known_at > $4
+    `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.created > $2 AND +c.valid_until > $3 AND c.known_at > $4
        AND ${ppid === undefined ? 'CAST($5 AS TEXT) IS NULL' : 'c.ppid = $5'}
-       AND ${issuer === undefined ? 'CAST($6 AS TEXT) IS NULL' : 'c.issuer = $6'}
+       AND ${issuer === undefined ? 'CAST($6 AS TEXT) IS NULL' : 'CAST(c.issuer AS TEXT) = $6'}
        AND NOT ${IS_REVOKED_IN_LOG}
      ORDER BY c.credential_id`,
     siteId,

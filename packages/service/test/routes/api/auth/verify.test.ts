@@ -100,8 +100,11 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
           await meanwhile(begun)
           return site(siteId)
         }
+        const counted: unknown[] = []
+        node.deps.meters.verdict = (...verdict) => void counted.push(verdict.at(2))
         const answer = await verify(node, shown)
         expect(reads).toBe(1)
+        expect(counted).toEqual([answer.code ?? 'allowed'])
         return answer
       }
 

@@ -68,6 +68,30 @@ forEachSharedStore('erase_user', (open) => {
     expect((await node.context(one.header)).status).toBe(200)
   })
 
+  it.each([false, true])(
+    'A148: stops when the key of the caller is deleted meanwhile (dry run: %s)',
+    async (dry_run) => {
+      const { node, issuer, A } = await begin()
+      const params = { site_id: A }
+      const one = await issued(issuer, { siteId: A })
+      await node.tokenFor(one.document)
+      await node.revokeCredential(one.id, { reason: 'first' })
+      const { body: key } = await node.admin('create_key', { params, body: { permissions: ['site:admin'] } })
+      const { store } = node.deps
+      const { selectAuditRows } = store
+      store.selectAuditRows = async (...args) => {
+        store.selectAuditRows = selectAuditRows
+        await node.admin('delete_key', { params: { ...params, key_id: key.key_id } })
+        return selectAuditRows(...args)
+      }
+      const fields = { 'x-api-key': key.api_key }
+      const body = { ppid: one.ppid, dry_run }
+      expect((await node.ask('erase_user', { params, body, fields })).code).toBe('api_key_invalid')
+      for (const id of ['list_credentials', 'list_tokens', 'list_audit'] as const)
+        expect(JSON.stringify(await items(node, id))).toContain(one.id)
+    },
+  )
+
   it('erases all ids of a user_ref, who needs a new credential afterwards', async () => {
     const { node, erase, A } = await begin()
     const issue = () =>

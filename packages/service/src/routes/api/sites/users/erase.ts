@@ -7,12 +7,14 @@ import { requireSiteInPath } from '../../../shared/site-access.ts'
 
 export const eraseUser: Route<'erase_user'> = async (request, deps) => {
   const { siteId } = await requireSiteInPath(request, deps)
+  const { confirmCaller } = request
   const { dry_run: isDryRun = false } = request.body
   const user = { siteId, ppids: await resolveUser(deps, siteId, request.body) }
   const context = auditContext(request, deps)
   const end = deps.erasures.begin(siteId)
-  const erasing = isDryRun ? previewErasure(deps, user) : erase(deps, user, context)
+  const erasing = isDryRun ? previewErasure(deps, user) : erase(deps, user, context, confirmCaller)
   const { erased, epoch, seq } = await erasing.finally(end)
+  if (isDryRun) await confirmCaller()
   const body: ErasedUser = {
     success: true,
     dry_run: isDryRun,
