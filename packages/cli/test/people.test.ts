@@ -37,7 +37,7 @@ describe('people', () => {
     const answer = await fetch(`${home.dev.base_url.replace('127.0.0.1', 'localhost')}/console/doors`, {
       headers,
     })
-    const body = await answer.json()
+    const body = (await answer.json()) as { command_line: string }
     expectAnswer('list_doors', body)
     expect(body.command_line).toBe(`COUNTERSIGN_DATA_DIR=${home.file('data')} npm run -s countersign --`)
   })

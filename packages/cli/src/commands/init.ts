@@ -1,3 +1,4 @@
+import { facts } from '../terminal/output.ts'
 import { operatorCommand } from './operator-command.ts'
 
 export const init = operatorCommand('init', {
@@ -30,11 +31,13 @@ export const init = operatorCommand('init', {
       () =>
         [
           `Prepared ${directory}:`,
-          `  ${configFile}  the settings`,
-          ...(masterKeyFile === undefined
-            ? []
-            : [`  ${masterKeyFile}  the master key: store a copy elsewhere`]),
-          `  ${operatorKeyFile}  an operator key, ${keyId}`,
+          facts([
+            [`  ${configFile}`, 'the settings'],
+            ...(masterKeyFile === undefined
+              ? []
+              : [[`  ${masterKeyFile}`, 'the master key: store a copy elsewhere'] as const]),
+            [`  ${operatorKeyFile}`, `an operator key, ${keyId}`],
+          ]),
           '',
           'Next:',
           `  countersign serve --config ${configFile}`,

@@ -1,6 +1,6 @@
-import { CommandError, UsageError } from '../command.ts'
+import { CommandError } from '../command.ts'
 import { confirmRemoval } from '../terminal/confirm.ts'
-import { visible } from '../terminal/output.ts'
+import { table, visible } from '../terminal/output.ts'
 import { operatorCommand } from './operator-command.ts'
 
 const STOP_FIRST =
@@ -48,11 +48,10 @@ export const operatorKeys = operatorCommand('operator-keys', {
       label: label ?? null,
     }))
     at.item({ items }, () =>
-      items
-        .map(({ key_id, last4, created_at, label }) =>
-          [key_id, `…${last4}`, created_at, visible(label ?? '')].join('  ').trimEnd(),
-        )
-        .join('\n'),
+      table(
+        ['key', 'ends with', 'created', 'label'],
+        items.map(({ key_id, last4, created_at, label }) => [key_id, `…${last4}`, created_at, label]),
+      ),
     )
     return 0
   },
@@ -73,8 +72,7 @@ export const deleteOperatorKey = operatorCommand('delete-operator-key', {
     const settings = storeSettings()
     if (given.has('dry-run')) {
       const key = (await service.listOperatorKeys(settings)).find((each) => each.keyId === keyId)
-      if (key === undefined)
-        throw new UsageError(`There is no operator key ${keyId}. List them: countersign operator-keys`)
+      if (key === undefined) throw noSuchKey(keyId)
       at.result(
         { dry_run: true, key_id: keyId },
         () =>
@@ -85,12 +83,11 @@ export const deleteOperatorKey = operatorCommand('delete-operator-key', {
     }
     const answer = await confirmRemoval(given, at, { act: `delete the operator key ${keyId}`, plan: {} })
     if (answer !== undefined) return answer
-    if (!(await service.deleteOperatorKey(settings, keyId)))
-      throw new CommandError(
-        'failed',
-        `There is no operator key ${keyId}. List them: countersign operator-keys`,
-      )
+    if (!(await service.deleteOperatorKey(settings, keyId))) throw noSuchKey(keyId)
     at.item({ key_id: keyId, deleted: true }, () => `Deleted ${keyId}.`)
     return 0
   },
 })
+
+const noSuchKey = (keyId: string) =>
+  new CommandError('failed', `There is no operator key ${keyId}. List them: countersign operator-keys`)

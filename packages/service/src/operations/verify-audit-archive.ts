@@ -22,7 +22,7 @@ export async function verifyAuditArchive(options: AuditArchiveOptions): Promise<
   if (options.directory !== undefined) return verifyArchives(options.directory, { from, onFile })
   const { directory, store } = options.settings()
   if (directory === undefined)
-    throw new InvalidInput('name the directory, or set audit_archive_dir to the one of the service')
+    throw new InvalidInput('Name the directory, or set audit_archive_dir to the one of the service.')
   const expected = await readStore(store, ({ lastAuditArchive }) => lastAuditArchive())
   return verifyArchives(directory, { from, expected, onFile })
 }

@@ -37,6 +37,13 @@ describe('init', () => {
     const keys = await run(['operator-keys', '--config', join(place, 'countersign.json'), '--json'], {})
     expect(JSON.parse(keys.said)).toMatchObject({ items: [{ last4: secret.slice(-4), label: 'init' }] })
   })
+  test('lists what it has made, with aligned columns', async () => {
+    const place = join(directory, 'listed')
+    const { said } = await run(['init', place, ...BASE], {})
+    const columns = said.split('\n').flatMap((line) => /^ {2}\/\S+ +/.exec(line)?.[0].length ?? [])
+    expect(columns).toHaveLength(3)
+    expect(new Set(columns).size).toBe(1)
+  })
   test('refuses a directory that was prepared before, and changes nothing', async () => {
     const place = join(directory, 'twice')
     await run(['init', place, ...BASE], {})

@@ -141,7 +141,9 @@ describe('operator keys', () => {
     const [keyId = ''] = /key_\w+/.exec(made.noted) ?? []
     const listed = await here('operator-keys')
     expect(listed.said).toMatch(
-      new RegExp(`^${keyId}  …${made.said.slice(-4)}  \\d{4}-\\S+Z  for the night shift$`),
+      new RegExp(
+        `^KEY +ENDS WITH  CREATED +LABEL\n${keyId}  …${made.said.slice(-4)}      \\d{4}-\\S+Z  for the night shift$`,
+      ),
     )
     expect(listed.said + listed.noted).not.toContain(made.said)
 
