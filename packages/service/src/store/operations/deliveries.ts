@@ -522,8 +522,8 @@ const PAUSED = `SELECT webhook_id FROM webhooks WHERE status = 'paused'`
 
 export const webhookLoad = read(function* (): Transaction<WebhookLoad> {
   const found = yield* row(
-    // What a paused webhook keeps is not late. The minimum is in one query with the count: alone, it
-    // is looked for by age, among all deliveries that have ended.
+    // What a paused webhook keeps is not late. The minimum is in one query with the count: alone,
+    // it is looked for by age, among all deliveries that have ended.
     `SELECT p.pending, p.oldest,
        (SELECT COUNT(*) FROM deliveries WHERE status = 'failed') AS failed,
        (SELECT COUNT(*) FROM webhooks WHERE status = 'disabled' AND deleted_at IS NULL) AS disabled
