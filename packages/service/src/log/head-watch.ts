@@ -13,7 +13,14 @@ import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { type KeptHeads, readHeadFile, toHeadLine, writeHeadFile } from './head-file.ts'
 import type { LiveViews } from './live-views.ts'
-import { compareHeads, describeLoss, findLeftBehind, hasHead, type LeftBehind } from './lost-heads.ts'
+import {
+  compareHeads,
+  compareReadHeads,
+  describeLoss,
+  describeOtherLog,
+  hasHead,
+  type LeftBehind,
+} from './lost-heads.ts'
 
 export interface HeadWatchParts {
   /** Undefined: there is no file, and only heads from verifiers are checked. */
@@ -76,10 +83,10 @@ export class HeadWatch {
   }
 
   /**
-   * Compares the file with the log that was just read, whose heads `findHead` gives. Resolves to
-   * why the log must not be trusted, in words for the operator, or to undefined. Logs the entries
-   * that a new epoch lacks and that the file or `former` proves: the heads that this node had read
-   * before. Rejects when the store is unavailable.
+   * Compares the log that was just read, whose heads `findHead` gives, with the file and with
+   * `former`, the heads that this node had read before. Resolves to why the log must not be
+   * trusted, in words for the operator, or to undefined. Logs the entries that a new epoch lacks.
+   * Rejects when the store is unavailable.
    */
   async compare(
     findHead: (siteId: SiteId) => LogHead | undefined,
@@ -93,9 +100,9 @@ export class HeadWatch {
     this.#kept.clear()
     for (const head of kept?.heads.values() ?? []) if (head.epoch === store.epoch) this.#keep(head)
     const found = await compareHeads(store, kept?.heads.values() ?? [], findHead)
-    const read = await findLeftBehind(store, former, findHead)
+    const read = await compareReadHeads(store, former, findHead)
     const leftBehind = new Map<SiteId, LeftBehind>()
-    for (const each of [...found.leftBehind, ...read])
+    for (const each of [...found.leftBehind, ...read.leftBehind])
       if (each.head.seq > (leftBehind.get(each.head.site_id)?.head.seq ?? 0))
         leftBehind.set(each.head.site_id, each)
     for (const { head, seq } of leftBehind.values())
@@ -103,7 +110,7 @@ export class HeadWatch {
         { site_id: head.site_id, from_epoch: head.epoch, entries: head.seq - seq },
         'the new epoch began without entries that this node has seen; what they revoked has to be revoked again',
       )
-    const loss = describeLoss(found, store.epoch)
+    const loss = describeLoss(found, store.epoch) ?? describeOtherLog(read.unknown)
     if (loss === undefined) return undefined
     return this.#raise(loss)
   }

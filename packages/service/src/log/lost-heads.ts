@@ -123,27 +123,36 @@ async function compareFormer<Head extends FormerHead>(store: LogStore, heads: re
 }
 
 /**
- * Finds the entries that a node had read in a former epoch and that the log did not continue.
- * `former` has the heads of that epoch, `findHead` the heads now. Rejects when the store cannot be
- * asked.
+ * Compares the heads that a node had read in a former epoch with the log now, whose heads
+ * `findHead` gives: entries that the log did not continue, and heads of which no epoch of this log
+ * continues the epoch. Rejects when the store cannot be asked.
  */
-export async function findLeftBehind(
+export async function compareReadHeads(
   store: LogStore,
   former: readonly SiteHead[],
   findHead: (siteId: SiteId) => LogHead | undefined,
-): Promise<readonly LeftBehind[]> {
+): Promise<{ readonly leftBehind: readonly LeftBehind[]; readonly unknown: readonly FormerHead[] }> {
   // A log that goes on from the same entry has lost none, and most sites need no query.
   const changed = former.filter(
     ({ siteId, epoch, hash }) => epoch !== store.epoch && findHead(siteId)?.hash !== hash,
   )
-  const heads = changed.map(({ siteId, epoch, seq }) => ({ site_id: siteId, epoch, seq }))
-  return (await compareFormer(store, heads)).leftBehind
+  return compareFormer(
+    store,
+    changed.map(({ siteId, epoch, seq }) => ({ site_id: siteId, epoch, seq })),
+  )
 }
 
 /** The id of a feed key is the key itself. Does not check that the key is one of the service's. */
 async function isSigned(head: Heartbeat): Promise<boolean> {
   const key = parseMultikey(head.kid)
   return key !== undefined && (await checkHeartbeat(head, key)) !== undefined
+}
+
+/** Describes for an operator a log that does not continue the one that this node has read. */
+export function describeOtherLog([first]: readonly FormerHead[]): string | undefined {
+  if (first === undefined) return undefined
+  const { epoch, seq, site_id } = first
+  return `this is another log than the one with epoch ${epoch}, of which this node has read entry ${seq} of ${site_id}`
 }
 
 /** Describes for an operator which site has lost how many entries. */

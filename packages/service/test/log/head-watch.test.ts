@@ -249,6 +249,31 @@ describe('a log that has lost what the file proves (B6, A274)', () => {
     expect(log.error).not.toHaveBeenCalled()
   })
 
+  it('is not trusted when a running node is led back to a former epoch, until a new one is begun', async () => {
+    const store = await Log.make(3)
+    const { views, log } = await start(store, null)
+    // The former primary is back: it does not know the epoch that this node has read.
+    store.links = []
+    store.epoch = 'e1111111'
+    store.entries = []
+    await store.site(B)
+    await store.site(A)
+    await expect.poll(() => views.view(A)?.head.epoch).toBe('e1111111')
+    const why = `another log than the one with epoch ${EPOCH}, of which this node has read entry 1 of ${B}`
+    await expect.poll(() => views.readiness()).toMatchObject({ why: expect.stringContaining(why) })
+    expect(log.error).toHaveBeenCalledTimes(1)
+
+    // As accept-rollback does.
+    store.links = [
+      { epoch: 'e2222222', previous: { epoch: 'e1111111', seq: 1, hash: '0'.repeat(64) }, atMs: 0 },
+    ]
+    store.epoch = 'e2222222'
+    store.entries = []
+    await store.site(B)
+    await store.site(A)
+    await expect.poll(() => views.readiness()).toEqual({ ready: true })
+  })
+
   it('is not trusted when it is another log altogether', async () => {
     const store = await Log.make(3)
     const { views } = await start(store, await fileWith(await signed(store, 2, { epoch: 'e1111111' })))
