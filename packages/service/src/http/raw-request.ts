@@ -57,8 +57,15 @@ export function newRequestId(): string {
   return `${PROCESS}-${count.toString(36)}`
 }
 
-/** Rejects what is wrong at any endpoint: the request target, Host, the transfer coding. */
+const VERSIONS = ['1.1', '1.0']
+
+/** Rejects what is wrong at any endpoint: the version, the target, Host, the transfer coding. */
 export function rejectMalformed({ message, lines }: RawRequest): void {
+  // The parser accepts more, and a proxy in front may read those requests in another way.
+  if (!VERSIONS.includes(message.httpVersion)) {
+    const detail = 'The version of HTTP is not supported. Use HTTP/1.1.'
+    throw new Problem('request_malformed', detail, { headers: { connection: 'close' } })
+  }
   if ((message.url ?? '').length > limits.url_bytes_max) throw new Problem('uri_too_long')
   // RFC 9112 §3.2: a request target has no fragment. The router would leave it out.
   if (message.url?.includes('#'))

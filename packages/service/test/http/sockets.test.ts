@@ -235,6 +235,14 @@ describe('over a real connection', () => {
       expect([url, codeOf(await target(url))]).toEqual([url, '400 request_malformed'])
     }
   })
+  test('only HTTP/1.1 and HTTP/1.0 are answered', async () => {
+    for (const version of ['HTTP/2.0', 'HTTP/0.9'])
+      expect([version, codeOf(await ask([`GET /healthz ${version}`, HOST, CLOSE]))]).toEqual([
+        version,
+        '400 request_malformed',
+      ])
+    expect((await ask(['GET /healthz HTTP/1.0', HOST])).status).toBe(200)
+  })
   test('a request needs exactly one Host', async () => {
     for (const path of ['/healthz', '/robots.txt'])
       expect(codeOf(await ask([`GET ${path} HTTP/1.1`, CLOSE]))).toBe('400 request_malformed')

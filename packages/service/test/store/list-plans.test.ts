@@ -24,6 +24,7 @@ import { drills } from '../../src/store/operations/drills.ts'
 import { formerVerifiers } from '../../src/store/operations/former-verifiers.ts'
 import { issuers } from '../../src/store/operations/issuers.ts'
 import { siteLogPage } from '../../src/store/operations/log-pages.ts'
+import { committedBy } from '../../src/store/operations/log-times.ts'
 import { nodes } from '../../src/store/operations/nodes.ts'
 import { passkeys } from '../../src/store/operations/passkeys.ts'
 import { people } from '../../src/store/operations/people.ts'
@@ -457,6 +458,36 @@ forEachStoreWriter('lists with filters', (newWriter) => {
       const operation = classifyExpired(siteId, NOW, LIMIT)
       for (let step = operation.next(); step.done !== true; step = operation.next(0))
         expect(await findFault(writer, step.value as Statement)).toBeUndefined()
+    })
+  }, 300_000)
+
+  it('the time of an entry: reads one row of the times, with very many before it', async () => {
+    const writer = await newWriter()
+    await withStore(writer, async (store) => {
+      const { siteId } = newSite()
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+      const { epoch } = store
+      const numbers = `WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
+      await writer.sql(
+        `INSERT INTO log_times (epoch, position, at) ${numbers} SELECT $1, n.i, 1000 + n.i FROM n`,
+        epoch,
+      )
+      await writer.sql(
+        `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) ${numbers}
+         SELECT $1, n.i, $2, n.i, 'user.revoked', '{}', '', '', '' FROM n`,
+        epoch,
+        siteId,
+      )
+      if (writer.place.kind === 'postgres') {
+        await writer.sql('ANALYZE')
+        const lookUp = firstStatement(committedBy(epoch, siteId, BULK - 1))
+        // The checkpoint, a table of one row, is empty here.
+        expect(await findFault(writer, lookUp, ['checkpoint'])).toBeUndefined()
+      }
+      expect(await store.committedBy(siteId, BULK - 1)).toEqual({
+        position: BULK - 1,
+        atMs: 1000 + BULK - 1,
+      })
     })
   }, 300_000)
 

@@ -1,5 +1,5 @@
 import type { SiteId } from '@countersign/core'
-import { number } from '../columns.ts'
+import { number, optionalNumber } from '../columns.ts'
 import { exec, readLog, row, type Transaction } from '../transaction.ts'
 
 /**
@@ -24,17 +24,23 @@ export const committedBy = readLog(function* (
   siteId: SiteId,
   seq: number,
 ): Transaction<{ readonly position: number; readonly atMs: number } | undefined> {
-  // An entry that was removed was committed before the base.
+  // An entry that was removed was committed before the base. The time is not joined: PostgreSQL
+  // would read the times from the beginning of the epoch.
   const found = yield* row(
-    `SELECT at.position, t.at FROM (
+    `SELECT placed.position, (
+         SELECT t.at FROM log_times t WHERE t.epoch = $1 AND t.position >= placed.position
+         ORDER BY t.position LIMIT 1
+       ) AS at FROM (
          SELECT position FROM entries WHERE epoch = $1 AND site_id = $2 AND seq = $3
          UNION ALL
          SELECT c.base_position FROM checkpoint c JOIN checkpoint_sites s ON s.site_id = $2 AND s.base_seq >= $3 WHERE c.one = 1 AND c.epoch = $1
-       ) at JOIN log_times t ON t.epoch = $1 AND t.position >= at.position
-     ORDER BY t.position LIMIT 1`,
+       ) placed
+     ORDER BY placed.position LIMIT 1`,
     epoch,
     siteId,
     seq,
   )
-  return found && { position: number(found, 'position'), atMs: number(found, 'at') }
+  if (found === undefined) return undefined
+  const atMs = optionalNumber(found, 'at')
+  return atMs === undefined ? undefined : { position: number(found, 'position'), atMs }
 })
