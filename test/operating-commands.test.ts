@@ -104,7 +104,7 @@ test('the commands of docs/operating.md do what is written there, one after the 
       site_id: 'shop.example',
       bearer: 'on',
     })
-    expect((await paste('countersign operator-keys')).said).toMatch(/^key_\S+ {2}…\w{4}/)
+    expect((await paste('countersign operator-keys')).said).toMatch(/^key_\S+ {2}…\w{4}/m)
     expect(await paste('countersign backup monday.db')).toMatchObject({
       code: 0,
       said: expect.stringContaining('2 entries of 1 site'),

@@ -3,7 +3,7 @@ import { extname, join, posix } from 'node:path'
 import type { Html } from '../pages/html.ts'
 import { listDocumentFiles } from './document-files.ts'
 import { markExamples, markInline } from './examples.ts'
-import { type Heading, type Picture, renderMarkdown } from './markdown.ts'
+import { type Heading, type Picture, type Rendered, renderMarkdown, type Targets } from './markdown.ts'
 import { measurePicture } from './picture-size.ts'
 import { createEntries, type SearchEntry } from './search-index.ts'
 
@@ -62,7 +62,7 @@ export function documents(): Documents {
   return kept
 }
 
-/** Reads and renders all documents below a folder. A missing folder has none. */
+/** Reads all documents below a folder. A missing folder has none. */
 export function readDocuments(folder: string): Documents {
   const files = listDocumentFiles(folder).filter((path) => statSync(join(folder, path)).size <= BYTES_MAX)
   const urls = new Map([
@@ -83,29 +83,73 @@ export function readDocuments(folder: string): Documents {
     return url === undefined || file === undefined ? undefined : { url, ...measurePicture(file.body) }
   }
   const readPage = (path: string): Document => {
-    const text = readFileSync(join(folder, path), 'utf8')
-    const { content, headings, description, tokens } = renderMarkdown(text, {
-      link: (target) => findLink(path, target, urls),
+    const link = (target: string) => findLink(path, target, urls)
+    return new RepositoryDocument(path, readFileSync(join(folder, path), 'utf8'), {
+      link,
       picture: (target) => findPicture(path, target),
       code: markExamples,
       codespan: (code) => markInline(path, code),
     })
-    const title = headings.find(({ level }) => level === 1)?.text ?? path
-    const url = toUrl(path)
-    return {
-      path,
-      url,
-      title,
-      description,
-      headings,
-      content,
-      markdown: toServedMarkdown(path, text, (target) => findLink(path, target, urls)),
-      entries: createEntries(url, title, tokens, headings),
-    }
   }
   const pages = files.filter((path) => path.endsWith('.md')).map(readPage)
   const byUrl = new Map(pages.map((page) => [page.url, page]))
   return { pages, page: (url) => byUrl.get(url), picture: (url) => pictures.get(url) }
+}
+
+/**
+ * Rendered when it is needed for the first time, title and description without the rest: all
+ * documents together would stop a node for almost a second.
+ */
+class RepositoryDocument implements Document {
+  readonly path: string
+  readonly url: string
+  readonly #text: string
+  readonly #targets: Targets
+  #title: string | undefined
+  #description: string | undefined
+  #rendered: Rendered | undefined
+
+  constructor(path: string, text: string, targets: Targets) {
+    this.path = path
+    this.url = toUrl(path)
+    this.#text = text
+    this.#targets = targets
+  }
+
+  get title(): string {
+    const [line = ''] = /^# .*/m.exec(this.#text) ?? []
+    this.#title ??= renderMarkdown(line, this.#targets).headings[0]?.text ?? this.path
+    return this.#title
+  }
+
+  get description(): string {
+    const [introduction = ''] = this.#text.split(/^## /m, 1)
+    this.#description ??=
+      renderMarkdown(introduction, this.#targets).description || this.#render().description
+    return this.#description
+  }
+
+  get headings(): readonly Heading[] {
+    return this.#render().headings
+  }
+
+  get content(): Html {
+    return this.#render().content
+  }
+
+  get markdown(): string {
+    return toServedMarkdown(this.path, this.#text, this.#targets.link)
+  }
+
+  get entries(): readonly SearchEntry[] {
+    const { tokens, headings } = this.#render()
+    return createEntries(this.url, this.title, tokens, headings)
+  }
+
+  #render(): Rendered {
+    this.#rendered ??= renderMarkdown(this.#text, this.#targets)
+    return this.#rendered
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { RouteAnswer } from '../answer.ts'
 import { type Html, html } from '../pages/html.ts'
 import { referenceEntries } from '../reference/search-entries.ts'
@@ -9,17 +10,28 @@ import { createSearchIndex, QUERY_CHARS_MAX, type SearchIndex, type SearchResult
 
 export const SEARCH_URL = '/docs/search'
 
-let kept: SearchIndex | undefined
+let kept: Promise<SearchIndex> | undefined
 
 /** The index of everything under /docs, built at the first search. */
-function searchIndex(): SearchIndex {
-  kept ??= createSearchIndex([...documents().pages.flatMap(({ entries }) => entries), ...referenceEntries])
+function searchIndex(): Promise<SearchIndex> {
+  kept ??= createIndex()
   return kept
 }
 
+/** Page by page, with other requests in between. */
+async function createIndex(): Promise<SearchIndex> {
+  const all = [...referenceEntries]
+  for (const { entries } of documents().pages) {
+    all.push(...entries)
+    await setImmediate()
+  }
+  return createSearchIndex(all)
+}
+
 /** The results as JSON, for the script of the pages. */
-export function searchResults(query: string): RouteAnswer {
-  const results = searchIndex()
+export async function searchResults(query: string): Promise<RouteAnswer> {
+  const index = await searchIndex()
+  const results = index
     .find(query)
     .map((result) => ({ ...describe(result), url: result.entry.url, page: result.entry.page }))
   return {
@@ -31,9 +43,9 @@ export function searchResults(query: string): RouteAnswer {
 }
 
 /** GET /docs/search: a page with a form, which works without a script. */
-export function searchPage(query: string): RouteAnswer {
+export async function searchPage(query: string): Promise<RouteAnswer> {
   const asked = query.slice(0, QUERY_CHARS_MAX)
-  const results = searchIndex().find(asked)
+  const results = (await searchIndex()).find(asked)
   const found =
     asked.trim() === ''
       ? ''

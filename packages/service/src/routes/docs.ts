@@ -77,7 +77,7 @@ function withoutSlashes(path: string): string {
   return path.slice(0, end)
 }
 
-function search(query: string, lines: RouteRequest['lines']): RouteAnswer {
+function search(query: string, lines: RouteRequest['lines']): Promise<RouteAnswer> {
   const isForScript = lines('accept')?.some((line) => line.includes('application/json')) ?? false
   return isForScript ? searchResults(query) : searchPage(query)
 }
