@@ -323,11 +323,13 @@ export class LiveViews {
     onFailure: (fault: unknown) => void,
   ): Promise<LogCorrupted | undefined> {
     const { signal } = this.#stop
+    const isInEpoch = () => this.#store.epoch === this.#log.epoch
+    if (!isInEpoch()) return undefined
     this.#confirmedAt = undefined
     while (!signal.aborted) {
       try {
         await this.#store.followEpoch()
-        return this.#store.epoch === this.#log.epoch ? corruption : undefined
+        return isInEpoch() ? corruption : undefined
       } catch (fault) {
         if (fault instanceof LogCorrupted) return fault
         onFailure(fault)
