@@ -32,6 +32,21 @@ describe('the search of the documentation', () => {
     expect((await search(query))[0]?.url).toBe(url)
   })
 
+  test('lets other requests run while the first search builds the index', async () => {
+    // A module of its own, which has built nothing yet.
+    const fresh: string = '../../src/documents/search-page.ts?fresh'
+    const { searchResults }: typeof import('../../src/documents/search-page.ts') = await import(fresh)
+    let turns = 0
+    const count = () => {
+      turns++
+      turn = setImmediate(count)
+    }
+    let turn = setImmediate(count)
+    await searchResults('revoke')
+    clearImmediate(turn)
+    expect(turns).toBeGreaterThan(documents().pages.length / 2)
+  })
+
   test('leads to pages and places that exist', async () => {
     const { pages } = documents()
     const ids = new Set(
