@@ -486,7 +486,10 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(sent).toBe(1)
     const { status } = await harness.client.getUser({ site_id: harness.siteId, ppid })
     expect(status).toBe('revoked')
-    await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /Done|Close and keep watching/ })
+      .click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     await guards.close()
   })
