@@ -214,6 +214,12 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(await page.locator('.beginning').count()).toBe(0)
   })
 
+  test('an address that no page has leads back to the overview', async () => {
+    const { page } = await harness.openConsole({ page: 'nothing', role: 'viewer' })
+    await page.locator('#content').getByRole('link', { name: 'Overview' }).click()
+    await expect.poll(() => new URL(page.url()).pathname).toMatch(/\/overview$/)
+  })
+
   test('T23: without the service, the page says what it knows and how old it is, and goes on alone', async ({
     task,
   }) => {

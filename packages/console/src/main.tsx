@@ -61,7 +61,15 @@ function Loaded<Part>({ load, show }: LoadedProps<Part>): JSX.Element {
       () => setPart('failed'),
     )
   }, [])
-  if (load === undefined) return <h1>{say('There is no such page.')}</h1>
+  if (load === undefined)
+    return (
+      <>
+        <h1>{say('There is no such page.')}</h1>
+        <a class="button" href="/console">
+          {say('Overview')}
+        </a>
+      </>
+    )
   if (part === 'failed')
     return <p role="alert">{say('This page could not be loaded. Reload it to try again.')}</p>
   return part === 'loading' ? <p aria-busy="true" /> : show(part.is)
