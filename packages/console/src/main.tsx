@@ -64,7 +64,7 @@ function Loaded<Part>({ load, show }: LoadedProps<Part>): JSX.Element {
   if (load === undefined)
     return (
       <>
-        <h1>{say('There is no such page.')}</h1>
+        <h1 class="spaced">{say('There is no such page.')}</h1>
         <a class="button" href="/console">
           {say('Overview')}
         </a>

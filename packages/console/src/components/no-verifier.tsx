@@ -34,7 +34,7 @@ function StartDemo(): JSX.Element {
   }
   return (
     <>
-      <p class="meta">
+      <p class="meta spaced">
         {say(
           'A demo verifier is a small application on this machine with one protected route. It calls that route with the demo credential, so that there is something to revoke.',
         )}

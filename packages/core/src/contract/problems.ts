@@ -410,7 +410,7 @@ const table = {
   revocation_view_stale: {
     ...guardProblems.revocation_view_stale,
     meaning:
-      'The revocation data of the verifier is stale, so it rejects every request. A change may be done all the same: this node has not applied it yet.',
+      'The revocation data of the verifier is stale, so it rejects every request. A change may have been made all the same: this node has not applied it yet.',
     remedy: 'Retry after Retry-After seconds.',
   },
   signal_keys_unavailable: {
