@@ -44,9 +44,10 @@ export class SignatureCache {
   private readonly setMask: number
   private readonly slots: (VerifiedCredential | undefined)[]
   /**
-   * Some bits of the digest for each slot, never 0 for a used slot: most lookups read only these.
+   * Some bits of the digest for each slot, never 0 for a used slot: most lookups read only these,
+   * and those of a set lie in one word.
    */
-  private readonly tags: Uint32Array
+  private readonly tags: Uint8Array
   /**
    * By credential id: one more than the set that holds its latest spelling, and above it some bits
    * of the id's hash, so that the set of another id is rarely searched. When two ids collide, an
@@ -65,8 +66,8 @@ export class SignatureCache {
     this.jwts = new JwtCache({ capacity: slots })
     this.headers = new HeaderDigestCache(Math.min(slots / WAYS, HEADER_SLOTS_MAX))
     this.slots = new Array<VerifiedCredential | undefined>(slots).fill(undefined)
-    this.tags = new Uint32Array(slots)
-    this.setByCredential = new Uint32Array(slots)
+    this.tags = new Uint8Array(slots)
+    this.setByCredential = new Uint32Array(slots / 2)
   }
 
   /** The cache key of this header text. */
@@ -224,14 +225,7 @@ function copyText(text: string): string {
 }
 
 function toTag(digest: string): number {
-  return (
-    (digest.charCodeAt(6) |
-      (digest.charCodeAt(7) << 8) |
-      (digest.charCodeAt(8) << 16) |
-      (digest.charCodeAt(9) << 24) |
-      1) >>>
-    0
-  )
+  return digest.charCodeAt(6) || 1
 }
 
 /** FNV-1a. Not collision resistant: a collision gains an attacker nothing. */
