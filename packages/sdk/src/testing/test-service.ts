@@ -1,23 +1,17 @@
 import {
-  createSha256,
   type Entry,
-  EPOCH_STATEMENTS_MAX,
-  type EpochLine,
-  type EpochStatement,
   formatTime,
-  GENESIS_HASH,
   type JsonObject,
   type SiteId,
-  type SnapshotHead,
   sha256Hex,
-  signEpochStatement,
   signHeartbeat,
   signIntrospection,
-  signSnapshot,
 } from '@countersign/core'
 import type { TestClock } from './test-clock.ts'
 import type { TestFeedKeys } from './test-feed-keys.ts'
+import { TestFollowers } from './test-followers.ts'
 import type { TestLog } from './test-log.ts'
+import { type AnnouncedEpoch, signTestSnapshot } from './test-snapshot.ts'
 
 /**
  * The part of the service that a guard calls, in this process and without a network. It speaks the
@@ -48,7 +42,7 @@ export interface TestService {
    * Continues with another log: cursors of the old one become invalid. Snapshots announce its epoch
    * with the statements given so far.
    */
-  follow(log: TestLog, announced?: Pick<EpochStatement, 'epoch' | 'previous' | 'at'>): void
+  follow(log: TestLog, announced?: AnnouncedEpoch): void
   close(): void
 }
 
@@ -65,88 +59,52 @@ export interface TestServiceOptions {
   readonly introspect: (token: string) => Promise<JsonObject>
 }
 
-interface Follower {
-  readonly controller: ReadableStreamDefaultController<Uint8Array>
-  readonly verifierId: string
-}
-
 const HEARTBEAT_MS = 5_000
-const LINES_IN_A_PIECE = 500
 
 export function createTestService(options: TestServiceOptions): TestService {
-  const { baseUrl, siteId, apiKey, clock } = options
-  const { feedKeys } = options
+  const { baseUrl, siteId, apiKey, clock, feedKeys } = options
   let { log } = options
   let keptFromSeq = 0
   let maxAgeSeconds = 60
   let network: TestNetwork = 'ok'
   let cancelHeartbeat = () => {}
-  const epochs: Pick<EpochStatement, 'epoch' | 'previous' | 'at'>[] = []
-  const followers = new Set<Follower>()
+  const epochs: AnnouncedEpoch[] = []
+  const followers = new TestFollowers()
   const acknowledged = new Map<string, { epoch: string; seq: number }>()
-  const encoder = new TextEncoder()
 
   const heartbeatText = async () => {
     const { epoch, seq, hash } = log.head
-    const fields = {
-      site_id: siteId,
-      epoch,
-      seq,
-      hash,
-      as_of: formatTime(clock.nowMs),
-      max_age_seconds: maxAgeSeconds,
-      kid: feedKeys.current.kid,
-    }
-    return `event: heartbeat\ndata: ${JSON.stringify(await signHeartbeat(fields, feedKeys.current.key))}\n\n`
+    const { kid, key } = feedKeys.current
+    const as_of = formatTime(clock.nowMs)
+    const fields = { site_id: siteId, epoch, seq, hash, as_of, max_age_seconds: maxAgeSeconds, kid }
+    return `event: heartbeat\ndata: ${JSON.stringify(await signHeartbeat(fields, key))}\n\n`
   }
-  const entryText = (entry: Entry) =>
-    `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
-  const broadcast = (text: string) => {
-    for (const { controller } of followers) controller.enqueue(encoder.encode(text))
-  }
-
   const beat = () => {
     cancelHeartbeat = clock.after(HEARTBEAT_MS, () => {
-      if (followers.size > 0) heartbeatText().then(broadcast)
+      if (followers.size > 0) heartbeatText().then((text) => followers.broadcast(text))
       beat()
     })
   }
   beat()
 
+  const discovery = (): Response => {
+    const { chain } = feedKeys
+    const keys = chain.slice(-1).map(({ kid, public_key_multibase }) => ({ kid, public_key_multibase }))
+    return Response.json({ base_url: baseUrl, feed: { version: 1, keys, chain } })
+  }
+
   const snapshot = async (): Promise<Response> => {
-    const { epoch, seq, hash } = log.head
-    const as_of = formatTime(clock.nowMs)
-    const head: SnapshotHead = {
-      type: 'head',
-      site_id: siteId,
-      epoch,
-      seq,
-      hash,
-      as_of,
-      max_age_seconds: maxAgeSeconds,
-      base: { seq: keptFromSeq, hash: log.entries[keptFromSeq - 1]?.hash ?? GENESIS_HASH },
-    }
-    const signed = await Promise.all(
-      epochs
-        .slice(-EPOCH_STATEMENTS_MAX)
-        .map((epoch) =>
-          signEpochStatement({ site_id: siteId, ...epoch, kid: feedKeys.current.kid }, feedKeys.current.key),
-        ),
-    )
-    const statements = signed.map((statement): EpochLine => ({ type: 'epoch', ...statement }))
-    const lines = [head, ...statements, ...log.lines()].map((line) => `${JSON.stringify(line)}\n`)
-    const sha256 = createSha256()
-    const pieces: Uint8Array[] = []
-    for (let i = 0; i < lines.length; i += LINES_IN_A_PIECE)
-      pieces.push(encoder.encode(lines.slice(i, i + LINES_IN_A_PIECE).join('')))
-    for (const piece of pieces) sha256.update(piece)
-    const end = await signSnapshot(
-      head,
-      { lines: lines.length, sha256: await sha256.hex() },
-      feedKeys.current.kid,
-      feedKeys.current.key,
-    )
-    pieces.push(encoder.encode(`${JSON.stringify(end)}\n`))
+    const { nowMs } = clock
+    const feedKey = feedKeys.current
+    const pieces = await signTestSnapshot({
+      siteId,
+      log,
+      nowMs,
+      maxAgeSeconds,
+      keptFromSeq,
+      epochs,
+      feedKey,
+    })
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
         const piece = pieces.shift()
@@ -165,86 +123,47 @@ export function createTestService(options: TestServiceOptions): TestService {
     if (seq < keptFromSeq) return problem(410, 'cursor_expired')
     const first = `retry: 1000\n\n${backlog.map(entryText).join('')}${await heartbeatText()}`
     if (network === 'cut') throw new TypeError('the network is cut') // Meanwhile.
-    let follower: Follower | undefined
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        follower = { controller, verifierId: findVerifierId(headers) }
-        followers.add(follower)
-        signal?.addEventListener('abort', () => {
-          if (follower && followers.delete(follower)) controller.error(signal.reason)
-        })
-        controller.enqueue(encoder.encode(first))
-      },
-      cancel() {
-        if (follower) followers.delete(follower)
-      },
-    })
-    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+    return new Response(followers.open(first, signal), { headers: { 'content-type': 'text/event-stream' } })
   }
 
-  const introspect = async ({
-    token,
-    nonce,
-  }: {
-    readonly token: string
-    readonly nonce?: string
-  }): Promise<Response> => {
+  const acknowledge = (headers: Headers, body: string): Response => {
+    const { epoch, seq } = JSON.parse(body) as { epoch: string; seq: number }
+    if (epoch !== log.head.epoch) return problem(409, 'cursor_ahead')
+    acknowledged.set(findVerifierId(headers), { epoch, seq })
+    return new Response(null, { status: 204 })
+  }
+
+  const introspect = async (body: string): Promise<Response> => {
+    const { token, nonce } = JSON.parse(body) as { token: string; nonce?: string }
     const facts = await options.introspect(token)
     if (nonce === undefined) return Response.json(facts)
     const { epoch, seq, hash } = log.head
     const { kid, key } = feedKeys.current
+    const token_sha256 = await sha256Hex(token)
     const as_of = formatTime(clock.nowMs)
-    const fields = {
-      nonce,
-      site_id: siteId,
-      token_sha256: await sha256Hex(token),
-      head: { epoch, seq, hash },
-      as_of,
-      kid,
-    }
+    const fields = { nonce, site_id: siteId, token_sha256, head: { epoch, seq, hash }, as_of, kid }
     return Response.json({ ...facts, proof: await signIntrospection(facts, fields, key) })
   }
 
   const answer = async (url: string, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers)
-    const { pathname } = new URL(url)
-    const place = `${init.method ?? 'GET'} ${pathname}`
-    if (place === 'GET /.well-known/countersign') {
-      return Response.json({
-        base_url: baseUrl,
-        feed: {
-          version: 1,
-          keys: feedKeys.chain
-            .slice(-1)
-            .map(({ kid, public_key_multibase }) => ({ kid, public_key_multibase })),
-          chain: feedKeys.chain,
-        },
-      })
-    }
+    const place = `${init.method ?? 'GET'} ${new URL(url).pathname}`
+    if (place === 'GET /.well-known/countersign') return discovery()
     if (network === 'rejecting' || headers.get('x-api-key') !== apiKey) return problem(401, 'api_key_invalid')
     switch (place) {
       case `GET /api/sites/${siteId}/snapshot`:
         return snapshot()
       case `GET /api/sites/${siteId}/feed`:
         return feed(headers, init.signal)
-      case `POST /api/sites/${siteId}/feed/ack`: {
-        const { epoch, seq } = JSON.parse(String(init.body)) as { epoch: string; seq: number }
-        if (epoch !== log.head.epoch) return problem(409, 'cursor_ahead')
-        acknowledged.set(findVerifierId(headers), { epoch, seq })
-        return new Response(null, { status: 204 })
-      }
+      case `POST /api/sites/${siteId}/feed/ack`:
+        return acknowledge(headers, String(init.body))
       case `POST /api/sites/${siteId}/feed/report`:
         return new Response(null, { status: 204 })
       case 'POST /api/auth/introspect':
-        return introspect(JSON.parse(String(init.body)))
+        return introspect(String(init.body))
       default:
         return problem(404, 'not_found')
     }
-  }
-
-  const breakAll = () => {
-    for (const { controller } of followers) controller.error(new TypeError('the connection was cut'))
-    followers.clear()
   }
 
   return {
@@ -265,12 +184,12 @@ export function createTestService(options: TestServiceOptions): TestService {
       return answer(url, init)
     },
     async announce(entry) {
-      broadcast(entryText(entry) + (await heartbeatText()))
+      followers.broadcast(entryText(entry) + (await heartbeatText()))
     },
     async heartbeat() {
-      broadcast(await heartbeatText())
+      followers.broadcast(await heartbeatText())
     },
-    say: broadcast,
+    say: (text) => followers.broadcast(text),
     stateMaxAge(seconds) {
       maxAgeSeconds = seconds
     },
@@ -279,21 +198,24 @@ export function createTestService(options: TestServiceOptions): TestService {
     },
     setNetwork(next) {
       network = next
-      if (next === 'cut' || next === 'rejecting') breakAll()
-      // Neither side is notified: connections stay open, but nothing arrives.
-      if (next === 'silent') followers.clear()
+      if (next === 'cut' || next === 'rejecting') followers.breakAll()
+      if (next === 'silent') followers.forgetAll()
     },
     follow(next, announced) {
       log = next
       if (announced !== undefined) epochs.push(announced)
       keptFromSeq = 0
-      breakAll()
+      followers.breakAll()
     },
     close() {
       cancelHeartbeat()
-      breakAll()
+      followers.breakAll()
     },
   }
+}
+
+function entryText(entry: Entry): string {
+  return `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
 }
 
 /** The configured name of a guard, or else its instance id. */

@@ -2,33 +2,26 @@ import {
   type CredentialId,
   createMemoryNonces,
   didKey,
-  didKeyMethod,
   type EntryBodies,
   type EntryKind,
   formatTime,
-  generatePrivateKey,
   type IssuerState,
-  issueCredential,
-  type JsonObject,
-  listHolders,
-  type PermissionId,
-  parseScopeList,
+  type LogHead,
   parseSiteId,
   type RevocationData,
-  readCredentialHeader,
   type SettingsState,
+  type SiteId,
   sha256Hex,
   type TokenFacts,
-  toGrounds,
   toHolderThumbprint,
-  verify,
 } from '@countersign/core'
 import { createGuard, type Guard } from '../guard/guard.ts'
 import type { GuardOptions } from '../guard/options.ts'
 import { requireOptions } from '../shared/require-options.ts'
 import { createTestClock, rest, type TestClock } from './test-clock.ts'
-import { type TestCredential, toIntrospection, toPpid, toTestCredential } from './test-credential.ts'
+import { type TestCredential, toPpid } from './test-credential.ts'
 import { createTestFeedKeys, type FeedKey, type TestFeedKeys } from './test-feed-keys.ts'
+import { createTestIssuer, type TestGrant } from './test-issuer.ts'
 import { createTestLog, type TestLog } from './test-log.ts'
 import {
   createTestOAuthIssuer,
@@ -36,9 +29,11 @@ import {
   type TestOAuthIssuer,
   type TestOAuthIssuerOptions,
 } from './test-oauth-issuer.ts'
-import { createTestService, type TestService } from './test-service.ts'
+import { createTestService, type TestNetwork, type TestService } from './test-service.ts'
+import { type TestExchange, TestTokens } from './test-tokens.ts'
 
 export type { TestCredential } from './test-credential.ts'
+export type { TestGrant } from './test-issuer.ts'
 
 export interface TestSiteOptions {
   readonly siteId?: string
@@ -46,23 +41,6 @@ export interface TestSiteOptions {
   readonly startMs?: number
   readonly bearer?: 'on' | 'off'
   readonly holderProof?: 'optional' | 'required'
-}
-
-/** What to issue. */
-export interface TestGrant {
-  /** Any name; the same name is the same user. */
-  readonly user?: string
-  readonly scope?: string | readonly string[]
-  readonly ttlSeconds?: number
-  /** Bound to a key of its own, so that requests must be signed. */
-  readonly bound?: boolean
-  readonly delegable?: boolean
-}
-
-/** What a bearer token inherits from its credential. */
-interface TestExchange {
-  readonly scope?: readonly string[]
-  readonly ttlSeconds?: number
 }
 
 /**
@@ -139,58 +117,26 @@ export interface TestSite {
 
 const BASE_URL = 'https://countersign.test'
 const API_KEY = 'svc_sk_test'
-const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const LEAD_MS = 1_000
+const SETTLE_TURNS_MAX = 50
 
 /** Throws a TypeError for an invalid site id. */
 export async function createTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
-  requireOptions<TestSiteOptions>('createTestSite', options, {
-    siteId: 'string',
-    startMs: 'number',
-    bearer: 'string',
-    holderProof: 'string',
-  })
-  const siteId = parseSiteId(options.siteId ?? 'shop.example')
-  if (siteId === undefined) throw new TypeError('siteId must be a lower-case host name')
-  const { bearer = 'on', holderProof = 'optional' } = options
-  if (!['on', 'off'].includes(bearer)) throw new TypeError('bearer must be "on" or "off"')
-  if (!['optional', 'required'].includes(holderProof))
-    throw new TypeError('holderProof must be "optional" or "required"')
+  const { siteId, settings } = readOptions(options)
   const clock = createTestClock(options.startMs)
-  const issuerKey = await generatePrivateKey('Ed25519')
   const feedKeys = await createTestFeedKeys(clock.nowMs)
-  const issuer = didKey(issuerKey.publicKey)
-  const keyId = issuerKey.publicKey.multikey
-  const tokens = new Map<string, TokenFacts>()
+  const issuer = await createTestIssuer(siteId, clock)
+  const tokens = new TestTokens(siteId, clock)
   const guards = new Set<Guard>()
   const subjectKey = crypto.getRandomValues(new Uint8Array(32))
   let log = createTestLog(siteId, randomEpoch(), subjectKey)
-  let made = 0
-  let site: SettingsState = {
-    bearer,
-    holder_proof: holderProof,
-    delegation: 'on',
-    credential_ttl_seconds_max: null,
-  }
-  let state: IssuerState = {
-    issuer,
-    keys: [{ id: keyId, key: keyId, status: 'active' }],
-    scope: null,
-    credential_ttl_seconds_max: null,
-  }
+  let site = settings
+  let trusted = issuer.state
   const revocationData: RevocationData = {
     get site() {
       return log.view
     },
     ageMs: 0,
     ageMsMax: 2_000,
-  }
-
-  const introspect = async (token: string): Promise<JsonObject> => {
-    const facts = tokens.get(await sha256Hex(token))
-    const verdict =
-      facts && (await verify({ token: facts }, { scope: [], nowMs: clock.nowMs }, revocationData))
-    return facts && verdict?.ok ? toIntrospection(facts, BASE_URL) : { active: false }
   }
   const service = createTestService({
     baseUrl: BASE_URL,
@@ -199,7 +145,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     clock,
     log,
     feedKeys,
-    introspect,
+    introspect: (token) => tokens.introspect(token, BASE_URL, revocationData),
   })
   const guardOptions: GuardOptions = {
     baseUrl: BASE_URL,
@@ -214,23 +160,23 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
 
   /** Waits until every connected guard has applied the whole log. */
   const settle = async () => {
-    for (let turns = 0; turns < 50; turns++) {
+    for (let turns = 0; turns < SETTLE_TURNS_MAX; turns++) {
       await rest()
-      const isBehind = ({ connection, epoch, seq }: ReturnType<Guard['state']>) =>
-        connection === 'loading' ||
-        connection === 'connecting' ||
-        (connection === 'following' && `${epoch}.${seq}` !== `${log.head.epoch}.${log.head.seq}`)
-      if (service.network !== 'ok' || ![...guards].some((guard) => isBehind(guard.state()))) return
+      if (service.network !== 'ok' || ![...guards].some((guard) => isBehind(guard, log.head))) return
     }
   }
   const append = async <Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind]) => {
     await service.announce(await log.append(kind, body, clock.nowMs))
     await settle()
   }
+  const setNetwork = async (network: TestNetwork) => {
+    service.setNetwork(network)
+    await (network === 'ok' ? settle() : rest())
+  }
   const nowText = () => formatTime(clock.nowMs)
   const begin = async (next: TestLog) => {
     await next.append('site.changed', site, clock.nowMs)
-    await next.append('issuer.trusted', state, clock.nowMs)
+    await next.append('issuer.trusted', trusted, clock.nowMs)
   }
   await begin(log)
 
@@ -241,7 +187,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     guardOptions,
     revocationData,
     get issuers() {
-      return [state]
+      return [trusted]
     },
     append,
     get log() {
@@ -259,65 +205,9 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       await settle()
       return guard
     },
-    async issue(grant = {}) {
-      requireOptions<TestGrant>('issue', grant, {
-        user: 'string',
-        scope: 'strings',
-        ttlSeconds: 'number',
-        bound: 'boolean',
-        delegable: 'boolean',
-      })
-      const {
-        user = 'alice',
-        scope = ['orders:read'],
-        ttlSeconds = 3_600,
-        bound = false,
-        delegable = false,
-      } = grant
-      const holderKey = bound || delegable ? await generatePrivateKey('Ed25519') : undefined
-      const credentialId = `cred_${String(++made).padStart(26, '0')}` as CredentialId
-      const ppid = await toPpid(siteId, user)
-      const scopes = parseScopeList(typeof scope === 'string' ? [scope] : scope)
-      if (scopes === undefined) throw new TypeError('scope must be scopes, without repetition')
-      const credential = await issueCredential(
-        {
-          credentialId,
-          ppid,
-          siteId,
-          scope: scopes,
-          ...(holderKey && { holderKey: didKey(holderKey.publicKey) }),
-          ...(delegable && { delegable }),
-          validFromMs: clock.nowMs - LEAD_MS,
-          validUntilMs: clock.nowMs + ttlSeconds * 1000,
-        },
-        {
-          issuer,
-          verificationMethod: didKeyMethod(issuerKey.publicKey),
-          key: issuerKey,
-          createdMs: clock.nowMs,
-        },
-      )
-      return toTestCredential(credential, credentialId, ppid, holderKey, clock)
-    },
-    async exchange({ header }, options = {}) {
-      requireOptions<TestExchange>('exchange', options, { scope: 'list', ttlSeconds: 'number' })
-      const { scope, ttlSeconds = 900 } = options
-      const read = readCredentialHeader(header)
-      if ('ok' in read) throw new TypeError(read.detail)
-      const { credential } = read
-      const token = `svc_at_${[...crypto.getRandomValues(new Uint8Array(49))].map((byte) => DIGITS[byte % 62]).join('')}`
-      tokens.set(await sha256Hex(token), {
-        tokenSha256: await sha256Hex(token),
-        siteId,
-        ...toGrounds(credential, await listHolders(credential)),
-        scope: parseScopeList(scope ?? credential.scope) ?? [],
-        permissionId: (credential.permissionId ?? 'perm_default') as PermissionId,
-        issuedAtMs: clock.nowMs,
-        expiresAtMs: Math.min(clock.nowMs + ttlSeconds * 1000, credential.validUntilMs),
-      })
-      return token
-    },
-    tokenFacts: async (token) => tokens.get(await sha256Hex(token)),
+    issue: issuer.issue,
+    exchange: (credential, options) => tokens.exchange(credential, options),
+    tokenFacts: (token) => tokens.facts(token),
     async revoke(credential) {
       const id = (typeof credential === 'string' ? credential : credential.credentialId) as CredentialId
       await append('credential.revoked', { credential_id: id, revoked_at: nowText() })
@@ -331,22 +221,23 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     async signOutUser(user) {
       await append('user.signed_out', { ppid: await toPpid(siteId, user), before: nowText() })
     },
+    async revokeToken(token) {
+      await append('token.revoked', { token_sha256: await sha256Hex(token), revoked_at: nowText() })
+    },
     async revokeHolder(holder) {
       await append('holder.revoked', { thumbprint: await requireThumbprint(holder), revoked_at: nowText() })
     },
     trustOAuthIssuer: (options = {}) => createTestOAuthIssuer({ siteId, clock, subjectKey, append }, options),
-    cutOffIssuer: () => append('issuer.cut_off', { issuer, before: nowText() }),
+    cutOffIssuer: () => append('issuer.cut_off', { issuer: issuer.did, before: nowText() }),
     cutOffSite: () => append('site.cut_off', { before: nowText() }),
-    async revokeToken(token) {
-      await append('token.revoked', { token_sha256: await sha256Hex(token), revoked_at: nowText() })
-    },
-    distrustIssuer: () => append('issuer.distrusted', { issuer }),
+    distrustIssuer: () => append('issuer.distrusted', { issuer: issuer.did }),
     async trustIssuer(changes = {}) {
-      state = { ...state, ...changes }
-      await append('issuer.trusted', state)
+      trusted = { ...trusted, ...changes }
+      await append('issuer.trusted', trusted)
     },
-    retireKey: () => append('key.retired', { issuer, key_id: keyId, at: nowText() }),
-    compromiseKey: () => append('key.compromised', { issuer, key_id: keyId, at: nowText() }),
+    retireKey: () => append('key.retired', { issuer: issuer.did, key_id: issuer.keyId, at: nowText() }),
+    compromiseKey: () =>
+      append('key.compromised', { issuer: issuer.did, key_id: issuer.keyId, at: nowText() }),
     async changeSite(changes) {
       site = { ...site, ...changes }
       await append('site.changed', site)
@@ -355,18 +246,9 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       await clock.advance(ms)
       await settle()
     },
-    async cutFeed() {
-      service.setNetwork('cut')
-      await rest()
-    },
-    async silenceFeed() {
-      service.setNetwork('silent')
-      await rest()
-    },
-    async repairFeed() {
-      service.setNetwork('ok')
-      await settle()
-    },
+    cutFeed: () => setNetwork('cut'),
+    silenceFeed: () => setNetwork('silent'),
+    repairFeed: () => setNetwork('ok'),
     async restore({ keepEpoch = false, isUnannounced = false } = {}) {
       const [, kept] = log.entries
       if (kept === undefined) throw new TypeError('a test log begins with two entries')
@@ -382,6 +264,34 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       service.close()
     },
   }
+}
+
+function readOptions(options: TestSiteOptions): {
+  readonly siteId: SiteId
+  readonly settings: SettingsState
+} {
+  requireOptions<TestSiteOptions>('createTestSite', options, {
+    siteId: 'string',
+    startMs: 'number',
+    bearer: 'string',
+    holderProof: 'string',
+  })
+  const siteId = parseSiteId(options.siteId ?? 'shop.example')
+  if (siteId === undefined) throw new TypeError('siteId must be a lower-case host name')
+  const { bearer = 'on', holderProof = 'optional' } = options
+  if (!['on', 'off'].includes(bearer)) throw new TypeError('bearer must be "on" or "off"')
+  if (!['optional', 'required'].includes(holderProof))
+    throw new TypeError('holderProof must be "optional" or "required"')
+  return {
+    siteId,
+    settings: { bearer, holder_proof: holderProof, delegation: 'on', credential_ttl_seconds_max: null },
+  }
+}
+
+function isBehind(guard: Guard, head: LogHead): boolean {
+  const { connection, epoch, seq } = guard.state()
+  if (connection === 'loading' || connection === 'connecting') return true
+  return connection === 'following' && (epoch !== head.epoch || seq !== head.seq)
 }
 
 async function requireThumbprint(holder: TestCredential | TestAccessToken | string): Promise<string> {
