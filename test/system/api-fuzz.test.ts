@@ -61,6 +61,14 @@ function findFault(answer: FuzzAnswer): string | undefined {
   }
 }
 
+/** What the answers below contain. */
+interface Content {
+  readonly person_id?: string
+  readonly session_id?: string
+  readonly url?: string
+  readonly items?: readonly { readonly key_id: string }[]
+}
+
 /** All kinds of callers: a key of a site, one of the operator, a person in the console, none. */
 async function createWorld({ url, dev }: Awaited<ReturnType<typeof startFurnished>>): Promise<FuzzWorld> {
   const operator = { 'x-api-key': dev.operator_key }
@@ -77,8 +85,7 @@ async function createWorld({ url, dev }: Awaited<ReturnType<typeof startFurnishe
       ...(body && { body: JSON.stringify(body) }),
     })
     expect(answer.ok, path).toBe(true)
-    const content = (await answer.json()) as Record<string, string> & { items: { key_id: string }[] }
-    return { ...content, cookie: answer.headers.get('set-cookie') ?? '' }
+    return { ...((await answer.json()) as Content), cookie: answer.headers.get('set-cookie') ?? '' }
   }
   await call('PATCH', `/api/sites/${dev.site_id}`, operator, { return_urls: [RETURN_URL] })
   const person = { name: 'Ada', roles: [{ site_id: null, role: 'operator' }] }
@@ -92,7 +99,7 @@ async function createWorld({ url, dev }: Awaited<ReturnType<typeof startFurnishe
   const cookie = session.cookie.split(';')[0] ?? ''
   const keyIds: string[] = []
   for (const path of [`/api/sites/${dev.site_id}/keys`, '/api/service/operator-keys'])
-    for (const { key_id } of (await call('GET', path, operator)).items) keyIds.push(key_id)
+    for (const { key_id } of (await call('GET', path, operator)).items ?? []) keyIds.push(key_id)
   return {
     url,
     callers: [
