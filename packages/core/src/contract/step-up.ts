@@ -103,3 +103,11 @@ export const stepUpOfSessions: ReadonlySet<EndpointId> = new Set(['start_passkey
 export function isConsoleEndpoint(id: EndpointId): id is ConsoleEndpointId {
   return Object.hasOwn(stepUp, id)
 }
+
+/**
+ * Whether the endpoint needs a recent sign-in of a person. For every caller it is then confirmed in
+ * the store that the key or session still exists.
+ */
+export function needsStepUp(id: EndpointId): boolean {
+  return isConsoleEndpoint(id) ? stepUp[id] : stepUpOfSessions.has(id)
+}

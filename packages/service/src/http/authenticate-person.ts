@@ -1,5 +1,5 @@
 import { parseSiteId, type SiteId } from '@countersign/core'
-import { headerNames, type ProblemCode, rolePermissions } from '@countersign/core/contract'
+import { headerNames, needsStepUp, type ProblemCode, rolePermissions } from '@countersign/core/contract'
 import type { Caller } from '../answer.ts'
 import { isSessionSecret, type SignedIn } from '../keys/console-sessions.ts'
 import { Problem } from '../problem.ts'
@@ -63,9 +63,10 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
 
 /** The session as it is now. Throws unless it is valid and the person still has that role. */
 export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDeps): Promise<SignedIn> {
-  const { raw, caller, signedIn, consoleSite } = exchange
+  const { raw, endpoint, caller, signedIn, consoleSite } = exchange
   const secret = findSessionSecret(raw, place) ?? ''
-  const found = await deps.consoleSessions.find(secret, deps.clock.nowMs(), isUse(raw))
+  const isFresh = needsStepUp(endpoint.id)
+  const found = await deps.consoleSessions.find(secret, deps.clock.nowMs(), isUse(raw), isFresh)
   if (found === undefined || found.session.sessionId !== signedIn?.session.sessionId)
     throw new Problem('session_required')
   if (caller.kind === 'anonymous') return found

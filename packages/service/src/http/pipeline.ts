@@ -1,4 +1,4 @@
-import { type ProblemCode, problems } from '@countersign/core/contract'
+import { needsStepUp, type ProblemCode, problems } from '@countersign/core/contract'
 import type { guard } from '../access/guard.ts'
 import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
@@ -212,7 +212,10 @@ function validate(exchange: Exchange): void {
   requireNamedSite(exchange)
 }
 
-/** A body may take half a minute to arrive. After this time the API key is checked again. */
+/**
+ * A body may take half a minute to arrive. After this time the API key is checked again; always
+ * before what grants access, because another node may have deleted the key a moment ago.
+ */
 const KEY_TRUSTED_MS = 250
 
 function runRoute(route: Mounted['route'], exchange: Exchange, services: PipelineDeps): Promise<RouteAnswer> {
@@ -225,7 +228,9 @@ function runRoute(route: Mounted['route'], exchange: Exchange, services: Pipelin
   const request = toRouteRequest(exchange, services.origin, services.place, own)
   const run = () => {
     const isRecent = performance.now() - exchange.callerKnownAtMs <= KEY_TRUSTED_MS
-    return isRecent ? route(request, deps) : confirmCaller().then(() => route(request, deps))
+    return isRecent && !needsStepUp(endpoint.id)
+      ? route(request, deps)
+      : confirmCaller().then(() => route(request, deps))
   }
   if (!endpoint.idempotency) return run()
   const requireReadable = () => {
