@@ -27,7 +27,7 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
     )
   }
   if (endpoint.auth === 'console') {
-    auth.rateLimiter.check('wrong_key', address, startedMs)
+    auth.rateLimiter.check('wrong_key', toSignInCaller(address), startedMs)
     return auth.rateLimiter.consume('keyless', address, startedMs)
   }
   const secret = findSessionSecret(raw, auth.place)
@@ -74,6 +74,14 @@ export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDep
   const isSame = now !== undefined && JSON.stringify(now) === JSON.stringify(caller)
   if (!isSame) throw new Problem('role_insufficient')
   return found
+}
+
+/**
+ * Links and passkeys that are wrong count apart from API keys and sessions: programs that go on with
+ * a deleted key must not keep people behind the same address from signing in.
+ */
+export function toSignInCaller(address: string): string {
+  return `sign-in ${address}`
 }
 
 /**

@@ -13,7 +13,13 @@ import {
   findRateLimitKey,
   findSiteId,
 } from './authenticate.ts'
-import { checkPage, isForConsole, recordRejection, requireNamedSite } from './authenticate-person.ts'
+import {
+  checkPage,
+  isForConsole,
+  recordRejection,
+  requireNamedSite,
+  toSignInCaller,
+} from './authenticate-person.ts'
 import { parseFormBody, readBody, requireBodyForm } from './body.ts'
 import {
   createExchange,
@@ -253,7 +259,8 @@ function recordFailure(exchange: Exchange, { rateLimiter, monotonicMs }: Pipelin
   const key = findRateLimitKey(exchange)
   const cost = toCost(raw)
   // A wrong link is like a wrong key. Pages of other origins do not get so far.
-  if (error instanceof Problem && isWrongSecret(error)) rateLimiter.record('wrong_key', raw.address, nowMs)
+  if (error instanceof Problem && isWrongSecret(error))
+    rateLimiter.record('wrong_key', toSignInCaller(raw.address), nowMs)
   if (key !== undefined) rateLimiter.record('failed_presentation', key, nowMs, cost)
   if (exchange.isReadForKey && raw.caller === undefined)
     rateLimiter.record('keyless', raw.address, nowMs, cost)
