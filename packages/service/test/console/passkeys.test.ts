@@ -372,7 +372,7 @@ forEachStoreWriter('passkeys', (newWriter) => {
       ])
     })
 
-    it('A304: is not for a session without a recent sign-in, of the person or of an operator', async () => {
+    it('A304: removing one needs a recent sign-in, of the person or of an operator', async () => {
       const personId = await viewer()
       const { authenticator, passkeyId } = await newPasskey(await signIn(node, personId))
       const path = `/console/passkeys/${passkeyId}`

@@ -129,7 +129,7 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
       expect((await redeem(two.code)).json.code).toBe('code_invalid')
     })
 
-    it('A155: for a return URL that the site has removed since', async () => {
+    it('A155: the code of a return URL that the site has removed since', async () => {
       const { signedIn, issued, redeem, store, A } = await openHosted(open())
       const [one, two] = [
         await signedIn((await issued()).document),
