@@ -97,8 +97,8 @@ export const stepUp: Readonly<Record<ConsoleEndpointId, boolean>> = Object.freez
 })
 
 /**
- * Endpoints about sessions that need a recent sign-in too: they add a way to sign in, or remove one,
- * which would lock the person out.
+ * Endpoints about sessions that need a recent sign-in too: they add a way to sign in, or remove
+ * one, which would lock the person out.
  */
 export const stepUpOfSessions: ReadonlySet<EndpointId> = new Set([
   'start_passkey',

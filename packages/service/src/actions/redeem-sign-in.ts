@@ -9,9 +9,9 @@ import { recheckPresentation } from './finish-sign-in.ts'
 /**
  * Uses up the code of a sign-in and returns the user. Throws `code_invalid` for a code that is
  * unknown, used, expired or sent with another verifier (RFC 7636 §4.6), for a user who was revoked
- * since, and for a return URL that the site has removed since. A wrong verifier does not use up the code, so an attacker who has seen the code
- * cannot spoil it. Throws `store_unavailable` when this node cannot say what is revoked; the code
- * can then be used again.
+ * since, and for a return URL that the site has removed since. A wrong verifier does not use up the
+ * code, so an attacker who has seen the code cannot spoil it. Throws `store_unavailable` when this
+ * node cannot say what is revoked; the code can then be used again.
  */
 export async function redeemSignIn(
   { store, views, clock }: Pick<Deps, 'store' | 'views' | 'clock'>,

@@ -77,8 +77,8 @@ export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDep
 }
 
 /**
- * Links and passkeys that are wrong count apart from API keys and sessions: programs that go on with
- * a deleted key must not keep people behind the same address from signing in.
+ * Links and passkeys that are wrong count apart from API keys and sessions: programs that go on
+ * with a deleted key must not keep people behind the same address from signing in.
  */
 export function toSignInCaller(address: string): string {
   return `sign-in ${address}`
