@@ -576,6 +576,21 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       expect((await operator.ask(path + query, { method: 'DELETE' })).statusCode).toBe(204)
       expect(outcome(await victim.ask('/console/session'))).toEqual([401, 'session_required'])
     })
+
+    it('A304: ending those of others needs a recent sign-in, and ending the own does not', async () => {
+      const victim = await signIn(node, await viewer())
+      const path = `/console/sessions/${victim.sessionId}?person_id=${victim.personId}`
+      const stolen = await signIn(
+        node,
+        await addPerson(node, [{ siteId: null, role: 'operator' }]),
+        6 * MINUTE,
+      )
+      expect(outcome(await stolen.ask(path, { method: 'DELETE' }))).toEqual([403, 'step_up_required'])
+      expect(outcome(await victim.ask('/console/session'))).toEqual([200, ''])
+      const owner = await signIn(node, stolen.personId, 7 * MINUTE)
+      const own = `/console/sessions/${stolen.sessionId}?person_id=${stolen.personId}`
+      expect((await owner.ask(own, { method: 'DELETE' })).statusCode).toBe(204)
+    })
   })
 
   it('an API key of a site cannot create people or links', async () => {
