@@ -108,7 +108,8 @@ forEachSharedStore('erase_user', (open) => {
     const fields = { 'x-api-key': key.api_key }
     const stopped = await node.ask('erase_user', { params, body: { ppid: one.ppid }, fields })
     expect(stopped.code).toBe('api_key_invalid')
-    const rows = (await items(node, 'list_audit')).filter(({ action }) => action.startsWith('user.erase'))
+    const all: readonly { readonly action: string }[] = await items(node, 'list_audit')
+    const rows = all.filter(({ action }) => action.startsWith('user.erase'))
     expect(rows).toMatchObject([
       { action: 'user.erase_start', target: 'erased', actor: { type: 'api_key', id: key.key_id } },
     ])
