@@ -111,7 +111,8 @@ describe.skipIf(!hasChromium)('people in the console', () => {
   })
 
   test('a passkey signs in, is renamed and removed, and its removal ends the session', async () => {
-    const { page } = await harness.openConsole({ personId: await newOperator('Pat Passkey') })
+    const personId = await newOperator('Pat Passkey')
+    const { page } = await harness.openConsole({ personId })
     await addAuthenticator(page)
     await settings(page)
     await addPasskey(page, 'Laptop')
@@ -128,8 +129,13 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     await sheet(page).getByLabel('Name').fill('Old laptop')
     await sheet(page).getByRole('button', { name: 'Rename' }).click()
     await passkeys(page).getByText('Old laptop').waitFor()
+    const other = await harness.openConsole({ personId })
+    await addAuthenticator(other.page)
+    await settings(other.page)
+    await endElevation(other.page)
     await actOn(page, 'Old laptop', 'Remove')
     await sheet(page).getByRole('button', { name: 'Remove the passkey' }).click()
+    await confirmDialog(page).getByRole('button', { name: 'Confirm with a passkey' }).click()
     // The list is loaded again, without a session.
     await confirmDialog(page).getByText('Your session has ended').waitFor()
     await confirmDialog(page).getByRole('button', { name: 'Sign in with a passkey' }).click()

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { endpointList, isConsoleEndpoint } from '@countersign/core/contract'
+import { type EndpointId, endpointList, isConsoleEndpoint } from '@countersign/core/contract'
 import { guard } from './access/guard.ts'
 import type { RouteAnswer } from './answer.ts'
 import type { Deps } from './deps.ts'
@@ -212,6 +212,18 @@ function withoutDemo({ start_demo_verifier, ...routes }: Routes, { demoVerifiers
     : { ...routes, start_demo_verifier }
 }
 
+/**
+ * Their GET starts, binds or ends a sign-in. Programs that check links send HEAD, which must do
+ * nothing of that (RFC 9110 §9.2.1).
+ */
+const ACTS_ON_GET: ReadonlySet<EndpointId> = new Set([
+  'start_sign_in_by_link',
+  'sign_in_page',
+  'sign_in_callback',
+  'start_provider_sign_in',
+  'finish_provider_sign_in',
+] as const)
+
 /** Without `consoleRoutes` there is no console. */
 function createRoutes(
   routes: Routes,
@@ -221,11 +233,12 @@ function createRoutes(
 ): Router<Target> {
   const router = createRouter<Target>()
   const add = (mounted: Mounted, path: string = mounted.endpoint.path) =>
-    router.add(mounted.endpoint.method, path, {
-      endpoint: mounted.endpoint,
+    router.add(
+      mounted.endpoint.method,
       path,
-      answer: mount(mounted),
-    })
+      { endpoint: mounted.endpoint, path, answer: mount(mounted) },
+      !ACTS_ON_GET.has(mounted.endpoint.id),
+    )
   for (const endpoint of endpointList) {
     const forPeople = consoleRoutes?.[endpoint.id] as Mounted['route'] | undefined
     if (forPeople !== undefined && isConsoleEndpoint(endpoint.id)) {

@@ -219,7 +219,7 @@ function RemoveSheet({ passkey, onDone, onClose }: RemoveSheetProps): JSX.Elemen
   const remove = async () => {
     setBusy(true)
     try {
-      await send(`/console/passkeys/${passkey.passkey_id}`, { method: 'DELETE' })
+      await withStepUp(() => send(`/console/passkeys/${passkey.passkey_id}`, { method: 'DELETE' }))
       onDone()
     } catch (thrown) {
       setFault(describe(thrown))

@@ -66,7 +66,7 @@ function ConfirmDialog({ done, cancel }: Asked): JSX.Element {
       </header>
       <p>
         {say(
-          'This act gives access or affects many people, so it needs a sign-in from the last five minutes. Nothing has been changed yet.',
+          'This act needs a sign-in from the last five minutes: it gives access, affects many people, or ends a way to sign in or a session. Nothing has been changed yet.',
         )}
       </p>
       <Ways

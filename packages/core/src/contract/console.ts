@@ -149,10 +149,11 @@ export const consoleEndpoints = {
     method: 'DELETE',
     path: '/console/sessions/{session_id}',
     summary: 'End a session of a person',
-    description: 'It ends on every node within two seconds.',
+    description:
+      'It ends on every node within two seconds. For a session of another person, a recent sign-in is needed.',
     request: { params: z.strictObject({ session_id: madeId }), query: z.strictObject(ofPerson) },
     answers: { 204: { description: 'Ended.' } },
-    problems: ['role_insufficient', 'store_unavailable'],
+    problems: ['role_insufficient', 'step_up_required', 'store_unavailable'],
   }),
   list_person_names: endpoint({
     ...console,

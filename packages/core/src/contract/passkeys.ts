@@ -204,6 +204,6 @@ export const passkeyEndpoints = {
       'The sessions that were opened with it end, on every node within two seconds. Other sessions of the person need a new sign-in for what needs a recent one.',
     request: { params, query: z.strictObject(ofPerson) },
     answers: { 204: { description: 'Removed.' } },
-    problems: ['role_insufficient', 'store_unavailable'],
+    problems: ['role_insufficient', 'step_up_required', 'store_unavailable'],
   }),
 }

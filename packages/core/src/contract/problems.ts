@@ -241,7 +241,7 @@ const table = {
     status: 403,
     title: 'Sign in again first',
     meaning:
-      'The act grants access or affects many, and the person signed in too long ago. It is allowed for 5 minutes after a sign-in.',
+      'The act grants access, affects many, or ends a way to sign in or a session of another person, and the person who acts signed in too long ago. It is allowed for 5 minutes after a sign-in.',
     remedy: 'Confirm with a passkey or sign in again with a new link, then repeat the request.',
   },
   sign_in_forbidden: {

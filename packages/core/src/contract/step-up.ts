@@ -96,10 +96,25 @@ export const stepUp: Readonly<Record<ConsoleEndpointId, boolean>> = Object.freez
   create_console_link: true,
 })
 
-/** Endpoints about one's own session that need a recent sign-in too: they give a new way in. */
-export const stepUpOfSessions: ReadonlySet<EndpointId> = new Set(['start_passkey', 'add_passkey'] as const)
+/**
+ * Endpoints about sessions that need a recent sign-in too: they add a way to sign in, or remove
+ * one, which would lock the person out.
+ */
+export const stepUpOfSessions: ReadonlySet<EndpointId> = new Set([
+  'start_passkey',
+  'add_passkey',
+  'remove_passkey',
+] as const)
 
 /** Whether the endpoint is mounted under `/console/api`. */
 export function isConsoleEndpoint(id: EndpointId): id is ConsoleEndpointId {
   return Object.hasOwn(stepUp, id)
+}
+
+/**
+ * Whether the endpoint needs a recent sign-in of a person. For every caller it is then confirmed in
+ * the store that the key or session still exists.
+ */
+export function needsStepUp(id: EndpointId): boolean {
+  return isConsoleEndpoint(id) ? stepUp[id] : stepUpOfSessions.has(id)
 }

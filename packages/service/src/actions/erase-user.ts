@@ -47,6 +47,8 @@ export async function eraseUser(
   // First: the rows that are erased must not be needed to end anything.
   const { epoch, seq } = await signOutUser(deps, { siteId, ppids, beforeMs, reason: undefined }, context)
   const { names, credentialIds } = await loadNames(deps, user)
+  await confirm()
+  await store.recordErasureStart(siteId, context)
   // Before the credentials, whose ids say which rows of the audit are about the user.
   const auditRows = await readAudit(deps, siteId, names, async (about) => {
     await confirm()

@@ -1,5 +1,5 @@
 import { parseSiteId, type SiteId } from '@countersign/core'
-import { headerNames, type ProblemCode, rolePermissions } from '@countersign/core/contract'
+import { headerNames, needsStepUp, type ProblemCode, rolePermissions } from '@countersign/core/contract'
 import type { Caller } from '../answer.ts'
 import { isSessionSecret, type SignedIn } from '../keys/console-sessions.ts'
 import { Problem } from '../problem.ts'
@@ -27,7 +27,7 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
     )
   }
   if (endpoint.auth === 'console') {
-    auth.rateLimiter.check('wrong_key', address, startedMs)
+    auth.rateLimiter.check('wrong_key', toSignInCaller(address), startedMs)
     return auth.rateLimiter.consume('keyless', address, startedMs)
   }
   const secret = findSessionSecret(raw, auth.place)
@@ -63,9 +63,10 @@ export async function authenticatePerson(exchange: Exchange, auth: AuthDeps): Pr
 
 /** The session as it is now. Throws unless it is valid and the person still has that role. */
 export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDeps): Promise<SignedIn> {
-  const { raw, caller, signedIn, consoleSite } = exchange
+  const { raw, endpoint, caller, signedIn, consoleSite } = exchange
   const secret = findSessionSecret(raw, place) ?? ''
-  const found = await deps.consoleSessions.find(secret, deps.clock.nowMs(), isUse(raw))
+  const isFresh = needsStepUp(endpoint.id)
+  const found = await deps.consoleSessions.find(secret, deps.clock.nowMs(), isUse(raw), isFresh)
   if (found === undefined || found.session.sessionId !== signedIn?.session.sessionId)
     throw new Problem('session_required')
   if (caller.kind === 'anonymous') return found
@@ -73,6 +74,14 @@ export async function confirmPerson(exchange: Exchange, { deps, place }: AuthDep
   const isSame = now !== undefined && JSON.stringify(now) === JSON.stringify(caller)
   if (!isSame) throw new Problem('role_insufficient')
   return found
+}
+
+/**
+ * Links and passkeys that are wrong count apart from API keys and sessions: programs that go on
+ * with a deleted key must not keep people behind the same address from signing in.
+ */
+export function toSignInCaller(address: string): string {
+  return `sign-in ${address}`
 }
 
 /**

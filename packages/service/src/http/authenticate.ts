@@ -1,4 +1,10 @@
-import { type Auth, isConsoleEndpoint, stepUp, stepUpOfSessions } from '@countersign/core/contract'
+import {
+  type Auth,
+  isConsoleEndpoint,
+  needsStepUp,
+  stepUp,
+  stepUpOfSessions,
+} from '@countersign/core/contract'
 import type { Caller } from '../answer.ts'
 import { parseSecretText } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
@@ -121,7 +127,8 @@ function recordInvalidKey(
 
 /**
  * Throws `api_key_invalid` unless the API key of the caller still exists: a request that takes long
- * to arrive must not be answered after its key was deleted.
+ * to arrive must not be answered after its key was deleted. What grants access would outlive the
+ * second for which a key is cached, so there the store is queried.
  */
 export async function confirmKey(exchange: Exchange, auth: AuthDeps): Promise<void> {
   const { given, caller } = exchange
@@ -131,7 +138,8 @@ export async function confirmKey(exchange: Exchange, auth: AuthDeps): Promise<vo
     return requireStepUp(exchange, auth)
   }
   if (caller.kind === 'anonymous') return
-  const key = await deps.apiKeys.find(given?.secret ?? '', deps.clock.nowMs())
+  const isFresh = needsStepUp(exchange.endpoint.id)
+  const key = await deps.apiKeys.find(given?.secret ?? '', deps.clock.nowMs(), isFresh)
   if (key?.keyId !== caller.keyId) throw invalidKeyProblem(given?.method ?? 'header')
 }
 

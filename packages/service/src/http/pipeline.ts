@@ -1,4 +1,4 @@
-import { type ProblemCode, problems } from '@countersign/core/contract'
+import { needsStepUp, type ProblemCode, problems } from '@countersign/core/contract'
 import type { guard } from '../access/guard.ts'
 import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
@@ -13,7 +13,13 @@ import {
   findRateLimitKey,
   findSiteId,
 } from './authenticate.ts'
-import { checkPage, isForConsole, recordRejection, requireNamedSite } from './authenticate-person.ts'
+import {
+  checkPage,
+  isForConsole,
+  recordRejection,
+  requireNamedSite,
+  toSignInCaller,
+} from './authenticate-person.ts'
 import { parseFormBody, readBody, requireBodyForm } from './body.ts'
 import {
   createExchange,
@@ -212,7 +218,10 @@ function validate(exchange: Exchange): void {
   requireNamedSite(exchange)
 }
 
-/** A body may take half a minute to arrive. After this time the API key is checked again. */
+/**
+ * A body may take half a minute to arrive. After this time the API key is checked again; always
+ * before what grants access, because another node may have deleted the key a moment ago.
+ */
 const KEY_TRUSTED_MS = 250
 
 function runRoute(route: Mounted['route'], exchange: Exchange, services: PipelineDeps): Promise<RouteAnswer> {
@@ -225,7 +234,9 @@ function runRoute(route: Mounted['route'], exchange: Exchange, services: Pipelin
   const request = toRouteRequest(exchange, services.origin, services.place, own)
   const run = () => {
     const isRecent = performance.now() - exchange.callerKnownAtMs <= KEY_TRUSTED_MS
-    return isRecent ? route(request, deps) : confirmCaller().then(() => route(request, deps))
+    return isRecent && !needsStepUp(endpoint.id)
+      ? route(request, deps)
+      : confirmCaller().then(() => route(request, deps))
   }
   if (!endpoint.idempotency) return run()
   const requireReadable = () => {
@@ -248,7 +259,8 @@ function recordFailure(exchange: Exchange, { rateLimiter, monotonicMs }: Pipelin
   const key = findRateLimitKey(exchange)
   const cost = toCost(raw)
   // A wrong link is like a wrong key. Pages of other origins do not get so far.
-  if (error instanceof Problem && isWrongSecret(error)) rateLimiter.record('wrong_key', raw.address, nowMs)
+  if (error instanceof Problem && isWrongSecret(error))
+    rateLimiter.record('wrong_key', toSignInCaller(raw.address), nowMs)
   if (key !== undefined) rateLimiter.record('failed_presentation', key, nowMs, cost)
   if (exchange.isReadForKey && raw.caller === undefined)
     rateLimiter.record('keyless', raw.address, nowMs, cost)

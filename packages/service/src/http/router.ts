@@ -5,9 +5,9 @@ import FindMyWay, { type HTTPMethod } from 'find-my-way'
 export interface Router<Target> {
   /**
    * `path` is written as in the contract: `{name}` is one segment, and `*` at the end is the rest.
-   * The target of GET is also the target of HEAD (RFC 9110 §9.3.2).
+   * The target of GET is also the target of HEAD (RFC 9110 §9.3.2), unless `hasHead` is false.
    */
-  add(method: HTTPMethod, path: string, target: Target): void
+  add(method: HTTPMethod, path: string, target: Target, hasHead?: boolean): void
   /** Undefined when there is no target, or the URL cannot be decoded. `params` are decoded. */
   find(method: string, url: string): { readonly target: Target; readonly params: unknown } | undefined
   /** The methods that have a target at this URL; none when nothing is there. */
@@ -26,8 +26,8 @@ export function createRouter<Target>(): Router<Target> {
   const find = (method: string, url: string) =>
     url.startsWith('/') ? router.find(method as HTTPMethod, url) : null
   return {
-    add(method, path, target) {
-      const methods: HTTPMethod[] = method === 'GET' ? ['GET', 'HEAD'] : [method]
+    add(method, path, target, hasHead = true) {
+      const methods: HTTPMethod[] = method === 'GET' && hasHead ? ['GET', 'HEAD'] : [method]
       for (const one of methods) added.add(one)
       router.on(methods, path.replaceAll(/\{(\w+)\}/g, ':$1'), noHandler, target)
     },

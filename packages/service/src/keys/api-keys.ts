@@ -7,9 +7,9 @@ import { parseSecretText, secretSha256 } from './secret-text.ts'
 export interface ApiKeys {
   /**
    * The API key with this secret; undefined if there is none or it has expired. Rejects if the
-   * store is unavailable.
+   * store is unavailable. With `isFresh` the store is queried now.
    */
-  find(secret: string, nowMs: number): Promise<ApiKey | undefined>
+  find(secret: string, nowMs: number, isFresh?: boolean): Promise<ApiKey | undefined>
   /** Whether the secret was valid when it was last looked up. It may be deleted since. */
   wasGood(secret: string): boolean
   /**
@@ -27,10 +27,10 @@ export function createApiKeys(
 ): ApiKeys {
   const keys = createSecretCache((sha256) => store.apiKeyBySha256(sha256), monotonicMs)
   return {
-    async find(secret, nowMs) {
+    async find(secret, nowMs, isFresh) {
       const sha256 = secretSha256(secret)
       if (!keys.has(sha256) && parseSecretText('svc_sk_', secret) === undefined) return undefined
-      const key = await keys.find(sha256)
+      const key = await keys.find(sha256, isFresh)
       const isExpired = key?.expiresAtMs !== undefined && key.expiresAtMs <= nowMs
       if (key === undefined || isExpired) return undefined
       onUse(key.keyId, nowMs)

@@ -18,8 +18,9 @@ export interface ConsoleSessions {
   /**
    * The session with this secret, which counts as used unless `isUse` is false. Undefined if there
    * is none, it has ended or was not used for too long, and if the access of its person was ended.
+   * With `isFresh` the store is queried now.
    */
-  find(secret: string, nowMs: number, isUse?: boolean): Promise<SignedIn | undefined>
+  find(secret: string, nowMs: number, isUse?: boolean, isFresh?: boolean): Promise<SignedIn | undefined>
   /** Whether the secret was valid when it was last looked up. */
   wasGood(secret: string): boolean
   /** Call this after a person was changed, or a session was ended. */
@@ -67,9 +68,9 @@ export function createConsoleSessions(
   }
 
   return {
-    async find(secret, nowMs, isUse = true) {
+    async find(secret, nowMs, isUse = true, isFresh = false) {
       if (!isSessionSecret(secret)) return undefined
-      const found = await sessions.find(secretSha256(secret))
+      const found = await sessions.find(secretSha256(secret), isFresh)
       if (found === undefined) return undefined
       if (isSessionOver(found.session, nowMs)) return undefined
       if (isUse) touch(found.session, nowMs)

@@ -2,8 +2,11 @@ import { BoundedMap } from '../bounded-map.ts'
 
 /** What a store knows under the hash of a secret, each value cached for a second. */
 export interface SecretCache<Value> {
-  /** Undefined if there is none. Rejects if the store is unavailable. */
-  find(sha256: string): Promise<Value | undefined>
+  /**
+   * Undefined if there is none. Rejects if the store is unavailable. With `isFresh` the store is
+   * queried now, whatever is cached.
+   */
+  find(sha256: string, isFresh?: boolean): Promise<Value | undefined>
   /** Whether there was a value when it was last looked up. It may be gone since. */
   has(sha256: string): boolean
   /**
@@ -56,7 +59,9 @@ export function createSecretCache<Value>(
   }
 
   return {
-    find(sha256) {
+    find(sha256, isFresh = false) {
+      // Not with a lookup in flight, which may have started before the change.
+      if (isFresh) return lookUp(sha256)
       const known = cached.get(sha256)
       const isRecent = known !== undefined && monotonicMs() - known.lookedUpAtMs < CACHED_MS
       return isRecent ? Promise.resolve(known.value) : ask(sha256)

@@ -372,7 +372,25 @@ forEachStoreWriter('passkeys', (newWriter) => {
       ])
     })
 
-    it('needs no step-up, and ends a session that was opened with it while it asks', async () => {
+    it('A304: removing one needs a recent sign-in, of the person or of an operator', async () => {
+      const personId = await viewer()
+      const { authenticator, passkeyId } = await newPasskey(await signIn(node, personId))
+      const path = `/console/passkeys/${passkeyId}`
+      const old = await signIn(node, personId, 6 * MINUTE)
+      const rejected = [403, 'step_up_required']
+      expect(outcome(await old.ask(path, { method: 'DELETE' }))).toEqual(rejected)
+      const boss = await signIn(node, await operator(), 6 * MINUTE)
+      expect(outcome(await boss.ask(`${path}?person_id=${personId}`, { method: 'DELETE' }))).toEqual(rejected)
+      expect((await old.ask('/console/passkeys')).json().items).toHaveLength(1)
+      const answer = await old.ask('/console/session/step-up', {
+        method: 'POST',
+        body: authenticator.assert(at(await startStepUp(old))),
+      })
+      const raised = toBrowser(answer, old)
+      expect((await raised.ask(path, { method: 'DELETE' })).statusCode).toBe(204)
+    })
+
+    it('ends a session that was opened with it while it asks', async () => {
       const personId = await viewer()
       const { authenticator, passkeyId } = await newPasskey(await signIn(node, personId))
       const old = await signIn(node, personId, 6 * MINUTE)

@@ -86,6 +86,33 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
     }
   })
 
+  it('I-19: wrong API keys and ended sessions do not keep people behind the same address from signing in', async () => {
+    const limited = await openConsoleNode(await newWriter(), { COUNTERSIGN_RATE_LIMIT_WRONG_KEY: '3/600' })
+    try {
+      const person = await addPerson(limited, [{ siteId: SHOP, role: 'viewer' }])
+      const links = { method: 'POST', headers: { 'x-api-key': limited.operatorKey } } as const
+      const made = await limited.send(`/api/people/${person}/links`, links)
+      const [, link] = made.json().url.split('#link=')
+      for (let i = 0; i < 4; i++)
+        await limited.send('/api/people', { headers: { 'x-api-key': 'svc_sk_old' } })
+      for (let i = 0; i < 4; i++)
+        await limited.send('/console/session', { headers: { ...SAME_ORIGIN, cookie: `${COOKIE}=ended` } })
+      const wrong = await limited.send('/api/people', { headers: { 'x-api-key': 'svc_sk_old' } })
+      expect(outcome(wrong)).toEqual([429, 'rate_limited'])
+      const post = (path: string, body?: object) =>
+        limited.send(path, { method: 'POST', headers: SAME_ORIGIN, ...(body && { body }) })
+      expect((await limited.send('/console/doors', { headers: SAME_ORIGIN })).statusCode).toBe(200)
+      expect((await post('/console/session/challenge')).statusCode).toBe(200)
+      expect((await post('/console/session', { link })).statusCode).toBe(201)
+      const guess = async () =>
+        outcome(await post('/console/session', { link: randomBytes(32).toString('base64url') }))
+      for (let i = 0; i < 3; i++) expect(await guess()).toEqual([400, 'link_invalid'])
+      expect(await guess()).toEqual([429, 'rate_limited'])
+    } finally {
+      await limited.close()
+    }
+  })
+
   it('GET /console/doors knows whether the browser has a cookie, and asks the store nothing', async () => {
     const { cookie } = await signIn(node, await viewer())
     const hasSession = async (more: object) =>
@@ -548,6 +575,21 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       expect((await operator.ask(`/console/sessions${query}`)).json().items).toHaveLength(1)
       expect((await operator.ask(path + query, { method: 'DELETE' })).statusCode).toBe(204)
       expect(outcome(await victim.ask('/console/session'))).toEqual([401, 'session_required'])
+    })
+
+    it('A304: ending those of others needs a recent sign-in, and ending the own does not', async () => {
+      const victim = await signIn(node, await viewer())
+      const path = `/console/sessions/${victim.sessionId}?person_id=${victim.personId}`
+      const stolen = await signIn(
+        node,
+        await addPerson(node, [{ siteId: null, role: 'operator' }]),
+        6 * MINUTE,
+      )
+      expect(outcome(await stolen.ask(path, { method: 'DELETE' }))).toEqual([403, 'step_up_required'])
+      expect(outcome(await victim.ask('/console/session'))).toEqual([200, ''])
+      const owner = await signIn(node, stolen.personId, 7 * MINUTE)
+      const own = `/console/sessions/${stolen.sessionId}?person_id=${stolen.personId}`
+      expect((await owner.ask(own, { method: 'DELETE' })).statusCode).toBe(204)
     })
   })
 

@@ -1,6 +1,7 @@
 import type { ListedSession } from '@countersign/core/contract'
 import { endSession as end, openSession as open } from '../../actions/console-sessions.ts'
 import { findSessionSecret, toEndedCookie, toSessionCookie } from '../../http/console-place.ts'
+import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import type { ConsoleSession } from '../../store/operations/console-sessions.ts'
 import { answerPage } from '../shared/paging.ts'
@@ -50,6 +51,10 @@ export const listSessions: Route<'list_sessions'> = async (request, deps) => {
 export const endListedSession: Route<'end_listed_session'> = async (request, deps) => {
   const { params, query } = request
   const personId = requirePersonId(request, query.person_id)
+  const { session } = requireSignedIn(request)
+  // A stolen session could otherwise keep every other person from acting.
+  if (personId !== session.personId && session.elevatedUntilMs <= deps.clock.nowMs())
+    throw new Problem('step_up_required')
   await end(deps, personId, params.session_id, personContext(request, deps))
   return { status: 204 }
 }

@@ -134,6 +134,14 @@ export function* eraseAuditRows(erased: readonly ErasedAuditRow[]): Transaction<
     )
 }
 
+/**
+ * An audit row that does not name the person, for before anything is erased: an erasure that stops
+ * halfway has no other.
+ */
+export function* recordErasureStart(siteId: SiteId, context: AuditContext): Transaction<void> {
+  yield* recordAudit({ siteId, action: 'user.erase_start', target: ERASED, context })
+}
+
 /** The audit row of an erasure, which does not name the person. */
 export function* recordErasure(
   siteId: SiteId,

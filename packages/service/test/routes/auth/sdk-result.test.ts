@@ -129,6 +129,18 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
       expect((await redeem(two.code)).json.code).toBe('code_invalid')
     })
 
+    it('A155: the code of a return URL that the site has removed since', async () => {
+      const { signedIn, issued, redeem, store, A } = await openHosted(open())
+      const [one, two] = [
+        await signedIn((await issued()).document),
+        await signedIn((await issued()).document),
+      ]
+      expect((await redeem(one.code)).status).toBe(200)
+      const context = { actor: 'operator', atMs: NOW, requestId: undefined }
+      await store.changeSite(A, { returnUrls: ['https://shop.example/new'] }, context)
+      expect((await redeem(two.code)).json.code).toBe('code_invalid')
+    })
+
     it('for a user or credential that was revoked since, also when the user was reinstated', async () => {
       const { signedIn, issued, redeem, node } = await openHosted(open())
       const [one, two, three] = [await issued(), await issued(), await issued()]

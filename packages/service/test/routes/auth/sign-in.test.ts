@@ -236,6 +236,24 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 
+  it('A160: HEAD, as programs send it that check links, starts, binds and uses up nothing', async () => {
+    const { send, start, browser, presented, issued, request } = await openHosted(open())
+    const { authUrl } = await start()
+    const head = async (url: string, cookie?: string) => {
+      const { status, headers } = await send('HEAD', url, { headers: { cookie } })
+      return [status, headers['set-cookie'], headers.location]
+    }
+    const rejected = [405, undefined, undefined]
+    expect(await head(authUrl)).toEqual(rejected)
+    expect((await browser().get(authUrl)).status).toBe(200)
+    const shown = await presented((await issued()).document)
+    expect(await head(shown.callbackUrl, shown.browser.cookie)).toEqual(rejected)
+    expect((await shown.browser.get(shown.callbackUrl)).status).toBe(303)
+    const query = new URLSearchParams({ ...request, requested_scope: 'orders:read' })
+    expect(await head(`/auth/sdk-request?${query}`)).toEqual(rejected)
+    expect((await send('HEAD', '/auth/sign-in')).headers.allow).toBe('GET')
+  })
+
   it('is a page for people wherever a browser goes astray, and JSON for programs', async () => {
     const { send } = await openHosted(open())
     const headers = { accept: 'text/html' }

@@ -92,6 +92,29 @@ forEachSharedStore('erase_user', (open) => {
     },
   )
 
+  it('A148: leaves an audit row with the actor when it stops halfway', async () => {
+    const { node, issuer, A } = await begin()
+    const params = { site_id: A }
+    const one = await issued(issuer, { siteId: A })
+    await node.revokeCredential(one.id, { reason: 'first' })
+    const { body: key } = await node.admin('create_key', { params, body: { permissions: ['site:admin'] } })
+    const { store } = node.deps
+    const { eraseAuditRows } = store
+    store.eraseAuditRows = async (...args) => {
+      store.eraseAuditRows = eraseAuditRows
+      await eraseAuditRows(...args)
+      await node.admin('delete_key', { params: { ...params, key_id: key.key_id } })
+    }
+    const fields = { 'x-api-key': key.api_key }
+    const stopped = await node.ask('erase_user', { params, body: { ppid: one.ppid }, fields })
+    expect(stopped.code).toBe('api_key_invalid')
+    const all: readonly { readonly action: string }[] = await items(node, 'list_audit')
+    const rows = all.filter(({ action }) => action.startsWith('user.erase'))
+    expect(rows).toMatchObject([
+      { action: 'user.erase_start', target: 'erased', actor: { type: 'api_key', id: key.key_id } },
+    ])
+  })
+
   it('erases all ids of a user_ref, who needs a new credential afterwards', async () => {
     const { node, erase, A } = await begin()
     const issue = () =>
