@@ -92,6 +92,10 @@ export function getAccessSignal(request: object): AbortSignal {
 }
 
 function requireAdmission(request: object): Admission {
+  if (typeof request !== 'object' || request === null)
+    throw new TypeError(
+      `getCredential and getAccessSignal need the request of the handler, or the context of Hono; this is ${request === null ? 'null' : typeof request}`,
+    )
   const admission = admissions.get(request)
   if (admission === undefined) throw new TypeError('requireCredential does not guard this route')
   return admission
