@@ -84,7 +84,8 @@ export function getCredential(request: object): GuardAllow {
 
 /**
  * Fires when this request would no longer be accepted: revoked, expired, distrusted, or the
- * revocation data is stale. For streams and long work. Throws a TypeError on a route that
+ * revocation data is stale. For streams and long work. It may have fired already, and then calls no
+ * new listener; `addAbortListener` of `node:events` does. Throws a TypeError on a route that
  * `requireCredential` does not guard.
  */
 export function getAccessSignal(request: object): AbortSignal {
