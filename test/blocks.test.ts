@@ -68,7 +68,17 @@ const runs: readonly {
   },
   {
     file: 'docs/guides/frameworks.md',
-    kinds: ['js express', 'js fastify', 'js hono', 'js fetch', 'js mcp', 'js plain', 'js stream'],
+    kinds: [
+      'js express',
+      'js fastify',
+      'js hono',
+      'js fetch',
+      'js mcp',
+      'js plain',
+      'js upgrade',
+      'js stream',
+      'js ended',
+    ],
     by: 'test/guides.test.ts',
     picks: 'one',
   },

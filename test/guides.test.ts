@@ -98,7 +98,7 @@ async function tryOut(origin, ...paths) {
 `
 const SHOWN = '401 true\n{"item":"tea"}\n'
 
-test.each([
+test.each<[name: string, after: string, printed: string, before?: string]>([
   [
     'express',
     'import { createServer } from "node:http"; await tryOut(await listen(createServer(app)), "/orders", "/parsed")',
@@ -122,7 +122,56 @@ test.each([
      process.exit()`,
     'true ordered\n',
   ],
-  ['plain', 'await tryOut(await listen(server))', '401 true\n'],
+  ['plain', 'await tryOut(await listen(server), "/orders")', SHOWN],
+  [
+    'upgrade',
+    `import { connect } from 'node:net'
+     const port = new URL(await listen(server)).port
+     const plain = await site.issue()
+     const open = (header, host = 'shop.localhost') => {
+       const socket = connect(port, '127.0.0.1')
+       socket.write('GET /live HTTP/1.1\\r\\nHost: ' + host + '\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n' + header + '\\r\\n')
+       return socket
+     }
+     const first = (socket) => new Promise((resolve) => socket.once('data', (bytes) => resolve(String(bytes).split('\\r\\n')[0])))
+     console.log(await first(open('')), await first(open('', 'a b')))
+     const socket = open('X-Service-Credential: ' + plain.header + '\\r\\n')
+     console.log(await first(socket))
+     const end = new Promise((resolve) => socket.once('close', () => resolve('closed')))
+     await site.revoke(plain)
+     console.log(await end)
+     process.exit()`,
+    'HTTP/1.1 401 Denied HTTP/1.1 401 Denied\nHTTP/1.1 101 Switching Protocols\nclosed\n',
+    // As much of `ws` as the snippet uses.
+    `import { createServer } from 'node:http'
+     import { EventEmitter } from 'node:events'
+     const server = createServer()
+     const webSockets = {
+       handleUpgrade(req, socket, head, done) {
+         socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n')
+         done(Object.assign(new EventEmitter(), { close: () => socket.destroy() }))
+       },
+     }`,
+  ],
+  [
+    'ended',
+    `import { createServer } from 'node:http'
+     const origin = await listen(createServer(app))
+     const plain = await site.issue()
+     const answer = fetch(origin + '/live', { headers: { 'x-service-credential': plain.header } }).then((response) => response.text())
+     await started
+     await site.revoke(plain)
+     loaded()
+     console.log(await answer.catch(() => 'ended'))
+     process.exit()`,
+    'ended\n',
+    `import express from 'express'
+     const app = express()
+     let loaded, start
+     const orders = new Promise((resolve) => (loaded = resolve))
+     const started = new Promise((resolve) => (start = resolve))
+     const loadOrders = () => (start(), orders)`,
+  ],
   [
     'stream',
     `const plain = await site.issue()
@@ -132,15 +181,20 @@ test.each([
      const end = (async () => { for (;;) if ((await reader.read()).done) return 'whole' })().catch((error) => error.name)
      await site.revoke(plain)
      console.log(await end)
+     const other = await site.issue()
+     const left = await ticks(new Request('https://shop.example/', { headers: { 'x-service-credential': other.header } }))
+     await left.body.cancel() // as when the client leaves
+     await new Promise((resolve) => setTimeout(resolve, 50))
+     console.log('alive')
      process.exit()`,
-    'tick\nwhole\n',
+    'tick\nwhole\nalive\n',
   ],
 ])(
   'the notes on frameworks: the snippet for %s works in the real thing',
-  async (name, after, printed) => {
+  async (name, after, printed, before = '') => {
     const [snippet = ''] = blocks('frameworks.md', `js ${name}`)
     expect(snippet).not.toBe('')
-    expect(await run(`${BEFORE}\n${snippet}\n${after}`)).toBe(printed)
+    expect(await run(`${BEFORE}\n${before}\n${snippet}\n${after}`)).toBe(printed)
   },
   60_000,
 )

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createGuard } from '@countersign/sdk'
 import { getAccessSignal, getCredential, requireCredential } from '@countersign/sdk/express'
@@ -29,7 +30,7 @@ app.get('/orders/live', requireCredential(guard, { scope: 'orders:read' }), (req
   const ended = getAccessSignal(request)
   response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
   response.write(`data: ${JSON.stringify(orders)}\n\n`)
-  ended.addEventListener('abort', () => response.end(`event: ended\ndata: ${ended.reason.denial.code}\n\n`))
+  addAbortListener(ended, () => response.end(`event: ended\ndata: ${ended.reason.denial.code}\n\n`))
 })
 
 // Without this the first request would wait for it.

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createGuard } from '@countersign/sdk'
 import { getAccessSignal, getCredential, requireCredential } from '@countersign/sdk/fastify'
@@ -25,7 +26,7 @@ app.get('/orders/live', read, (request, reply) => {
   reply.hijack()
   reply.raw.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
   reply.raw.write(`data: ${JSON.stringify(orders)}\n\n`)
-  ended.addEventListener('abort', () => reply.raw.end(`event: ended\ndata: ${ended.reason.denial.code}\n\n`))
+  addAbortListener(ended, () => reply.raw.end(`event: ended\ndata: ${ended.reason.denial.code}\n\n`))
 })
 
 await guard.ready()

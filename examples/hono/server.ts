@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createGuard } from '@countersign/sdk'
 import { type CredentialVariables, getAccessSignal, requireCredential } from '@countersign/sdk/hono'
@@ -26,7 +27,7 @@ app.get('/orders/live', requireCredential(guard, { scope: 'orders:read' }), (c) 
   const ended = getAccessSignal(c)
   return streamSSE(c, async (stream) => {
     await stream.writeSSE({ data: JSON.stringify(orders) })
-    await new Promise((resolve) => ended.addEventListener('abort', resolve))
+    await new Promise((resolve) => addAbortListener(ended, resolve))
   })
 })
 

@@ -199,15 +199,21 @@ test('writes a route for Next, in TypeScript without strict, with a guard that n
       module: 'esnext',
       noEmit: true,
       allowImportingTsExtensions: true,
+      paths: { 'next/server': ['./next.d.ts'] },
     }),
     'src/app/page.tsx': 'export default function Page() { return null }\n',
+    // As much of Next as the route uses: while Next builds, `connection` never resolves.
+    'next-server.mjs': 'export const connection = () => globalThis.connected\n',
+    'next.d.ts': "declare module 'next/server' { export function connection(): Promise<void> }\n",
     '.env.local': 'OTHER=1',
     '.gitignore': '/node_modules',
   })
+  chmodSync(join(directory, '.env.local'), 0o644)
   const { code, out } = await add(directory, '--path', '/api/orders')
   expect([code, out]).toEqual([0, expect.stringContaining('next is not installed yet')])
   const files = readAll(directory)
   expect(files['.env.local']).toMatch(/^OTHER=1\n\n# .*\nCOUNTERSIGN_URL=/)
+  expect(statSync(join(directory, '.env.local')).mode & 0o777, 'it has a key now').toBe(0o600)
   expect(files['.gitignore']).toBe('/node_modules\n.env.local\n')
   // The sources of the SDK are strict themselves; an installed package has declarations instead.
   const { stdout } = spawnSync(
@@ -217,7 +223,8 @@ test('writes a route for Next, in TypeScript without strict, with a guard that n
   )
   expect(stdout.split('\n').filter((line) => line.startsWith('src/'))).toEqual([])
 
-  // Bundled as Next does it. The import makes no guard, for it succeeds without variables.
+  // Bundled as Next does it. The import makes no guard, for it succeeds without variables; nor does
+  // a call before there is a connection, as Next 16 makes it while it builds.
   const route = join(directory, 'src/app/api/orders/route.ts')
   const conditions = ['countersign-source', 'module', 'node']
   await build({
@@ -225,7 +232,7 @@ test('writes a route for Next, in TypeScript without strict, with a guard that n
     configFile: false,
     envDir: false,
     logLevel: 'error',
-    resolve: { conditions },
+    resolve: { conditions, alias: { 'next/server': join(directory, 'next-server.mjs') } },
     ssr: { noExternal: true, resolve: { conditions } },
     build: {
       ssr: route,
@@ -237,6 +244,13 @@ test('writes a route for Next, in TypeScript without strict, with a guard that n
     join(directory, 'serve.mjs'),
     `import { createServer } from 'node:http'
 import { GET } from './dist/route.mjs'
+let connect
+globalThis.connected = new Promise((resolve) => (connect = resolve))
+let isPrerendered = false
+GET(new Request('http://localhost:3000/api/orders')).finally(() => (isPrerendered = true))
+await new Promise((resolve) => setTimeout(resolve, 10))
+if (isPrerendered) throw new Error('the build called the guard')
+connect()
 process.loadEnvFile('.env.local')
 const server = createServer(async (req, res) => {
   const answer = await GET(new Request('http://' + req.headers.host + req.url, { headers: req.headers }))

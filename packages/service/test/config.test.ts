@@ -183,6 +183,21 @@ describe('settings', () => {
       expect(mistakes.join('\n')).toContain(words)
     }
   })
+  test('name the setting that a mistyped one probably means', () => {
+    const env = { ...good, COUNTERSIGN_DATABSE_URL: 'x', COUNTERSIGN_DATABASE_URL_FIEL: 'y' }
+    expect(mistakesOf(env, [['admin-prot', '1']])).toEqual([
+      'COUNTERSIGN_DATABSE_URL is not a setting; did you mean COUNTERSIGN_DATABASE_URL?',
+      'COUNTERSIGN_DATABASE_URL_FIEL is not a setting; did you mean COUNTERSIGN_DATABASE_URL_FILE?',
+      '--admin-prot is neither an option of this command nor a setting; did you mean --admin-port?',
+    ])
+    const [inFile] = mistakesOf(good, [['config', 'c']], { c: '{"log_levels":"info"}' })
+    expect(inFile).toBe(
+      'the configuration file has a member log_levels, which is not a setting; did you mean log_level?',
+    )
+    expect(mistakesOf({ ...good, COUNTERSIGN_QA: '1' }), 'far from every name').toEqual([
+      'COUNTERSIGN_QA is not a setting',
+    ])
+  })
   test.each([
     ['{"colour":"red"}', 'a member colour'],
     ['{"port":{}}', 'port in the configuration file'],

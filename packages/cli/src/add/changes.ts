@@ -1,5 +1,6 @@
 import {
   accessSync,
+  chmodSync,
   constants,
   lstatSync,
   mkdirSync,
@@ -116,15 +117,17 @@ export function planChanges(project: Project, { route, tarballs, isForced }: Pla
 
 /**
  * Throws a `CommandError` if a file of the plan cannot be written. It comes before the API key is
- * created, because a key that no file contains would stay.
+ * created, because a key that no file contains would stay. An environment file that exists becomes
+ * unreadable for other users, as a new one is.
  */
 export function requireWritable({ directory }: Project, { changes }: Plan): void {
-  for (const { path, action } of changes) {
+  for (const { kind, path, action } of changes) {
     if (action === 'keep') continue
     const file = join(directory, path)
     const place = find(file) === undefined ? findFolder(file) : file
     try {
       accessSync(place, constants.W_OK)
+      if (kind === 'environment' && place === file) chmodSync(file, 0o600)
     } catch (fault) {
       const { code } = fault as NodeJS.ErrnoException
       throw new CommandError(

@@ -140,9 +140,12 @@ export const protectedRoutes = new Hono().get('${path}', requireCredential(guard
 )
 `,
   next: (guardImport, { scope }, isTypeScript) => `import { requireCredential } from '@countersign/sdk/fetch'
+import { connection } from 'next/server'
 import { getGuard } from '${guardImport}'
 
-export function GET(request${isTypeScript ? ': Request' : ''}) {
+export async function GET(request${isTypeScript ? ': Request' : ''}) {
+  // Waits for a request: Next can call this function while it builds, without secrets.
+  await connection()
   const answer = requireCredential(getGuard(), { scope: '${scope}' }, (_request, credential) =>
     Response.json({ caller: credential.subject.ppid }),
   )

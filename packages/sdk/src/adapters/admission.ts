@@ -84,7 +84,8 @@ export function getCredential(request: object): GuardAllow {
 
 /**
  * Fires when this request would no longer be accepted: revoked, expired, distrusted, or the
- * revocation data is stale. For streams and long work. Throws a TypeError on a route that
+ * revocation data is stale. For streams and long work. It may have fired already, and then calls no
+ * new listener; `addAbortListener` of `node:events` does. Throws a TypeError on a route that
  * `requireCredential` does not guard.
  */
 export function getAccessSignal(request: object): AbortSignal {
@@ -92,6 +93,10 @@ export function getAccessSignal(request: object): AbortSignal {
 }
 
 function requireAdmission(request: object): Admission {
+  if (typeof request !== 'object' || request === null)
+    throw new TypeError(
+      `getCredential and getAccessSignal need the request of the handler, or the context of Hono; this is ${request === null ? 'null' : typeof request}`,
+    )
   const admission = admissions.get(request)
   if (admission === undefined) throw new TypeError('requireCredential does not guard this route')
   return admission

@@ -21,6 +21,7 @@ import {
   type DemandAndOptions,
   type RequireCredentialOptions,
   readRequirement,
+  requireFramework,
 } from './require-credential.ts'
 
 export { getAccessSignal, getCredential } from './admission.ts'
@@ -46,6 +47,7 @@ export type Middleware = (
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Middleware {
   const { demand, bodyBytesMax, resource } = readRequirement(guard, rest)
   return async (request, response, next) => {
+    requireFramework(typeof next === 'function', 'express', '(request, response, next)')
     try {
       const target = request.originalUrl ?? request.url ?? '/'
       const answer = findMetadataAnswer(resource, request.method ?? 'GET', target)

@@ -60,7 +60,9 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): PreP
   return async (request, reply, payload) => {
     // Other hooks get `done` in its place, or nothing.
     if (payload === undefined || typeof payload === 'function')
-      throw new TypeError('requireCredential is a preParsing hook, which sees the raw body')
+      throw new TypeError(
+        'requireCredential of @countersign/sdk/fastify is a preParsing hook, which sees the raw body: use it as preParsing, not as another hook',
+      )
     const { raw, originalUrl } = request
     const answer = findMetadataAnswer(resource, raw.method ?? 'GET', originalUrl)
     if (answer !== undefined) {

@@ -19,6 +19,7 @@ import {
   type DemandAndOptions,
   type RequireCredentialOptions,
   readRequirement,
+  requireFramework,
 } from './require-credential.ts'
 
 export { getCredential } from './admission.ts'
@@ -76,6 +77,7 @@ export function requireCredential<Rest extends unknown[]>(
   if (typeof handler !== 'function')
     throw new TypeError('the handler must be a function: requireCredential(guard, demand, handler)')
   return async (request, ...rest) => {
+    requireWebRequest(request)
     const metadata = findMetadataResponse(required.resource, request)
     if (metadata !== undefined) return metadata
     await joinTurn()
@@ -110,6 +112,7 @@ export function verifyRequest(
   ...rest: DemandAndOptions
 ): Promise<GuardVerdict> {
   const { demand, bodyBytesMax } = readRequirement(guard, rest)
+  requireWebRequest(request)
   return Promise.resolve(verifyOnce(request, guard, new WebGuardRequest(request, bodyBytesMax), demand))
 }
 
@@ -124,6 +127,11 @@ export type ProtectedResource = ResourceMetadata & ((request: Request) => Respon
  */
 export function protectedResource(options: ProtectedResourceOptions): ProtectedResource {
   return withMetadata(options, (resource) => (request) => findMetadataResponse(resource, request))
+}
+
+/** Not by `instanceof`: a server may have a Request of its own. */
+function requireWebRequest(request: Request): void {
+  requireFramework(typeof request?.headers?.get === 'function', 'fetch', 'a web-standard Request')
 }
 
 export function findMetadataResponse(

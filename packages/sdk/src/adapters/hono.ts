@@ -12,6 +12,7 @@ import {
   type DemandAndOptions,
   type RequireCredentialOptions,
   readRequirement,
+  requireFramework,
 } from './require-credential.ts'
 
 export { getCredential } from './admission.ts'
@@ -50,6 +51,7 @@ export type HonoMiddleware = MiddlewareHandler<{ Variables: CredentialVariables 
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): HonoMiddleware {
   const { demand, bodyBytesMax, resource } = readRequirement(guard, rest)
   return async (c, next) => {
+    requireFramework(c?.req?.raw !== undefined, 'hono', 'the context of Hono')
     const metadata = findMetadataResponse(resource, c.req.raw)
     if (metadata !== undefined) return metadata
     await joinTurn()

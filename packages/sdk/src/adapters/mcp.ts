@@ -42,6 +42,7 @@ import {
   type RequireCredentialOptions,
   type Requirement,
   readRequirement,
+  requireFramework,
 } from './require-credential.ts'
 
 export { type ProtectedResource, protectedResource } from './express.ts'
@@ -148,6 +149,7 @@ export type McpMiddleware = (
 export function requireCredential(guard: Guard, ...rest: DemandAndMcpOptions): McpMiddleware {
   const required = readMcpRequirement(guard, rest)
   return async (request, response, next) => {
+    requireFramework(typeof next === 'function', 'mcp', '(request, response, next)')
     try {
       const target = request.originalUrl ?? request.url ?? '/'
       const answer = findMetadataAnswer(required.resource, request.method ?? 'GET', target)

@@ -12,8 +12,14 @@ export interface NodeRequest extends NodeStream {
   readonly httpVersionMajor: number
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly rawHeaders: readonly string[]
-  readonly socket?: unknown
+  readonly socket?: NodeSocket | null | undefined
   destroy(): unknown
+}
+
+/** The parts of Node's `Socket` and `TLSSocket` that are used here. */
+interface NodeSocket {
+  readonly encrypted?: boolean
+  destroy?(): unknown
 }
 
 /** The parts of Node's `ServerResponse` that are used here. */
@@ -62,7 +68,7 @@ export class NodeGuardRequest implements GuardRequest {
     const { headers, socket } = this.#request
     // RFC 9112 §3.2.2: a target in absolute form is the whole address.
     if (!this.#target.startsWith('/')) return this.#target
-    const scheme = (socket as { encrypted?: boolean } | undefined)?.encrypted ? 'https' : 'http'
+    const scheme = socket?.encrypted ? 'https' : 'http'
     return `${scheme}://${headers.host ?? headers[':authority'] ?? ''}${this.#target}`
   }
 
@@ -111,7 +117,10 @@ export function endWithAccess(
   const signal = guard.signal(accepted, whole.signal)
   const end = () => {
     const isExpired = accepted.subject.expiresAtMs <= Date.now()
-    if (!whole.signal.aborted && !isExpired && response.headersSent !== true) request.destroy()
+    if (whole.signal.aborted || isExpired || response.headersSent === true) return
+    // First the connection: Bun would answer with an empty 200. With HTTP/2 others use it too.
+    if (request.httpVersionMajor < 2) request.socket?.destroy?.()
+    request.destroy()
   }
   if (signal.aborted) end()
   signal.addEventListener('abort', end, { once: true })

@@ -29,6 +29,17 @@ export interface Requirement {
   readonly resource: ResourceMetadata | undefined
 }
 
+/**
+ * Throws a TypeError when a framework has called an adapter in another way than its own framework
+ * does: an application may have imported the wrong subpath.
+ */
+export function requireFramework(isRight: boolean, subpath: string, gets: string): asserts isRight {
+  if (!isRight)
+    throw new TypeError(
+      `@countersign/sdk/${subpath} is for frameworks that call with ${gets}. Import the adapter of your framework (docs/guides/frameworks.md)`,
+    )
+}
+
 const BODY_BYTES_MAX = 1024 * 1024
 /** What adapters call. A double that lacks one would fail only when a request needs it. */
 const GUARD_METHODS = ['verify', 'recheck', 'signal'] as const

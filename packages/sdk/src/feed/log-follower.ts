@@ -191,7 +191,8 @@ export class LogFollower {
     const watch = createWatch(this.#clock, signal)
     watch.expect(
       LOAD_MS_MAX,
-      new ServiceError('snapshot_too_slow', 'The snapshot took too long to load. The guard tries again.'),
+      () =>
+        new ServiceError('snapshot_too_slow', 'The snapshot took too long to load. The guard tries again.'),
     )
     try {
       await this.#load(watch.signal)
@@ -230,12 +231,15 @@ export class LogFollower {
     const { epoch, seq } = this.view.head
     const chunks = await this.#api.feed(`${epoch}.${seq}`, signal, this.provenHeartbeat)
     this.#acks.renew()
-    this.#problem = undefined
     this.#become('following')
     this.#provenMs = this.#clock.read().monotonicMs
     this.#behindSeq = -1
     const reader = createSseReader()
+    let hasBytes = false
     for await (const chunk of chunks) {
+      // Not before: a proxy that buffers sends the header of the response and nothing else.
+      if (!hasBytes) this.#problem = undefined
+      hasBytes = true
       for (const event of reader.push(chunk)) {
         await this.#apply(event, signal)
         if (signal.aborted) return

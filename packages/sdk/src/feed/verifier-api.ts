@@ -119,7 +119,7 @@ export function createVerifierApi({
     watch: Watch,
     withinMs = ANSWER_MS_MAX,
   ): Promise<Response> => {
-    watch.expect(withinMs)
+    watch.expect(withinMs, () => toSilence(url, withinMs))
     const response = await watch.race(fetch(url, { ...init, redirect: 'manual', signal: watch.signal }))
     if (!response.ok) throw await watch.race(readServiceError(response, url))
     return response
@@ -217,8 +217,8 @@ function toTimingHeaders({ applied, denied }: Timings): Record<string, string> {
  */
 interface Watch {
   readonly signal: AbortSignal
-  /** Something must arrive within this time; otherwise `late` ends the wait. */
-  expect(withinMs: number, late?: ServiceError): void
+  /** Something must arrive within this time; otherwise what `late` returns ends the wait. */
+  expect(withinMs: number, late: () => ServiceError): void
   /** One at a time. */
   race<Value>(promise: Promise<Value>): Promise<Value>
   /** Ends the connection. */
@@ -241,9 +241,9 @@ export function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
   if (owner.aborted) onOwner()
   return {
     signal,
-    expect(withinMs, late = new ServiceError('silent', 'The service has sent nothing for too long.')) {
+    expect(withinMs, late) {
       cancel()
-      if (!signal.aborted) cancel = clock.after(withinMs, () => stop(late))
+      if (!signal.aborted) cancel = clock.after(withinMs, () => stop(late()))
     },
     // Not Promise.race with a promise that lives as long as the stream: that would keep every chunk
     // in memory.
@@ -264,9 +264,10 @@ async function* pieces(
   url: string,
 ): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader()
+  const late = () => toSilence(url, SILENCE_MS_MAX)
   try {
     for (;;) {
-      watch.expect(SILENCE_MS_MAX)
+      watch.expect(SILENCE_MS_MAX, late)
       const { done, value } = await watch.race(reader.read())
       if (done) return
       yield value
@@ -277,6 +278,14 @@ async function* pieces(
     watch.end()
     reader.cancel().catch(() => undefined)
   }
+}
+
+function toSilence(url: string, ms: number): ServiceError {
+  const address = describeAddress(url)
+  return new ServiceError(
+    'silent',
+    `${address} has sent nothing for ${ms / 1000} s. Check the network, and that no proxy buffers the feed; countersign doctor tests it.`,
+  )
 }
 
 function toServiceError(error: unknown, owner: AbortSignal, url: string): unknown {

@@ -33,6 +33,24 @@ const onExpress =
     return listening(app)
   }
 
+/** A request of Bun: when it is destroyed before its connection, Bun answers with an empty 200. */
+const onBun: Serve = (guard, onHandler) => {
+  const app = express()
+  app.use((request, _response, next) => {
+    const destroy = request.destroy.bind(request)
+    request.destroy = () => {
+      if (!request.socket.destroyed) request.socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n')
+      return destroy()
+    }
+    next()
+  })
+  app.post('/orders', guardExpress(guard, DEMAND), express.json(), (_request, response) => {
+    onHandler()
+    response.json({ done: true })
+  })
+  return listening(app)
+}
+
 const onFastify: Serve = async (guard, onHandler) => {
   const app = Fastify()
   app.post('/orders', { preParsing: guardFastify(guard, DEMAND) }, async () => {
@@ -64,6 +82,7 @@ const onMcpFetch = onFetch((guard, onHandler) => {
 
 describe.each<[string, Serve]>([
   ['express', onExpress((guard) => guardExpress(guard, DEMAND))],
+  ['express on Bun', onBun],
   ['fastify', onFastify],
   ['mcp', onExpress((guard) => guardMcp(guard, DEMAND))],
   [

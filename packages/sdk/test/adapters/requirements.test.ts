@@ -134,6 +134,34 @@ test('mcp requireScope and the fetch adapter need something to call', () => {
   expect(() => mcp.guardMcp(guard, undefined as never)).toThrow('must be a handler')
 })
 
+test('an adapter that another framework calls names what it is for, and runs no handler', async () => {
+  const site = await createTestSite()
+  const guard = await site.guard()
+  let ran = 0
+  const next = async () => void ran++
+  const asExpress = [{ method: 'GET', url: '/', headers: {}, rawHeaders: [] }, {}, next]
+  const asHono = [{ req: { raw: new Request(ROUTE) }, set: () => undefined }, next]
+  const asKoa = [{ req: {}, res: {}, method: 'GET', url: '/', headers: {} }, next]
+  for (const [adapter, call, subpath] of [
+    [express.requireCredential(guard), asHono, 'express is for'],
+    [express.requireCredential(guard), asKoa, 'express is for'],
+    [mcp.requireCredential(guard), asHono, 'mcp is for'],
+    [hono.requireCredential(guard), asExpress, 'hono is for'],
+    [hono.requireCredential(guard), asKoa, 'hono is for'],
+    [web.requireCredential(guard, next as never), asExpress, 'fetch is for'],
+    [web.requireCredential(guard, next as never), asKoa, 'fetch is for'],
+    [fastify.requireCredential(guard), asExpress, 'fastify is a preParsing hook'],
+    [fastify.requireCredential(guard), asHono, 'fastify is a preParsing hook'],
+  ] as const)
+    await expect((adapter as Loose)(...call)).rejects.toThrow(`@countersign/sdk/${subpath}`)
+  expect(() => web.verifyRequest(guard, asExpress[0] as never)).toThrow('@countersign/sdk/fetch is for')
+  expect(ran).toBe(0)
+  for (const wrong of [undefined, null, 'request'])
+    for (const get of [express.getCredential, fastify.getAccessSignal])
+      expect(() => get(wrong as never)).toThrow('need the request of the handler')
+  await site.close()
+})
+
 test('any valid credential means one of this site, and only when it was asked for', async () => {
   const site = await createTestSite()
   const guard = await site.guard()

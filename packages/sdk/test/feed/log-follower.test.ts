@@ -15,6 +15,7 @@ import { createGuard } from '../../src/guard/guard.ts'
 import { rest } from '../../src/testing/test-clock.ts'
 import { createTestFeedKeys } from '../../src/testing/test-feed-keys.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
+import { createHandFeed } from '../hand-feed.ts'
 import { createGate, meddled } from '../network.ts'
 import { outcome, show } from '../protected.ts'
 
@@ -334,6 +335,23 @@ describe('the connection', () => {
     await site.repairFeed()
     await site.advance(13_000)
     expect(guard.state()).toMatchObject({ ready: true, connection: 'following' })
+  })
+
+  test('that a proxy buffers is a problem until something arrives, with words that lead there', async () => {
+    // The header of each response passes, and no byte of a feed.
+    const { fetch } = createHandFeed(site)
+    const guard = await site.guard({ fetch })
+    await site.advance(13_000)
+    const problem = {
+      code: 'silent',
+      detail:
+        'https://countersign.test/api/sites/shop.example/feed has sent nothing for 12 s. Check the network, and that no proxy buffers the feed; countersign doctor tests it.',
+    }
+    expect(guard.state().problem).toEqual(problem)
+    await site.advance(6_000)
+    expect(guard.state()).toMatchObject({ connection: 'following', problem })
+    await site.advance(20_000)
+    expect(guard.state()).toMatchObject({ ready: false, problem })
   })
 
   test('on which only comments come is given up too: another node may have its store', async () => {

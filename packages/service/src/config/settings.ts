@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isJsonObject, type JsonObject, parseJson } from '@countersign/core'
+import { findNearName } from './near-name.ts'
 
 /** Where settings come from. */
 export interface SettingSources {
@@ -57,7 +58,10 @@ export function readSettings<Name extends string>(
     const object = readObject(configFile, readText)
     for (const [name, value] of toMembers(object, mistakes)) {
       if (known.has(name)) found.set(name as Name, value)
-      else mistakes.push(`the configuration file has a member ${name}, which is not a setting`)
+      else
+        mistakes.push(
+          `the configuration file has a member ${name}, which is not a setting${suggest(name, names)}`,
+        )
     }
   }
 
@@ -71,13 +75,21 @@ export function readSettings<Name extends string>(
       const text = load(value, variable)?.trim()
       if (text !== undefined) found.set(secret, text)
     } else if (known.has(name)) found.set(name as Name, value)
-    else mistakes.push(`${variable} is not a setting`)
+    else {
+      const all = [...names, ...secrets.map((one) => `${one}_file`)]
+      const toVariable = (one: string) => PREFIX + one.toUpperCase()
+      mistakes.push(`${variable} is not a setting${suggest(name, all, toVariable)}`)
+    }
   }
 
   for (const [flag, value] of flags) {
     const name = flag.replaceAll('-', '_') as Name
-    if (!known.has(name)) mistakes.push(`--${flag} is neither an option of this command nor a setting`)
-    else if (secrets.includes(name))
+    if (!known.has(name)) {
+      const open = names.filter((one) => !secrets.includes(one))
+      mistakes.push(
+        `--${flag} is neither an option of this command nor a setting${suggest(name, open, toFlag)}`,
+      )
+    } else if (secrets.includes(name))
       mistakes.push(
         `--${flag} would show a secret to every user of this machine; use ${PREFIX}${name.toUpperCase()} or its _FILE form`,
       )
@@ -86,6 +98,14 @@ export function readSettings<Name extends string>(
   }
   return found
 }
+
+/** `; did you mean base_url?`, or an empty text. */
+function suggest(name: string, names: readonly string[], spell = (one: string) => one): string {
+  const near = findNearName(name, names)
+  return near === undefined ? '' : `; did you mean ${spell(near)}?`
+}
+
+const toFlag = (name: string): string => `--${name.replaceAll('_', '-')}`
 
 function toFlagMap(
   given: NonNullable<SettingSources['flags']>,
