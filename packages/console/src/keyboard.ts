@@ -84,7 +84,11 @@ export const shortcuts: readonly Shortcut[] = [
     run() {
       const filter = document.querySelector<HTMLElement>('main input[type="search"]')
       if (filter === null) paletteOpen.value = true
-      else filter.focus()
+      // Only one that is not folded away takes the focus.
+      else {
+        filter.closest('details')?.setAttribute('open', '')
+        filter.focus()
+      }
     },
   },
   {

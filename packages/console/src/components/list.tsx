@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
+import { isPhone } from '../charts/scale.ts'
 import { entriesSeen, isPaused } from '../live.ts'
 import { describe, isAnswered } from '../revoke/state.ts'
 import { place, setQuery } from '../router.ts'
@@ -151,6 +152,15 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
   }
   const { items, cursor, fault, isLoading } = loaded
   const linkAt = columns.findIndex(({ isCheck }) => isCheck !== true)
+  // What was unfolded stays so while a filter is typed or cleared.
+  const [isUnfolded] = useState(() => !isPhone() || names.some((name) => query.has(name)))
+  const choices = filters.length > 0 && (
+    <div class="filter-row">
+      {filters.map((filter) => (
+        <Choices key={filter.name} {...filter} chosen={chosen[filter.name] ?? ''} />
+      ))}
+    </div>
+  )
   const Heading = props.isPart === true ? 'h2' : 'h1'
   return (
     <>
@@ -168,19 +178,19 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
         </div>
       </div>
       {props.children}
-      {texts.length > 0 && (
-        <search class="texts">
-          {texts.map((text) => (
-            <TextField key={text.name} {...text} value={chosen[text.name] ?? ''} />
-          ))}
-        </search>
-      )}
-      {filters.length > 0 && (
-        <div class="filter-row">
-          {filters.map((filter) => (
-            <Choices key={filter.name} {...filter} chosen={chosen[filter.name] ?? ''} />
-          ))}
-        </div>
+      {texts.length > 0 ? (
+        // On phones they would fill the first screen.
+        <details class="filters" open={isUnfolded}>
+          <summary>{say('Filters')}</summary>
+          <search class="texts">
+            {texts.map((text) => (
+              <TextField key={text.name} {...text} value={chosen[text.name] ?? ''} />
+            ))}
+          </search>
+          {choices}
+        </details>
+      ) : (
+        choices
       )}
       <Fault text={fault} onRetry={reload} />
       {props.isLive === true && <NewRows seenAt={seenAt} onShow={reload} />}

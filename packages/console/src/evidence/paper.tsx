@@ -329,7 +329,7 @@ function VerifierTimes({ receipt }: { readonly receipt: Receipt }): JSX.Element 
               <th scope="row" title={each.instance_id ?? undefined}>
                 {each.state !== 'acknowledged' && <StateMark tone={TONES[each.state]} />} {each.verifier_id}
               </th>
-              <td>{describeTime(each)}</td>
+              <td class="number">{describeTime(each)}</td>
             </tr>
           ))}
         </tbody>
