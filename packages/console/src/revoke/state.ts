@@ -436,6 +436,8 @@ export function describe(fault: unknown): string {
   // The words of the API speak of paths and keys.
   if (fault instanceof CallProblem && fault.code === 'not_found')
     return say('Nothing is known here under this id. Check the address.')
+  if (fault instanceof CallProblem && fault.code === 'validation_failed' && fault.errors.length > 0)
+    return fault.errors.map(({ path, message }) => `${path} ${message}`).join('; ')
   return fault instanceof Error ? fault.message : say('Something went wrong.')
 }
 

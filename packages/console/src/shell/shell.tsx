@@ -14,7 +14,7 @@ import { SignInDialogs } from '../people/step-up.tsx'
 import { describeAct } from '../revoke/counts.ts'
 import { openAct, openActs, openRevoke, sheet } from '../revoke/state.ts'
 import { open, place, servicePath, sitePath } from '../router.ts'
-import { formatCount, say, sayCount } from '../say.ts'
+import { say, sayCount } from '../say.ts'
 import { formatAge } from '../time.ts'
 import { Help } from './help.tsx'
 import { Palette } from './palette.tsx'
@@ -347,7 +347,7 @@ function NotLive(): JSX.Element | null {
           <>
             {say('What is shown was known {age} ago, at entry {seq}.', {
               age: formatAge(tick.value - known.provenAtMs),
-              seq: formatCount(known.seq),
+              seq: known.seq,
             })}{' '}
           </>
         )}
@@ -380,11 +380,11 @@ function Live(): JSX.Element {
                 'entry {seq}, {count} new since',
                 'entry {seq}, {count} new since',
                 {
-                  seq: formatCount(known.seq),
+                  seq: known.seq,
                 },
               )
             : say('entry {seq}, proven {age} ago', {
-                seq: formatCount(known.seq),
+                seq: known.seq,
                 age: formatAge(tick.value - known.provenAtMs),
               })}
         </span>
