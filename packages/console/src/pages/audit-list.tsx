@@ -45,7 +45,7 @@ function toQuery({ since, from, to, ...rest }: Query): Query {
 
 function toTime(local: string | undefined): string | undefined {
   const ms = local === undefined ? Number.NaN : Date.parse(`${local}Z`)
-  // A text of the address that is no time is rejected by the service. Without it, all rows would match.
+  // The service rejects a text that is no time. Without the filter, all rows would match.
   return Number.isNaN(ms) ? local : new Date(ms).toISOString()
 }
 

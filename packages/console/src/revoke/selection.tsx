@@ -30,8 +30,8 @@ export function RevokeRow({ siteId, target }: RevokeRowProps): JSX.Element {
 type Chosen = ReadonlyMap<string, RevocationTarget>
 
 /**
- * Rows of a list that were chosen. Rows that cannot be revoked cannot be chosen. Signals: only a box
- * and the bar are drawn again with each choice, not a thousand rows.
+ * Rows of a list that were chosen. Rows that cannot be revoked cannot be chosen. With signals, only
+ * a box and the bar are drawn again for each choice, not a thousand rows.
  */
 export interface Selection<Item> {
   readonly items: Signal<readonly Item[]>
