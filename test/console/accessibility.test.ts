@@ -211,6 +211,49 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await frozen.close()
   })
 
+  test('phones: rows below folded filters, words in a histogram, names and numbers in one piece', async () => {
+    const { page, visit } = await openShared('audit')
+    await page.setViewportSize({ width: 375, height: 667 })
+    await page.reload()
+    const row = page.locator('tbody tr:has(a)').first()
+    await row.waitFor()
+    const box = await row.boundingBox()
+    expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThan(667)
+    const actor = page.getByLabel('Actor')
+    expect(await actor.isVisible()).toBe(false)
+    await page.getByText('Filters', { exact: true }).click()
+    await actor.fill('service')
+    await page.reload()
+    // A filter that is in use is in sight.
+    await actor.waitFor()
+    await page.setViewportSize(DESKTOP)
+    await visit('audit')
+    await page.reload()
+    await actor.waitFor()
+
+    await visit('receipts')
+    await page.setViewportSize({ width: 375, height: 667 })
+    await page.reload()
+    const toTextHeight = `(({ width }) => (11 * width) / document.querySelector('.chart').viewBox.baseVal.width)(
+      document.querySelector('.chart').getBoundingClientRect())`
+    await page.locator('.chart').waitFor()
+    expect(await page.evaluate(toTextHeight)).toBeGreaterThan(10)
+    await page.setViewportSize(DESKTOP)
+    const countLines = `(() => {
+      const number = document.querySelector('.seq a')
+      number.textContent = '1,234,567'
+      return number.getClientRects().length
+    })()`
+    expect(await page.evaluate(countLines)).toBe(1)
+    await page.locator('.applied-list th[scope=row]').first().waitFor()
+    const isCut = `(() => {
+      const name = document.querySelector('.applied-list th[scope=row]')
+      name.textContent = 'demo-payments'
+      return name.scrollWidth > name.clientWidth
+    })()`
+    expect(await page.evaluate(isCut)).toBe(false)
+  })
+
   test('T19: the page of a person who is not signed in, too', async () => {
     const { page } = await openPage(harness.browser, [harness.url], { bypassCSP: true })
     await page.goto(`${harness.url}/console`)

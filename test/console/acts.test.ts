@@ -208,6 +208,32 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     await page.unroute(path)
   })
 
+  test('an act that fails after its sheet was closed says so', async () => {
+    const { ppid } = await harness.credential('left-sheet')
+    const { page, visit } = await harness.openConsole()
+    const dialog = page.getByRole('dialog')
+    const answers = [
+      { status: 403, detail: 'Your role does not allow this.', shown: 'Your role does not allow this.' },
+      { status: 503, detail: 'The storage does not answer.', shown: 'The result is unknown.' },
+    ]
+    for (const { status, detail, shown } of answers) {
+      const held = Promise.withResolvers<void>()
+      await page.route(/sign-out-user$/, async (route) => {
+        await held.promise
+        await route.fulfill({ status, json: { code: 'any', detail } })
+      })
+      await visit(`users/${encodeURIComponent(ppid)}?act=sign-out`)
+      await dialog.getByText('credentials').first().waitFor()
+      await dialog.getByLabel('Reason').fill('closed early')
+      await confirm(page, 'Sign the user out')
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      held.resolve()
+      await page.locator('.toast', { hasText: shown }).waitFor()
+      await page.unroute(/sign-out-user$/)
+    }
+  })
+
   test('T26: what is copied as a CLI command does the same as the act', async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
     const { page, visit } = await harness.openConsole({ page: 'keys', permissions })

@@ -73,6 +73,21 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await rows.first().waitFor()
   })
 
+  test('a filter of the address that is not valid hides all rows, and says which it is', async () => {
+    const { page, complaints, visit } = await harness.openConsole({ role: 'viewer', page: 'audit' })
+    for (const [query, name] of [
+      ['from=yesterday', 'from'],
+      ['outcome=good', 'outcome'],
+    ]) {
+      await visit('keys')
+      await visit(`audit?${query}`)
+      await page.locator('.fault', { hasText: new RegExp(`^${name}:? `) }).waitFor()
+      expect(await page.locator('#content tbody tr a').count()).toBe(0)
+    }
+    // The browser writes a line about a time that is none.
+    complaints.length = 0
+  })
+
   test('T15: a viewer sees no button that it may not use; a responder can revoke and cannot issue', async () => {
     await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'looked at' })
     const { webhook_id } = await harness.client.createWebhook({

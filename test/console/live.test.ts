@@ -220,6 +220,42 @@ describe.skipIf(!hasChromium)('the live view', () => {
     await expect.poll(() => new URL(page.url()).pathname).toMatch(/\/overview$/)
   })
 
+  test('the search finds a user and a page of the site from the pages of the service', async () => {
+    const { page, visit } = await harness.openConsole({ page: 'overview' })
+    await visit({ ofService: 'settings' })
+    await page.locator('header.top .search').click()
+    await page.keyboard.type('rec')
+    await page.locator('.palette[open] [aria-selected="true"]', { hasText: 'Receipts' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Receipts' }).waitFor()
+    expect(await page.locator('dialog[open]').count()).toBe(0)
+  })
+
+  test('an id that the service does not know is said in words for people', async () => {
+    const { page, visit } = await harness.openConsole({ role: 'responder', page: 'overview' })
+    const unknown = ['credentials/cred_unknown', 'users/did:service:ppid_unknown', 'issuers/did:key:unknown']
+    for (const path of unknown) {
+      await visit(path)
+      await page.locator('.fault', { hasText: 'Nothing is known here under this id.' }).waitFor()
+    }
+    // What is no id of a credential must not be looked up as the name of a user.
+    await visit('credentials/alice')
+    await page.locator('.fault').waitFor()
+    expect(await page.getByRole('button', { name: 'Revoke this credential' }).count()).toBe(0)
+  })
+
+  test('a page that could not be loaded offers another try', async () => {
+    const { page, complaints } = await harness.openConsole({ role: 'viewer', page: 'overview' })
+    await page.route(/assets\/drills/, (route) => route.abort())
+    await page.getByRole('link', { name: 'Drills' }).click()
+    const again = page.getByRole('alert').getByRole('button', { name: 'Try again' })
+    await again.waitFor()
+    await page.unroute(/assets\/drills/)
+    await again.click()
+    await page.getByRole('heading', { name: 'Drills' }).waitFor()
+    complaints.length = 0
+  })
+
   test('T23: without the service, the page says what it knows and how old it is, and goes on alone', async ({
     task,
   }) => {

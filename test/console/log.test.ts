@@ -112,6 +112,9 @@ describe.skipIf(!hasChromium)('the log explorer', () => {
     usersRevoked++
     head = seq
     await page.getByText(`Verified in your browser: ${seq.toLocaleString('en')} of`).waitFor()
+    // The number of an entry is a name, which people copy into commands.
+    await page.locator('.proof', { hasText: `Head ${seq} signed by` }).waitFor()
+    await page.locator('.live', { hasText: `entry ${seq}, proven` }).waitFor()
     await page.getByRole('button', { name: 'Users', exact: true }).click()
     await expect.poll(() => page.url()).toContain('kind=users')
     await expect.poll(() => page.locator('.chain-table tbody tr').count()).toBe(usersRevoked)

@@ -494,6 +494,68 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await guards.close()
   })
 
+  test('Enter that is pressed twice, or held down, leaves the receipt open', async () => {
+    const { page } = await openResponder('users')
+    for (const name of ['twice', 'held'].map(newName)) {
+      await harness.credential(name)
+      await typeInPalette(page, name)
+      await readCounts(page)
+      await page.keyboard.type('in a hurry')
+      if (name === newName('twice')) for (const key of ['Enter', 'Enter']) await page.keyboard.press(key)
+      else {
+        for (let n = 0; n < 9; n++) await page.keyboard.down('Enter')
+        await page.locator('.sheet .verdict').waitFor()
+        for (let n = 0; n < 9; n++) await page.keyboard.down('Enter')
+        await page.keyboard.up('Enter')
+      }
+      await page.locator('.sheet[open] .verdict', { hasText: 'durable as entr' }).waitFor()
+      await page.locator('.sheet[open] .signature').waitFor()
+      await page.keyboard.press('Enter')
+      await page.locator('.sheet[open]').waitFor({ state: 'detached' })
+    }
+  })
+
+  test('a list shows what was revoked on it, and selects only what it shows', async () => {
+    const { client, siteId } = harness
+    const ids: string[] = []
+    for (let n = 0; n < 3; n++) ids.push((await harness.credential(newName('row'))).id)
+    const { page } = await openAdmin('credentials?status=active')
+    const box = (id: string | undefined) => page.getByLabel(`Select ${id}`)
+    await page
+      .locator('tr', { has: box(ids[0]) })
+      .getByRole('button', { name: 'Revoke' })
+      .click()
+    await readCounts(page)
+    await page.keyboard.type('left')
+    await page.keyboard.press('Enter')
+    await page.locator('.sheet .verdict', { hasText: 'durable as entr' }).waitFor()
+    await box(ids[0]).waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.evaluate('document.activeElement?.id')).toBe('content')
+
+    // Rows are not drawn again when one of them is selected.
+    await page.evaluate(`{
+      const { prototype } = Intl.DateTimeFormat
+      const { get } = Object.getOwnPropertyDescriptor(prototype, 'format')
+      window.drawn = 0
+      Object.defineProperty(prototype, 'format', { get() { window.drawn++; return get.call(this) } })
+    }`)
+    await box(ids[1]).click()
+    await box(ids[2]).click()
+    await page.getByText('2 credentials selected').waitFor()
+    expect(await page.evaluate('window.drawn')).toBe(0)
+
+    await client.revokeCredential({ site_id: siteId, credential_id: ids[1] as string })
+    await page.getByRole('button', { name: /new entr/ }).click()
+    await page.getByText('1 credential selected').waitFor()
+    expect(await box(ids[2]).isChecked()).toBe(true)
+    await page.getByRole('button', { name: 'Revoked', exact: true }).click()
+    await page.locator('tbody', { hasText: 'Revoked' }).waitFor()
+    await page.getByRole('button', { name: 'Active', exact: true }).click()
+    await box(ids[2]).waitFor()
+    expect(await box(ids[2]).isChecked()).toBe(false)
+  })
+
   test('an act whose sheet was closed goes on, and is found in the top bar', async () => {
     const frozen = await harness.openGuards(['slow'])
     await harness.credential(newName('ivan'))

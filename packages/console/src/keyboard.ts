@@ -1,9 +1,14 @@
-import { signal } from '@preact/signals'
-import { isOperator, mayRevoke } from './api/session.ts'
+import { computed, signal } from '@preact/signals'
+import { isOperator, mayRevoke, sites } from './api/session.ts'
 import { isPaused } from './live.ts'
 import { openRevoke } from './revoke/state.ts'
 import { open, place, servicePath, sitePath } from './router.ts'
 import { say } from './say.ts'
+
+/** The site that was open last. */
+export const lastSite = signal<string | undefined>(undefined)
+/** The site whose pages and users stay in reach on the pages of the service. */
+export const nearSite = computed(() => place.value.siteId ?? lastSite.value ?? sites.value[0]?.site_id)
 
 export const paletteOpen = signal(false)
 export const helpOpen = signal(false)
@@ -53,10 +58,9 @@ function goTo([key, page, title]: (typeof PAGE_KEYS)[number]): Shortcut {
     title,
     group: 'pages',
     isAction: true,
-    isAllowed: () =>
-      isOfService ? page === 'settings' || isOperator.value : place.value.siteId !== undefined,
+    isAllowed: () => (isOfService ? page === 'settings' || isOperator.value : nearSite.value !== undefined),
     run() {
-      const { siteId } = place.value
+      const siteId = nearSite.value
       if (isOfService) open(servicePath(page))
       else if (siteId !== undefined) open(sitePath(siteId, page))
     },
@@ -80,7 +84,11 @@ export const shortcuts: readonly Shortcut[] = [
     run() {
       const filter = document.querySelector<HTMLElement>('main input[type="search"]')
       if (filter === null) paletteOpen.value = true
-      else filter.focus()
+      // Only one that is not folded away takes the focus.
+      else {
+        filter.closest('details')?.setAttribute('open', '')
+        filter.focus()
+      }
     },
   },
   {

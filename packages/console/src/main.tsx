@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { recordInput } from './api/attended.ts'
 import { CallProblem } from './api/call.ts'
 import { begin, isSignedIn, linkQuestion, session, sites } from './api/session.ts'
+import { Fault } from './components/fault.tsx'
 import { listenToKeys } from './keyboard.ts'
 import { LinkQuestion, SignIn } from './pages/sign-in.tsx'
 import { servicePages, sitePages } from './pages.ts'
@@ -71,7 +72,7 @@ function Loaded<Part>({ load, show }: LoadedProps<Part>): JSX.Element {
       </>
     )
   if (part === 'failed')
-    return <p role="alert">{say('This page could not be loaded. Reload it to try again.')}</p>
+    return <Fault text={say('This page could not be loaded.')} onRetry={() => location.reload()} />
   return part === 'loading' ? <p aria-busy="true" /> : show(part.is)
 }
 

@@ -2,9 +2,8 @@ import type { PropagationStats } from '@countersign/core/contract'
 import type { JSX } from 'preact'
 import { formatCount, say, sayList } from '../say.ts'
 import { formatDuration } from '../time.ts'
-import { createLogScale, formatDecade, listDecades, round } from './scale.ts'
+import { createLogScale, formatDecade, isPhone, listDecades, round } from './scale.ts'
 
-const WIDTH = 460
 const HEIGHT = 132
 const TOP = 22
 const BASE = TOP + 96
@@ -37,10 +36,12 @@ function toBars(buckets: PropagationStats['buckets'], spanMs: number): readonly 
 /** How long verifiers took to apply entries, on a logarithmic scale. */
 export function Histogram({ stats }: { readonly stats: PropagationStats }): JSX.Element {
   const { buckets, p50_ms, p99_ms, max_ms, samples } = stats
+  // As wide as it is shown, so that its words are not made smaller.
+  const width = isPhone() ? 290 : 460
   const last = Math.max(max_ms ?? 0, buckets.at(-1)?.up_to_ms ?? 0)
   const first = Math.max(FROM_MS, (buckets[0]?.up_to_ms ?? 1) / 4)
   const toMs = Math.max(last * 1.4, first * 40)
-  const toX = createLogScale(first, toMs, WIDTH - 36)
+  const toX = createLogScale(first, toMs, width - 36)
   const bars = toBars(buckets, toMs / first)
   const most = Math.max(1, ...bars.map(({ count }) => count))
   const toHeight = (count: number) => round(Math.max(2, (count / most) * (BASE - TOP - 8)))
@@ -50,16 +51,16 @@ export function Histogram({ stats }: { readonly stats: PropagationStats }): JSX.
     [say('slowest'), max_ms],
   ] as const
   return (
-    <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT + 12}`} role="img" aria-label={describeStats(stats)}>
+    <svg class="chart" viewBox={`0 0 ${width} ${HEIGHT + 12}`} role="img" aria-label={describeStats(stats)}>
       {gridLines(most).map((count) => (
         <g key={count}>
-          <line class="grid" x1="0" x2={WIDTH - 30} y1={BASE - toHeight(count)} y2={BASE - toHeight(count)} />
-          <text x={WIDTH} y={BASE - toHeight(count) + 4} text-anchor="end">
+          <line class="grid" x1="0" x2={width - 30} y1={BASE - toHeight(count)} y2={BASE - toHeight(count)} />
+          <text x={width} y={BASE - toHeight(count) + 4} text-anchor="end">
             {formatCount(count)}
           </text>
         </g>
       ))}
-      <line class="grid" x1="0" x2={WIDTH - 30} y1={BASE} y2={BASE} />
+      <line class="grid" x1="0" x2={width - 30} y1={BASE} y2={BASE} />
       {bars.map(({ fromMs, toMs: end, count }) => {
         const x = toX(fromMs)
         return (
@@ -75,7 +76,7 @@ export function Histogram({ stats }: { readonly stats: PropagationStats }): JSX.
         )
       })}
       {samples > 0 &&
-        placeMarks(marks, toX).map(({ word, x, y, anchor }) => (
+        placeMarks(marks, toX, width).map(({ word, x, y, anchor }) => (
           <g key={word}>
             <line class="mark-line" x1={x} x2={x} y1={y + 4} y2={BASE} />
             <text class="strong" x={x} y={y} text-anchor={anchor}>
@@ -96,6 +97,7 @@ export function Histogram({ stats }: { readonly stats: PropagationStats }): JSX.
 function placeMarks(
   marks: readonly (readonly [word: string, ms: number | null])[],
   toX: (ms: number) => number,
+  width: number,
 ): readonly { word: string; x: number; y: number; anchor: 'start' | 'middle' | 'end' }[] {
   const placed: { word: string; x: number; y: number; anchor: 'start' | 'middle' | 'end' }[] = []
   for (const [word, ms] of marks) {
@@ -107,7 +109,7 @@ function placeMarks(
       before.x = x
     } else placed.push({ word, x, y: 12, anchor: 'middle' })
   }
-  for (const mark of placed) mark.anchor = mark.x > WIDTH - 90 ? 'end' : mark.x < 40 ? 'start' : 'middle'
+  for (const mark of placed) mark.anchor = mark.x > width - 90 ? 'end' : mark.x < 40 ? 'start' : 'middle'
   return placed
 }
 

@@ -23,3 +23,8 @@ export function formatDecade(ms: number): string {
 export function round(value: number): number {
   return Math.round(value * 10) / 10
 }
+
+/** Whether the screen is narrow, as the styles understand it. */
+export function isPhone(): boolean {
+  return innerWidth < 640
+}

@@ -9,6 +9,7 @@ import { keepSheet } from '../sheet-place.ts'
 import { ActPreview } from './act-preview.tsx'
 import { AsCommand } from './as-command.tsx'
 import { Icon } from './icon.tsx'
+import { showNotice } from './notice.ts'
 import { dropHeldEnter, PreviewFirst } from './preview-first.tsx'
 
 interface SheetProps {
@@ -123,6 +124,8 @@ export function ActSheet<Answer>(props: ActSheetProps<Answer>): JSX.Element {
       if (isLeft.current) keepSheet(finish)
       else finish()
     } catch (fault) {
+      if (isLeft.current)
+        return showNotice(isUnknown(fault) ? say('The result is unknown.') : describe(fault))
       if (fault instanceof NoAnswer) return setState({ at: 'unknown' })
       if (isUnknown(fault)) return setState({ at: 'unknown', fault: describe(fault) })
       if (fault instanceof CallProblem) {

@@ -1,8 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
+import { isPhone } from '../charts/scale.ts'
 import { entriesSeen, isPaused } from '../live.ts'
-import { describe } from '../revoke/state.ts'
+import { describe, isAnswered } from '../revoke/state.ts'
 import { place, setQuery } from '../router.ts'
 import { say, sayCount } from '../say.ts'
 import { AsCommand } from './as-command.tsx'
@@ -58,7 +59,7 @@ export interface ListProps<Item> {
   /** Where a row leads. */
   readonly toHref?: (item: Item) => string
   readonly empty: { readonly sentence: string; readonly command: string }
-  /** Loads again when the log has grown; new rows wait behind a button. */
+  /** New rows wait behind a button when the log has grown. Own revocations are shown at once. */
   readonly isLive?: boolean
   readonly actions?: ComponentChildren
   /** The buttons of a row. */
@@ -102,7 +103,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
   const toQuery = props.toQuery ?? ((given: Query) => given)
   const key = JSON.stringify([path, siteId, chosen, props.version])
   const [loaded, setLoaded] = useState<Loaded<Item>>(NOTHING)
-  const [seenAt, setSeenAt] = useState(entriesSeen.value)
+  const [seenAt, setSeenAt] = useState(entriesSeen.peek())
   const running = useRef<AbortController | undefined>(undefined)
 
   const load = async (cursor: string | undefined, before: readonly Item[], pages: number) => {
@@ -130,7 +131,7 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
     }
   }
   const reload = () => {
-    setSeenAt(entriesSeen.value)
+    setSeenAt(entriesSeen.peek())
     void load(undefined, [], Math.min(Math.max(1, Number(query.get('pages') ?? 1) || 1), PAGES_MAX))
   }
   const hasLoaded = useRef(false)
@@ -140,15 +141,26 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
     hasLoaded.current = true
     return () => clearTimeout(timer)
   }, [key])
+  useEffect(() => {
+    if (props.isLive && isAnswered.value) reload()
+  }, [isAnswered.value])
   useEffect(() => () => running.current?.abort(), [])
 
   const showMore = (cursor: string) => {
     setQuery({ pages: String(Math.ceil(items.length / LIMIT) + 1) }, { replace: true })
     void load(cursor, items, 1)
   }
-  const waiting = props.isLive === true && !isPaused.value ? entriesSeen.value - seenAt : 0
   const { items, cursor, fault, isLoading } = loaded
   const linkAt = columns.findIndex(({ isCheck }) => isCheck !== true)
+  // What was unfolded stays so while a filter is typed or cleared.
+  const [isUnfolded] = useState(() => !isPhone() || names.some((name) => query.has(name)))
+  const choices = filters.length > 0 && (
+    <div class="filter-row">
+      {filters.map((filter) => (
+        <Choices key={filter.name} {...filter} chosen={chosen[filter.name] ?? ''} />
+      ))}
+    </div>
+  )
   const Heading = props.isPart === true ? 'h2' : 'h1'
   return (
     <>
@@ -166,26 +178,22 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
         </div>
       </div>
       {props.children}
-      {texts.length > 0 && (
-        <search class="texts">
-          {texts.map((text) => (
-            <TextField key={text.name} {...text} value={chosen[text.name] ?? ''} />
-          ))}
-        </search>
-      )}
-      {filters.length > 0 && (
-        <div class="filter-row">
-          {filters.map((filter) => (
-            <Choices key={filter.name} {...filter} chosen={chosen[filter.name] ?? ''} />
-          ))}
-        </div>
+      {texts.length > 0 ? (
+        // On phones they would fill the first screen.
+        <details class="filters" open={isUnfolded}>
+          <summary>{say('Filters')}</summary>
+          <search class="texts">
+            {texts.map((text) => (
+              <TextField key={text.name} {...text} value={chosen[text.name] ?? ''} />
+            ))}
+          </search>
+          {choices}
+        </details>
+      ) : (
+        choices
       )}
       <Fault text={fault} onRetry={reload} />
-      {waiting > 0 && (
-        <button type="button" class="new-rows" onClick={reload}>
-          {sayCount(waiting, 'One new entry', '{count} new entries')}
-        </button>
-      )}
+      {props.isLive === true && <NewRows seenAt={seenAt} onShow={reload} />}
       {!isComplete ? (
         <p class="card empty">{say('Complete the filter to search.')}</p>
       ) : items.length === 0 && !isLoading && fault === undefined ? (
@@ -251,6 +259,21 @@ export function List<Item>(props: ListProps<Item>): JSX.Element {
       )}
     </>
   )
+}
+
+interface NewRowsProps {
+  readonly seenAt: number
+  readonly onShow: () => void
+}
+
+/** A component of its own: the rows are not drawn again with each entry of the log. */
+function NewRows({ seenAt, onShow }: NewRowsProps): JSX.Element | null {
+  const waiting = isPaused.value ? 0 : entriesSeen.value - seenAt
+  return waiting > 0 ? (
+    <button type="button" class="new-rows" onClick={onShow}>
+      {sayCount(waiting, 'One new entry', '{count} new entries')}
+    </button>
+  ) : null
 }
 
 /** Grey blocks in the size of the rows that will come. */

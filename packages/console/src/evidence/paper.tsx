@@ -12,7 +12,7 @@ import type { DocumentCheck } from '../log/check-document.ts'
 import { describeLate } from '../revoke/late.tsx'
 import { describe } from '../revoke/state.ts'
 import { sitePath } from '../router.ts'
-import { dateLocale, formatCount, say, sayCount, sayList } from '../say.ts'
+import { dateLocale, say, sayCount, sayList } from '../say.ts'
 import { formatDuration, formatExact, formatMoment } from '../time.ts'
 import { findTarget, isRevocation, joinNames, toAppliedMs, toKindWords, toSubject } from './words.ts'
 
@@ -100,7 +100,7 @@ export function Paper({ siteId, receipt, check, title, facts, children }: PaperP
       <header>
         <div>
           <p class="label">{title}</p>
-          <h2>{say('Entry {seq}', { seq: formatCount(receipt.seq) })}</h2>
+          <h2>{say('Entry {seq}', { seq: receipt.seq })}</h2>
           <p class="meta">{sayList([siteId, formatDay(receipt.at)])}</p>
         </div>
         <Seal isProven={isValid && isDenied(receipt)} size={72} />
@@ -220,7 +220,7 @@ function ReceiptSentence({ receipt }: { readonly receipt: Receipt }): JSX.Elemen
     <>
       {say('{subject} is durable as {entries}.', {
         subject: toSubject(receipt),
-        entries: <strong>{say('entry {seq}', { seq: formatCount(seq) })}</strong>,
+        entries: <strong>{say('entry {seq}', { seq })}</strong>,
       })}{' '}
       {expected === 0 ? (
         say('No verifier followed the site.')
@@ -329,7 +329,7 @@ function VerifierTimes({ receipt }: { readonly receipt: Receipt }): JSX.Element 
               <th scope="row" title={each.instance_id ?? undefined}>
                 {each.state !== 'acknowledged' && <StateMark tone={TONES[each.state]} />} {each.verifier_id}
               </th>
-              <td>{describeTime(each)}</td>
+              <td class="number">{describeTime(each)}</td>
             </tr>
           ))}
         </tbody>

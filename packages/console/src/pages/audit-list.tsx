@@ -45,7 +45,8 @@ function toQuery({ since, from, to, ...rest }: Query): Query {
 
 function toTime(local: string | undefined): string | undefined {
   const ms = local === undefined ? Number.NaN : Date.parse(`${local}Z`)
-  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+  // The service rejects a text that is no time. Without the filter, all rows would match.
+  return Number.isNaN(ms) ? local : new Date(ms).toISOString()
 }
 
 interface AuditListProps {

@@ -142,7 +142,7 @@ function OneCredential({ siteId, id }: SiteProps & { readonly id: string }): JSX
               curl={{ path: `/api/sites/${siteId}/credentials/${id}` }}
               cli={toCli(['credentials', 'show', id], { site: siteId })}
             />
-            {mayRevoke(siteId) && own?.status !== 'revoked' && (
+            {mayRevoke(siteId) && own?.status !== 'revoked' && id.startsWith('cred_') && (
               <button type="button" class="danger" data-revoke-page onClick={() => startRevoke(siteId, id)}>
                 {say('Revoke this credential')}
               </button>

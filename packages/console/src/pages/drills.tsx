@@ -20,7 +20,7 @@ import { usePages } from '../evidence/use-pages.ts'
 import { entriesSeen } from '../live.ts'
 import { callWithStepUp } from '../people/step-up.tsx'
 import { open, place, sitePath } from '../router.ts'
-import { formatCount, say } from '../say.ts'
+import { say } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatDuration, formatExact, formatMoment, formatUtc } from '../time.ts'
 
@@ -90,7 +90,7 @@ function DrillList({ siteId }: SiteProps): JSX.Element {
                   <td class="number" data-title={say('Last answer')}>
                     {each.elapsed_ms === null ? '–' : formatDuration(each.elapsed_ms)}
                   </td>
-                  <td class="number extra">{formatCount(each.seq)}</td>
+                  <td class="number extra">{each.seq}</td>
                 </tr>
               ))}
             </tbody>
@@ -209,7 +209,7 @@ function OneDrill({ siteId, id }: SiteProps & { readonly id: string }): JSX.Elem
             <p class="lead" role="status">
               {drill.report === null
                 ? say('Entry {seq} is durable. Waiting for the verifiers, at most 30 seconds.', {
-                    seq: formatCount(drill.seq),
+                    seq: drill.seq,
                   })
                 : describeDrill({
                     ...drill,

@@ -1,4 +1,4 @@
-import { formatCount, say, sayList } from '../say.ts'
+import { say, sayList } from '../say.ts'
 import '../style/inspector.css'
 import type { SiteView } from '@countersign/core'
 import type { JSX } from 'preact'
@@ -148,7 +148,7 @@ export function Inspector({ siteId }: SiteProps): JSX.Element {
                 ? (fault ?? say('Loading the trust and the revocations of the site…'))
                 : say(
                     'Your browser runs the code that verifiers run, against entry {seq} of the log of {siteId}.',
-                    { seq: formatCount(view.head.seq), siteId },
+                    { seq: view.head.seq, siteId },
                   )}{' '}
               {view !== undefined &&
                 fault !== undefined &&
@@ -295,9 +295,7 @@ function RevokedBy({
       </>
     )
   const entry = (
-    <a href={sitePath(siteId, 'receipts', String(value.seq))}>
-      {say('Entry {seq}', { seq: formatCount(value.seq) })}
-    </a>
+    <a href={sitePath(siteId, 'receipts', String(value.seq))}>{say('Entry {seq}', { seq: value.seq })}</a>
   )
   const time = <time dateTime={value.at}>{formatMoment(value.at)}</time>
   return (

@@ -247,7 +247,7 @@ function ProofCard({ siteId, log, isRunning, tookMs, fault }: Shown & SiteProps)
                 <StateMark tone={isWhole ? 'good' : 'none'} />
                 <span>
                   {say('Head {seq} signed by feed key {kid}', {
-                    seq: formatCount(head.seq),
+                    seq: head.seq,
                     kid: <code title={head.kid}>{shorten(head.kid)}</code>,
                   })}
                 </span>

@@ -99,7 +99,7 @@ export function OneVerifier({ siteId, id }: SiteProps & { readonly id: string })
             </Fact>
             <Fact word={say('Applied')}>
               {say('{seq} of {count}', {
-                seq: formatCount(each.seq),
+                seq: each.seq,
                 count: formatCount(Math.max(liveLog.value?.seq ?? 0, each.seq + each.lag)),
               })}
             </Fact>
@@ -234,7 +234,7 @@ function AnswerTable({
         {answers.map(({ summary, afterMs, isListed }) => (
           <tr key={summary.seq}>
             <td class="seq">
-              <a href={sitePath(siteId, 'receipts', String(summary.seq))}>{formatCount(summary.seq)}</a>
+              <a href={sitePath(siteId, 'receipts', String(summary.seq))}>{summary.seq}</a>
             </td>
             <td>{summary.drill_id === null ? toKindWords(summary.kind) : say('Drill')}</td>
             <td class="number">

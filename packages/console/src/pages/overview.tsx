@@ -124,7 +124,7 @@ function position(): string {
   const known = liveLog.value
   return known === undefined
     ? ''
-    : say('Log at {seq}, proven {age} ago.', { seq: formatCount(known.seq), age: describeAge() })
+    : say('Log at {seq}, proven {age} ago.', { seq: known.seq, age: describeAge() })
 }
 
 function describeAge(): string {
@@ -235,7 +235,7 @@ function Position({ all }: { readonly all: readonly Verifier[] }): JSX.Element {
   return (
     <div class="position">
       <h2>{say('Log position')}</h2>
-      <p class="figure">{known === undefined ? '–' : formatCount(known.seq)}</p>
+      <p class="figure">{known === undefined ? '–' : known.seq}</p>
       <p class="meta">{say('Signed head, proven {age} ago', { age: <strong>{describeAge()}</strong> })}</p>
       <svg class="chart age" viewBox="0 0 250 34" aria-hidden="true">
         <rect class="fill-sunken" y="6" width="250" height="6" rx="3" />
@@ -332,7 +332,7 @@ function LastEntries({ siteId }: SiteProps): JSX.Element {
             <tr key={entry.seq}>
               <td class="seq">
                 <a href={sitePath(siteId, hasReceipt(entry.kind) ? 'receipts' : 'log', String(entry.seq))}>
-                  {formatCount(entry.seq)}
+                  {entry.seq}
                 </a>
               </td>
               <td class="two">

@@ -246,7 +246,7 @@ function ReceiptList({ siteId, list, chosen }: ListProps): JSX.Element {
                     href={sitePath(siteId, 'receipts', String(each.seq)) + location.search}
                     aria-current={String(each.seq) === chosen ? 'true' : undefined}
                   >
-                    {formatCount(each.seq)}
+                    {each.seq}
                   </a>
                 </td>
                 <td>{each.drill_id === null ? toKindWords(each.kind) : say('Drill')}</td>
@@ -375,7 +375,7 @@ function CheckFile(): JSX.Element {
             {
               kind: check.type === 'drill' ? say('A drill') : toKindWords(check.receipt.kind),
               site: check.receipt.site_id,
-              seq: formatCount(check.receipt.seq),
+              seq: check.receipt.seq,
               acknowledged: check.receipt.acknowledged,
             },
           )}

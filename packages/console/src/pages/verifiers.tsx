@@ -10,7 +10,7 @@ import { TableHead } from '../components/table-head.tsx'
 import { usePages } from '../evidence/use-pages.ts'
 import { entriesSeen } from '../live.ts'
 import { place, setQuery, sitePath } from '../router.ts'
-import { formatCount, say, sayCount, sayList } from '../say.ts'
+import { say, sayCount, sayList } from '../say.ts'
 import type { SiteProps } from '../site-props.ts'
 import { formatMoment } from '../time.ts'
 import { OneVerifier } from './one-verifier.tsx'
@@ -141,7 +141,7 @@ function RosterRow({ siteId, each }: SiteProps & { readonly each: Verifier }): J
         <Line each={each} />
         <span>
           {sayList([
-            formatCount(each.seq),
+            String(each.seq),
             ...(each.lag > 0 ? [sayCount(each.lag, '{count} entry behind', '{count} entries behind')] : []),
           ])}
         </span>

@@ -169,12 +169,12 @@ function toSubject(target: Act['target']): string {
 /** `Receipts 12 and 13`, or their number if there are many. */
 function toTitles(entries: readonly DoneEntry[]): string {
   if (entries.length > 3) return say('{count} receipts', { count: formatCount(entries.length) })
-  return say('Receipts {names}', { names: joinNames(entries.map(({ seq }) => formatCount(seq))) })
+  return say('Receipts {names}', { names: joinNames(entries.map(({ seq }) => String(seq))) })
 }
 
 /** `entry 12`, `entries 12 and 13` */
 function nameEntries(entries: readonly DoneEntry[]): string {
-  const names = entries.map(({ seq }) => formatCount(seq))
+  const names = entries.map(({ seq }) => String(seq))
   return names.length === 1
     ? say('entry {seq}', { seq: names[0] ?? '' })
     : say('entries {names}', { names: joinNames(names) })
@@ -198,7 +198,7 @@ function Entries({
         {entries.slice(0, ENTRIES_MAX).map(({ seq, id }) => (
           <li key={`${seq} ${id}`}>
             <span class="two-lines">
-              <strong>{say('Entry {seq}', { seq: formatCount(seq) })}</strong>
+              <strong>{say('Entry {seq}', { seq })}</strong>
               <Id value={id} />
             </span>
             <button

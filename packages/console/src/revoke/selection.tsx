@@ -1,4 +1,5 @@
 import type { RevocationTarget } from '@countersign/core/contract'
+import { type Signal, useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { toTooltip } from '../keyboard.ts'
@@ -26,46 +27,77 @@ export function RevokeRow({ siteId, target }: RevokeRowProps): JSX.Element {
   )
 }
 
-/** Rows of a list that were chosen. Rows that cannot be revoked cannot be chosen. */
+type Chosen = ReadonlyMap<string, RevocationTarget>
+
+/**
+ * Rows of a list that were chosen. Rows that cannot be revoked cannot be chosen. With signals, only
+ * a box and the bar are drawn again for each choice, not a thousand rows.
+ */
 export interface Selection<Item> {
-  readonly items: readonly Item[]
-  readonly chosen: ReadonlyMap<string, RevocationTarget>
+  readonly items: Signal<readonly Item[]>
+  readonly chosen: Signal<Chosen>
   readonly toTarget: (item: Item) => RevocationTarget | undefined
+  /** What is no longer shown, or was revoked meanwhile, is no longer chosen. */
   setItems(items: readonly Item[]): void
-  setChosen(chosen: ReadonlyMap<string, RevocationTarget>): void
 }
 
 export function useSelection<Item>(toTarget: Selection<Item>['toTarget']): Selection<Item> {
-  const [items, setItems] = useState<readonly Item[]>([])
-  const [chosen, setChosen] = useState<ReadonlyMap<string, RevocationTarget>>(new Map())
-  return { items, chosen, toTarget, setItems, setChosen }
+  const items = useSignal<readonly Item[]>([])
+  const chosen = useSignal<Chosen>(new Map())
+  return {
+    items,
+    chosen,
+    toTarget,
+    setItems(next) {
+      items.value = next
+      const shown = toChosen(next.map(toTarget))
+      chosen.value = new Map([...chosen.peek()].filter(([key]) => shown.has(key)))
+    },
+  }
+}
+
+function toChosen(targets: readonly (RevocationTarget | undefined)[]): Chosen {
+  return new Map(
+    targets.flatMap((each) => {
+      const key = each?.ppid ?? each?.credential_id ?? each?.token_id
+      return each === undefined || key === undefined ? [] : [[key, each]]
+    }),
+  )
 }
 
 /** The column with a box for each row. */
-export function selectionColumn<Item>(selection: Selection<Item>, toKey: (item: Item) => string) {
-  const { chosen, toTarget, setChosen } = selection
+export function selectionColumn<Item>({ chosen, toTarget }: Selection<Item>, toKey: (item: Item) => string) {
   return {
     title: say('Select'),
     isCheck: true,
     cell: (item: Item): JSX.Element | null => {
       const target = toTarget(item)
-      const key = toKey(item)
-      if (target === undefined) return null
-      return (
-        <input
-          type="checkbox"
-          aria-label={say('Select {key}', { key })}
-          checked={chosen.has(key)}
-          onChange={(event) => {
-            const next = new Map(chosen)
-            if (event.currentTarget.checked) next.set(key, target)
-            else next.delete(key)
-            setChosen(next)
-          }}
-        />
-      )
+      return target === undefined ? null : <Box id={toKey(item)} target={target} chosen={chosen} />
     },
   }
+}
+
+interface BoxProps {
+  readonly id: string
+  readonly target: RevocationTarget
+  readonly chosen: Selection<never>['chosen']
+}
+
+function Box({ id, target, chosen }: BoxProps): JSX.Element {
+  const isChosen = useComputed(() => chosen.value.has(id))
+  return (
+    <input
+      type="checkbox"
+      aria-label={say('Select {key}', { key: id })}
+      checked={isChosen}
+      onChange={(event) => {
+        const next = new Map(chosen.value)
+        if (event.currentTarget.checked) next.set(id, target)
+        else next.delete(id)
+        chosen.value = next
+      }}
+    />
+  )
 }
 
 interface SelectionBarProps<Item> {
@@ -82,10 +114,14 @@ interface SelectionBarProps<Item> {
  */
 export function SelectionBar<Item>(props: SelectionBarProps<Item>): JSX.Element | null {
   const { selection, siteId, noun, path, query } = props
-  const { items, chosen, toTarget, setChosen } = selection
+  const { toTarget } = selection
+  const chosen = selection.chosen.value
+  const setChosen = (next: Chosen) => {
+    selection.chosen.value = next
+  }
   const [counting, setCounting] = useState<string>()
-  const shown = items.map(toTarget).filter((target) => target !== undefined)
-  if (shown.length === 0) return null
+  const shown = toChosen(selection.items.value.map(toTarget))
+  if (shown.size === 0) return null
   const start = (targets: readonly RevocationTarget[], choice: 'chosen' | 'matching') => {
     setChosen(new Map())
     startRevokeTarget(siteId, { kind: 'many', noun, targets, choice })
@@ -122,18 +158,8 @@ export function SelectionBar<Item>(props: SelectionBarProps<Item>): JSX.Element 
       )}
       <span class="grow" />
       {chosen.size === 0 && (
-        <button
-          type="button"
-          class="quiet"
-          onClick={() =>
-            setChosen(
-              new Map(
-                shown.map((target) => [target.ppid ?? target.credential_id ?? target.token_id ?? '', target]),
-              ),
-            )
-          }
-        >
-          {say('Select these {count}', { count: formatCount(shown.length) })}
+        <button type="button" class="quiet" onClick={() => setChosen(shown)}>
+          {say('Select these {count}', { count: formatCount(shown.size) })}
         </button>
       )}
       <button

@@ -1,8 +1,10 @@
 import type { Preview } from '@countersign/core/contract'
 import type { ComponentChildren, JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Id } from '../components/id.tsx'
 import { Monogram } from '../components/monogram.tsx'
+import { dropHeldEnter } from '../components/preview-first.tsx'
 import { formatCount, say } from '../say.ts'
 import { closeSheet, type Target } from './state.ts'
 import { toId, toTitle } from './target.ts'
@@ -28,18 +30,23 @@ interface CloseActProps {
   readonly children: ComponentChildren
 }
 
+const SEEN_MS = 1000
+
 /**
  * Closes the sheet of an act, and has the focus. It appears where the button was that sent the act,
- * so the second click of a double click there does not close the receipt.
+ * so neither the second click of a double click there nor a second Enter closes the receipt unseen.
  */
 export function CloseAct({ class: className, children }: CloseActProps): JSX.Element {
+  const [shownAtMs] = useState(() => performance.now())
   return (
     <button
       type="button"
       class={className}
       ref={takeFocus}
+      onKeyDown={dropHeldEnter}
       onClick={({ detail }) => {
-        if (detail < 2) closeSheet()
+        // A click with a key has the number 0.
+        if (detail === 1 || (detail === 0 && performance.now() - shownAtMs > SEEN_MS)) closeSheet()
       }}
     >
       {children}

@@ -32,11 +32,8 @@ export function RevokeSheet(): JSX.Element {
   const isOpen = current.at !== 'closed'
   useLayoutEffect(() => {
     const shown = dialog.current
-    if (!isOpen && shown?.open) {
-      shown.close()
-      // The row from which it was opened may be gone.
-      if (document.activeElement === document.body) document.querySelector<HTMLElement>('main')?.focus()
-    } else if (isOpen && shown?.open === false) shown.showModal()
+    if (!isOpen) shown?.close()
+    else if (shown?.open === false) shown.showModal()
   }, [isOpen])
   const { siteId, page, id } = place.value
   // The sheet is about what the page shows. The browser's Back can open another page behind it.
@@ -48,6 +45,10 @@ export function RevokeSheet(): JSX.Element {
       aria-labelledby="sheet-title"
       onClose={() => {
         if (sheet.value.at !== 'closed') closeSheet()
+        // The row from which it was opened may be gone.
+        const { activeElement, body } = document
+        if (activeElement === body || dialog.current?.contains(activeElement))
+          document.querySelector<HTMLElement>('main')?.focus()
       }}
     >
       <Content current={current} />

@@ -5,7 +5,7 @@ import type {
   RevocationTarget,
   UserDetail,
 } from '@countersign/core/contract'
-import { type Signal, signal } from '@preact/signals'
+import { computed, type Signal, signal } from '@preact/signals'
 import {
   CallProblem,
   call,
@@ -83,6 +83,15 @@ export type Sheet =
 export const sheet = signal<Sheet>({ at: 'closed' })
 /** Acts that go on after their sheet was closed: unanswered ones, and receipts that fill up. */
 export const openActs = signal<readonly Act[]>([])
+
+/** Whether the sheet shows an act that has an answer: then lists behind it are loaded again. */
+export const isAnswered = computed(() => {
+  const progress = sheet.value.at === 'act' ? sheet.value.act.progress.value : undefined
+  return (
+    progress?.at === 'failed' ||
+    (progress?.at === 'done' && (progress.done.seq === undefined || progress.propagation !== undefined))
+  )
+})
 
 export function openRevoke(siteId: string, text: string): void {
   sheet.value = { at: 'choose', siteId, text, isBusy: false }
@@ -424,6 +433,11 @@ export async function findMatching<Item>(
 }
 
 export function describe(fault: unknown): string {
+  // The words of the API speak of paths and keys.
+  if (fault instanceof CallProblem && fault.code === 'not_found')
+    return say('Nothing is known here under this id. Check the address.')
+  if (fault instanceof CallProblem && fault.code === 'validation_failed' && fault.errors.length > 0)
+    return fault.errors.map(({ path, message }) => `${path} ${message}`).join('; ')
   return fault instanceof Error ? fault.message : say('Something went wrong.')
 }
 

@@ -2,9 +2,9 @@ import type { JSX } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { mayRevoke } from '../api/session.ts'
 import { showNotice } from '../components/notice.ts'
-import { paletteOpen, shortcuts } from '../keyboard.ts'
+import { nearSite, paletteOpen, shortcuts } from '../keyboard.ts'
 import { describe, resolveUser, startRevoke } from '../revoke/state.ts'
-import { open, place, sitePath } from '../router.ts'
+import { open, sitePath } from '../router.ts'
 import { say } from '../say.ts'
 
 interface Action {
@@ -40,7 +40,7 @@ function findActions(text: string, siteId: string): readonly Action[] {
       hint: group === 'pages' ? say('Page') : say('Action'),
       run: () => run?.(),
     }))
-  if (typed === '') return known
+  if (typed === '' || siteId === '') return known
   const found: Action[] = []
   if (typed.startsWith('cred_'))
     found.push({
@@ -82,8 +82,8 @@ export function Palette(): JSX.Element | null {
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
-  const { siteId } = place.value
-  const isOpen = paletteOpen.value && siteId !== undefined
+  const siteId = nearSite.value ?? ''
+  const isOpen = paletteOpen.value
   // Before the next key: what is typed at once belongs to the palette.
   useLayoutEffect(() => {
     if (isOpen) {
@@ -92,7 +92,7 @@ export function Palette(): JSX.Element | null {
       dialog.current?.showModal()
     } else dialog.current?.close()
   }, [isOpen])
-  const actions = siteId === undefined ? [] : findActions(text, siteId)
+  const actions = findActions(text, siteId)
   const run = (action: Action | undefined) => {
     if (action === undefined) return
     // Closed first: what opens next returns the focus to where it was before the palette.

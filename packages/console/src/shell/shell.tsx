@@ -1,4 +1,3 @@
-import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isAway } from '../api/call.ts'
@@ -7,7 +6,7 @@ import { Icon, type IconName, Seal } from '../components/icon.tsx'
 import { toMonogram } from '../components/monogram.tsx'
 import { notice } from '../components/notice.ts'
 import { StateMark } from '../components/state.tsx'
-import { menuOpen, paletteOpen, toTooltip } from '../keyboard.ts'
+import { lastSite, menuOpen, nearSite, paletteOpen, toTooltip } from '../keyboard.ts'
 import { entriesHeld, followSite, isLive, isPaused, liveLog, tick, verifiers } from '../live.ts'
 import { countUpToDate } from '../pages/verifier-states.ts'
 import { servicePages, sitePages } from '../pages.ts'
@@ -15,7 +14,7 @@ import { SignInDialogs } from '../people/step-up.tsx'
 import { describeAct } from '../revoke/counts.ts'
 import { openAct, openActs, openRevoke, sheet } from '../revoke/state.ts'
 import { open, place, servicePath, sitePath } from '../router.ts'
-import { formatCount, say, sayCount } from '../say.ts'
+import { say, sayCount } from '../say.ts'
 import { formatAge } from '../time.ts'
 import { Help } from './help.tsx'
 import { Palette } from './palette.tsx'
@@ -141,15 +140,12 @@ function LazyRevokeSheet(): JSX.Element | null {
   return part === undefined ? null : <part.Sheet />
 }
 
-/** The site that was open last: its pages stay in reach on the pages of the service. */
-const lastSite = signal<string | undefined>(undefined)
-
 function Rail(): JSX.Element {
   const { siteId: current, page } = place.value
   useEffect(() => {
     if (current !== undefined) lastSite.value = current
   }, [current])
-  const siteId = current ?? lastSite.value ?? sites.value[0]?.site_id
+  const siteId = nearSite.value
   const site = sites.value.find(({ site_id }) => site_id === siteId)
   const link = ({ page: name, title, icon }: Item, href: string) => (
     <li key={name}>
@@ -351,7 +347,7 @@ function NotLive(): JSX.Element | null {
           <>
             {say('What is shown was known {age} ago, at entry {seq}.', {
               age: formatAge(tick.value - known.provenAtMs),
-              seq: formatCount(known.seq),
+              seq: known.seq,
             })}{' '}
           </>
         )}
@@ -384,11 +380,11 @@ function Live(): JSX.Element {
                 'entry {seq}, {count} new since',
                 'entry {seq}, {count} new since',
                 {
-                  seq: formatCount(known.seq),
+                  seq: known.seq,
                 },
               )
             : say('entry {seq}, proven {age} ago', {
-                seq: formatCount(known.seq),
+                seq: known.seq,
                 age: formatAge(tick.value - known.provenAtMs),
               })}
         </span>
