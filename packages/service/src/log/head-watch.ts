@@ -87,9 +87,8 @@ export class HeadWatch {
   /**
    * Compares the log that was just read, whose heads `findHead` gives, with the file and with
    * `former`, the heads that this node had read before. Resolves to why the log must not be
-   * trusted, in words for the operator, or to undefined. Logs and counts the entries that a new epoch
-   * lacks.
-   * Rejects when the store is unavailable.
+   * trusted, in words for the operator, or to undefined. Logs and counts the entries that a new
+   * epoch lacks. Rejects when the store is unavailable.
    */
   async compare(
     findHead: (siteId: SiteId) => LogHead | undefined,
