@@ -40,6 +40,8 @@ export interface Meters {
    * they exist.
    */
   cursorAhead(): void
+  /** A new epoch began without so many entries that this node had seen. */
+  entriesLost(count: number): void
   /** The connections to the feeds of this node; called when metrics are read. */
   watchFeeds(ask: () => { readonly streams: number; readonly lag: number; readonly silent: number }): void
   /** Faults of this node or its store; called when metrics are read. */
@@ -110,6 +112,9 @@ export function createMeters(): Meters {
   const aheadHelp =
     'Verifiers that asked for entries beyond the end of the log, without a signed head that proves them.'
   const cursorsAhead = counter('countersign_feed_cursors_ahead_total', aheadHelp, [])
+  const lostHelp =
+    'Entries that this node had seen and a new epoch of the log lacks, after a fail-over or a restore. Anything but 0 is an alarm.'
+  const losses = counter('countersign_log_entries_lost_total', lostHelp, [])
   const forgedHelp =
     'Rows of the store that were found with a missing or wrong MAC, or that contradict the log, by table. Anything but 0 is an alarm.'
   const forged = counter('countersign_store_rows_forged_total', forgedHelp, ['table'])
@@ -154,6 +159,7 @@ export function createMeters(): Meters {
     },
     signal: (type, outcome) => signals.inc({ type, outcome }),
     cursorAhead: () => cursorsAhead.inc(),
+    entriesLost: (count) => losses.inc(count),
     issuerRefresh: (outcome) => refreshes.inc({ outcome }),
     watchIssuerKeys(askAgeMs) {
       const ageHelp = 'Age of the oldest keys of issuers that this service fetches; 0 when there are none.'

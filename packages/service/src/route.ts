@@ -44,6 +44,11 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
    * Rejects with `overloaded` when there is no place for it afterwards.
    */
   readonly releaseWhile: <T>(waiting: Promise<T>) => Promise<T>
+  /**
+   * Whether the same request began before, with the same Idempotency-Key, and its outcome is
+   * unknown.
+   */
+  readonly isRepeated: boolean
   /** The session of a person, in the console. */
   readonly signedIn: SignedIn | undefined
   /** Where this listener serves the console. */

@@ -150,7 +150,7 @@ async function openDeps(config: Config, options: OpenServiceOptions, keep: Keep)
   )
   const clock = keep(await openClock(store, log, options.clocks))
   const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
-  const heads = new HeadWatch({ file: config.headFile, store, keys, clock, log })
+  const heads = new HeadWatch({ file: config.headFile, store, keys, clock, meters, log })
   const views = keep(
     await LiveViews.open(store, clock, log, {
       viewAgeMsMax: config.viewAgeMsMax,

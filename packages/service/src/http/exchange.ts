@@ -123,6 +123,7 @@ export function toRouteRequest(
     credentialBody,
     caller,
     ...own,
+    isRepeated: false,
     signedIn,
     place,
     access,

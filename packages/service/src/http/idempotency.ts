@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { headerNames, limits } from '@countersign/core/contract'
+import { headerNames, limits, problems } from '@countersign/core/contract'
 import type { Caller, RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
 import { answerPurpose } from '../sealing/purposes.ts'
-import type { IdempotencyKey, KeptAnswer } from '../store/operations/idempotency.ts'
+import type { IdempotencyKey, IdempotencyState, KeptAnswer } from '../store/operations/idempotency.ts'
 import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
 
@@ -46,15 +46,16 @@ export interface RepeatableRequest {
  * `idempotency_conflict` when the body differs or the answer contained a secret. Rejections are not
  * kept; after one the key can be used again. A revocation whose first request does not end is done
  * again: that changes nothing if it was done, and a user must not keep access because a node died.
+ * `answer` learns whether the outcome of an earlier request with the key is unknown.
  */
 export async function answerOnce(
   { raw, endpoint, params, caller, body, requireReadable, requireSameCaller, waitOutside }: RepeatableRequest,
   deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
-  answer: () => Promise<RouteAnswer>,
+  answer: (isRepeated: boolean) => Promise<RouteAnswer>,
   patience: Patience = PATIENCE,
 ): Promise<RouteAnswer> {
   const text = endpoint.idempotency && raw.lines(headerNames.idempotencyKey)?.[0]
-  if (text === undefined) return answer()
+  if (text === undefined) return answer(false)
   requireReadable()
   const key: IdempotencyKey = {
     owner: toOwner(raw, endpoint, params, caller),
@@ -70,17 +71,17 @@ export async function answerOnce(
     : patience.waitMsMax
   const kept = await begin(key, deps, { ...patience, waitMsMax }, waitOutside)
   if (kept === 'running') {
-    if (endpoint.revokes) return answer()
+    if (endpoint.revokes) return answer(true)
     throw new Problem(
       'store_unavailable',
       'The first request with this Idempotency-Key is still running. Try again with the same key.',
     )
   }
-  if (kept !== 'begun') {
+  if (kept !== 'begun' && kept !== 'begun_again') {
     await requireSameCaller()
     return loadKeptAnswer(kept, key, deps)
   }
-  const given = await answerOrAbandon(key, deps, answer)
+  const given = await answerOrAbandon(key, deps, () => answer(kept === 'begun_again'))
   const keep: KeptAnswer =
     endpoint.idempotency === 'secret'
       ? { kind: 'secret' }
@@ -94,7 +95,7 @@ async function begin(
   { store, clock }: Pick<Deps, 'store' | 'clock'>,
   patience: Patience,
   waitOutside: RouteRequest['waitOutside'],
-): Promise<'begun' | 'running' | KeptAnswer> {
+): Promise<Exclude<IdempotencyState, 'other_request'>> {
   const lookUntilMs = performance.now() + patience.waitMsMax
   for (let lookMs = patience.lookMs; ; lookMs = Math.min(2 * lookMs, LOOK_MS_MAX)) {
     const nowMs = clock.nowMs()
@@ -137,9 +138,14 @@ async function answerOrAbandon(
     return await answer()
   } catch (error) {
     // The first error matters more. The key expires by itself.
-    await store.abandonIdempotent(key).catch(() => undefined)
+    await store.abandonIdempotent(key, isRejection(error)).catch(() => undefined)
     throw error
   }
+}
+
+/** Other failures, such as a store that does not answer, may come after the change was made. */
+function isRejection(error: unknown): boolean {
+  return error instanceof Problem && problems[error.code].status < 500
 }
 
 /**

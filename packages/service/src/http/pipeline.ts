@@ -232,13 +232,14 @@ function runRoute(route: Mounted['route'], exchange: Exchange, services: Pipelin
   const releaseWhile: RouteRequest['releaseWhile'] = (waiting) => loadShedder.releaseWhile(endpoint, waiting)
   const own = { confirmCaller, waitOutside, releaseWhile }
   const request = toRouteRequest(exchange, services.origin, services.place, own)
-  const run = () => {
+  const run = (isRepeated: boolean) => {
+    const now = isRepeated ? { ...request, isRepeated } : request
     const isRecent = performance.now() - exchange.callerKnownAtMs <= KEY_TRUSTED_MS
     return isRecent && !needsStepUp(endpoint.id)
-      ? route(request, deps)
-      : confirmCaller().then(() => route(request, deps))
+      ? route(now, deps)
+      : confirmCaller().then(() => route(now, deps))
   }
-  if (!endpoint.idempotency) return run()
+  if (!endpoint.idempotency) return run(false)
   const requireReadable = () => {
     requireReadableCredential(request)
     if (endpoint.id === 'revoke_targets') deps.bulkRevocations.check(String(findSiteId(exchange.params)))

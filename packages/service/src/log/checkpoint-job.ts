@@ -7,7 +7,7 @@ import type { LiveViews } from './live-views.ts'
 
 export interface CheckpointParts {
   readonly store: CheckpointWriterStore
-  readonly views: Pick<LiveViews, 'capture' | 'position' | 'distrust'>
+  readonly views: Pick<LiveViews, 'capture' | 'position' | 'reportDamage'>
   readonly clock: Pick<Clock, 'nowMs'>
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
@@ -32,7 +32,9 @@ export function startCheckpoints(
 ): PeriodicJob {
   /** The position of the last checkpoint that this node has seen; unknown at first. */
   let position = Number.NEGATIVE_INFINITY
+  let epoch = ''
   const write = async () => {
+    epoch = store.epoch
     if (views.position - position < entriesMin) return
     position = (await store.checkpoint())?.position ?? 0
     if (views.position - position < entriesMin) return
@@ -55,7 +57,7 @@ export function startCheckpoints(
     ms,
     write,
     (err) => {
-      if (err instanceof LogCorrupted) views.distrust(err)
+      if (err instanceof LogCorrupted) views.reportDamage(err, epoch)
       else log.warn({ err }, 'no checkpoint could be written; trying again')
     },
     JITTER,

@@ -8,6 +8,7 @@ import {
 } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { ServiceKeys } from '../keys/service-keys.ts'
+import type { Meters } from '../meters.ts'
 import type { SiteHead } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
@@ -31,6 +32,7 @@ export interface HeadWatchParts {
   >
   readonly keys: Pick<ServiceKeys, 'feedKey' | 'findFeedKey'>
   readonly clock: Clock
+  readonly meters: Pick<Meters, 'entriesLost'>
   readonly log: Pick<Logger, 'error' | 'warn' | 'info'>
 }
 
@@ -85,14 +87,14 @@ export class HeadWatch {
   /**
    * Compares the log that was just read, whose heads `findHead` gives, with the file and with
    * `former`, the heads that this node had read before. Resolves to why the log must not be
-   * trusted, in words for the operator, or to undefined. Logs the entries that a new epoch lacks.
-   * Rejects when the store is unavailable.
+   * trusted, in words for the operator, or to undefined. Logs and counts the entries that a new
+   * epoch lacks. Rejects when the store is unavailable.
    */
   async compare(
     findHead: (siteId: SiteId) => LogHead | undefined,
     former: readonly SiteHead[] = [],
   ): Promise<string | undefined> {
-    const { store, log } = this.#parts
+    const { store, meters, log } = this.#parts
     this.#alarm = undefined
     await this.#writing
     const kept = this.#read()
@@ -105,11 +107,13 @@ export class HeadWatch {
     for (const each of [...found.leftBehind, ...read.leftBehind])
       if (each.head.seq > (leftBehind.get(each.head.site_id)?.head.seq ?? 0))
         leftBehind.set(each.head.site_id, each)
-    for (const { head, seq } of leftBehind.values())
+    for (const { head, seq } of leftBehind.values()) {
+      meters.entriesLost(head.seq - seq)
       log.warn(
         { site_id: head.site_id, from_epoch: head.epoch, entries: head.seq - seq },
         'the new epoch began without entries that this node has seen; what they revoked has to be revoked again',
       )
+    }
     const loss = describeLoss(found, store.epoch) ?? describeOtherLog(read.unknown)
     if (loss === undefined) return undefined
     return this.#raise(loss)

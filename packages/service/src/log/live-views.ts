@@ -71,7 +71,6 @@ export class LiveViews {
   readonly #wake = createWake()
   readonly #stop = new AbortController()
   readonly #waiters: Waiters
-  #waiting = 0
   readonly #readers = new Set<LogReader>()
   #log = new AppliedLog('')
   #isExamined = false
@@ -80,6 +79,8 @@ export class LiveViews {
   /** The clocks before the last read to which the store's answer was the end of the log. */
   #confirmedAt: Clocks | undefined
   #corruption: string | undefined
+  /** Damage that another reader has reported. Nothing is decided until it has been examined. */
+  #reported: { readonly fault: LogCorrupted; readonly epoch: string } | undefined
   #suspicion: string | undefined
   #isFailing = false
   #audit: LogAuditor | undefined
@@ -155,8 +156,8 @@ export class LiveViews {
 
   /** By the clock that makes it older: one may have been set back, the other may have slept. */
   #ageMs(): number {
-    if (this.#confirmedAt === undefined || this.#corruption !== undefined || this.#suspicion !== undefined)
-      return Infinity
+    if (this.#confirmedAt === undefined || this.#reported !== undefined) return Infinity
+    if (this.#corruption !== undefined || this.#suspicion !== undefined) return Infinity
     const { wallMs, monotonicMs } = this.#clock.clocks()
     return Math.max(0, monotonicMs - this.#confirmedAt.monotonicMs, wallMs - this.#confirmedAt.wallMs)
   }
@@ -165,19 +166,8 @@ export class LiveViews {
    * Resolves when this node has applied the log up to `position`; rejects with a Problem 503 when
    * that takes too long.
    */
-  async waitFor(position: number): Promise<void> {
-    if (this.position >= position) return
-    this.#waiting++
-    try {
-      await this.#wait(() => this.position >= position)
-    } finally {
-      this.#waiting--
-    }
-  }
-
-  /** How many calls of `waitFor` wait now. */
-  get waiting(): number {
-    return this.#waiting
+  waitFor(position: number): Promise<void> {
+    return this.#wait(() => this.position >= position)
   }
 
   /** Whether this node's view of the site is at `seq` or later. */
@@ -302,7 +292,7 @@ export class LiveViews {
         if (failure instanceof LogCorrupted) {
           const corruption = await this.#findCorruption(failure, onFailure)
           if (corruption !== undefined) {
-            this.distrust(corruption)
+            this.#distrust(corruption)
             onLoaded()
             return
           }
@@ -347,6 +337,7 @@ export class LiveViews {
     this.#log = new AppliedLog(this.#store.epoch)
     this.#confirmedAt = undefined
     this.#suspicion = undefined
+    if (this.#reported?.epoch !== this.#log.epoch) this.#reported = undefined
     for (const reader of this.#readers) reader.lost()
   }
 
@@ -362,7 +353,7 @@ export class LiveViews {
     const options = { store: this.#store, wake: this.#wake, clocks: this.#clock.clocks, onFailure }
     for await (const page of tail({ ...options, from, signal: this.#stop.signal })) {
       if (this.#store.epoch !== this.#log.epoch) return
-      if (this.#corruption !== undefined) throw new LogCorrupted('other_entries', this.#corruption)
+      if (this.#reported !== undefined) throw this.#reported.fault
       // Nothing is decided until the end of these entries has been read and authenticated.
       if (!page.isEnd) this.#confirmedAt = undefined
       await this.#log.apply(page)
@@ -408,7 +399,8 @@ export class LiveViews {
         if (isDone) this.#logger.info({ after, to }, 'the log up to the checkpoint has been audited')
       },
       (fault: unknown) => {
-        if (this.#audit === audit && fault instanceof LogCorrupted) this.distrust(fault)
+        if (this.#audit === audit && fault instanceof LogCorrupted)
+          this.reportDamage(fault, from.checkpoint.epoch)
       },
     )
   }
@@ -425,9 +417,19 @@ export class LiveViews {
     return { position: await this.#store.logPosition(), heads }
   }
 
+  /**
+   * Another reader of the log, which began to read in `epoch`, has found it damaged. Denies
+   * everything until the store has been asked for its epoch, and afterwards if it is still in this
+   * one. A log of another epoch is read again. Has no effect when that epoch is over already.
+   */
+  reportDamage(fault: LogCorrupted, epoch: string): void {
+    if (epoch !== this.#log.epoch || this.#reported !== undefined) return
+    this.#reported = { fault, epoch }
+    this.#wake.wake()
+  }
+
   /** Denies everything until the node is started again: the log is damaged. */
-  distrust(fault: LogCorrupted): void {
-    if (this.#corruption !== undefined) return
+  #distrust(fault: LogCorrupted): void {
     this.#corruption = fault.message
     this.#logger.error(
       { err: fault },

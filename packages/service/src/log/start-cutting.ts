@@ -9,7 +9,7 @@ import type { LiveViews } from './live-views.ts'
 
 export interface CuttingParts {
   readonly store: CutStore & Pick<Store, 'takeTurn'>
-  readonly views: Pick<LiveViews, 'readiness' | 'distrust'>
+  readonly views: Pick<LiveViews, 'readiness' | 'reportDamage'>
   readonly clock: Pick<Clock, 'nowMs'>
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly config: { readonly logKeptMs: number }
@@ -25,7 +25,9 @@ export function startCutting(
   ms: number = ASK_MS,
 ): PeriodicJob {
   const stop = new AbortController()
+  let epoch = ''
   const cut = async () => {
+    epoch = store.epoch
     // A node that does not trust its log removes nothing from it.
     if (!views.readiness().ready) return
     const nowMs = Math.floor(clock.nowMs())
@@ -43,7 +45,7 @@ export function startCutting(
     ms,
     cut,
     (err) => {
-      if (err instanceof LogCorrupted) views.distrust(err)
+      if (err instanceof LogCorrupted) views.reportDamage(err, epoch)
       else log.warn({ err }, 'the log could not be cut; trying again tomorrow')
     },
     JITTER,

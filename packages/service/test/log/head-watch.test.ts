@@ -90,6 +90,7 @@ interface Node {
     warn: ReturnType<typeof vi.fn>
     info: ReturnType<typeof vi.fn>
   }
+  readonly entriesLost: ReturnType<typeof vi.fn>
 }
 
 let made = 0
@@ -99,11 +100,15 @@ async function start(store: Log, file: string | null = newFile()): Promise<Node>
   const clock = new ClockDouble()
   const key = await ring
   const log = { error: vi.fn(), warn: vi.fn(), info: vi.fn() }
+  const entriesLost = vi.fn()
   const keys = {
     feedKey: () => ({ kid: key.publicKey.multikey, key }),
     findFeedKey: (kid: string) => (kid === key.publicKey.multikey ? key.publicKey : undefined),
   }
-  const watch = new HeadWatch({ file: file ?? undefined, store, keys, clock, log }, 10)
+  const watch = new HeadWatch(
+    { file: file ?? undefined, store, keys, clock, meters: { entriesLost }, log },
+    10,
+  )
   const views = await LiveViews.open(store, clock, quiet, {
     viewAgeMsMax: 1e9,
     examine: (...heads) => watch.compare(...heads),
@@ -113,7 +118,7 @@ async function start(store: Log, file: string | null = newFile()): Promise<Node>
     () => views.close(),
     () => watch.close(),
   )
-  return { watch, views, file: file ?? '', log }
+  return { watch, views, file: file ?? '', log, entriesLost }
 }
 
 async function fileWith(...heads: Heartbeat[]): Promise<string> {

@@ -348,6 +348,32 @@ describe('the live views', () => {
     expect(views.view(A)?.head).toMatchObject({ epoch: 'e0000001', seq: 1 })
   })
 
+  it('decide nothing after a report of damage, until the store has been asked for its epoch', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    const views = await open(store)
+    let follow = () => {}
+    store.followEpoch = () => new Promise((resolve) => (follow = resolve))
+    views.reportDamage(unreadableEntry(1), EPOCH)
+    expect(views.revocationData(A)?.ageMs).toBe(Infinity)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(views.readiness().ready).toBe(false)
+    store.epoch = 'e0000001'
+    store.entries = []
+    await store.site(A)
+    follow()
+    await expect.poll(() => views.readiness()).toEqual({ ready: true })
+    // What a reader of the former epoch found is no fault of this one.
+    views.reportDamage(unreadableEntry(1), EPOCH)
+    expect(views.readiness()).toEqual({ ready: true })
+    views.reportDamage(unreadableEntry(1), 'e0000001')
+    store.followEpoch = async () => {}
+    follow()
+    await expect
+      .poll(() => views.readiness())
+      .toMatchObject({ ready: false, why: 'entry 1 of the log is damaged' })
+  })
+
   it('do not come back with what is left of a log when the store cannot be asked for its epoch at once', async () => {
     const store = new LogDouble()
     await store.site(A)

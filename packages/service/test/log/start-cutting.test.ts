@@ -20,12 +20,12 @@ async function fill(store: Store): Promise<void> {
 
 /** Begins one run of the job on a new node at that time. */
 function runAt(store: Store, atMs: number, ready = true) {
-  const [info, warn, distrust] = [vi.fn(), vi.fn(), vi.fn()]
-  const views = { readiness: () => ({ ready }) as never, distrust }
+  const [info, warn, reportDamage] = [vi.fn(), vi.fn(), vi.fn()]
+  const views = { readiness: () => ({ ready }) as never, reportDamage }
   const parts = { store, views, clock: { nowMs: () => atMs }, log: { info, warn } as never }
   const job = startCutting({ ...parts, config: { logKeptMs: 396 * DAY } })
   job.run()
-  return { job, info, warn, distrust }
+  return { job, info, warn, reportDamage }
 }
 
 const base = async (store: Store) => (await store.checkpoint())?.basePosition
@@ -46,7 +46,7 @@ async function runToEnd(store: Store, atMs: number, ready?: boolean) {
     },
   })
   const ran = runAt(counted, atMs, ready)
-  if (ready !== false) await expect.poll(() => ended + ran.distrust.mock.calls.length).toBeGreaterThan(0)
+  if (ready !== false) await expect.poll(() => ended + ran.reportDamage.mock.calls.length).toBeGreaterThan(0)
   await ran.job.close()
   return ran
 }
@@ -98,8 +98,8 @@ forEachStoreWriter('the daily cut', (newWriter) => {
       await fill(store)
       await runToEnd(store, NEW)
       await writer.sql(`UPDATE entries SET at = '2022-01-01T00:00:01Z' WHERE position = 1`)
-      const { distrust, warn } = await runToEnd(store, NEW + DAY)
-      expect(distrust).toHaveBeenCalledWith(expect.any(LogCorrupted))
+      const { reportDamage, warn } = await runToEnd(store, NEW + DAY)
+      expect(reportDamage).toHaveBeenCalledWith(expect.any(LogCorrupted), store.epoch)
       expect(warn).not.toHaveBeenCalled()
       expect(await base(store)).toBe(0)
     })

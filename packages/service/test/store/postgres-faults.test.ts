@@ -1,8 +1,13 @@
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startCheckpoints } from '../../src/log/checkpoint-job.ts'
 import { HeadWatch } from '../../src/log/head-watch.ts'
 import { LiveViews } from '../../src/log/live-views.ts'
+import { startCutting } from '../../src/log/start-cutting.ts'
+import { createMeters } from '../../src/meters.ts'
 import { auditLog } from '../../src/store/audit-log.ts'
+import { writeCheckpointAtEnd } from '../../src/store/checkpoints/checkpoint-at-end.ts'
+import { LogCorrupted } from '../../src/store/log-corrupted.ts'
 import { migrations } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
 import { connect, queryWith } from '../../src/store/postgres/connect.ts'
@@ -10,7 +15,7 @@ import { migrate } from '../../src/store/postgres/migrate.ts'
 import { type OpenTransaction, WriterPool } from '../../src/store/postgres/writer-pool.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openClock } from '../../src/time/clock.ts'
-import { context, MASTER_KEY, newSite, ppid, quietLog } from './fixtures.ts'
+import { context, DAY, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, kindsOf, viewOf, wholeLog } from './log-reading.ts'
 import { type PostgresServer, startOwnPostgres } from './postgres-server.ts'
 import { openProxy } from './tcp-proxy.ts'
@@ -470,10 +475,9 @@ describe('the epoch', () => {
     /** As a server that stops: its connections end, and none can be opened. */
     const stop = async () => {
       await sql.unsafe(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
-      await sql.unsafe(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
-      await expect
-        .poll(() => sql.unsafe(`SELECT pid FROM pg_stat_activity WHERE datname = '${name}'`))
-        .toHaveLength(0)
+      // Again and again: a connection that was being opened may appear later.
+      const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`
+      await expect.poll(() => sql.unsafe(end)).toHaveLength(0)
     }
     const store = await open(url)
     const { epoch } = store
@@ -482,7 +486,8 @@ describe('the epoch', () => {
     opened.push(clock)
     const log = { ...quietLog, warn: vi.fn() }
     const keys = { feedKey: () => expect.unreachable(), findFeedKey: () => undefined }
-    const heads = new HeadWatch({ file: undefined, store, keys, clock, log })
+    const meters = createMeters()
+    const heads = new HeadWatch({ file: undefined, store, keys, clock, meters, log })
     const examine = heads.compare.bind(heads)
     const views = await LiveViews.open(store, clock, quietLog, { viewAgeMsMax: 2000, examine })
     opened.push(views)
@@ -510,7 +515,42 @@ describe('the epoch', () => {
         expect.stringContaining('what they revoked has to be revoked again'),
       ],
     ])
+    expect(await meters.text()).toMatch(/^countersign_log_entries_lost_total 1$/m)
   })
+
+  it.each(['audit', 'checkpoint job', 'cutting'] as const)(
+    'is followed when the %s is the first to see a log that is too short',
+    async (first) => {
+      const url = await server.createTables()
+      const store = await open(url)
+      const { epoch } = store
+      const siteId = await withSite(store)
+      await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
+      await writeCheckpointAtEnd(store, NOW)
+      const clock = await openClock(store, quietLog)
+      const sql = admin(url)
+      let isShort = false
+      /** As the answers of a server that took over, before its node knows of it. */
+      const takeOver = async () => {
+        if (!isShort) await sql.unsafe(`UPDATE log SET lineage = 'another server'`)
+        isShort = true
+        throw new LogCorrupted('missing', 'entry 2 of the log is missing')
+      }
+      const failing = { audit: 'recordsAfter', 'checkpoint job': 'checkpoint', cutting: 'takeTurn' } as const
+      const answers: Partial<Store> = { [failing[first]]: takeOver }
+      const isOfViews = first === 'audit'
+      const seen = Object.assign(Object.create(store) as Store, answers)
+      const views = await LiveViews.open(isOfViews ? seen : store, clock, quietLog, { viewAgeMsMax: 2000 })
+      const parts = { store: seen, views, clock, log: quietLog, config: { logKeptMs: DAY } }
+      const jobs = [startCheckpoints(parts, { entriesMin: 1 }), startCutting(parts)]
+      opened.push(clock, views, ...jobs)
+      if (first === 'checkpoint job') jobs[0]?.run()
+      if (first === 'cutting') jobs[1]?.run()
+      await expect.poll(() => views.view(siteId)?.head.epoch).not.toBe(epoch)
+      await expect.poll(() => views.readiness()).toEqual({ ready: true })
+      expect([isShort, views.view(siteId)?.head.epoch]).toEqual([true, store.epoch])
+    },
+  )
 
   it.runIf(!process.env.TEST_POSTGRES_URL)(
     'is another one after a fail-over; a standby is refused until then',

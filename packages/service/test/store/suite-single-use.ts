@@ -71,7 +71,7 @@ export function onceSuite(store: TheStore): void {
     it('may be used again when the request came to nothing, when it has ended, and when its process has died', async () => {
       const abandoned = key()
       await store().beginIdempotent(abandoned, NOW + DAY, NOW)
-      await store().abandonIdempotent(abandoned)
+      await store().abandonIdempotent(abandoned, true)
       expect(await store().beginIdempotent(abandoned, NOW + DAY, NOW)).toBe('begun')
 
       const ended = key()
@@ -84,14 +84,29 @@ export function onceSuite(store: TheStore): void {
       const orphan = key()
       await store().beginIdempotent(orphan, NOW + DAY, NOW)
       expect(await store().beginIdempotent(orphan, NOW + DAY, NOW + 59_999)).toBe('running')
-      expect(await store().beginIdempotent(orphan, NOW + DAY, NOW + 60_000)).toBe('begun')
+      expect(await store().beginIdempotent(orphan, NOW + DAY, NOW + 60_000)).toBe('begun_again')
+      expect(await store().beginIdempotent(orphan, NOW + DAY, NOW + 60_001)).toBe('running')
+      const other = { ...orphan, requestSha256: sha256() }
+      expect(await store().beginIdempotent(other, NOW + DAY, NOW + 60_002)).toBe('other_request')
+      expect(await store().beginIdempotent(other, NOW + DAY, NOW + 120_000)).toBe('begun')
+    })
+
+    it('remembers that the outcome of a request is unknown, also when its repetition is rejected', async () => {
+      const asked = key()
+      await store().beginIdempotent(asked, NOW + DAY, NOW)
+      for (const isOutcomeKnown of [false, true, false]) {
+        await store().abandonIdempotent(asked, isOutcomeKnown)
+        expect(await store().beginIdempotent(asked, NOW + DAY, NOW)).toBe('begun_again')
+      }
+      await store().finishIdempotent(asked, { kind: 'secret' })
+      expect(await store().beginIdempotent(asked, NOW + DAY, NOW)).toEqual({ kind: 'secret' })
     })
 
     it('does not give up an answer that was kept already', async () => {
       const asked = key()
       await store().beginIdempotent(asked, NOW + DAY, NOW)
       await store().finishIdempotent(asked, { kind: 'secret' })
-      await store().abandonIdempotent(asked)
+      for (const isOutcomeKnown of [true, false]) await store().abandonIdempotent(asked, isOutcomeKnown)
       expect(await store().beginIdempotent(asked, NOW + DAY, NOW)).toEqual({ kind: 'secret' })
     })
   })

@@ -1,10 +1,13 @@
 import { formatTime } from '@countersign/core'
 import { limits, type Site as SiteBody } from '@countersign/core/contract'
 import { createSite as create, siteExists } from '../../actions/create-site.ts'
+import { ensureOwnIssuer } from '../../actions/own-issuer.ts'
 import { toBrandBody } from '../../brand/shown-brand.ts'
+import { waitForLocalView } from '../../log/wait-for-local-view.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import type { Site } from '../../store/operations/sites.ts'
+import { answerRepeated } from '../shared/answer-repeated.ts'
 import { toWaitingCaller } from '../shared/audit-context.ts'
 import { toBrandChanges } from '../shared/brand-changes.ts'
 import { answerPage } from '../shared/paging.ts'
@@ -16,25 +19,33 @@ export const createSite: Route<'create_site'> = async (request, deps) => {
   const requireNew = async () => {
     if ((await deps.store.site(body.site_id)) !== undefined) throw siteExists(body.site_id)
   }
-  const brand = await toBrandChanges(request, body.site_id, deps, requireNew)
   const { confirm } = toWaitingCaller(request, deps)
-  const site = await create(
-    deps,
-    {
-      siteId: body.site_id,
-      name: body.name,
-      returnUrls: body.return_urls ?? [],
-      hosts: body.hosts,
-      bearer: body.bearer ?? 'on',
-      holderProof: body.holder_proof ?? 'optional',
-      delegation: body.delegation ?? 'on',
-      credentialTtlSecondsMax: body.credential_ttl_seconds_max,
-      maxStalenessSecondsMax: body.max_staleness_seconds_max ?? limits.max_age_seconds_default,
-    },
-    await confirm(),
-    brand,
-  )
-  return { status: 201, body: toSiteBody(site) }
+  const make = async () => {
+    const brand = await toBrandChanges(request, body.site_id, deps, requireNew)
+    const site = await create(
+      deps,
+      {
+        siteId: body.site_id,
+        name: body.name,
+        returnUrls: body.return_urls ?? [],
+        hosts: body.hosts,
+        bearer: body.bearer ?? 'on',
+        holderProof: body.holder_proof ?? 'optional',
+        delegation: body.delegation ?? 'on',
+        credentialTtlSecondsMax: body.credential_ttl_seconds_max,
+        maxStalenessSecondsMax: body.max_staleness_seconds_max ?? limits.max_age_seconds_default,
+      },
+      await confirm(),
+      brand,
+    )
+    return toSiteBody(site)
+  }
+  return answerRepeated(request, make, async () => {
+    const site = await deps.store.site(body.site_id)
+    if (site === undefined) return undefined
+    await waitForLocalView(deps, await ensureOwnIssuer(deps, site.siteId, await confirm()))
+    return toSiteBody(site)
+  })
 }
 
 /** A key of a site sees that site only, as if there were no others. */

@@ -9,11 +9,13 @@ import {
 } from '../../../actions/change-issuer.ts'
 import { addOAuthIssuer } from '../../../actions/oauth-issuer.ts'
 import type { Deps } from '../../../deps.ts'
+import { waitForLocalView } from '../../../log/wait-for-local-view.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../../route.ts'
 import { toKeySource } from '../../../store/key-source.ts'
 import type { ChangedIssuer, Issuer, OAuthSettings } from '../../../store/operations/issuers.ts'
 import type { Page } from '../../../store/page.ts'
+import { answerRepeated } from '../../shared/answer-repeated.ts'
 import { auditContext, toWaitingCaller } from '../../shared/audit-context.ts'
 import { fitsCursor, loadPage } from '../../shared/paging.ts'
 import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
@@ -22,17 +24,26 @@ import { withPropagation } from '../../shared/with-propagation.ts'
 export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
   const { body, caller, params } = request
   requireOwnPath(caller, params.site_id)
+  return answerRepeated(
+    request,
+    async () => toIssuerBody(await makeIssuer(request, deps)),
+    async () => {
+      const issuer = await deps.store.issuer(params.site_id, body.issuer)
+      if (issuer === undefined) return undefined
+      await waitForLocalView(deps, { position: 0 })
+      return toIssuerBody(issuer)
+    },
+  )
+}
+
+function makeIssuer(request: RouteRequest<'add_issuer'>, deps: Deps): Promise<Issuer> {
+  const { body, params } = request
   const waiting = toWaitingCaller(request, deps)
   if (body.type === 'oauth') {
     const { type, issuer, scope, label, reason, ...members } = body
-    const added = await addOAuthIssuer(
-      deps,
-      { siteId: params.site_id, issuer, scope, label, members },
-      waiting,
-    )
-    return { status: 201, body: toIssuerBody(added) }
+    return addOAuthIssuer(deps, { siteId: params.site_id, issuer, scope, label, members }, waiting)
   }
-  const issuer = await add(
+  return add(
     deps,
     {
       siteId: params.site_id,
@@ -44,7 +55,6 @@ export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
     },
     waiting,
   )
-  return { status: 201, body: toIssuerBody(issuer) }
 }
 
 export const listIssuers: Route<'list_issuers'> = async (request, deps) => {
