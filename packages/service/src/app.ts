@@ -9,7 +9,6 @@ import { createBatches } from './http/batches.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createConnections } from './http/connections.ts'
 import { type ConsolePlace, findConsolePlace, toConsolePlace } from './http/console-place.ts'
-import { countWaits } from './http/counted-views.ts'
 import { findFieldLines } from './http/field-lines.ts'
 import { createKeyRejections } from './http/key-rejections.ts'
 import { createLoadShedder, type LoadGauge, openLoopGauge } from './http/load-shedder.ts'
@@ -115,13 +114,12 @@ export function createApp(
   })
   const keyRejections = createKeyRejections(deps.store, log)
   const { host, protocol } = new URL(config.baseUrl)
-  const counted = countWaits(deps.views)
   const mount = createPipeline({
-    deps: Object.create(deps, { views: { value: counted.views } }) as Deps,
+    deps,
     guard: decideAccess,
     keyRejections,
     rateLimiter,
-    loadShedder: createLoadShedder(config.overload, measured, () => counted.waiting),
+    loadShedder: createLoadShedder(config.overload, measured, () => deps.views.waiting),
     monotonicMs,
     place,
     origin: { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' },

@@ -71,6 +71,7 @@ export class LiveViews {
   readonly #wake = createWake()
   readonly #stop = new AbortController()
   readonly #waiters: Waiters
+  #waiting = 0
   readonly #readers = new Set<LogReader>()
   #log = new AppliedLog('')
   #isExamined = false
@@ -166,8 +167,19 @@ export class LiveViews {
    * Resolves when this node has applied the log up to `position`; rejects with a Problem 503 when
    * that takes too long.
    */
-  waitFor(position: number): Promise<void> {
-    return this.#wait(() => this.position >= position)
+  async waitFor(position: number): Promise<void> {
+    if (this.position >= position) return
+    this.#waiting++
+    try {
+      await this.#wait(() => this.position >= position)
+    } finally {
+      this.#waiting--
+    }
+  }
+
+  /** How many calls of `waitFor` wait now. */
+  get waiting(): number {
+    return this.#waiting
   }
 
   /** Whether this node's view of the site is at `seq` or later. */
