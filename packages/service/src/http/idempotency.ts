@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
 import { answerPurpose } from '../sealing/purposes.ts'
+import { SealBroken } from '../sealing/sealer.ts'
 import type { IdempotencyKey, KeptAnswer } from '../store/operations/idempotency.ts'
 import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
@@ -44,8 +45,9 @@ export interface RepeatableRequest {
 /**
  * Runs a request once for each Idempotency-Key. A repetition gets the kept answer, or
  * `idempotency_conflict` when the body differs or the answer contained a secret. Rejections are not
- * kept; after one the key can be used again. A revocation whose first request does not end is done
- * again: that changes nothing if it was done, and a user must not keep access because a node died.
+ * kept; after one the key can be used again. A revocation whose first request does not end, or
+ * whose answer cannot be kept or opened, is done again: that changes nothing if it was done, and a
+ * user must not keep access because a node died or has an old master key.
  */
 export async function answerOnce(
   { raw, endpoint, params, caller, body, requireReadable, requireSameCaller, waitOutside }: RepeatableRequest,
@@ -78,14 +80,24 @@ export async function answerOnce(
   }
   if (kept !== 'begun') {
     await requireSameCaller()
-    return loadKeptAnswer(kept, key, deps)
+    try {
+      return await loadKeptAnswer(kept, key, deps)
+    } catch (fault) {
+      if (!endpoint.revokes || !(fault instanceof SealBroken)) throw fault
+      return answer()
+    }
   }
   const given = await answerOrAbandon(key, deps, answer)
   const keep: KeptAnswer =
     endpoint.idempotency === 'secret'
       ? { kind: 'secret' }
       : { kind: 'answer', sealed: deps.keys.seal(answerPurpose(key), JSON.stringify(given)) }
-  await deps.store.finishIdempotent(key, keep)
+  try {
+    await deps.store.finishIdempotent(key, keep)
+  } catch (fault) {
+    // A revocation is durable by now.
+    if (!endpoint.revokes) throw fault
+  }
   return given
 }
 
