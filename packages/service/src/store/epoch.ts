@@ -58,9 +58,9 @@ async function auditUnlessOver(
 
 /**
  * Checks everything that a new epoch continues: the checkpoint with its pages, the entries after
- * it, the heads, and every row with a MAC. Then writes a checkpoint at the end of the log. Undefined
- * when a node has appended in the meantime. Throws a `LogCorrupted`, with the first fault of a whole
- * audit if that finds one.
+ * it, the heads, and every row with a MAC. Then writes a checkpoint at the end of the log.
+ * Undefined when a node has appended in the meantime. Throws a `LogCorrupted`, with the first fault
+ * of a whole audit if that finds one.
  */
 export async function auditEnd(
   run: RunOperation,

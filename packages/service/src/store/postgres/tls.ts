@@ -15,9 +15,9 @@ const read = new Map<string, TlsOptions>()
 
 /**
  * Reads `sslmode` and `sslrootcert` of a database URL, with the meaning that libpq gives them. The
- * driver knows no root certificates, and compares a certificate with `localhost` when the host is an
- * address. Reads files once for each URL. Throws for a mode that does not exist and for a file that
- * cannot be read.
+ * driver knows no root certificates, and compares a certificate with `localhost` when the host is
+ * an address. Reads files once for each URL. Throws for a mode that does not exist and for a file
+ * that cannot be read.
  */
 export function readTls(url: string): TlsOptions {
   const known = read.get(url)
