@@ -92,6 +92,23 @@ describe('after the master key was changed', () => {
       Array(3).fill([503, 'store_unavailable']),
     )
     expect(await client.ready()).toBe(true)
+    // As the command line and the client of the SDK ask: by user_ref, and with an Idempotency-Key.
+    const revoke = (headers: Readonly<Record<string, string>>) =>
+      client.ask('POST', '/api/wallet/revoke-user', {
+        key: dev.site_key,
+        headers,
+        body: { site_id: dev.site_id, user_ref: 'user-7' },
+      })
+    const revoked = [
+      await revoke({ 'Idempotency-Key': 'revoke-1' }),
+      await revoke({ 'Idempotency-Key': 'revoke-1' }),
+      await revoke({}),
+    ]
+    expect(revoked.map(({ status, body }) => [status, body.already_revoked])).toEqual([
+      [200, false],
+      [200, true],
+      [200, true],
+    ])
     expect((await client.revokeUser(issued.body.ppid)).status).toBe(200)
     expect((await client.show(header)).body.code).toBe('credential_revoked')
     await expect

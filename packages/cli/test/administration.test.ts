@@ -526,8 +526,9 @@ describe('nodes', () => {
   test('are listed with their state, for operators', async () => {
     const { code, out } = await home.run(['nodes'])
     expect(code).toBe(0)
-    expect(out).toMatch(/^NODE +STATE +VERSION +STARTED +REPORTED +POSITION +VIEW AGE +STREAMS +CLOCK$/m)
-    expect(out).toMatch(/^node_\S+ +ready +/m)
+    expect(out).toMatch(/^NODE +STATE +VERSION +UP +ENTRY +VIEW +FEEDS +CLOCK$/m)
+    expect(out).toMatch(/^node_\S+ +ready +\S+ +\d+ [smhd] +\d+ +\d+ ms +\d+ +-?\d+ ms$/m)
+    expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80)
     expectAnswer('list_nodes', (await home.run(['nodes', '--json'])).json())
   })
 })

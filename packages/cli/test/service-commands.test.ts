@@ -121,6 +121,9 @@ describe('init, then serve, then administration', () => {
       err: expect.stringContaining('there is no file'),
     })
     expect((await run(['operator-audit', ...config, '--json'])).out).toContain('"api_key.create"')
+    const { out } = await run(['operator-audit', ...config])
+    expect(out).toMatch(/^AT +WHO +ACTION +TARGET\n20\S+Z +operator +\w+\.\w+ /)
+    expect(out).not.toContain('{')
   })
   test('a backup is restored after a yes, and rehearsed without', async () => {
     const copy = join(directory, 'monday.db')

@@ -10,7 +10,6 @@ import { staleProblem } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
 import { derivePpid } from '../keys/ids.ts'
 import { Problem } from '../problem.ts'
-import { pairwisePurpose } from '../sealing/purposes.ts'
 
 type IdDeps = Pick<Deps, 'store' | 'keys'>
 type IdView = Pick<SiteView, 'siteId' | 'subjectKey'>
@@ -27,7 +26,7 @@ export async function findUserRefIds(
   const { siteId } = view
   const site = await store.site(siteId)
   if (site === undefined) throw new Problem('not_found')
-  const pairwise = derivePpid(keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed), userRef)
+  const pairwise = derivePpid(keys.openPairwise(siteId, site.pairwiseSecretSealed), userRef)
   return [pairwise, await deriveUserRefPpid(requireSubjectKey(view), userRef)]
 }
 

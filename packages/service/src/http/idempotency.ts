@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
 import { answerPurpose } from '../sealing/purposes.ts'
+import { SealBroken } from '../sealing/sealer.ts'
 import type { IdempotencyKey, IdempotencyState, KeptAnswer } from '../store/operations/idempotency.ts'
 import type { RawRequest } from './raw-request.ts'
 import type { MountedEndpoint } from './respond.ts'
@@ -44,9 +45,10 @@ export interface RepeatableRequest {
 /**
  * Runs a request once for each Idempotency-Key. A repetition gets the kept answer, or
  * `idempotency_conflict` when the body differs or the answer contained a secret. Rejections are not
- * kept; after one the key can be used again. A revocation whose first request does not end is done
- * again: that changes nothing if it was done, and a user must not keep access because a node died.
- * `answer` learns whether the outcome of an earlier request with the key is unknown.
+ * kept; after one the key can be used again. A revocation whose first request does not end, or
+ * whose answer cannot be kept or opened, is done again: that changes nothing if it was done, and a
+ * user must not keep access because a node died or has an old master key. `answer` learns whether
+ * the outcome of an earlier request with the key is unknown.
  */
 export async function answerOnce(
   { raw, endpoint, params, caller, body, requireReadable, requireSameCaller, waitOutside }: RepeatableRequest,
@@ -79,14 +81,24 @@ export async function answerOnce(
   }
   if (kept !== 'begun' && kept !== 'begun_again') {
     await requireSameCaller()
-    return loadKeptAnswer(kept, key, deps)
+    try {
+      return await loadKeptAnswer(kept, key, deps)
+    } catch (fault) {
+      if (!endpoint.revokes || !(fault instanceof SealBroken)) throw fault
+      return answer(false)
+    }
   }
   const given = await answerOrAbandon(key, deps, () => answer(kept === 'begun_again'))
   const keep: KeptAnswer =
     endpoint.idempotency === 'secret'
       ? { kind: 'secret' }
       : { kind: 'answer', sealed: deps.keys.seal(answerPurpose(key), JSON.stringify(given)) }
-  await deps.store.finishIdempotent(key, keep)
+  try {
+    await deps.store.finishIdempotent(key, keep)
+  } catch (fault) {
+    // A revocation is durable by now.
+    if (!endpoint.revokes) throw fault
+  }
   return given
 }
 

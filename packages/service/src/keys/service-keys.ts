@@ -1,8 +1,8 @@
-import type { DidKey, FeedKeyStatement, PrivateKey, PublicKey, Signer } from '@countersign/core'
+import type { DidKey, FeedKeyStatement, PrivateKey, PublicKey, Signer, SiteId } from '@countersign/core'
 import { publicKeyToJwk } from '@countersign/core'
 import type { DidDocument, Jwks } from '@countersign/core/contract'
-import { MASTER_KEY_SEAL } from '../sealing/purposes.ts'
-import { createSealer, type Sealer } from '../sealing/sealer.ts'
+import { MASTER_KEY_SEAL, pairwisePurpose } from '../sealing/purposes.ts'
+import { createSealer, OtherMasterKey, type Sealer } from '../sealing/sealer.ts'
 import type { Store } from '../store/store.ts'
 import { FeedKeyRing } from './feed-key-ring.ts'
 import { openIssuerKeyRing } from './issuer-key-ring.ts'
@@ -26,6 +26,12 @@ export interface ServiceKeys extends Sealer {
    * fragment: the Multikey itself.
    */
   readonly issuerKeys: readonly DidKey[]
+  /**
+   * Opens the pairwise secret of a site. The secret never changes, so a node that has opened it
+   * can go on revoking by `user_ref` after the master key of the store was changed. Throws a
+   * `SealBroken` when the text does not open and the node has not opened it before.
+   */
+  openPairwise(siteId: SiteId, sealed: string): string
   /** The key that signs heads of the log at that time. */
   feedKey(nowMs: number): { readonly kid: string; readonly key: PrivateKey }
   readonly feedKeys: readonly { readonly kid: string; readonly key: PublicKey }[]
@@ -90,6 +96,7 @@ export async function openServiceKeys(
   // not open it.
   await store.putSecret(MASTER_KEY_SEAL, sealer.seal(MASTER_KEY_SEAL, sealer.keyName))
   const toMethod = (id: string) => `${issuerDid}#${id}`
+  const pairwise = new Map<SiteId, string>()
 
   return {
     ...sealer,
@@ -100,6 +107,17 @@ export async function openServiceKeys(
     },
     get issuerKeys() {
       return rings.issuer.published.map(({ id, key }) => ({ id, key: key.publicKey }))
+    },
+    openPairwise(siteId, sealed) {
+      try {
+        const secret = sealer.open(pairwisePurpose(siteId), sealed)
+        pairwise.set(siteId, secret)
+        return secret
+      } catch (fault) {
+        const known = fault instanceof OtherMasterKey ? pairwise.get(siteId) : undefined
+        if (known === undefined) throw fault
+        return known
+      }
     },
     feedKey(at) {
       const { id, key } = rings.feed.signing(at)

@@ -1,6 +1,5 @@
 import type { SiteId, SubjectKey } from '@countersign/core'
 import type { Deps } from '../deps.ts'
-import { pairwisePurpose } from '../sealing/purposes.ts'
 import { SealBroken } from '../sealing/sealer.ts'
 import { deriveSubjectKey } from './ids.ts'
 
@@ -15,7 +14,7 @@ export async function findSubjectKey(
   const site = await store.site(siteId)
   if (site === undefined) return undefined
   try {
-    return deriveSubjectKey(keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed))
+    return deriveSubjectKey(keys.openPairwise(siteId, site.pairwiseSecretSealed))
   } catch (err) {
     if (!(err instanceof SealBroken)) throw err
     log.error({ err, siteId }, 'the secret of a site cannot be opened; it accepts no tokens of OAuth issuers')

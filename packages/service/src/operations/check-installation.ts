@@ -12,6 +12,7 @@ import { OtherMasterKey } from '../sealing/sealer.ts'
 import {
   checkMasterKey,
   checkStore,
+  findUnsecuredHost,
   readStore,
   SchemaTooNew,
   type SchemaVersions,
@@ -60,7 +61,10 @@ export async function checkInstallation(sources: SettingSources): Promise<readon
   // The check of the settings reports a key that cannot be read.
   const masterKey = attempt(() => readMasterKeyConfig(sources))
   if (!(store instanceof Error))
-    found.push(...(await storeFindings(store, masterKey instanceof Error ? undefined : masterKey)))
+    found.push(
+      ...tlsFindings(store),
+      ...(await storeFindings(store, masterKey instanceof Error ? undefined : masterKey)),
+    )
   return found
 }
 
@@ -143,6 +147,19 @@ function weakness(file: string, others: number): readonly InstallationFinding[] 
       `${file} is open to others (mode ${mode.toString(8)})`,
       `chmod ${found?.isDirectory() ? 700 : 600} ${file}; what was secret in it may be known`,
     ),
+  ]
+}
+
+function tlsFindings(store: Config['store']): readonly InstallationFinding[] {
+  const host = store.kind === 'postgres' ? findUnsecuredHost(store.url) : undefined
+  if (host === undefined) return []
+  return [
+    {
+      check: 'database tls',
+      level: 'warning',
+      detail: `the connection to PostgreSQL at ${host} is not encrypted, unless the network does it`,
+      fix: 'Add ?sslmode=verify-full to the database URL, with &sslrootcert=<file> for an authority of your own',
+    },
   ]
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { LogHead } from '@countersign/core'
+import type { LogHead, SiteId } from '@countersign/core'
 import { auditLog, LOG_MISSING, requireIntactTables } from './audit-log.ts'
 import type { CheckpointSite } from './checkpoint.ts'
 import { writeCheckpointAtEnd } from './checkpoints/checkpoint-at-end.ts'
@@ -42,7 +42,7 @@ export async function resolveEpoch(
   }
 }
 
-/** Undefined when another node has begun the new epoch in the meantime. */
+/** Undefined when another node has appended, or has begun the new epoch, in the meantime. */
 async function auditUnlessOver(
   run: RunOperation,
   state: LogState,
@@ -58,17 +58,26 @@ async function auditUnlessOver(
 
 /**
  * Checks everything that a new epoch continues: the checkpoint with its pages, the entries after
- * it, the heads, and every row with a MAC. Then writes a checkpoint at the end of the log. Throws a
- * `LogCorrupted`, with the first fault of a whole audit if that finds one.
+ * it, the heads, and every row with a MAC. Then writes a checkpoint at the end of the log.
+ * Undefined when a node has appended in the meantime. Throws a `LogCorrupted`, with the first fault
+ * of a whole audit if that finds one.
  */
-export async function auditEnd(run: RunOperation, state: LogState, nowMs: number): Promise<AuditedEnd> {
+export async function auditEnd(
+  run: RunOperation,
+  state: LogState,
+  nowMs: number,
+): Promise<AuditedEnd | undefined> {
   const store = { ...bindOperations(run, () => state.epoch), epoch: state.epoch }
   try {
     await requireIntactTables(store)
     await writeCheckpointAtEnd(store, nowMs)
     const loaded = await loadCheckpoint(store)
     const sites = [...(loaded?.sites.values() ?? [])]
-    await requireSameHeads(store, sites)
+    const wrong = await findOtherHead(store, sites)
+    if (wrong !== undefined) {
+      if (JSON.stringify(await store.logState()) !== JSON.stringify(state)) return undefined
+      throw new LogCorrupted('other_head', `the log of ${wrong} does not end where it should`)
+    }
     return {
       state,
       sites: sites.map((site) => ({ ...site, baseSeq: site.seq, baseHash: site.hash })),
@@ -81,17 +90,15 @@ export async function auditEnd(run: RunOperation, state: LogState, nowMs: number
   }
 }
 
-/** Throws a `LogCorrupted` unless the heads in the store are those of the checkpoint. */
-async function requireSameHeads(
+/** The first site whose head in the store is not that of the checkpoint. */
+async function findOtherHead(
   store: Pick<Store, 'siteHeads'>,
   sites: readonly CheckpointSite[],
-): Promise<void> {
+): Promise<SiteId | undefined> {
   const heads = new Map((await loadSiteHeads(store)).map((head) => [head.siteId, head]))
   const isSame = ({ siteId, seq, hash }: CheckpointSite) =>
     heads.get(siteId)?.seq === seq && heads.get(siteId)?.hash === hash
-  const wrong = sites.find((site) => !isSame(site))
-  if (wrong === undefined) return
-  throw new LogCorrupted('other_head', `the log of ${wrong.siteId} does not end where it should`)
+  return sites.find((site) => !isSame(site))?.siteId
 }
 
 /** Lower-case letters and digits, 80 random bits. */

@@ -26,6 +26,7 @@ import { notAStore, UnusableFile } from './sqlite/unusable-file.ts'
 import type { Store } from './store.ts'
 
 export { SchemaTooNew } from './migrations/migration.ts'
+export { findUnsecuredHost } from './postgres/tls.ts'
 export { UnusableFile } from './sqlite/unusable-file.ts'
 
 type StoreConfig = Config['store']

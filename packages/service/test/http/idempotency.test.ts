@@ -329,6 +329,17 @@ describe('answering once', () => {
     })
     await expect(given).rejects.toBeInstanceOf(StoreUnavailable)
   })
+  test.each([
+    ['kept', { finishIdempotent: () => Promise.reject(new StoreUnavailable('down')) }],
+    ['opened', { beginIdempotent: async () => ({ kind: 'answer', sealed: 'v1.00000000.AAAA' }) }],
+  ])('answers a revocation that is done, though its answer cannot be %s', async (_, store) => {
+    const answer = answerOnce(
+      { ...request, endpoint: { ...endpoints.revoke_user, id: 'revoke_user' } } as never,
+      { ...double.deps, store: { ...double.deps.store, logPosition: async () => 0, ...store } as never },
+      async () => ({ status: 200 }),
+    )
+    expect((await answer).status).toBe(200)
+  })
   test('reports the first fault, not that the key could not be given back', async () => {
     const given = once(() => Promise.reject(new Problem('site_unknown')), {
       abandonIdempotent: () => Promise.reject(new StoreUnavailable('down')),

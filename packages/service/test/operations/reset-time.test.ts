@@ -132,7 +132,7 @@ describe.each(stores)('reset-time on %s', (_, make) => {
       })
       expect(said).toContain(`is ${row?.target} now.`)
     })
-    const shown = await house.command('operator-audit')
+    const shown = await house.command('operator-audit', '--json')
     expect(JSON.parse(shown.said)).toMatchObject({ action: 'time.reset', actor: 'operator' })
   })
 
@@ -204,7 +204,7 @@ test('makes no store where there is none', async () => {
 test('operator-audit takes a count, and refuses what is none', async () => {
   const house = await (stores[0] as (typeof stores)[number])[1]()
   for (let i = 0; i < 3; i++) await house.command('create-operator-key', `key ${i}`)
-  const { code, said } = await house.command('operator-audit', '2')
+  const { code, said } = await house.command('operator-audit', '2', '--json')
   expect(code).toBe(0)
   expect(said.split('\n')).toHaveLength(2)
   for (const wrong of ['0', '-1', 'all'])

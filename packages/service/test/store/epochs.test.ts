@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import type { LogHead, SiteId } from '@countersign/core'
 import { afterAll, describe, expect, it } from 'vitest'
+import { StoreUnavailable } from '../../src/store/errors.ts'
 import { auditStore, backupStore, beginNewEpoch, restoreStore } from '../../src/store/maintenance.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context, MASTER_KEY, NOW, newSite, ppid } from './fixtures.ts'
@@ -41,6 +42,43 @@ forEachStoreWriter('links between epochs', (newWriter) => {
     expect(await store.epochLinks(siteId, 2)).toEqual(expected.slice(1))
     expect(await store.epochLinks(later, 16)).toEqual([])
     await store.close()
+  })
+})
+
+forEachStoreWriter('a new epoch', (newWriter) => {
+  it('begins at the end of the log while nodes append without a pause', async () => {
+    const { place: config } = await newWriter()
+    // Only one process can have the embedded store open.
+    if (config.kind === 'sqlite') return
+    const { siteId } = newSite()
+    const store = await openPlace(config)
+    await store.createSite(newSite({ siteId }), context())
+    let isBegun = false
+    let last = 0
+    const append = async () => {
+      while (!isBegun) {
+        const seq = await revoke(store, siteId).then(
+          (revoked) => revoked.seq,
+          (fault: unknown) => {
+            if (!(fault instanceof StoreUnavailable)) throw fault
+            return 0
+          },
+        )
+        last = Math.max(last, seq)
+      }
+    }
+    const appending = [append(), append(), append()]
+    const { epoch, position } = await beginNewEpoch(config, MASTER_KEY, NOW).finally(() => {
+      isBegun = true
+    })
+    await Promise.all(appending)
+    await store.followEpoch()
+    expect(store.epoch).toBe(epoch)
+    expect((await revoke(store, siteId)).seq).toBe(last + 1)
+    const [link] = await store.epochLinks(siteId, 16)
+    expect(link).toMatchObject({ epoch, previous: { seq: position } })
+    await store.close()
+    expect(await auditStore(config, MASTER_KEY)).toMatchObject({ ok: true })
   })
 })
 

@@ -3,8 +3,8 @@ import { webhookLoad } from '../../src/store/operations/deliveries.ts'
 import { purgeExpired } from '../../src/store/operations/purge-expired.ts'
 import { rows, type Transaction } from '../../src/store/transaction.ts'
 import { NOW } from './fixtures.ts'
-import { findAllSteps } from './sqlite-plans.ts'
-import { newFile, removeFiles, type StoreWriter, withStore } from './store-writer.ts'
+import { findAllSteps, findStatements } from './sqlite-plans.ts'
+import { forEachStoreWriter, newFile, removeFiles, type StoreWriter, withStore } from './store-writer.ts'
 
 /**
  * Tables with a row for each node, webhook, verifier or source, or with the rows of two days: the
@@ -45,5 +45,26 @@ describe('what a node does again and again, on SQLite', () => {
     )
     expect(ofDeliveries.length).toBeGreaterThan(0)
     expect(ofDeliveries.filter((step) => !/INDEX deliveries_(?:pending|failed)\b/.test(step))).toEqual([])
+  })
+})
+
+forEachStoreWriter('the purge', (newWriter) => {
+  it('does not read rows that have not expired when PostgreSQL believes that all have', async () => {
+    const { place, sql } = await newWriter()
+    if (place.kind === 'sqlite') return
+    const ends = `SELECT 'proof', CAST(i AS TEXT), 1 FROM generate_series(1, 50000) i`
+    await sql(`INSERT INTO used_once (kind, sha256, expires_at) ${ends}`)
+    await sql('ALTER TABLE used_once SET (autovacuum_enabled = off)')
+    await sql('ANALYZE used_once')
+    await sql(`UPDATE used_once SET expires_at = ${NOW + 60_000}`)
+    const statement = findStatements(purgeExpired(NOW)).find((each) => each.sql.includes('FROM used_once'))
+    if (statement === undefined) throw new Error('there is no such statement')
+    const plan = JSON.stringify(
+      await sql(`EXPLAIN (ANALYZE, FORMAT JSON) ${statement.sql}`, ...statement.values),
+    )
+    const counts = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)":(\d+)/g)]
+    expect(counts.length).toBeGreaterThan(0)
+    // A hash join reads one row of the table before it finds that there is nothing to join.
+    expect(Math.max(...counts.map(([, count]) => Number(count)))).toBeLessThanOrEqual(1)
   })
 })

@@ -7,7 +7,7 @@ interface Statement {
 }
 
 /** The statements of an operation, in a store that has only the head of the site. */
-function findStatements(operation: Transaction<unknown>): readonly Statement[] {
+export function findStatements(operation: Transaction<unknown>): readonly Statement[] {
   const found: Statement[] = []
   let step = operation.next()
   while (!step.done) {

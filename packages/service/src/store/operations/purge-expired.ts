@@ -43,9 +43,10 @@ export interface Purged {
 /** In which table, and with which statement: `$1` is the time, `$2` the maximum number of rows. */
 type Removal = readonly [table: string, statement: string]
 
+// Without the order, PostgreSQL expects to find some soon, and reads all rows instead.
 const byEnd = (table: string, name: string): Removal => [
   table,
-  `DELETE FROM ${table} WHERE (${name}) IN (SELECT ${name} FROM ${table} WHERE expires_at <= $1 LIMIT $2)`,
+  `DELETE FROM ${table} WHERE (${name}) IN (SELECT ${name} FROM ${table} WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`,
 ]
 
 const REMOVALS: readonly Removal[] = [
@@ -54,7 +55,7 @@ const REMOVALS: readonly Removal[] = [
   [
     'sign_ins',
     `DELETE FROM sign_ins WHERE state_sha256 IN
-       (SELECT state_sha256 FROM sign_ins WHERE expires_at <= $1 AND (browser_sha256 IS NULL OR expires_at <= $1 - ${SIGN_INS_KEPT_MS}) LIMIT $2)`,
+       (SELECT state_sha256 FROM sign_ins WHERE expires_at <= $1 AND (browser_sha256 IS NULL OR expires_at <= $1 - ${SIGN_INS_KEPT_MS}) ORDER BY expires_at LIMIT $2)`,
   ],
   byEnd('sign_in_presentations', 'payload_sha256'),
   byEnd('offers', 'sha256'),
@@ -73,7 +74,7 @@ const REMOVALS: readonly Removal[] = [
   [
     'deliveries',
     `DELETE FROM deliveries WHERE delivery_id IN
-       (SELECT delivery_id FROM deliveries WHERE created_at <= $1 - ${DELIVERIES_KEPT_MS} AND status <> 'pending' LIMIT $2)`,
+       (SELECT delivery_id FROM deliveries WHERE created_at <= $1 - ${DELIVERIES_KEPT_MS} AND status <> 'pending' ORDER BY created_at LIMIT $2)`,
   ],
   // With a plain JOIN, SQLite reads all deliveries to find those of deleted webhooks.
   [

@@ -72,7 +72,7 @@ export const revocationReasons = read(function* (
 export function* removeOldUserEntries(beforeMs: number, limit: number): Transaction<number> {
   return yield* countChanged(
     `DELETE FROM user_history WHERE (site_id, ppid, seq) IN
-       (SELECT site_id, ppid, seq FROM user_history WHERE at < $1 AND (latest = 0 OR revoked = 0) LIMIT $2)`,
+       (SELECT site_id, ppid, seq FROM user_history WHERE at < $1 AND (latest = 0 OR revoked = 0) ORDER BY at LIMIT $2)`,
     beforeMs,
     limit,
   )

@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import type { Row, SqlValue } from '../transaction.ts'
+import { readTls } from './tls.ts'
 
 export type Sql = postgres.Sql<{ bigint: number }>
 
@@ -39,7 +40,9 @@ export function connect(options: ConnectOptions): Sql {
   const hidden = {
     onnotify: onNotify, // Known to the driver, though not to its types.
   }
-  return postgres(url, {
+  const { url: driverUrl, ssl } = readTls(url)
+  return postgres(driverUrl, {
+    ...(ssl === undefined ? {} : { ssl }),
     max,
     connect_timeout: 5,
     max_lifetime: null,

@@ -12,8 +12,12 @@ const EPOCH_CHANGED = 'CS001'
  * (CS002, our own).
  */
 const UNAVAILABLE = /^(?:08|28|3D000$|40|53|57|58|XX|25P03$|25P04$|25006$|55P03$|CS002$)/
-/** Codes of the driver and the operating system. */
-const DISCONNECTED = /^(?:CONNECTION_|CONNECT_TIMEOUT|E[A-Z]+$)/
+/** Certificates that do not lead to a trusted one, or are not valid now (OpenSSL). */
+const UNTRUSTED = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA$)/
+/** Codes of the driver, the operating system and TLS. */
+const DISCONNECTED = new RegExp(
+  `^(?:CONNECTION_|CONNECT_TIMEOUT|E[A-Z]+$|ERR_(?:SSL|TLS)_)|${UNTRUSTED.source}`,
+)
 /** After these the server closes the connection. */
 const HUNG_UP = /^(?:08|57P|25P03$|25P04$|28)/
 const AGAIN = /^40(?:001|P01)$/
@@ -58,6 +62,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENOTFOUND: 'its host name is not known; correct database_url',
   EAI_AGAIN: 'its host name could not be looked up',
   CONNECT_TIMEOUT: 'PostgreSQL cannot be reached; check database_url, the network and the firewall',
+  ECONNRESET: 'it closed the connection; with sslmode in database_url, check that the server has TLS',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host; correct database_url',
+  '08P01':
+    'it does not accept what a node needs; connect to PostgreSQL itself, not to a pooler such as PgBouncer',
   '25006': 'it is a standby or read-only; connect to the primary',
   '28P01': 'PostgreSQL rejects this user or password; correct database_url',
   '28000': 'PostgreSQL rejects connections of this user from this host; check pg_hba.conf',
@@ -67,7 +75,9 @@ const ADVICE: Readonly<Record<string, string>> = {
 }
 
 function adviceOn(code: string): string {
-  const advice = ADVICE[code]
+  const advice = UNTRUSTED.test(code)
+    ? 'its certificate is not trusted; name the certificate of its authority with sslrootcert in database_url'
+    : ADVICE[code]
   return advice === undefined ? '' : `, ${advice}`
 }
 

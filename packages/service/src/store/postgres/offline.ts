@@ -17,6 +17,7 @@ import { readMacKey } from '../operations/shared/mac-key.ts'
 import { type Reseal, resealAll } from '../operations/shared/master-key.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
 import { sealedColumns } from '../sealed-columns.ts'
+import { lock, rows, type Transaction } from '../transaction.ts'
 import { schemaVersion } from './migrate.ts'
 import { openMacKeyIn, prepareDatabase } from './postgres-store.ts'
 import { ReaderPool } from './reader-pool.ts'
@@ -59,13 +60,13 @@ export async function checkDatabase(url: string): Promise<number> {
   }
 }
 
-/** Attempts, when entries were added in the meantime. */
-const TRIES = 5
+/** Attempts while nodes append. Then they wait. */
+const TRIES = 2
 
 /**
  * Begins a new epoch after an audit, whatever the lineage of the database. Running nodes follow it
- * by themselves. Rejects with a `LogCorrupted` when the log is not intact, and when entries are
- * added faster than they can be audited.
+ * by themselves. Where they append faster than the end of the log can be audited, their appends
+ * wait for it, or fail. Rejects with a `LogCorrupted` when the log is not intact.
  */
 export async function beginDatabaseEpoch(
   url: string,
@@ -73,19 +74,33 @@ export async function beginDatabaseEpoch(
   nowMs: number,
 ): Promise<{ epoch: string; position: number }> {
   await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))
-  return withRun(url, masterKey, async (run, readers) => {
-    const { logState, beginEpoch } = bindOperations(run, () => '')
+  return withRun(url, masterKey, async (run, readers, alone) => {
+    const [row] = await readers.read((query) => query('SELECT log_lineage() AS lineage'))
+    if (row === undefined) throw new Error('PostgreSQL did not report its lineage')
+    const order = { lineage: text(row, 'lineage'), nowMs }
     for (let left = TRIES; left > 0; left--) {
-      const [row] = await readers.read((query) => query('SELECT log_lineage() AS lineage'))
-      const state = await logState()
-      if (row === undefined || state === undefined) throw new Error('there is no log in this database')
-      const audited = await auditEnd(run, state, nowMs)
-      const epoch = createEpoch()
-      await beginEpoch(epoch, text(row, 'lineage'), audited, { actor: 'operator', atMs: nowMs })
-      if ((await logState())?.epoch === epoch) return { epoch, position: state.position }
+      const begun = await tryEpoch(run, order)
+      if (begun !== undefined) return begun
     }
-    throw new Error('entries are added faster than they can be audited: stop the nodes first')
+    const begun = await alone((runAlone) => tryEpoch(runAlone, order))
+    if (begun === undefined) throw new Error('another process has begun a new epoch: try again')
+    return begun
   })
+}
+
+/** Undefined when a node has appended in the meantime. */
+async function tryEpoch(
+  run: RunOperation,
+  { lineage, nowMs }: { readonly lineage: string; readonly nowMs: number },
+): Promise<{ epoch: string; position: number } | undefined> {
+  const { logState, beginEpoch } = bindOperations(run, () => '')
+  const state = await logState()
+  if (state === undefined) throw new Error('there is no log in this database')
+  const audited = await auditEnd(run, state, nowMs)
+  if (audited === undefined) return undefined
+  const epoch = createEpoch()
+  await beginEpoch(epoch, lineage, audited, { actor: 'operator', atMs: nowMs })
+  return (await logState())?.epoch === epoch ? { epoch, position: state.position } : undefined
 }
 
 /** As long as running requests may take. */
@@ -120,10 +135,18 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
   }
 }
 
+/** Runs operations in one transaction, during which no node appends or writes a checkpoint. */
+type RunAlone = <T>(task: (run: RunOperation) => Promise<T>) => Promise<T>
+
+function* stopAppends(): Transaction<void> {
+  yield* lock('checkpoint', 'log')
+  yield* rows('UPDATE log SET position = position WHERE one = 1')
+}
+
 async function withRun<T>(
   url: string,
   masterKey: Uint8Array | undefined,
-  work: (run: RunOperation, readers: ReaderPool) => Promise<T>,
+  work: (run: RunOperation, readers: ReaderPool, alone: RunAlone) => Promise<T>,
 ): Promise<T> {
   const readers = new ReaderPool({ url, max: 1 })
   const writers = new WriterPool({ url, max: 1 })
@@ -137,7 +160,16 @@ async function withRun<T>(
         { noTimeout: true },
       )
     }
-    return await work(run, readers)
+    const alone: RunAlone = (task) =>
+      writers.transaction(
+        async (transaction) => {
+          const context = { epoch: '', integrity }
+          await runTransaction(stopAppends(), transaction, context)
+          return task((name, args) => runTransaction(createTransaction(name, args), transaction, context))
+        },
+        { noTimeout: true },
+      )
+    return await work(run, readers, alone)
   } finally {
     await Promise.all([readers.end(), writers.end()])
   }

@@ -83,7 +83,7 @@ export async function openPostgresStore({
       if (epoch !== '')
         log.warn(
           { from: epoch, to: found },
-          'the database was restored or failed over: the log is in a new epoch',
+          'the log is in a new epoch: after a restore or a fail-over, or because an operator began it',
         )
       epoch = found
       wake()
