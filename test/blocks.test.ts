@@ -114,6 +114,7 @@ const notRun: Readonly<Record<string, readonly string[]>> = {
   'docs/operating.md': [
     'createuser --pwprompt',
     'pg_dump --format',
+    'countersign backup /backups/before-the-move.db',
     'countersign audit --target',
     'export COUNTERSIGN_CONSOLE_OIDC',
   ],

@@ -24,7 +24,7 @@ describe.each(commands)('%s', (name, command) => {
       [...line.matchAll(/--([a-z-]+)/g)].map(([, flag = '']) => flag),
     )
     const known = [
-      ...['config', 'help', 'dry-run'],
+      ...['config', 'help', 'dry-run', 'json'],
       ...(command.options ?? []).map(([option]) => option.replace('--', '').replace(/ <.*/, '')),
       ...settingNames.map((setting) => setting.replaceAll('_', '-')),
     ]

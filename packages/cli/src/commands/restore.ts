@@ -18,10 +18,15 @@ export const restore = operatorCommand('restore', {
       'restore, and keep what was revoked since the backup',
     ],
     ['countersign restore /backups/monday.db --dry-run', 'report what the backup lacks, and change nothing'],
+    [
+      'COUNTERSIGN_DATABASE_URL=postgres://… countersign restore /backups/monday.db',
+      'move to PostgreSQL: load the backup into an empty database',
+    ],
   ],
   about: [
     'Audits the backup, begins a new epoch of its log, audits again and then replaces the store. It keeps the replaced store beside the new one. It fails, and changes nothing, while a service has the store open or when the backup fails the audit. Needs the master key under which the backup is sealed.',
     'Changes since the backup are lost. The command compares the backup with the store that it replaces, and reports how many revocations, cut-offs, distrusted issuers, compromised keys, deleted API keys and ended access of people the backup lacks. --keep-revocations applies all of them to the restored store. Settings of sites are not compared.',
+    'To move to PostgreSQL, set COUNTERSIGN_DATABASE_URL to an empty database: the backup of the embedded store is loaded into it, in one transaction. It fails, and changes nothing, when the database already has a store. A database is restored from its own copies with pg_restore.',
     'Verifiers that followed the replaced store keep the revocations that they know, for users, credentials and tokens. The service itself, and verifiers that start later, know only what the restored store has.',
   ],
   async run({ given, at, service, storeSettings, headFile, onProgress }) {
@@ -29,8 +34,10 @@ export const restore = operatorCommand('restore', {
     const dryRun = given.has('dry-run')
     const keepRevocations = given.has('keep-revocations')
     const settings = { ...storeSettings(), headFile: headFile() }
+    // An empty database loses nothing.
+    const removesStore = settings.store.kind === 'sqlite'
     const act = `replace the store with ${file} and lose all changes since that backup`
-    const answer = dryRun ? undefined : await confirmRemoval(given, at, { act, plan: {} })
+    const answer = removesStore && !dryRun ? await confirmRemoval(given, at, { act, plan: {} }) : undefined
     if (answer !== undefined) return answer
     const options = { dryRun, keepRevocations, onProgress }
     const { epoch, position, sites, before, lost, lostCounts } = await service.restore(
@@ -53,7 +60,10 @@ export const restore = operatorCommand('restore', {
     )
     if (before !== undefined) at.note(`The store as it was before: ${before}`)
     for (const note of describeLoss(lost, keepRevocations, dryRun)) at.note(note)
-    if (dryRun) at.note(`Would replace the store with ${file}.\nNothing was changed.`)
+    if (dryRun) {
+      const plan = removesStore ? `replace the store with ${file}` : `load ${file} into the database`
+      at.note(`Would ${plan}.\nNothing was changed.`)
+    }
     return 0
   },
 })

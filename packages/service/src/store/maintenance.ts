@@ -4,6 +4,7 @@ import type { OnPage } from './audit-log.ts'
 import type { LogAudit } from './log-corrupted.ts'
 import { migrations } from './migrations/all.ts'
 import type { Reseal } from './operations/shared/master-key.ts'
+import { loadTables } from './postgres/load-tables.ts'
 import {
   auditDatabase,
   beginDatabaseEpoch,
@@ -21,6 +22,7 @@ import {
 import { checkFile } from './sqlite/check-file.ts'
 import { beginFileEpoch } from './sqlite/new-epoch.ts'
 import { auditFile, readFromFile } from './sqlite/offline.ts'
+import { readTables } from './sqlite/read-tables.ts'
 import { resealFile } from './sqlite/reseal.ts'
 import { notAStore, UnusableFile } from './sqlite/unusable-file.ts'
 import type { Store } from './store.ts'
@@ -120,12 +122,25 @@ export async function backupStore(
   return backupSqlite(store.file, target, masterKey, onPage)
 }
 
-/** Replaces the embedded store with a copy, in a new epoch. Rejects for PostgreSQL. */
+/**
+ * Replaces the embedded store with a copy, in a new epoch, or loads the copy into an empty database
+ * of PostgreSQL.
+ */
 export async function restoreStore(store: StoreConfig, copy: string, order: RestoreOrder): Promise<Restored> {
-  if (store.kind === 'postgres')
-    throw new Error('PostgreSQL is restored with pg_restore, see docs/operating.md')
   requireFile(copy)
-  return restoreSqlite(copy, store.file, order)
+  if (store.kind === 'sqlite') return restoreSqlite(copy, store.file, order)
+  const { masterKey, nowMs, keepRevocations, dryRun, onPage } = order
+  if (keepRevocations)
+    throw new Error('An empty database has no revocations to keep. Leave --keep-revocations out.')
+  return readTables(
+    copy,
+    masterKey,
+    async (tables, { position, sites }) => {
+      const loaded = dryRun ? undefined : await loadTables(store.url, masterKey, tables, nowMs)
+      return { epoch: loaded?.epoch, position, sites, before: undefined, lost: undefined }
+    },
+    onPage,
+  )
 }
 
 /**

@@ -88,8 +88,8 @@ export async function beginDatabaseEpoch(
   })
 }
 
-/** Undefined when a node has appended in the meantime. */
-async function tryEpoch(
+/** Begins a new epoch after an audit. Undefined when a node has appended in the meantime. */
+export async function tryEpoch(
   run: RunOperation,
   { lineage, nowMs }: { readonly lineage: string; readonly nowMs: number },
 ): Promise<{ epoch: string; position: number } | undefined> {
