@@ -509,9 +509,12 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
         await page.keyboard.up('Enter')
       }
       await page.locator('.sheet[open] .verdict', { hasText: 'durable as entr' }).waitFor()
-      await page.locator('.sheet[open] .signature').waitFor()
-      await page.keyboard.press('Enter')
-      await page.locator('.sheet[open]').waitFor({ state: 'detached' })
+      // A second later, it closes the receipt.
+      const pressEnter = async () => {
+        await page.keyboard.press('Enter')
+        return page.locator('.sheet[open]').count()
+      }
+      await expect.poll(pressEnter).toBe(0)
     }
   })
 
