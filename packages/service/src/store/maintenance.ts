@@ -4,7 +4,7 @@ import type { OnPage } from './audit-log.ts'
 import type { LogAudit } from './log-corrupted.ts'
 import { migrations } from './migrations/all.ts'
 import type { Reseal } from './operations/shared/master-key.ts'
-import { loadTables } from './postgres/load-tables.ts'
+import { loadTables, requireEmptyDatabase } from './postgres/load-tables.ts'
 import {
   auditDatabase,
   beginDatabaseEpoch,
@@ -136,6 +136,7 @@ export async function restoreStore(store: StoreConfig, copy: string, order: Rest
     copy,
     masterKey,
     async (tables, { position, sites }) => {
+      if (dryRun) await requireEmptyDatabase(store.url)
       const loaded = dryRun ? undefined : await loadTables(store.url, masterKey, tables, nowMs)
       return { epoch: loaded?.epoch, position, sites, before: undefined, lost: undefined }
     },

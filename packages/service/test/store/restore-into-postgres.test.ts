@@ -172,9 +172,11 @@ describe('a backup of the embedded store in an empty database', () => {
     await backup()
     const database = await openDatabase()
     const { siteId, revoked } = await fill(database)
-    const rejected = await restore()
-    expect(rejected).toMatchObject({ code: 1 })
-    expect(rejected.noted).toContain('already has a store')
+    for (const options of [[], ['--dry-run']]) {
+      const rejected = await restore(...options)
+      expect(rejected).toMatchObject({ code: 1 })
+      expect(rejected.noted).toContain('already has a store')
+    }
     expect((await viewOf(database, siteId)).userRevocation(revoked, 0)).toBeDefined()
     expect(await readDatabaseTable('sites')).toHaveLength(1)
   })

@@ -9,6 +9,7 @@ import type { StoredTable, StoredTables, StoredValue } from '../stored-tables.ts
 import type { Query } from './connect.ts'
 import { tryEpoch } from './offline.ts'
 import { prepareDatabase } from './postgres-store.ts'
+import { ReaderPool } from './reader-pool.ts'
 import { runTransaction } from './run-transaction.ts'
 import type { OpenTransaction } from './writer-pool.ts'
 
@@ -35,6 +36,19 @@ export function loadTables(
   })
 }
 
+/** Rejects for a database that has a store, or that cannot be reached. Writes nothing. */
+export async function requireEmptyDatabase(url: string): Promise<void> {
+  const readers = new ReaderPool({ url, max: 1 })
+  try {
+    const [found] = await readers.read((query) => query("SELECT to_regclass('log')::text AS name"))
+    if (found?.name === null) return
+    const log = await readers.read((query) => query('SELECT 1 AS one FROM log'))
+    if (log.length > 0) throw notEmpty()
+  } finally {
+    await readers.end()
+  }
+}
+
 function requireVersion(found: number): void {
   const known = migrations.at(-1)?.version
   if (found === known) return
@@ -47,7 +61,11 @@ async function requireEmpty(transaction: OpenTransaction): Promise<void> {
   const context = { epoch: '', integrity: undefined }
   const hasLog = (await runTransaction(logState(), transaction, context)) !== undefined
   if (!hasLog && (await runTransaction(tableWithRows(), transaction, context)) === undefined) return
-  throw new Error('The database already has a store. Create an empty database, and name it in database_url.')
+  throw notEmpty()
+}
+
+function notEmpty(): Error {
+  return new Error('The database already has a store. Create an empty database, and name it in database_url.')
 }
 
 /** A table comes after those that it refers to. */
