@@ -287,12 +287,14 @@ describe('backup and restore', () => {
       noted: `backup failed: This user cannot create a file in ${folder}. Give this user write access to it, or choose another directory.`,
     })
   })
-  test('are not for PostgreSQL, and say what is', async () => {
+  test('are not for copies of PostgreSQL, and say what is', async () => {
     const env = {
       COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@127.0.0.1:1/x',
       COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
     }
-    const ran = [await run(['backup', 'x'], env), await run(['restore', 'x'], env)]
+    const dump = join(folder, 'countersign.dump')
+    writeFileSync(dump, `PGDMP${'x'.repeat(2000)}`)
+    const ran = [await run(['backup', 'x'], env), await run(['restore', dump], env)]
     for (const { code, noted } of ran) {
       expect(code).toBe(1)
       expect(noted).toMatch(/pg_(?:dump|restore)/)

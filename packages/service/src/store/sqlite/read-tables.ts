@@ -3,6 +3,8 @@ import type { OnPage } from '../audit-log.ts'
 import { failedAudit, type LogAudit } from '../log-corrupted.ts'
 import type { StoredTable, StoredTables, StoredValue } from '../stored-tables.ts'
 import { auditSession, openReading } from './offline.ts'
+import type { SqliteSession } from './session.ts'
+import { explainOpenFault, notAStore, UnusableFile } from './unusable-file.ts'
 
 /**
  * Audits a file and lets `work` read all of its tables. Rejects with a `LogCorrupted` when the log
@@ -14,7 +16,7 @@ export async function readTables<T>(
   work: (tables: StoredTables, audit: LogAudit & { ok: true }) => Promise<T>,
   onPage?: OnPage,
 ): Promise<T> {
-  const session = openReading(file, masterKey)
+  const session = openBackup(file, masterKey)
   const { db } = session
   try {
     // Everything is read as it was at this moment, also from a store in use.
@@ -24,6 +26,18 @@ export async function readTables<T>(
     return await work({ schemaVersion: readVersion(db), tables: listTables(db) }, audit)
   } finally {
     db.close()
+  }
+}
+
+const ADVICE =
+  'Give the path of a file that countersign backup has written; what pg_dump has written is loaded with pg_restore'
+
+function openBackup(file: string, masterKey: Uint8Array): SqliteSession {
+  try {
+    return openReading(file, masterKey)
+  } catch (fault) {
+    if (!(fault instanceof UnusableFile)) throw fault
+    throw fault.cause === undefined ? notAStore(file, ADVICE) : explainOpenFault(fault.cause, file, ADVICE)
   }
 }
 
