@@ -200,7 +200,8 @@ function removeFile(path: string): void {
   for (const each of ['', '-wal', '-shm']) rmSync(path + each, { force: true })
 }
 
-function requireIntegrity(db: Database.Database): void {
+/** Throws when SQLite finds a damaged page. */
+export function requireIntegrity(db: Database.Database): void {
   const found = db.pragma('integrity_check(1)', { simple: true })
   if (found !== 'ok') throw new Error(`the copy is damaged: ${String(found)}`)
 }

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3'
 import type { OnPage } from '../audit-log.ts'
 import { failedAudit, type LogAudit } from '../log-corrupted.ts'
 import type { StoredTable, StoredTables, StoredValue } from '../stored-tables.ts'
+import { requireIntegrity } from './backup.ts'
 import { auditSession, openReading } from './offline.ts'
 import type { SqliteSession } from './session.ts'
 import { explainOpenFault, notAStore, UnusableFile } from './unusable-file.ts'
@@ -21,6 +22,7 @@ export async function readTables<T>(
   try {
     // Everything is read as it was at this moment, also from a store in use.
     db.exec('BEGIN')
+    requireIntegrity(db)
     const audit = await auditSession(session, onPage)
     if (!audit.ok) throw failedAudit(audit)
     return await work({ schemaVersion: readVersion(db), tables: listTables(db) }, audit)
