@@ -28,6 +28,9 @@ const BUNDLE = 'test/bundle.setup.ts'
 /** One PostgreSQL for all tests, which the first that needs it starts. */
 const POSTGRES = 'test/postgres.setup.ts'
 
+/** `npm test` leaves these out. */
+const LONG = 'long'
+
 /**
  * These use real browsers and processes, which a build server with little to spare can starve for
  * minutes. A second try keeps that from failing a change; the summary names each test that needed
@@ -66,6 +69,7 @@ export default defineConfig({
       TEST_GUARDS: bundle.guards,
       TEST_SCRIPTS: bundle.scripts,
     },
+    tags: [{ name: LONG, description: 'takes more than about a second: npm run test-all, and the build server' }],
     reporters: ['default', new PlainSummary()],
     projects: [
       {

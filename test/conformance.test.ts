@@ -67,14 +67,16 @@ process.exitCode = 1\n`,
     return spawnSync(process.execPath, flags, { encoding: 'utf8' })
   }
 
-  test('passes when only excluded cases fail, and prints the closing line of the client', () => {
+  test('passes when only excluded cases fail, and prints the closing line of the client', {
+    tags: 'long',
+  }, () => {
     const { status, stdout } = run([row('A1', 'pass'), row('A4', 'pass'), row('A5', 'fail')])
     expect([status, stdout]).toEqual([
       0,
       'Passing, so no longer to be excluded: A4\nthe closing line\nof what is built so far: 1 of 1 passed; 1 excluded cases did not pass\n',
     ])
   })
-  test('does the same on PostgreSQL, and says which is which', () => {
+  test('does the same on PostgreSQL, and says which is which', { tags: 'long' }, () => {
     const { status, stdout } = run([row('A1', 'pass')], '--store', 'all')
     const said = 'the closing line\nof what is built so far: 1 of 1 passed; 0 excluded cases did not pass\n'
     const unknown = 'Excluded, but the client has no such case: A4 A5\n'
@@ -84,13 +86,13 @@ process.exitCode = 1\n`,
       stderr: '--store must be sqlite, postgres or all\n',
     })
   })
-  test('fails when any other case fails', () => {
+  test('fails when any other case fails', { tags: 'long' }, () => {
     const { status, stdout } = run([row('A1', 'pass'), row('A2', 'fail'), row('A5', 'fail')])
     expect(status).toBe(1)
     expect(stdout).toContain('FAIL A2 case A2')
     expect(stdout).not.toContain('A5')
   })
-  test('fails when the client has nothing to say', () => {
+  test('fails when the client has nothing to say', { tags: 'long' }, () => {
     expect(run([]).status).toBe(1)
   })
 })

@@ -86,7 +86,7 @@ describe('words for a POSIX shell', () => {
 })
 
 describe('a command of the command line', () => {
-  test('carries each option with exactly its value', () => {
+  test('carries each option with exactly its value', { tags: 'long' }, () => {
     for (const text of [...NASTY, ...createTexts(200)]) {
       const words = splitInShell(
         toCli(['keys', 'rename', 'key_1', text], { site: 'a.example', reason: text }),
@@ -126,7 +126,7 @@ test('A367: no page puts a text into a command by itself, without quotes', () =>
 })
 
 describe('a call as curl', () => {
-  test('sends the same method, address, headers and body', () => {
+  test('sends the same method, address, headers and body', { tags: 'long' }, () => {
     for (const text of [...NASTY, ...createTexts(200)]) {
       const request = {
         method: 'POST',

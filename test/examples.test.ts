@@ -93,7 +93,7 @@ function pattern(text: string): RegExp {
 }
 
 describe.each(['express', 'fastify', 'hono'])('the %s example', (name) => {
-  test('serves those who may, and ends their streams when they may no more', async () => {
+  test('serves those who may, and ends their streams when they may no more', { tags: 'long' }, async () => {
     const url = await example(`${name}/server.ts`).listening
     const { ppid, revoke, fetchFor } = await newcomer()
     const fetch = fetchFor(url)
@@ -145,20 +145,26 @@ describe.each(['express', 'fastify', 'hono'])('the %s example', (name) => {
   })
 })
 
-test('the MCP client example calls the MCP server example, and prints what its README says', async () => {
+test('the MCP client example calls the MCP server example, and prints what its README says', {
+  tags: 'long',
+}, async () => {
   const url = await example('mcp-server/server.ts').listening
   expect(await example('mcp-client/client.ts', url).ended).toMatch(pattern(block('mcp-client', 'text')))
 })
 
-test('the agents of the delegation example are accepted and shut out as its README says', async () => {
+test('the agents of the delegation example are accepted and shut out as its README says', {
+  tags: 'long',
+}, async () => {
   expect(await example('delegating-agents/agents.ts').ended).toBe(block('delegating-agents', 'text'))
 })
 
-test('the legacy runtime presents bearer tokens, as its README says', async () => {
+test('the legacy runtime presents bearer tokens, as its README says', { tags: 'long' }, async () => {
   expect(await example('legacy-bearer/runtime.ts').ended).toBe(block('legacy-bearer', 'text'))
 })
 
-test('the sign-in example learns the ppid, and ends the session when access is revoked', async () => {
+test('the sign-in example learns the ppid, and ends the session when access is revoked', {
+  tags: 'long',
+}, async () => {
   const url = await example('sign-in/main.ts').listening
   // The pages of the service have the look of the shop.
   const site = await client.readSite({ site_id: service.dev.site_id })

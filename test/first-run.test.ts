@@ -132,7 +132,7 @@ describe('npm start', () => {
     })
   })
 
-  test('finds the same data at the second start, and says so', async () => {
+  test('finds the same data at the second start, and says so', { tags: 'long' }, async () => {
     const kept = join(directory, 'kept')
     const before = await npmStart(kept)
     await before.stop()

@@ -29,7 +29,9 @@ beforeAll(async () => {
 /** Seconds from NOW. The sample credentials are signed at -1 and end at 3600. */
 const second = fc.constantFrom(-3, -2, -1, 0)
 
-test('a request, a running request, a token, a sign-in and a status give the same answer for any history', async () => {
+test('a request, a running request, a token, a sign-in and a status give the same answer for any history', {
+  tags: 'long',
+}, async () => {
   const trusted = siteTrusting('active')
   const before = await accepted([...trusted])
   const credential = before.credential

@@ -191,6 +191,7 @@ test.each<[name: string, after: string, printed: string, before?: string]>([
   ],
 ])(
   'the notes on frameworks: the snippet for %s works in the real thing',
+  { tags: 'long' },
   async (name, after, printed, before = '') => {
     const [snippet = ''] = blocks('frameworks.md', `js ${name}`)
     expect(snippet).not.toBe('')

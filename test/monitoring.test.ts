@@ -153,7 +153,7 @@ const hasCurl = spawnSync('curl', ['--version']).status === 0
 if (!hasCurl)
   console.warn('\nSKIPPED: the command of the guide is not tested here, for curl is not installed.\n')
 
-test.skipIf(!hasCurl)('the command of the guide shows what it says', async () => {
+test.skipIf(!hasCurl)('the command of the guide shows what it says', { tags: 'long' }, async () => {
   const guide = read('docs/guides/monitoring.md')
   const block = (kind: string) => new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\`$`, 'ms').exec(guide)?.[1] ?? ''
   const port = await freePort()

@@ -51,7 +51,9 @@ test('has a command for each situation', () => {
   for (const line of lines) expect(line).toMatch(/^countersign /)
 })
 
-test('every command works, and afterwards nothing of the demo user is accepted', async () => {
+test('every command works, and afterwards nothing of the demo user is accepted', {
+  tags: 'long',
+}, async () => {
   const header = Buffer.from(JSON.stringify(service.dev.credential)).toString('base64url')
   const present = async () => {
     const answer = await fetch(`${service.dev.base_url}/api/protected/action`, {

@@ -77,7 +77,9 @@ async function serving(work: () => Promise<void>): Promise<number | null> {
   return ended
 }
 
-test('the commands of docs/operating.md do what is written there, one after the other', async () => {
+test('the commands of docs/operating.md do what is written there, one after the other', {
+  tags: 'long',
+}, async () => {
   const { COUNTERSIGN_CONFIG: _, ...first } = env
   const made = await promisify(execFile)(
     'bash',

@@ -46,7 +46,7 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
     }
   })
 
-  test('its program signs people in, and out when they are revoked', async () => {
+  test('its program signs people in, and out when they are revoked', { tags: 'long' }, async () => {
     site = spawn(process.execPath, ['--conditions=countersign-source', '--input-type=module'], {
       cwd: root,
       env: { ...process.env, COUNTERSIGN_DEV: join(home, 'data/dev.json'), ORIGIN: origin },

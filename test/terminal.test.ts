@@ -53,7 +53,9 @@ function npmWithoutNetwork(): string {
 }
 
 describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
-  test('a newcomer gets from a fresh clone through the README and the quickstart to the examples', async () => {
+  test('a newcomer gets from a fresh clone through the README and the quickstart to the examples', {
+    tags: 'long',
+  }, async () => {
     const home = join(directory, 'home')
     const cwd = join(directory, 'countersign')
     mkdirSync(home)

@@ -69,7 +69,7 @@ describe('the tour', () => {
   })
 })
 
-test('colours can be asked for and turned off again', () => {
+test('colours can be asked for and turned off again', { tags: 'long' }, () => {
   const coloured = tour({ FORCE_COLOR: '1' })
   expect(coloured).not.toBe(stripVTControlCharacters(coloured))
   const plain = tour({ NO_COLOR: '1' })

@@ -61,7 +61,7 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
     receiver.stdin?.end(block('js'))
   }
 
-  test('comes out as it says', async () => {
+  test('comes out as it says', { tags: 'long' }, async () => {
     const [make, revoke, list, replay, rotate, ...more] = guideSteps(GUIDE)
     expect(more).toEqual([])
     const step = async (wanted: typeof make) => {

@@ -137,6 +137,7 @@ const TELLING_LANGUAGES = ['ar', 'de', 'ja']
 export function accessibility(town: () => Town): void {
   test.each(Object.keys(states))(
     '%s has no fault that axe finds, light and dark, and fits a phone in either direction',
+    { tags: 'long' },
     async (name) => {
       // Axe is put into the page, which lets no foreign script in.
       const visitor = await town().visitor({ viewport: DESKTOP, bypassCSP: true })
@@ -174,7 +175,9 @@ export function accessibility(town: () => Town): void {
     expect(await page.evaluate(`${others}.length`)).toBeGreaterThan(0)
   })
 
-  test('speaks every language, fits 320 px, and works without a script to choose one', async () => {
+  test('speaks every language, fits 320 px, and works without a script to choose one', {
+    tags: 'long',
+  }, async () => {
     const visitor = await town().visitor({ viewport: PHONE, bypassCSP: true })
     const { page } = visitor
     await claim(town(), visitor, 'polyglot', ['orders:read', 'orders:write'])
@@ -254,7 +257,7 @@ export function accessibility(town: () => Town): void {
     await plain.page.getByText('We kunnen dit toegangsbewijs niet lezen').waitFor()
   })
 
-  test('stays usable at 200 % zoom, in forced colours and without motion', async () => {
+  test('stays usable at 200 % zoom, in forced colours and without motion', { tags: 'long' }, async () => {
     const visitor = await town().visitor({
       viewport: { width: 640, height: 400 },
       deviceScaleFactor: 2,

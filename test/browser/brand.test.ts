@@ -124,6 +124,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
 
   test.each(Object.entries(states))(
     'A341: %s: the logo is drawn, the links lead to the site, nothing else is loaded',
+    { tags: 'long' },
     async (name, open) => {
       const { page, away } = await visitor({ bypassCSP: true })
       await open(page)
@@ -150,7 +151,9 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     },
   )
 
-  test('A341: without the policy, a picture of another origin would be loaded', async () => {
+  test('A341: without the policy, a picture of another origin would be loaded', {
+    tags: 'long',
+  }, async () => {
     const load = async (bypassCSP: boolean) => {
       const { page, away } = await visitor({ bypassCSP })
       const answered: string[] = []
@@ -195,7 +198,9 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     expect(await page.locator('#accent, #site-links a').count()).toBe(0)
   })
 
-  test('A344: neither logo, accent nor a long name hides the verified id or the button', async () => {
+  test('A344: neither logo, accent nor a long name hides the verified id or the button', {
+    tags: 'long',
+  }, async () => {
     await setLook({ name: LONG, accent: '#18201d' })
     try {
       const { page } = await visitor({ viewport: { width: 375, height: 600 }, bypassCSP: true })
@@ -227,7 +232,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     }
   })
 
-  test('no page is too wide for a name of one long word', async () => {
+  test('no page is too wide for a name of one long word', { tags: 'long' }, async () => {
     await setLook({ name: 'W'.repeat(64) })
     try {
       for (const [name, open] of Object.entries(states)) {
@@ -244,7 +249,9 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     }
   })
 
-  test('a logo that is gone becomes the monogram, and a sign-in brings the new look to the wallet', async () => {
+  test('a logo that is gone becomes the monogram, and a sign-in brings the new look to the wallet', {
+    tags: 'long',
+  }, async () => {
     const { page } = await visitor()
     await states.pass?.(page)
     await page.locator('.logo:visible').waitFor()

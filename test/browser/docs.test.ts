@@ -57,7 +57,7 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
   }
 
   // In one context, whose engine has compiled axe after the first page.
-  test.each(ANALYZED)('%s has no accessibility faults, light or dark', async (url) => {
+  test.each(ANALYZED)('%s has no accessibility faults, light or dark', { tags: 'long' }, async (url) => {
     const page = await open(url, { bypassCSP: true })
     expect(await findAxeFaults(page, 'all'), `${url}, light`).toEqual([])
     if (!DARK.includes(url)) return
@@ -66,7 +66,9 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     expect(await findAxeFaults(page, 'colors'), `${url}, dark`).toEqual([])
   })
 
-  test('an analysis finds a fault, and a second one in the same page finds a new one', async () => {
+  test('an analysis finds a fault, and a second one in the same page finds a new one', {
+    tags: 'long',
+  }, async () => {
     const page = await open('/problems/credential_revoked', { bypassCSP: true })
     const faults = async (rules: 'all' | 'colors') =>
       (await findAxeFaults(page, rules)).map((fault) => fault.split(':')[0])
@@ -77,7 +79,7 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     expect(await faults('colors')).toEqual(['color-contrast'])
   })
 
-  test('no page is too wide, or shows a tag as text', async () => {
+  test('no page is too wide, or shows a tag as text', { tags: 'long' }, async () => {
     const viewport = { width: 320, height: 720 }
     const page = await open('/docs', { viewport })
     const check = async (page: Page, url: string) => {
@@ -108,7 +110,9 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     }
   })
 
-  test('has no accessibility faults in forced colors, and does not move where motion is reduced', async () => {
+  test('has no accessibility faults in forced colors, and does not move where motion is reduced', {
+    tags: 'long',
+  }, async () => {
     const page = await open('/docs/guides/quickstart', {
       bypassCSP: true,
       forcedColors: 'active',
@@ -121,7 +125,7 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     )
   })
 
-  test('searches as the reader types, with keys alone', async () => {
+  test('searches as the reader types, with keys alone', { tags: 'long' }, async () => {
     const page = await open('/docs/guides/quickstart')
     await page.getByRole('button', { name: 'Search the docs' }).waitFor()
     for (const keys of ['/', 'Control+k']) {
@@ -151,7 +155,7 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     expect(await page.locator('dialog img').count()).toBe(0)
   })
 
-  test('searches without JavaScript', async () => {
+  test('searches without JavaScript', { tags: 'long' }, async () => {
     const page = await open('/docs', { javaScriptEnabled: false })
     await page.getByRole('searchbox', { name: 'Search the docs' }).fill('credential_revoked')
     await page.keyboard.press('Enter')
@@ -165,7 +169,9 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     await page.waitForURL('**/docs/guides/quickstart')
   })
 
-  test('the front page has links or a menu of all pages in windows of every width', async () => {
+  test('the front page has links or a menu of all pages in windows of every width', {
+    tags: 'long',
+  }, async () => {
     const page = await open('/')
     const menu = page.getByRole('button', { name: 'All pages' })
     const links = page.getByRole('navigation', { name: 'Main' })
@@ -185,7 +191,7 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
     }
   })
 
-  test('copies the request without its response, and links to headings', async () => {
+  test('copies the request without its response, and links to headings', { tags: 'long' }, async () => {
     const page = await open('/docs/guides/quickstart', {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
@@ -215,7 +221,7 @@ describe.skipIf(chromium === undefined)('the documentation in a browser', () => 
 
   referencePages(open)
 
-  test('breaks no rule of its content security policy', () => {
+  test('breaks no rule of its content security policy', { tags: 'long' }, () => {
     expect(faults).toEqual([])
   })
 })

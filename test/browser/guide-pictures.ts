@@ -22,7 +22,9 @@ async function take(page: Page, name: string): Promise<void> {
 }
 
 export function guidePictures(town: () => Town): void {
-  test('show the invitation, the sign-in page, the wallet and one entry of it', async () => {
+  test('show the invitation, the sign-in page, the wallet and one entry of it', {
+    tags: 'long',
+  }, async () => {
     mkdirSync(FOLDER, { recursive: true })
     const visitor = await town().visitor({ viewport: { width: 560, height: 640 } })
     const { page } = visitor

@@ -129,7 +129,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
   })
   afterAll(() => browser.close())
 
-  test('every picture is well-formed, and its texts fit', async () => {
+  test('every picture is well-formed, and its texts fit', { tags: 'long' }, async () => {
     const page = await browser.newPage()
     const faults: string[] = []
     for (const name of files) {

@@ -127,7 +127,9 @@ export function signIn(town: () => Town): void {
     await page.getByRole('link', { name: 'Sign in' }).waitFor()
   })
 
-  test('explains a wrong credential before anything is sent, and takes the right one', async () => {
+  test('explains a wrong credential before anything is sent, and takes the right one', {
+    tags: 'long',
+  }, async () => {
     const { page } = await town().visitor()
     const sent: string[] = []
     page.on(
@@ -176,7 +178,7 @@ export function signIn(town: () => Town): void {
     expect(page.url()).not.toContain('validUntil')
   })
 
-  test('takes a credential from a file, and as the text of its header', async () => {
+  test('takes a credential from a file, and as the text of its header', { tags: 'long' }, async () => {
     const { page } = await town().visitor()
     const { credential, ppid, id } = await town().credential('filer')
     const file = join(tmpdir(), `${id}.json`)
@@ -212,7 +214,9 @@ export function signIn(town: () => Town): void {
     expect(await isIn(town(), page)).toBe(ppid)
   })
 
-  test('says that a sign-in is over when it took too long; the back button leads to the site, or says that it is over', async () => {
+  test('says that a sign-in is over when it took too long; the back button leads to the site, or says that it is over', {
+    tags: 'long',
+  }, async () => {
     const { page } = await town().visitor()
     await clickToSignIn(town(), page)
     const url = page.url()
@@ -252,7 +256,7 @@ export function signIn(town: () => Town): void {
     expect(presented).toHaveLength(1)
   })
 
-  test('can go on in two tabs at once, and the same one only once', async () => {
+  test('can go on in two tabs at once, and the same one only once', { tags: 'long' }, async () => {
     const { page, context } = await town().visitor()
     const other = await context.newPage()
     const { credential, ppid } = await town().credential('tabber')
@@ -265,7 +269,7 @@ export function signIn(town: () => Town): void {
     await other.getByText('This sign-in is no longer valid').waitFor()
   })
 
-  test('A1: signs in in both of two tabs, in whichever order they finish', async () => {
+  test('A1: signs in in both of two tabs, in whichever order they finish', { tags: 'long' }, async () => {
     const { page, context } = await town().visitor()
     const other = await context.newPage()
     const { credential, ppid } = await town().credential('two-tabs')
@@ -287,7 +291,7 @@ export function signIn(town: () => Town): void {
     }
   })
 
-  test('cannot be opened or finished by another browser', async () => {
+  test('cannot be opened or finished by another browser', { tags: 'long' }, async () => {
     const victim = await town().visitor()
     const thief = await town().visitor()
     const { credential, ppid } = await town().credential('victim')
@@ -331,7 +335,9 @@ export function signIn(town: () => Town): void {
     await isIn(town(), page)
   })
 
-  test('A7: offers no revoked or expired credential, says why, and preselects one that is valid', async () => {
+  test('A7: offers no revoked or expired credential, says why, and preselects one that is valid', {
+    tags: 'long',
+  }, async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'revoked-first')
@@ -410,7 +416,7 @@ export function signIn(town: () => Town): void {
     expect(posts).toEqual(['/auth/present'])
   })
 
-  test('A8: says how to go on when the script does not come', async () => {
+  test('A8: says how to go on when the script does not come', { tags: 'long' }, async () => {
     const { page } = await town().visitor()
     await page.route(/\/assets\/\w+\/sign-in\.en\.js$/, (route) => route.abort())
     await askToSignIn(town(), page)
@@ -462,7 +468,9 @@ export function signIn(town: () => Town): void {
     await page.getByRole('link', { name: 'Sign in' }).waitFor()
   })
 
-  test('A11: counts the tries aloud, warns before the last ones, and gives the right reason at the end', async () => {
+  test('A11: counts the tries aloud, warns before the last ones, and gives the right reason at the end', {
+    tags: 'long',
+  }, async () => {
     const { page } = await town().visitor()
     const { credential } = await town().credential('guesser')
     await askToSignIn(town(), page)

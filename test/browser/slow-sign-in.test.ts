@@ -26,7 +26,9 @@ describe.skipIf(chromium === undefined)('a sign-in on a slow network', () => {
   })
   afterAll(() => town?.close())
 
-  test('is usable, and shows live statuses, with an empty cache and with a full one', async () => {
+  test('is usable, and shows live statuses, with an empty cache and with a full one', {
+    tags: 'long',
+  }, async () => {
     const visitor = await town.visitor()
     await claim(town, visitor, 'slow')
     const measured: Record<string, Times[]> = { cold: [], warm: [] }

@@ -217,7 +217,9 @@ export function wallet(town: () => Town): void {
     await screenshot(page, 'wallet-offline-light')
   })
 
-  test('C27: the focus is never lost, and C29: entries have names of their own', async () => {
+  test('C27: the focus is never lost, and C29: entries have names of their own', {
+    tags: 'long',
+  }, async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     for (let i = 0; i < 3; i++) await claim(town(), visitor, `focus-${Math.min(i, 1)}`, ['orders:read'])

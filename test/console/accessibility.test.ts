@@ -100,15 +100,20 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
 
   const openShared = shareConsole(() => harness, { bypassCSP: true })
 
-  test.each(sitePages)('T19: %s has no fault that axe finds, and fits everywhere', async (name) => {
-    const { page, visit } = await openShared()
-    await visit(name)
-    await page.locator('#content [aria-busy=true]').waitFor({ state: 'detached' })
-    await check(page, name)
-  })
+  test.each(sitePages)(
+    'T19: %s has no fault that axe finds, and fits everywhere',
+    { tags: 'long' },
+    async (name) => {
+      const { page, visit } = await openShared()
+      await visit(name)
+      await page.locator('#content [aria-busy=true]').waitFor({ state: 'detached' })
+      await check(page, name)
+    },
+  )
 
   test.each(servicePages)(
     'T19: the page %s of the whole service has no fault that axe finds, and fits everywhere',
+    { tags: 'long' },
     async (name) => {
       const { page, visit } = await openShared()
       await visit({ ofService: name })
@@ -117,14 +122,16 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     },
   )
 
-  test.each(Object.keys(states))('T19: the state %s, too', async (name) => {
+  test.each(Object.keys(states))('T19: the state %s, too', { tags: 'long' }, async (name) => {
     const { page } = await openShared('overview')
     await page.getByText('verifiers are up to date').waitFor()
     await states[name]?.(page, harness)
     await check(page, name)
   })
 
-  test('the menu of a narrow screen has the focus while it is open, and closes in every way', async () => {
+  test('the menu of a narrow screen has the focus while it is open, and closes in every way', {
+    tags: 'long',
+  }, async () => {
     const { page } = await openShared('overview')
     await page.setViewportSize({ width: 375, height: 720 })
     const menu = page.getByRole('button', { name: 'Menu' })
@@ -147,7 +154,9 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await page.setViewportSize(DESKTOP)
   })
 
-  test('small tablets: no column is behind the action of a row, and no list is too wide', async () => {
+  test('small tablets: no column is behind the action of a row, and no list is too wide', {
+    tags: 'long',
+  }, async () => {
     const scope = ['orders:read', 'administration-of-everything:write', `warehouse:${'w'.repeat(40)}`]
     await harness.credential(newName('wide'), { scope })
     await harness.operator.createSite({ site_id: `${'long-'.repeat(11)}name.example`, name: 'W'.repeat(64) })
@@ -166,7 +175,9 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await page.setViewportSize(DESKTOP)
   })
 
-  test('phones: an entry of the log, a field above the buttons, and a running revocation', async () => {
+  test('phones: an entry of the log, a field above the buttons, and a running revocation', {
+    tags: 'long',
+  }, async () => {
     const { page } = await openShared('log/4')
     await page.setViewportSize({ width: 375, height: 667 })
     const title = page.getByRole('heading', { name: 'Entry 4' })
@@ -211,7 +222,9 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await frozen.close()
   })
 
-  test('phones: rows below folded filters, words in a histogram, names and numbers in one piece', async () => {
+  test('phones: rows below folded filters, words in a histogram, names and numbers in one piece', {
+    tags: 'long',
+  }, async () => {
     const { page, visit } = await openShared('audit')
     await page.setViewportSize({ width: 375, height: 667 })
     await page.reload()
@@ -261,7 +274,9 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await check(page, 'signed out')
   })
 
-  test('T19: the live region of a receipt speaks at most once in five seconds', async () => {
+  test('T19: the live region of a receipt speaks at most once in five seconds', {
+    tags: 'long',
+  }, async () => {
     const { page } = await openShared('overview')
     await page.getByText('verifiers are up to date').waitFor()
     await page.evaluate(LISTEN)
@@ -283,7 +298,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     }
   })
 
-  test('T19: with the keyboard alone, and the focus returns to where it was', async () => {
+  test('T19: with the keyboard alone, and the focus returns to where it was', { tags: 'long' }, async () => {
     const { page } = await harness.openConsole()
     await page.getByText('verifiers are up to date').waitFor()
     const focused = () =>

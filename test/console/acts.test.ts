@@ -77,7 +77,9 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
 
   const secret = (dialog: Locator) => dialog.locator('.secret code').innerText(SLOW)
 
-  test('issue, invite, revoke a holder key, sign out, erase: each with its result', async () => {
+  test('issue, invite, revoke a holder key, sign out, erase: each with its result', {
+    tags: 'long',
+  }, async () => {
     await harness.openGuards(['acts'])
     const { page, visit } = await harness.openConsole({ role: 'admin', page: 'credentials' })
     const dialog = page.getByRole('dialog')
@@ -117,7 +119,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     expect(left).toEqual([])
   })
 
-  test('an OAuth issuer is trusted and cut off; the whole site is cut off', async () => {
+  test('an OAuth issuer is trusted and cut off; the whole site is cut off', { tags: 'long' }, async () => {
     const { page, visit } = await harness.openConsole({ role: 'admin', page: 'issuers?act=trust' })
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('It signs').selectOption('oauth')
@@ -146,7 +148,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     await guards.close()
   })
 
-  test('a site, operator keys and the replacement of a key', async () => {
+  test('a site, operator keys and the replacement of a key', { tags: 'long' }, async () => {
     const { page, visit } = await harness.openConsole()
     const dialog = page.getByRole('dialog')
     await visit({ ofService: 'all-sites' })
@@ -184,7 +186,9 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     expect(await status(`/api/sites/${site_id}`, second)).toBe(200)
   })
 
-  test('an answer that comes late does not close a sheet that was opened since', async () => {
+  test('an answer that comes late does not close a sheet that was opened since', {
+    tags: 'long',
+  }, async () => {
     const { key_id } = await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'late' })
     const { page, visit } = await harness.openConsole()
     const dialog = page.getByRole('dialog')
@@ -234,7 +238,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     }
   })
 
-  test('T26: what is copied as a CLI command does the same as the act', async () => {
+  test('T26: what is copied as a CLI command does the same as the act', { tags: 'long' }, async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
     const { page, visit } = await harness.openConsole({ page: 'keys', permissions })
     const dialog = page.getByRole('dialog')
@@ -277,7 +281,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     expect((await harness.client.readSite({ site_id })).delegation).toBe('off')
   })
 
-  test('an operator ends the session of another person', async () => {
+  test('an operator ends the session of another person', { tags: 'long' }, async () => {
     const { person_id } = await harness.operator.createPerson({
       name: 'Nora Night',
       roles: [{ site_id, role: 'viewer' }],

@@ -51,7 +51,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     return page.getByRole('button', { name, exact: true }).count()
   }
 
-  test('a list that could not be loaded says why and offers another try, with the same filter', async () => {
+  test('a list that could not be loaded says why and offers another try, with the same filter', {
+    tags: 'long',
+  }, async () => {
     await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'for the list' })
     const { page } = await harness.openConsole({ role: 'viewer', page: 'audit' })
     const rows = page.locator('#content tbody tr a')
@@ -73,7 +75,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await rows.first().waitFor()
   })
 
-  test('a filter of the address that is not valid hides all rows, and says which it is', async () => {
+  test('a filter of the address that is not valid hides all rows, and says which it is', {
+    tags: 'long',
+  }, async () => {
     const { page, complaints, visit } = await harness.openConsole({ role: 'viewer', page: 'audit' })
     for (const [query, name] of [
       ['from=yesterday', 'from'],
@@ -88,7 +92,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     complaints.length = 0
   })
 
-  test('T15: a viewer sees no button that it may not use; a responder can revoke and cannot issue', async () => {
+  test('T15: a viewer sees no button that it may not use; a responder can revoke and cannot issue', {
+    tags: 'long',
+  }, async () => {
     await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'looked at' })
     const { webhook_id } = await harness.client.createWebhook({
       site_id,
@@ -138,7 +144,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     expect(status).toBe(403)
   })
 
-  test('a key is created, shown once and hidden after a minute, renamed, and deleted with its name', async () => {
+  test('a key is created, shown once and hidden after a minute, renamed, and deleted with its name', {
+    tags: 'long',
+  }, async () => {
     const { page, open } = await harness.openConsole({ page: 'keys', isAlone: true })
     const [nightWatch, dayWatch] = [newName('night watch'), newName('day watch')]
     const reason = newName('no longer needed')
@@ -192,7 +200,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await page.getByText(reason).waitFor()
   })
 
-  test('T20: reload, back, forward and a copied address show the same view; typing adds one entry', async () => {
+  test('T20: reload, back, forward and a copied address show the same view; typing adds one entry', {
+    tags: 'long',
+  }, async () => {
     const { page, context, open } = await harness.openConsole({ page: 'audit' })
     const length = () => page.evaluate<number>('history.length')
     const before = await length()
@@ -246,7 +256,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await expect.poll(() => new URL(page.url()).search).toBe('')
   })
 
-  test('T20: as many pages of a list are shown again after a reload', async () => {
+  test('T20: as many pages of a list are shown again after a reload', { tags: 'long' }, async () => {
     for (let n = 0; n < 120; n++) await harness.client.changeSite({ site_id, name: `Demo ${n}` })
     const { page } = await openShared('audit')
     const count = () => page.locator('tbody tr').count()
@@ -257,7 +267,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await expect.poll(count).toBe(100)
   })
 
-  test('the audit is filtered by the service, opened from an object, and exported', async () => {
+  test('the audit is filtered by the service, opened from an object, and exported', {
+    tags: 'long',
+  }, async () => {
     const { key_id } = await harness.client.createKey({
       site_id,
       permissions: ['site:read'],
@@ -296,7 +308,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await page.getByText('version 0.1.0').waitFor()
   })
 
-  test('T25: a receiver that fails and then works is seen, tested, resumed and sent all since a time', async () => {
+  test('T25: a receiver that fails and then works is seen, tested, resumed and sent all since a time', {
+    tags: 'long',
+  }, async () => {
     const receiver = await openReceiver(500)
     const { page, visit } = await openShared('webhooks')
     await page.getByRole('button', { name: 'Create a webhook' }).click()
@@ -350,7 +364,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await receiver.close()
   })
 
-  test('A348: a delivery is sent again once, also after a double click and an answer that never came', async () => {
+  test('A348: a delivery is sent again once, also after a double click and an answer that never came', {
+    tags: 'long',
+  }, async () => {
     const receiver = await openReceiver(204)
     const { webhook_id } = await harness.client.createWebhook({ site_id, url: receiver.url })
     await harness.client.changeSite({ site_id, delegation: 'off' })
@@ -403,7 +419,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await receiver.close()
   })
 
-  test('T26: what is copied as curl does the same as the act', async () => {
+  test('T26: what is copied as curl does the same as the act', { tags: 'long' }, async () => {
     await harness.client.changeSite({ site_id, delegation: 'on' })
     const { page, visit } = await openShared('keys')
     const listed = JSON.parse(await runCopied(await copyCommand(page, 'Copy as curl')))
@@ -488,7 +504,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     expect((await read()).status).toBe('trusted')
   })
 
-  test('the look of the sign-in page: a preview, errors beside the fields, on the hosted page, and removed', async () => {
+  test('the look of the sign-in page: a preview, errors beside the fields, on the hosted page, and removed', {
+    tags: 'long',
+  }, async () => {
     const logos = createServer(({ url }, answer) => {
       if (url === '/missing') answer.statusCode = 404
       answer.end(createPng(64, 64, { colour: [31, 79, 216] }))
@@ -623,7 +641,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     expect((await readSite()).accent).toBe(null)
   })
 
-  test('typed names stay shut for what is pasted or almost right', async () => {
+  test('typed names stay shut for what is pasted or almost right', { tags: 'long' }, async () => {
     await harness.client.changeSite({ site_id, delegation: 'on' })
     const { page } = await openShared('site?act=switch&on=delegation')
     const dialog = page.getByRole('dialog')
@@ -646,7 +664,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     expect((await harness.client.readSite({ site_id })).delegation).toBe('off')
   })
 
-  test('an issuer is trusted, limited, cut off, and its key marked as compromised', async () => {
+  test('an issuer is trusted, limited, cut off, and its key marked as compromised', {
+    tags: 'long',
+  }, async () => {
     const { page } = await openShared('issuers?act=trust')
     const dialog = page.getByRole('dialog')
     const did = didKey((await generatePrivateKey('Ed25519')).publicKey)

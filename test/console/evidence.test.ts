@@ -87,7 +87,9 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     }
   }
 
-  test('the overview says in a sentence who has applied the log, and never guesses', async () => {
+  test('the overview says in a sentence who has applied the log, and never guesses', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     const { page, open } = await harness.openConsole({ page: 'overview', bypassCSP: true })
     await page.getByRole('heading', { name: 'No verifier follows this site yet.' }).waitFor()
@@ -139,7 +141,9 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await guards.close()
   })
 
-  test('T6: a downloaded receipt is valid, and with one byte changed it is not', async () => {
+  test('T6: a downloaded receipt is valid, and with one byte changed it is not', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     const guards = await harness.openGuards(['ledger', 'billing'])
     const { ppid } = await harness.credential(newName('receipt'))
@@ -193,7 +197,9 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await guards.close()
   })
 
-  test('a receipt of an earlier feed key stays valid when a later key was compromised', async () => {
+  test('a receipt of an earlier feed key stays valid when a later key was compromised', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     const { ppid } = await harness.credential(newName('earlier key'))
     const { seq } = await client.revokeUser({ ppid, site_id: siteId, reason: 'a test' })
@@ -218,7 +224,9 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     expect(await checkInPage(page, await sign(earlier))).toContain('Signature valid')
   })
 
-  test('a receipt of a busy site has its reason, whatever else was done in that minute', async () => {
+  test('a receipt of a busy site has its reason, whatever else was done in that minute', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     const { ppid } = await harness.credential(newName('busy'))
     const { seq } = await client.revokeUser({ ppid, site_id: siteId, reason: 'Lost among others' })
@@ -231,7 +239,9 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await page.locator('.paper').getByText('Lost among others').waitFor()
   })
 
-  test('T28: a receipt prints on one page, black on white, and no link is lost', async () => {
+  test('T28: a receipt prints on one page, black on white, and no link is lost', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     const names = Array.from({ length: 30 }, (_, i) => `verifier-with-a-long-name-${i + 1}`)
     const guards = await harness.openGuards(names)
@@ -256,7 +266,7 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await guards.close()
   })
 
-  test('T9: revoking the middle of a chain turns exactly what is below it', async () => {
+  test('T9: revoking the middle of a chain turns exactly what is below it', { tags: 'long' }, async () => {
     const { dev, siteId } = harness
     const guards = await harness.openGuards(['tree'])
     const action = `${dev.base_url}/api/protected/action`
@@ -356,7 +366,9 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await guards.close()
   })
 
-  test('T10: a drill reports within 30 seconds, names every guard, and touches no user', async () => {
+  test('T10: a drill reports within 30 seconds, names every guard, and touches no user', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     const guards = await harness.openGuards(['drill-1', 'drill-2', 'drill-3'])
     const users = async () => (await client.listUsers({ site_id: siteId })).items
@@ -399,7 +411,7 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await guards.kill()
   })
 
-  test('the bearer meter says what is not known, and is never green then', async () => {
+  test('the bearer meter says what is not known, and is never green then', { tags: 'long' }, async () => {
     const { page } = await harness.openConsole({ page: 'tokens', role: 'viewer', bypassCSP: true })
     await page.getByText('Not known to be safe to switch off.').waitFor()
     await page.getByText(/14 days are needed|Nothing has been counted yet/).waitFor()

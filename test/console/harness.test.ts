@@ -9,7 +9,9 @@ describe.skipIf(!hasChromium)('the harness of the console tests', () => {
   })
   afterAll(() => harness?.close())
 
-  test('signs a person in, whose page shows guards of other processes as they come and go', async () => {
+  test('signs a person in, whose page shows guards of other processes as they come and go', {
+    tags: 'long',
+  }, async () => {
     const { page, open } = await harness.openConsole({ page: 'verifiers' })
     await page.getByText('No verifier follows this site yet').waitFor()
     const guards = await harness.openGuards(['orders', 'payments'])
@@ -20,7 +22,7 @@ describe.skipIf(!hasChromium)('the harness of the console tests', () => {
     await page.getByText('No verifier follows this site yet').waitFor()
   })
 
-  test('has guards that decide, and that can be cut off', async () => {
+  test('has guards that decide, and that can be cut off', { tags: 'long' }, async () => {
     const { credential, ppid } = await harness.credential(newName('ada'))
     const guards = await harness.openGuards(['ledger'], { maxStalenessSeconds: 2 })
     expect(await guards.decide(credential)).toEqual({ ledger: 'allowed' })

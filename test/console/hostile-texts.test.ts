@@ -61,7 +61,9 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     return origins
   }
 
-  test('T14, T30, A214, A178: are text on every page of a site, which loads from its own origin', async () => {
+  test('T14, T30, A214, A178: are text on every page of a site, which loads from its own origin', {
+    tags: 'long',
+  }, async () => {
     const opened = await openShared()
     const { page, visit } = opened
     const origins = await watchOrigins(opened)
@@ -79,7 +81,9 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     expect([...origins]).toEqual([harness.url])
   })
 
-  test('T14, T30, A214: are text on the pages of the whole service, and on those of one user', async () => {
+  test('T14, T30, A214: are text on the pages of the whole service, and on those of one user', {
+    tags: 'long',
+  }, async () => {
     const opened = await openShared()
     const { page, visit } = opened
     const origins = await watchOrigins(opened)
@@ -93,7 +97,9 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     expect([...origins]).toEqual([harness.url])
   })
 
-  test('T14, A214: are text where a person types them: search, name, reason and receipt', async () => {
+  test('T14, A214: are text where a person types them: search, name, reason and receipt', {
+    tags: 'long',
+  }, async () => {
     const { page, visit } = await openShared()
     await visit('overview')
     await page.keyboard.press('Control+k')
@@ -132,7 +138,9 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     }
   })
 
-  test('A368: a text of the address does not lead a request of a page elsewhere', async () => {
+  test('A368: a text of the address does not lead a request of a page elsewhere', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId: site_id } = harness
     const { webhook_id } = await client.createWebhook({ site_id, url: 'https://hooks.example/in' })
     const { page, open } = await openShared()

@@ -54,7 +54,9 @@ describe.skipIf(!hasChromium)('sign-in with an identity provider', () => {
       return { status: answer.status, body }
     })
 
-  test('the button leads to the provider and back to the page; a logout there ends the session', async () => {
+  test('the button leads to the provider and back to the page; a logout there ends the session', {
+    tags: 'long',
+  }, async () => {
     const context = await harness.browser.newContext()
     const page = await context.newPage()
     const wanted = `${harness.url}/console/sites/${harness.siteId}/verifiers`
@@ -92,7 +94,9 @@ describe.skipIf(!hasChromium)('sign-in with an identity provider', () => {
     await context.close()
   })
 
-  test('an account without a group that has a role sees why, and gets no session', async () => {
+  test('an account without a group that has a role sees why, and gets no session', {
+    tags: 'long',
+  }, async () => {
     const context = await harness.browser.newContext()
     const page = await context.newPage()
     await page.goto(`${harness.url}/console`)
@@ -164,6 +168,7 @@ describe.skipIf(!hasChromium)('sign-in with an identity provider, at two nodes o
     ['the first', (path: string) => path !== '/console/oidc/callback'],
   ] as const)(
     'the callback arrives at %s node only; the session is valid at both and ends at both',
+    { tags: 'long' },
     async (name, rule) => {
       isForSecond = rule
       seen.length = 0

@@ -143,7 +143,9 @@ describe.skipIf(!hasChromium)('the inspector', () => {
   /** `explain` consumes no nonce, and the age of the data is a matter of time: see below. */
   const APART = ['proof_replayed', 'revocation_view_stale']
 
-  test('T8: explains every code in the order of `explain`, and nothing leaves the page', async () => {
+  test('T8: explains every code in the order of `explain`, and nothing leaves the page', {
+    tags: 'long',
+  }, async () => {
     const cases = await createCases()
     expect([...Object.keys(cases), ...APART].sort()).toEqual([...presentationProblems].sort())
     const page = await openInspector()

@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
   const openShared = shareConsole(() => harness, ARABIC)
   const readDirection = (page: Page) => page.evaluate<{ lang: string; dir: string; shown: string }>(DIRECTION)
 
-  test.each(sitePages)('T29: %s is Arabic, from right to left, and fits', async (name) => {
+  test.each(sitePages)('T29: %s is Arabic, from right to left, and fits', { tags: 'long' }, async (name) => {
     const { page, visit } = await openShared()
     await page.setViewportSize(DESKTOP)
     await visit(name)
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
     await check(page, `service-${name}`)
   })
 
-  test('T29: pages about one thing, too', async () => {
+  test('T29: pages about one thing, too', { tags: 'long' }, async () => {
     const { page, visit } = await openShared()
     for (const [name, path] of Object.entries(details)) {
       await page.setViewportSize(DESKTOP)
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
     }
   })
 
-  test('T29: the page of a person who is not signed in, too', async () => {
+  test('T29: the page of a person who is not signed in, too', { tags: 'long' }, async () => {
     const { page } = await openPage(harness.browser, [harness.url], ARABIC)
     await page.goto(`${harness.url}/console`)
     await page.locator('h1').first().waitFor()
@@ -179,7 +179,9 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
     expect(shown).toContain(local)
   })
 
-  test('T29: a user is revoked with the keyboard alone, and the receipt fills up', async () => {
+  test('T29: a user is revoked with the keyboard alone, and the receipt fills up', {
+    tags: 'long',
+  }, async () => {
     const { page } = await harness.openConsole({ ...ARABIC, role: 'responder' })
     await page.locator('.rail .count').waitFor()
     const dana = newName('dana')

@@ -40,7 +40,9 @@ describe.skipIf(!hasChromium)('the live view', () => {
   const readSeq = async (page: Page) =>
     Number(/entry ([\d,]+)/.exec((await page.locator('.live').textContent()) ?? '')?.[1]?.replaceAll(',', ''))
 
-  test('T4: six tabs share one stream, and another tab continues it when the first is closed', async () => {
+  test('T4: six tabs share one stream, and another tab continues it when the first is closed', {
+    tags: 'long',
+  }, async () => {
     const { context, page } = await harness.openConsole({ page: 'users' })
     /** The tab that reads the stream, each time that one begins to. */
     const leaders: Page[] = []
@@ -79,7 +81,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(rest).toContain(leaders[0])
   })
 
-  test('T5: an open console is in no receipt', async () => {
+  test('T5: an open console is in no receipt', { tags: 'long' }, async () => {
     const { client, siteId } = harness
     await expect.poll(countStreams).toBe(0)
     const guards = await harness.openGuards(['alone'])
@@ -105,7 +107,9 @@ describe.skipIf(!hasChromium)('the live view', () => {
     await guards.close()
   })
 
-  test('T22: while it is paused nothing moves, and nothing is missing afterwards', async () => {
+  test('T22: while it is paused nothing moves, and nothing is missing afterwards', {
+    tags: 'long',
+  }, async () => {
     const { page } = await harness.openConsole({ page: 'log' })
     await page.locator('.chain-table tbody tr').first().waitFor()
     await page.locator('.live', { hasText: 'Live' }).waitFor()
@@ -172,7 +176,9 @@ describe.skipIf(!hasChromium)('the live view', () => {
     )
   })
 
-  test('T22: a reading that began before the pause shows nothing that came after it', async () => {
+  test('T22: a reading that began before the pause shows nothing that came after it', {
+    tags: 'long',
+  }, async () => {
     const { page } = await harness.openConsole({ page: 'log' })
     const first = page.locator('.chain-table tbody tr').first()
     await page.locator('.live', { hasText: 'Live' }).waitFor()
@@ -220,7 +226,9 @@ describe.skipIf(!hasChromium)('the live view', () => {
     await expect.poll(() => new URL(page.url()).pathname).toMatch(/\/overview$/)
   })
 
-  test('the search finds a user and a page of the site from the pages of the service', async () => {
+  test('the search finds a user and a page of the site from the pages of the service', {
+    tags: 'long',
+  }, async () => {
     const { page, visit } = await harness.openConsole({ page: 'overview' })
     await visit({ ofService: 'settings' })
     await page.locator('header.top .search').click()
@@ -231,7 +239,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(await page.locator('dialog[open]').count()).toBe(0)
   })
 
-  test('an id that the service does not know is said in words for people', async () => {
+  test('an id that the service does not know is said in words for people', { tags: 'long' }, async () => {
     const { page, visit } = await harness.openConsole({ role: 'responder', page: 'overview' })
     const unknown = ['credentials/cred_unknown', 'users/did:service:ppid_unknown', 'issuers/did:key:unknown']
     for (const path of unknown) {
@@ -256,9 +264,9 @@ describe.skipIf(!hasChromium)('the live view', () => {
     complaints.length = 0
   })
 
-  test('T23: without the service, the page says what it knows and how old it is, and goes on alone', async ({
-    task,
-  }) => {
+  test('T23: without the service, the page says what it knows and how old it is, and goes on alone', {
+    tags: 'long',
+  }, async ({ task }) => {
     if (task.result?.retryCount) {
       await service.kill('SIGKILL')
       service = await startService(harness.home)

@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)('the log explorer', () => {
 
   const openShared = shareConsole(() => harness, { role: 'viewer' })
 
-  test('T7: 10,000 entries are verified with progress, in many short tasks', async () => {
+  test('T7: 10,000 entries are verified with progress, in many short tasks', { tags: 'long' }, async () => {
     const { page, open } = await harness.openConsole({ role: 'viewer', bypassCSP: true })
     const progress: string[] = []
     await open('overview')
@@ -153,7 +153,7 @@ describe.skipIf(!hasChromium)('the log explorer', () => {
     ],
   ]
 
-  test.each(faults)('T7: red at that very entry when %s', async (_, change, why) => {
+  test.each(faults)('T7: red at that very entry when %s', { tags: 'long' }, async (_, change, why) => {
     const seq = head - 250
     const { page, open } = await openShared()
     await spoil(page, (items) => change(items, seq))
@@ -165,7 +165,7 @@ describe.skipIf(!hasChromium)('the log explorer', () => {
     await page.getByText('The list ends here').waitFor()
   })
 
-  test('T7: red at the first entry that an older signed head does not cover', async () => {
+  test('T7: red at the first entry that an older signed head does not cover', { tags: 'long' }, async () => {
     const { client, siteId } = harness
     const older = await client.readHead({ site_id: siteId, observe: '1' })
     const { ppid } = await harness.credential(newName('older head'))

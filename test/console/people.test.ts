@@ -48,7 +48,9 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     return cookies.find(({ name }) => name.startsWith('countersign-console-'))?.value
   }
 
-  test('T16: giving asks for the passkey, a failed ceremony changes nothing, and five minutes are remembered', async () => {
+  test('T16: giving asks for the passkey, a failed ceremony changes nothing, and five minutes are remembered', {
+    tags: 'long',
+  }, async () => {
     const personId = await newOperator('Tess Sixteen')
     const { page } = await harness.openConsole({ personId })
     const authenticator = await addAuthenticator(page)
@@ -89,7 +91,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     expect(items.map(({ action }) => action)).toContain('session.step_up')
   })
 
-  test('T16: revoking one user never asks', async () => {
+  test('T16: revoking one user never asks', { tags: 'long' }, async () => {
     const personId = await newOperator('Rae Revoker')
     const { ppid } = await harness.credential(newName('stolen-laptop'))
     const { page } = await harness.openConsole({ personId })
@@ -110,7 +112,9 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     })
   })
 
-  test('a passkey signs in, is renamed and removed, and its removal ends the session', async () => {
+  test('a passkey signs in, is renamed and removed, and its removal ends the session', {
+    tags: 'long',
+  }, async () => {
     const personId = await newOperator('Pat Passkey')
     const { page } = await harness.openConsole({ personId })
     await addAuthenticator(page)
@@ -143,7 +147,9 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     expect(await page.evaluate('document.cookie')).toBe('')
   })
 
-  test('a session that was ended elsewhere: the passkey signs in again, and what was typed is sent', async () => {
+  test('a session that was ended elsewhere: the passkey signs in again, and what was typed is sent', {
+    tags: 'long',
+  }, async () => {
     const personId = await newOperator('Eva Ended')
     const { page } = await harness.openConsole({ personId })
     await addAuthenticator(page)
@@ -167,7 +173,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     )
   })
 
-  test('another person signs in in the dialog: nothing of the page is theirs', async () => {
+  test('another person signs in in the dialog: nothing of the page is theirs', { tags: 'long' }, async () => {
     const [first, second] = [await newOperator('Ann First'), await newOperator('Sue Second')]
     const { page } = await harness.openConsole({ personId: first })
     await settings(page, '/people?act=add')
@@ -183,7 +189,9 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     expect(await namesOfPeople()).not.toContain(newName('Typed by Ann'))
   })
 
-  test('another person signs in in another tab: the page sends nothing in their name', async () => {
+  test('another person signs in in another tab: the page sends nothing in their name', {
+    tags: 'long',
+  }, async () => {
     const [first, second] = [await newOperator('Ann Tab'), await newOperator('Sue Tab')]
     const { page } = await harness.openConsole({ personId: first })
     await settings(page, '/people?act=add')
@@ -198,7 +206,9 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     expect(await namesOfPeople()).not.toContain(newName('Typed by Ann in a tab'))
   })
 
-  test('T18: own access, own session and the last operator key are rejected with the reason', async () => {
+  test('T18: own access, own session and the last operator key are rejected with the reason', {
+    tags: 'long',
+  }, async () => {
     const personId = await newOperator('Ole Own')
     const { page } = await harness.openConsole({ personId })
     await settings(page, '/people')
@@ -242,7 +252,9 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     expect((await harness.operator.listOperatorKeys({})).items).toHaveLength(1)
   })
 
-  test('an operator adds a person with roles, makes a link, and ends the access', async () => {
+  test('an operator adds a person with roles, makes a link, and ends the access', {
+    tags: 'long',
+  }, async () => {
     const { page } = await harness.openConsole({ personId: await newOperator('Ida Inviter') })
     await settings(page, '/people')
     await page.getByRole('button', { name: 'Add a person' }).click()
@@ -281,7 +293,9 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     await nia.close()
   })
 
-  test('the theme is kept in this browser, and everyone can sign out everywhere', async () => {
+  test('the theme is kept in this browser, and everyone can sign out everywhere', {
+    tags: 'long',
+  }, async () => {
     const { page } = await harness.openConsole({ role: 'viewer' })
     const other = await harness.openConsole({ role: 'viewer' })
     await settings(page)
@@ -303,7 +317,9 @@ describe.skipIf(!hasChromium)('people at two nodes', () => {
   })
   afterAll(() => harness?.close())
 
-  test('T11: a person who was ended is out on both nodes within two seconds; a half-filled form survives', async () => {
+  test('T11: a person who was ended is out on both nodes within two seconds; a half-filled form survives', {
+    tags: 'long',
+  }, async () => {
     const { operator, url, secondUrl = '', siteId } = harness
     const roles = [{ site_id: siteId, role: 'admin' as const }]
     const { person_id } = await operator.createPerson({ name: newName('Eve Ended'), roles })

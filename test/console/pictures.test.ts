@@ -35,7 +35,9 @@ describe.skipIf(!hasChromium)('the pictures of the guides', () => {
   })
   afterAll(() => harness?.close())
 
-  test('show a revocation that has reached every verifier, and one verifier that is missing', async () => {
+  test('show a revocation that has reached every verifier, and one verifier that is missing', {
+    tags: 'long',
+  }, async () => {
     const { client, operator, siteId: site_id } = harness
     await operator.changeSite({ site_id, name: 'Acme Payments' })
     await harness.openGuards(['checkout', 'checkout', 'checkout', 'orders', 'orders', 'orders'])

@@ -100,7 +100,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await Promise.all([...guards, frozen].map((each) => each.close()))
   })
 
-  test('every entry of a user with several ids is named, and each opens its own receipt', async () => {
+  test('every entry of a user with several ids is named, and each opens its own receipt', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     await harness.credential('several')
     const { users } = await client.resolveUser({ site_id: siteId, user_ref: 'several' })
@@ -120,7 +122,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await page.getByRole('article', { name: `Countersign receipt, entry ${first}` }).waitFor()
   })
 
-  test('T3: a guard that was killed stays in the receipt, and one that fails open is shown in words', async () => {
+  test('T3: a guard that was killed stays in the receipt, and one that fails open is shown in words', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     const steady = await harness.openGuards(['steady'], { maxStalenessSeconds: 5 })
     const killed = await harness.openGuards(['killed'], { maxStalenessSeconds: 10 })
@@ -175,7 +179,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
         await client.dismissVerifier({ site_id: siteId, instance_id })
   })
 
-  test('T24: an answer that never comes is unknown, and is asked for again with the same key', async () => {
+  test('T24: an answer that never comes is unknown, and is asked for again with the same key', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     const { ppid } = await harness.credential(newName('mallory'))
     const { page } = await openResponder('users')
@@ -202,7 +208,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(log.items.filter(({ body }) => 'ppid' in body && body.ppid === ppid)).toHaveLength(1)
   })
 
-  test('T17: only the exact name that is typed opens the button', async () => {
+  test('T17: only the exact name that is typed opens the button', { tags: 'long' }, async () => {
     const { siteId } = harness
     const { page } = await openAdmin('site')
     await page.locator('li', { hasText: 'Bearer tokens' }).getByRole('button', { name: 'Switch off' }).click()
@@ -238,7 +244,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect((await harness.client.readSite({ site_id: siteId })).bearer).toBe('on')
   })
 
-  test('Enter before the preview says that it is still loading, and revokes nothing', async () => {
+  test('Enter before the preview says that it is still loading, and revokes nothing', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     const olga = newName('olga')
     const { ppid } = await harness.credential(olga)
@@ -275,7 +283,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(sent).toEqual(['POST'])
   })
 
-  test('a service that is too busy for a preview is asked again', async () => {
+  test('a service that is too busy for a preview is asked again', { tags: 'long' }, async () => {
     const ines = newName('ines')
     await harness.credential(ines)
     const { page } = await openResponder('users')
@@ -324,7 +332,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect((await client.readHead({ site_id: siteId })).seq).toBe(before)
   })
 
-  test('A356: a sheet does not outlive its page: Back to another site closes it, and nothing is sent', async () => {
+  test('A356: a sheet does not outlive its page: Back to another site closes it, and nothing is sent', {
+    tags: 'long',
+  }, async () => {
     const { siteId, operator } = harness
     const other = `${newName('other')}.example`
     await operator.createSite({ site_id: other })
@@ -348,7 +358,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(await readHeads()).toEqual(before)
   })
 
-  test('a user that the service has never seen is asked for in other words', async () => {
+  test('a user that the service has never seen is asked for in other words', { tags: 'long' }, async () => {
     const { client, siteId } = harness
     const { page } = await openResponder('users')
     const user_ref = newName('no-such-person')
@@ -368,7 +378,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await page.locator('.sheet .verdict', { hasText: 'durable as entr' }).waitFor()
   })
 
-  test('T21: "all that match" says the number and revokes exactly that many', async () => {
+  test('T21: "all that match" says the number and revokes exactly that many', { tags: 'long' }, async () => {
     const { client, siteId } = harness
     const countRevoked = async () => {
       const query = { site_id: siteId, kind: 'credential.revoked', limit: 200 } as const
@@ -400,7 +410,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(await countRevoked()).toBe(before + active)
   })
 
-  test('every shortcut of the help works from a list, and the focus returns to where it was', async () => {
+  test('every shortcut of the help works from a list, and the focus returns to where it was', {
+    tags: 'long',
+  }, async () => {
     await harness.client.signOutUser({ site_id: harness.siteId, user_ref: 'frank' })
     await harness.client.signOutUser({ site_id: harness.siteId, user_ref: 'grace' })
     const { page } = await openResponder('users?status=active')
@@ -434,7 +446,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await page.getByRole('heading', { name: 'Verifiers' }).waitFor()
   })
 
-  test('the page of a user shows why and who, and an administrator reinstates', async () => {
+  test('the page of a user shows why and who, and an administrator reinstates', {
+    tags: 'long',
+  }, async () => {
     const henry = newName('henry')
     const { credential } = await harness.credential(henry)
     await harness.client.exchangeProof({ credential: credential as Record<string, unknown> })
@@ -470,7 +484,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(await viewer.page.getByRole('button', { name: /revoke|reinstate/i }).count()).toBe(0)
   })
 
-  test('a double click revokes once, and the receipt that appears under it stays open', async () => {
+  test('a double click revokes once, and the receipt that appears under it stays open', {
+    tags: 'long',
+  }, async () => {
     const guards = await harness.openGuards(['twice'])
     const { ppid } = await harness.credential(newName('judy'))
     const { page } = await openResponder('users')
@@ -494,7 +510,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await guards.close()
   })
 
-  test('Enter that is pressed twice, or held down, leaves the receipt open', async () => {
+  test('Enter that is pressed twice, or held down, leaves the receipt open', { tags: 'long' }, async () => {
     const { page } = await openResponder('users')
     for (const name of ['twice', 'held'].map(newName)) {
       await harness.credential(name)
@@ -518,7 +534,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     }
   })
 
-  test('a list shows what was revoked on it, and selects only what it shows', async () => {
+  test('a list shows what was revoked on it, and selects only what it shows', { tags: 'long' }, async () => {
     const { client, siteId } = harness
     const ids: string[] = []
     for (let n = 0; n < 3; n++) ids.push((await harness.credential(newName('row'))).id)
@@ -559,7 +575,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(await box(ids[2]).isChecked()).toBe(false)
   })
 
-  test('an act whose sheet was closed goes on, and is found in the top bar', async () => {
+  test('an act whose sheet was closed goes on, and is found in the top bar', { tags: 'long' }, async () => {
     const frozen = await harness.openGuards(['slow'])
     await harness.credential(newName('ivan'))
     const { page } = await openResponder('users')

@@ -58,7 +58,9 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     return items.length
   }
 
-  test('T12, A216: its cookie is for this host only, and no script can read it', async () => {
+  test('T12, A216: its cookie is for this host only, and no script can read it', {
+    tags: 'long',
+  }, async () => {
     const { context, page } = await openShared()
     const cookies = await context.cookies()
     expect(cookies).toHaveLength(1)
@@ -158,7 +160,9 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     expect(await status(ppid)).toBe('revoked')
   })
 
-  test('T13, A218: no other page can frame the console or keep a hold of its window', async () => {
+  test('T13, A218: no other page can frame the console or keep a hold of its window', {
+    tags: 'long',
+  }, async () => {
     const other = others[0] as OtherOrigin
     const { context, complaints } = await openSignedIn(other)
     const page = await context.newPage()
@@ -201,7 +205,9 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     await page.locator('nav.rail .person strong', { hasText: 'Ivo Issuing' }).waitFor()
   })
 
-  test('A334: a sign-in link that another page opens does not replace the session without a question', async () => {
+  test('A334: a sign-in link that another page opens does not replace the session without a question', {
+    tags: 'long',
+  }, async () => {
     const other = others[1] as OtherOrigin
     const { context } = await openSignedIn(other)
     const page = await context.newPage()

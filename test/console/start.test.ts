@@ -93,7 +93,9 @@ describe.skipIf(chromium === undefined)('the console of npm start', () => {
     await page.locator('nav.rail').waitFor()
   })
 
-  test('a newcomer revokes the demo user and sees both demo verifiers reject it', async () => {
+  test('a newcomer revokes the demo user and sees both demo verifiers reject it', {
+    tags: 'long',
+  }, async () => {
     const routes = [...started.output().matchAll(/verifier {2}demo-\w+ (http:\/\/127\.0\.0\.1:\d+\/orders)/g)]
     expect(routes).toHaveLength(2)
     const header = Buffer.from(JSON.stringify(started.dev.credential)).toString('base64url')
@@ -119,7 +121,9 @@ describe.skipIf(chromium === undefined)('the console of npm start', () => {
     await expect.poll(statuses).toEqual([401, 401])
   })
 
-  test('a button starts a demo verifier; it leaves with the service, and the next start finds none', async () => {
+  test('a button starts a demo verifier; it leaves with the service, and the next start finds none', {
+    tags: 'long',
+  }, async () => {
     const dataDir = join(mkdtempSync(join(tmpdir(), 'countersign-demo-')), 'data')
     const first = await startDevProcess({ dataDir })
     expect(first.output()).toContain('npm start -- --with-demo-app')

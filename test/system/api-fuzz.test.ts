@@ -29,6 +29,7 @@ const homes = {
 describe.each(['SQLite', 'PostgreSQL'] as const)('random requests to a service on %s', (store) => {
   it(
     'are answered as the contract says, and none with a fault of the service',
+    { tags: 'long' },
     async () => {
       const service = await startFurnished(await homes[store]())
       open.unshift(service)

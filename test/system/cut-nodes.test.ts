@@ -148,6 +148,7 @@ const issue = (count: number) =>
   Promise.all(Array.from({ length: count }, () => issued(issuer, { siteId: SITE, nowMs: Date.now() })))
 
 test('guards follow both nodes while one of them cuts the log and the other revokes (A192, I-8)', {
+  tags: 'long',
   timeout: TEST_MS_MAX,
 }, async () => {
   const [living, ...revoked] = (await issue(61)) as [Made, ...Made[]]

@@ -17,6 +17,7 @@ afterAll(cleanUp, SETUP_MS_MAX)
 
 describe('a feed whose connections are cut in every way', () => {
   test('is applied entry by entry, never called younger than it is, and accepts no caller too late (I-2, I-3, I-8, I-9)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const report = await feedCuts({
@@ -43,7 +44,10 @@ describe('entries that are all written between two connections', () => {
     expect(report).toMatchObject({ misapplied: [], flattering: [], cuts: { end: 2 } })
   })
 
-  test('control: are missed by a reader that forgets the cursor', { timeout: TEST_MS_MAX }, async () => {
+  test('control: are missed by a reader that forgets the cursor', {
+    tags: 'long',
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { misapplied } = await feedCuts({
       ...forced,
       port: home.port,

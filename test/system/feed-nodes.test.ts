@@ -87,7 +87,10 @@ describe('a verifier on another node than the one that revokes', () => {
     }
   })
 
-  test('adds up with those on this one, and is named when it lags', { timeout: TEST_MS_MAX }, async () => {
+  test('adds up with those on this one, and is named when it lags', {
+    tags: 'long',
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const [here, there] = [await listen(nodes.first, 'here'), await listen(nodes.second, 'there')]
     await expect.poll(() => verifiers(nodes.two)).toEqual(['here', 'there'])
     // On a busy machine, an acknowledgement may take longer than the first of these times.
@@ -136,6 +139,7 @@ describe('a verifier on another node than the one that revokes', () => {
 
 describe('a node that is killed', () => {
   test('leaves its verifiers to the other, which goes on for them without a hole (I-8, I-9, I-21)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const before = await listen(nodes.second, 'mover')
@@ -176,6 +180,7 @@ describe('a node that is killed', () => {
 
 describe('a node that is cut off from its database', () => {
   test('goes on for its verifiers by itself when the database is back in time (I-21)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const stream = await listen(nodes.second, 'patient')
@@ -192,6 +197,7 @@ describe('a node that is cut off from its database', () => {
   })
 
   test('proves nothing from two seconds on, and sends its verifiers elsewhere (A197, I-3)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const stream = await listen(nodes.second, 'stranded')

@@ -51,7 +51,7 @@ forEachStoreWriter('a generated store with 1,000 revocations', (newWriter) => {
     expect((await audit(writer)).code).not.toBe(0)
   })
 
-  it('has the same ids each time', async () => {
+  it('has the same ids each time', { tags: 'long' }, async () => {
     const [one, other] = [await newWriter(), await newWriter()]
     for (const { place } of [one, other])
       await generateStore({ place, masterKey: MASTER_KEY, revocations: 100, nowMs: NOW, years: 1 })

@@ -109,7 +109,7 @@ describe('a guard and a real service that trust an OAuth issuer', { timeout: SET
     expect(await borne(await ready(), jwt)).toBe('token_invalid')
   })
 
-  test('accept a token that is bound to a key with a proof, once', async () => {
+  test('accept a token that is bound to a key with a proof, once', { tags: 'long' }, async () => {
     const guard = await ready()
     const holder = await newOAuthKey('ES256')
     const { calculateJwkThumbprint } = await import('jose')

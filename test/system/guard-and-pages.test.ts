@@ -66,7 +66,7 @@ function listVerdicts(view: SiteView | undefined, { users, credentials, tokens }
 }
 
 forEachStoreWriter('a guard that reads the pages of a service', (newWriter) => {
-  it('says what the service says, from a compressed or a plain snapshot', async () => {
+  it('says what the service says, from a compressed or a plain snapshot', { tags: 'long' }, async () => {
     for (const seed of [1, 2, 3]) {
       const writer = await newWriter()
       const histories = await withStore(writer, (store) => write(store, seed))
@@ -84,7 +84,7 @@ forEachStoreWriter('a guard that reads the pages of a service', (newWriter) => {
     }
   })
 
-  it('learns the base of the log, and still says what the service says', async () => {
+  it('learns the base of the log, and still says what the service says', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const histories = await withStore(writer, async (store) => {
       const written = await write(store, 4)

@@ -143,7 +143,7 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(await borne(guard, `svc_at_${'0'.repeat(49)}`)).toBe('token_invalid')
   })
 
-  test('says the same as the service about whatever it is shown', async () => {
+  test('says the same as the service about whatever it is shown', { tags: 'long' }, async () => {
     const guard = await ready()
     const [good, gone, other] = [await issuer.issue(), await issuer.issue(), await addIssuer(client, dev)]
     const distrusted = await other.issue()
@@ -172,14 +172,16 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     }
   })
 
-  test('finds out that it has the wrong key, says so, and rejects every request', async () => {
+  test('finds out that it has the wrong key, says so, and rejects every request', {
+    tags: 'long',
+  }, async () => {
     const guard = make({ apiKey: 'svc_sk_wrong' })
     guard.ready().catch(() => undefined)
     await expect.poll(() => guard.state().problem?.code, SOON).toBe('api_key_invalid')
     expect(await shown(guard, (await issuer.issue()).header)).toBe('revocation_view_stale')
   })
 
-  test('A195 loses the feed when its key is deleted', async () => {
+  test('A195 loses the feed when its key is deleted', { tags: 'long' }, async () => {
     const keys = `/api/sites/${dev.site_id}/keys`
     const { body } = await client.ask('POST', keys, {
       key: dev.operator_key,
@@ -208,7 +210,9 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(guard.state().ready).toBe(false)
   })
 
-  test('S3 S6 follows rotations of the feed key by itself, with pins and without, and drops a compromised key', async () => {
+  test('S3 S6 follows rotations of the feed key by itself, with pins and without, and drops a compromised key', {
+    tags: 'long',
+  }, async () => {
     const { feed } = (await client.ask('GET', '/.well-known/countersign')).body
     const [{ kid, public_key_multibase, next_sha256 }] = feed.chain.slice(-1)
     const guards = [
@@ -234,7 +238,9 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     ])
   })
 
-  test('has receipts that stay valid after a rotation of the feed key, but not if it was compromised', async () => {
+  test('has receipts that stay valid after a rotation of the feed key, but not if it was compromised', {
+    tags: 'long',
+  }, async () => {
     const verify = async (receipt: object) => {
       const file = join(home.dataDir, 'receipt.json')
       writeFileSync(file, JSON.stringify(receipt))

@@ -72,6 +72,7 @@ describe('two applications behind guards, and one service', () => {
   })
 
   test('control: an application that is cut off accepts it, is the laggard of the receipt, and refuses everything in time (I-3)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const near = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'near' }))
@@ -100,6 +101,7 @@ describe('two applications behind guards, and one service', () => {
   })
 
   test('with the service gone everything is refused in time, and is well again by itself; control: not by a guard that fails open', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const one = await started(

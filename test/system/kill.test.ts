@@ -34,6 +34,7 @@ describe('a service that is killed under load, without warning', () => {
 
   test(
     'the same on PostgreSQL',
+    { tags: 'long' },
     async () => {
       const server = await startPostgres()
       try {
@@ -52,6 +53,7 @@ describe('a service that is killed under load, without warning', () => {
 describe('the checker', () => {
   test(
     'sees what a service loses that acknowledges too early, and no loss when that one is given time to write',
+    { tags: 'long' },
     async () => {
       const report = await killRounds({
         rounds: 2,

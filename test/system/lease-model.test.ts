@@ -297,7 +297,9 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
 
 const RUNS = 60
 
-test('after denied_everywhere_at no guard accepts, whatever is cut, frozen or restarted (I-22)', async () => {
+test('after denied_everywhere_at no guard accepts, whatever is cut, frozen or restarted (I-22)', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(run, async (random) => {
       expect(await lateAcceptances(random, byLeases)).toEqual([])

@@ -27,14 +27,19 @@ describe('B7: the files of an embedded store that runs', () => {
       'replaced by another file',
       (file: string) => (renameSync(file, `${file}.old`), writeFileSync(file, '', { mode: 0o600 })),
     ],
-  ])('the database, %s, ends the process with 70', { timeout: TEST_MS_MAX }, async (_, harm) => {
-    const { home, node } = await begin()
-    harm(home.file)
-    expect(await node.ended).toBe(70)
-    expect(node.output()).toMatch(/countersign\.db is (?:missing|another file).*countersign restore/)
-  })
+  ])(
+    'the database, %s, ends the process with 70',
+    { tags: 'long', timeout: TEST_MS_MAX },
+    async (_, harm) => {
+      const { home, node } = await begin()
+      harm(home.file)
+      expect(await node.ended).toBe(70)
+      expect(node.output()).toMatch(/countersign\.db is (?:missing|another file).*countersign restore/)
+    },
+  )
 
   test('the write-ahead log, removed, ends the process with 70, and no acknowledged change is lost', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, node, client, issuer } = await begin()
@@ -52,7 +57,7 @@ describe('B7: the files of an embedded store that runs', () => {
     expect((await readOutside(home)).faults).toEqual([])
   })
 
-  test('untouched, do not end it: control arm', { timeout: TEST_MS_MAX }, async () => {
+  test('untouched, do not end it: control arm', { tags: 'long', timeout: TEST_MS_MAX }, async () => {
     const { home, node, client, issuer } = await begin()
     // Beside the files of the store anything may come and go.
     writeFileSync(`${home.file}.note`, 'x')
@@ -66,6 +71,7 @@ describe('B7: the files of an embedded store that runs', () => {
 
 describe('B7: serve creates no embedded store', () => {
   test('where there is none, in the place of one that was removed, and in a file that lost its contents', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, node } = await begin()
@@ -92,7 +98,10 @@ describe('B7: serve creates no embedded store', () => {
     expect(existsSync(home.file)).toBe(false)
   })
 
-  test('but serves one that migrate has made: control arm', { timeout: TEST_MS_MAX }, async () => {
+  test('but serves one that migrate has made: control arm', {
+    tags: 'long',
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const home = await createHome()
     expect(await runCommand(home, ['migrate'])).toMatchObject({ code: 0 })
     const node = await startService(home)

@@ -22,6 +22,7 @@ async function show(guard: Guard, { header }: { readonly header: string }): Prom
 }
 
 test('a service moves from SQLite to PostgreSQL: guards, revocations and tokens go on', {
+  tags: 'long',
   timeout: TEST_MS_MAX,
 }, async () => {
   const embedded = await createHome()

@@ -66,6 +66,7 @@ describe.each([
   ['PostgreSQL', onPostgres],
 ])('a new epoch on %s, which copies nothing', (_, open) => {
   test('is followed by guards that reload, and no tag of the former epoch is current', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await open()

@@ -120,6 +120,7 @@ describe('two nodes on one PostgreSQL', () => {
   })
 
   test('one Idempotency-Key on both nodes at once is one revocation and one answer (A235, I-17)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     for (let i = 0; i < 5; i++) {
@@ -160,7 +161,7 @@ describe('a node that is cut off from its database', () => {
     ['held, with every connection reset', () => (nodes.proxy.hold(), nodes.proxy.cut())],
   ])(
     'refuses everything within two seconds and comes back by itself: %s (I-3, I-16, A144, A180)',
-    { timeout: TEST_MS_MAX },
+    { tags: 'long', timeout: TEST_MS_MAX },
     async (_, cut) => {
       const [living, there, here] = [await issuer.issue(), await issuer.issue(), await issuer.issue()]
       const [token, doomed] = [await tokenFor(living), await tokenFor(living)]
@@ -206,7 +207,10 @@ describe('a node that is cut off from its database', () => {
     },
   )
 
-  test('accepts no caller for more than two seconds after the cut', { timeout: TEST_MS_MAX }, async () => {
+  test('accepts no caller for more than two seconds after the cut', {
+    tags: 'long',
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { header } = await issuer.issue()
     expect((await two.show(header)).status).toBe(200)
     nodes.proxy.hold()
@@ -224,6 +228,7 @@ describe('a node that is cut off from its database', () => {
 
 describe('starting', () => {
   test('two nodes at once on an empty database: the schema is made once, and both serve (A233)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const empty = await createHome({ databaseUrl: await nodes.server.createDatabase() })

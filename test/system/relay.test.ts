@@ -25,7 +25,7 @@ afterAll(cleanUp, SETUP_MS_MAX)
 describe('a relay past TLS that forges whatever the service does not sign', () => {
   test.concurrent.each(['S1', 'S2', 'S3', 'S5'])(
     '%s: gets nothing accepted and locks nothing out',
-    { timeout: TEST_MS_MAX },
+    { tags: 'long', timeout: TEST_MS_MAX },
     async (finding) => {
       const scenario = relayScenarios({ url, dev, issuer, attackMs: ATTACK_MS }).find(
         (each) => each.finding === finding,

@@ -27,6 +27,7 @@ const moveAhead = () => `UPDATE confirmed_time SET at = ${Date.now() + AHEAD_MS}
 
 describe('a time on record that a wrong clock has put far ahead', () => {
   test('makes a node not ready; reset-time makes it ready again (SQLite, I-12)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome()
@@ -62,6 +63,7 @@ describe('a time on record that a wrong clock has put far ahead', () => {
   })
 
   test('is reset while two nodes run on PostgreSQL, and neither brings it back', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome({ databaseUrl: await server.createTables() })

@@ -21,6 +21,7 @@ async function begin() {
 
 describe('after a restart', () => {
   test('what was revoked stays revoked, and a holder proof that was used stays used', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, dev, node, client, issuer } = await begin()
@@ -114,6 +115,7 @@ describe('a log that was edited while the service was stopped (A182)', () => {
   ] as const
 
   test('leaves a service that is not ready, accepts no caller and acknowledges nothing', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, node, client, issuer } = await begin()

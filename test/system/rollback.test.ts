@@ -40,6 +40,7 @@ async function cutShort() {
 
 describe('B6: a write-ahead log that has lost its end (A274)', () => {
   test('is noticed at the start: not ready, nothing decided, until an operator accepts it', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, client, lastUser, seq } = await cutShort()
@@ -83,7 +84,10 @@ describe('B6: a write-ahead log that has lost its end (A274)', () => {
       })
   })
 
-  test('goes unnoticed without the head file: control arm', { timeout: TEST_MS_MAX }, async () => {
+  test('goes unnoticed without the head file: control arm', {
+    tags: 'long',
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { home, client, lastUser } = await cutShort()
     rmSync(headFile(home))
     await startService(home)
@@ -94,6 +98,7 @@ describe('B6: a write-ahead log that has lost its end (A274)', () => {
 
 describe('the head file', () => {
   test('does not stand in the way of a restore, a new epoch, or a kill', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome()
@@ -117,6 +122,7 @@ describe('the head file', () => {
   })
 
   test('does not let a raw copy of the store from before take its place (A274)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome()

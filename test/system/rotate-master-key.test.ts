@@ -37,6 +37,7 @@ const rotate = (home: ServiceHome, masterKey: string) =>
 
 describe('after the master key was changed', () => {
   test('the service starts with the new key and knows all it knew, and not with the old one (SQLite)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome()
@@ -67,6 +68,7 @@ describe('after the master key was changed', () => {
   })
 
   test('a node on PostgreSQL with the old key verifies and revokes until it is restarted, and seals nothing', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome({ databaseUrl: await server.createTables() })

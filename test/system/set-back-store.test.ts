@@ -97,6 +97,7 @@ describe.each([
   ['PostgreSQL', onPostgres],
 ])('a store on %s that is set back to an older copy within its epoch (A258, A274, B1)', (_, open) => {
   test('ends the readiness of the service when a guard shows its proof, and the guard denies; a new epoch ends it', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, copy, setBack, beginEpoch, restore } = await open()

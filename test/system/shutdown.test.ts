@@ -40,7 +40,7 @@ const isKnown = (credentialId: string) =>
   )
 
 describe('SIGTERM ends the process with 0 and writes what waits, while a client holds open (B3)', () => {
-  test.each(heldKinds)('%s', { timeout: TEST_MS_MAX }, async (kind) => {
+  test.each(heldKinds)('%s', { tags: 'long', timeout: TEST_MS_MAX }, async (kind) => {
     service = await startService(home)
     const client = createClient(service.url, dev)
     issuer ??= await addIssuer(client, dev)
@@ -51,7 +51,7 @@ describe('SIGTERM ends the process with 0 and writes what waits, while a client 
     expect(await isKnown(shown.id)).toBe(true)
   })
 
-  test('what a guard leaves behind when it is closed', { timeout: TEST_MS_MAX }, async () => {
+  test('what a guard leaves behind when it is closed', { tags: 'long', timeout: TEST_MS_MAX }, async () => {
     service = await startService(home)
     const guards = Array.from({ length: 4 }, () =>
       createGuard({

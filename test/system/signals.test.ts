@@ -135,6 +135,7 @@ function newSignals(signer: TestSigner, siteId: SiteId, fromSeconds: number) {
 describe('a service that is killed between a signal and its answer', () => {
   test(
     'loses no signal that it has acknowledged, and acts once on those that are sent again: SQLite',
+    { tags: 'long' },
     async () => {
       const report = await killWithSignals({ rounds: 2 })
       expect(report.acknowledged).toBeGreaterThan(0)
@@ -145,6 +146,7 @@ describe('a service that is killed between a signal and its answer', () => {
 
   test(
     'the same on PostgreSQL',
+    { tags: 'long' },
     async () => {
       const server = await startPostgres()
       try {
@@ -161,6 +163,7 @@ describe('a service that is killed between a signal and its answer', () => {
 
   test(
     'control: a service that acknowledges before it writes loses signals',
+    { tags: 'long' },
     async () => {
       const { lost } = await killWithSignals({ rounds: 1, entry: HASTY, killAfterMsMax: 0 })
       expect(lost).toBeGreaterThan(0)

@@ -84,6 +84,7 @@ const firsts = ({ seqs }: Receiver) => [...new Set(seqs())]
 // All at once: most of the time they wait for a lease to end.
 describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
   test('what was sent and not written down when the service was killed comes again under the same id, and all the rest in order', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async ({ expect }) => {
     const home = await homeOf()
@@ -117,6 +118,7 @@ describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
   })
 
   test('killed again and again under load, nothing that was acknowledged is missing, and the order holds (I-21)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async ({ expect }) => {
     const home = await homeOf()
@@ -153,6 +155,7 @@ describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
 
 describe.concurrent('two nodes on PostgreSQL', () => {
   test('one takes over when the other is killed while it sends; when it is stopped, at once', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async ({ expect }) => {
     const home = await createHome({ databaseUrl: await server.createTables() })

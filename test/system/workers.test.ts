@@ -134,6 +134,7 @@ const gone = (pids: readonly number[]) => expect.poll(() => pids.filter(isAlive)
 
 describe('two workers on one port', () => {
   test('both serve, and what one has revoked the other refuses within two seconds (I-2)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { issuer, show, counted, revokeUser } = await startWorkers()
@@ -153,6 +154,7 @@ describe('two workers on one port', () => {
   })
 
   test('one that is killed is replaced, and the other goes on meanwhile', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { primary, issuer, pids, show, counted, revokeUser } = await startWorkers()
@@ -188,7 +190,7 @@ describe('two workers on one port', () => {
     ['all are told, as supervisors and terminals do', (pids: readonly number[]) => pids],
   ])(
     'end with 0 after what was running has been answered, when %s',
-    { timeout: TEST_MS_MAX },
+    { tags: 'long', timeout: TEST_MS_MAX },
     async (_, also) => {
       const { primary, issuer, pids, show } = await startWorkers()
       const { header } = await issuer.issue()
@@ -205,6 +207,7 @@ describe('two workers on one port', () => {
   )
 
   test('do not share their port with another service, and do not outlive their primary', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { primary, pids } = await startWorkers()
@@ -224,7 +227,7 @@ describe('two workers on one port', () => {
 })
 
 describe('workers that cannot be', () => {
-  test('are refused on SQLite, before anything is made', { timeout: TEST_MS_MAX }, async () => {
+  test('are refused on SQLite, before anything is made', { tags: 'long', timeout: TEST_MS_MAX }, async () => {
     const { code, noted } = await runCommand(await createHome(), ['serve', '--workers', '2'])
     expect([code, noted.trim()]).toEqual([
       2,
@@ -233,6 +236,7 @@ describe('workers that cannot be', () => {
   })
 
   test('end the service with 1 when none can start, instead of trying without end', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const other = { ...home, masterKey: 'ab'.repeat(16) + 'cd'.repeat(16) }

@@ -167,6 +167,7 @@ test.each([
   ],
 ] as const)(
   'writes a route for %s that a revocation closes',
+  { tags: 'long' },
   async (framework, entry, importLine, mountLine) => {
     const directory = createProject(framework, servers[framework])
     const { code, out, err } = await add(directory)
@@ -189,7 +190,9 @@ test.each([
   },
 )
 
-test('writes a route for Next, in TypeScript without strict, with a guard that no build creates', async () => {
+test('writes a route for Next, in TypeScript without strict, with a guard that no build creates', {
+  tags: 'long',
+}, async () => {
   const directory = createProject('next', {
     'package.json': '{ "dependencies": { "next": "16.4.0", "express": "5.3.0" } }',
     'tsconfig.json': tsconfig({
@@ -261,7 +264,7 @@ const server = createServer(async (req, res) => {
   await expectProtected(`${await serve(directory, 'serve.mjs')}/api/orders`)
 })
 
-test('changes nothing with --dry-run, and nothing of others without --force', async () => {
+test('changes nothing with --dry-run, and nothing of others without --force', { tags: 'long' }, async () => {
   const directory = createProject('careful', servers.express)
   const before = readAll(directory)
   const dry = await add(directory, '--dry-run')
@@ -314,7 +317,7 @@ const listKeys = async (): Promise<string[]> =>
     .json()
     .items.map(({ key_id }: { key_id: string }) => key_id)
 
-test('creates no key when the files cannot be written', async () => {
+test('creates no key when the files cannot be written', { tags: 'long' }, async () => {
   const before = await listKeys()
   const folder = createProject('no-folder', { ...servers.express, countersign: 'a file' })
   const values = createProject('values', servers.express)
@@ -374,7 +377,7 @@ test.each([
   expect(text.split('\n').filter((line) => line.length > 80)).toEqual([])
 })
 
-test('says what is missing, and works without a service', async () => {
+test('says what is missing, and works without a service', { tags: 'long' }, async () => {
   const alone = createProject('alone', servers.express)
   const { code, out, err } = await countersign(['add', '--no-color'], { cwd: alone })
   expect([code, err]).toEqual([0, expect.stringContaining('no API key yet')])

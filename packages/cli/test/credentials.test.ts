@@ -349,7 +349,7 @@ describe('delegate', () => {
 })
 
 describe('tokens', () => {
-  test('exchange prints the token, introspect knows it, revoke-token ends it', async () => {
+  test('exchange prints the token, introspect knows it, revoke-token ends it', { tags: 'long' }, async () => {
     const { code, out, err } = await home.run(['exchange', '--scope', 'orders:read', '--ttl-seconds', '60'])
     expect(code).toBe(0)
     expect(out).toMatch(/^svc_at_\w{49}\n$/)

@@ -40,7 +40,7 @@ const wrongIn = (findings: readonly Finding[]) =>
 
 // The doctor waits for two heartbeats, five seconds apart.
 describe.concurrent('a sound installation', () => {
-  test('has nothing wrong with it, here and over HTTP', async () => {
+  test('has nothing wrong with it, here and over HTTP', { tags: 'long' }, async () => {
     const { code, out, err } = await home.run(['doctor'])
     expect(code, out).toBe(0)
     expect(err).toContain('No problems found')
@@ -65,7 +65,9 @@ describe.concurrent('a sound installation', () => {
       expect(out).toMatch(new RegExp(`^ok +${check} `, 'm'))
     expect(out).toMatch(new RegExp(`^ok +settings +development, ${home.dev.base_url}$`, 'm'))
   })
-  test('S3 prints pins for the current and the next feed key that a guard accepts as they are', async () => {
+  test('S3 prints pins for the current and the next feed key that a guard accepts as they are', {
+    tags: 'long',
+  }, async () => {
     const [{ out, json }, { out: shown }] = await Promise.all([
       home.run(['doctor', '--no-local', '--json']),
       home.run(['doctor', '--no-local']),
@@ -82,7 +84,9 @@ describe.concurrent('a sound installation', () => {
     expect(shown).toContain(`'${kid}': '${kid}',`)
     expect(shown).toContain(`next: '${pins.next}',`)
   })
-  test('is left as it is by a proxy that does nothing wrong: only its address is another', async () => {
+  test('is left as it is by a proxy that does nothing wrong: only its address is another', {
+    tags: 'long',
+  }, async () => {
     const { code, findings } = await through({})
     expect(code).toBe(0)
     expect(wrongIn(findings)).toEqual([
@@ -122,16 +126,16 @@ describe.concurrent('each fault is found, with what to do about it', () => {
     ['a clock that is ahead', { dateAheadMs: 60_000 }, 'clock', /NTP/],
     ['a clock that is behind', { dateAheadMs: -60_000 }, 'clock', /NTP/],
     ['a node that is not ready', { answers: { '/readyz': 503 } }, 'ready', /log of the service/],
-  ])('%s', async (_, faults, check, fix) => {
+  ])('%s', { tags: 'long' }, async (_, faults, check, fix) => {
     const { findings } = await through(faults)
     const wrong = wrongIn(findings).filter((finding) => finding.check !== 'address')
     expect(wrong).toEqual([expect.objectContaining({ check, fix: expect.stringMatching(fix) })])
   })
-  test('ends with 3 for a problem, and with 0 for a warning', async () => {
+  test('ends with 3 for a problem, and with 0 for a warning', { tags: 'long' }, async () => {
     expect((await through({ headerCharsMax: 4096 })).code).toBe(3)
     expect((await through({ setsRequestId: 'mine' })).code).toBe(0)
   })
-  test('a proxy that changes what was signed', async () => {
+  test('a proxy that changes what was signed', { tags: 'long' }, async () => {
     const proxy = await openFaultProxy(home.dev.base_url, { dropsFromRequest: ['signature'] })
     mkdirSync(home.file('behind/data'), { recursive: true })
     writeFileSync(home.file('behind/data/dev.json'), JSON.stringify({ ...home.dev, base_url: proxy.url }), {
@@ -233,7 +237,7 @@ describe.concurrent('what cannot be looked at', () => {
 })
 
 describe('what is wrong with the installation itself is found', () => {
-  test('a webhook that does not take what is sent', async () => {
+  test('a webhook that does not take what is sent', { tags: 'long' }, async () => {
     const made = await home.run(['webhooks', 'create', `${await nowhere()}/hook`, '--json'])
     const id = made.json().webhook_id
     await home.run(['revoke-user', 'did:service:ppid_for-the-webhook', '--yes'])
@@ -250,7 +254,7 @@ describe('what is wrong with the installation itself is found', () => {
     )
     await home.run(['webhooks', 'delete', id, '--yes'])
   })
-  test('a master key that is not the one of the store', async () => {
+  test('a master key that is not the one of the store', { tags: 'long' }, async () => {
     const { code, out } = await home.run(['doctor'], {
       env: { COUNTERSIGN_MASTER_KEY: 'a1b2'.repeat(16) },
     })
@@ -259,7 +263,7 @@ describe('what is wrong with the installation itself is found', () => {
       /^FAIL +master key +sealed under another master key .*\n +fix: Look for the key of this store/m,
     )
   })
-  test('a file that others can read', async () => {
+  test('a file that others can read', { tags: 'long' }, async () => {
     chmodSync(home.file('data/dev.json'), 0o644)
     const { code, out } = await home.run(['doctor'])
     chmodSync(home.file('data/dev.json'), 0o600)

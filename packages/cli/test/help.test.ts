@@ -126,7 +126,7 @@ describe('what is loaded', () => {
     const loaded = await loadedBy('sites', 'list', '--url', 'http://127.0.0.1:1')
     expect(packagesIn(loaded)).toEqual(['cli', 'commander', 'sdk'])
   })
-  test('for a credential is the core, without the service or schemas', async () => {
+  test('for a credential is the core, without the service or schemas', { tags: 'long' }, async () => {
     expect(packagesIn(await loadedBy('keygen', '-'))).toEqual(['cli', 'commander', 'core'])
   })
 })

@@ -39,7 +39,9 @@ async function openSilent(verifierId: string): Promise<void> {
 let users = 0
 const newUser = () => `did:service:ppid_propagation-${++users}`
 
-test('a revocation that is waited for ends with the receipt of every connected verifier', async () => {
+test('a revocation that is waited for ends with the receipt of every connected verifier', {
+  tags: 'long',
+}, async () => {
   await Promise.all(['guard-1', 'guard-2', 'guard-3'].map(openGuard))
   const { code, out } = await home.run(['revoke-user', newUser(), '--yes', '--wait', '10'])
   expect(code).toBe(0)

@@ -33,7 +33,9 @@ async function saveReceipt(name: string): Promise<{ seq: number; kid: string }> 
   return json()
 }
 
-test('a receipt is listed, shown and saved; its signature is checked with and without the service', async () => {
+test('a receipt is listed, shown and saved; its signature is checked with and without the service', {
+  tags: 'long',
+}, async () => {
   await openGuard('guard-1')
   const { seq, kid } = await saveReceipt('receipt.json')
   const list = await home.run(['receipts', '--limit', '5'])
@@ -63,7 +65,7 @@ test('a receipt is listed, shown and saved; its signature is checked with and wi
   expect([wrongKey.code, wrongKey.out]).toEqual([3, expect.stringContaining('INVALID: ')])
 })
 
-test('a receipt with one character changed is invalid', async () => {
+test('a receipt with one character changed is invalid', { tags: 'long' }, async () => {
   const { kid } = await saveReceipt('changed.json')
   const text = readFileSync(home.file('changed.json'), 'utf8')
   for (const [from, to] of [
@@ -86,7 +88,7 @@ test('a receipt with one character changed is invalid', async () => {
   expect((await home.run(['verify-receipt', 'changed.json', '--feed-key', kid])).code).toBe(3)
 })
 
-test('a drill reports who applied its entry, and its report can be verified', async () => {
+test('a drill reports who applied its entry, and its report can be verified', { tags: 'long' }, async () => {
   await openGuard('guard-1')
   const { code, out, json } = await home.run(['drill', '--reason', 'practice', '--json'])
   expect([code, json().outcome]).toEqual([0, 'complete'])

@@ -50,7 +50,7 @@ describe('credentials show', () => {
 })
 
 describe('revoke-all', () => {
-  test('revokes all that a file names, after a yes', async () => {
+  test('revokes all that a file names, after a yes', { tags: 'long' }, async () => {
     const [one, two] = [await issued('first of all'), await issued('second of all')]
     writeFileSync(home.file('all.txt'), `${one.ppid}\n\n${two.credential_id}\nsecond of all\n`)
     expect((await home.run(['revoke-all', 'all.txt'])).code).toBe(2)

@@ -72,7 +72,7 @@ describe('init, then serve, then administration', () => {
     })
   })
 
-  test('serves with what init wrote, and the operator key makes a site', async () => {
+  test('serves with what init wrote, and the operator key makes a site', { tags: 'long' }, async () => {
     const serving = start(['serve', ...config], { cwd: directory })
     await serving.until('"serving"')
     const env = { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY_FILE: join(place, 'operator.key') }
@@ -166,7 +166,7 @@ describe('init, then serve, then administration', () => {
         err: expect.stringContaining(`There is no operator key ${key_id}. List them:`),
       })
   })
-  test('keys of the service are rotated, epochs begun and the time shown', async () => {
+  test('keys of the service are rotated, epochs begun and the time shown', { tags: 'long' }, async () => {
     expect((await run(['rotate-issuer-key', ...config, '--json'])).json()).toMatchObject({
       use: 'issuer',
       signs_in_seconds: 60,

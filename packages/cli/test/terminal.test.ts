@@ -52,7 +52,9 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
   const isRevoked = async (ppid: string) =>
     (await home.run(['reinstate', ppid, '--json'])).json().already_active === false
 
-  test('what takes access away is asked for, and not done after a no, or nothing', async () => {
+  test('what takes access away is asked for, and not done after a no, or nothing', {
+    tags: 'long',
+  }, async () => {
     for (const answer of ['n', '', 'yess']) {
       const ppid = newUser()
       const { code, text } = await onTerminal(['revoke-user', ppid], { answer })
@@ -86,7 +88,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(text).toMatch(/\d of 2 verifiers, \d+ ms\r\u001b\[K/)
     expect(text).toMatch(/applied by +2 of 2 verifiers, \d+ ms/)
   })
-  test('long work shows how far it is; elsewhere it does not', async () => {
+  test('long work shows how far it is; elsewhere it does not', { tags: 'long' }, async () => {
     const argv = ['bench', '--seconds', '1', '--connections', '1', '--path', '/healthz']
     expect((await onTerminal(argv)).text).toMatch(/\[█+·*\] \d+ requests/)
     const { out, err } = await home.run(argv)

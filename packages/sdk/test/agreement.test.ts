@@ -31,7 +31,7 @@ test(`the guard and the service say the same about ${COUNT} random presentations
   expect(lags).toBeLessThan(COUNT / 20)
 }, 600_000)
 
-test('control: one answer in a thousand that is another is seen', async () => {
+test('control: one answer in a thousand that is another is seen', { tags: 'long' }, async () => {
   const { disagreements } = await agree({
     count: 5_000,
     seed: 7,

@@ -17,7 +17,7 @@ import { type Answer, createPipeline, type Mounted } from './http/pipeline.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
 import { newRequestId, RawRequest, rejectMalformed } from './http/raw-request.ts'
 import { createResponder, type MountedEndpoint } from './http/respond.ts'
-import { createRouter, type Router } from './http/router.ts'
+import { createRouter, type Router, type RouterPlace } from './http/router.ts'
 import { createServe } from './http/serve.ts'
 import { closeServer, createServer, listen } from './http/server.ts'
 import { createOnClientError } from './http/server-limits.ts'
@@ -231,14 +231,12 @@ function createRoutes(
   mount: (mounted: Mounted) => Answer,
   mountPage: (path: string, page: Page) => Target['answer'],
 ): Router<Target> {
-  const router = createRouter<Target>()
-  const add = (mounted: Mounted, path: string = mounted.endpoint.path) =>
-    router.add(
-      mounted.endpoint.method,
-      path,
-      { endpoint: mounted.endpoint, path, answer: mount(mounted) },
-      !ACTS_ON_GET.has(mounted.endpoint.id),
-    )
+  const places: RouterPlace<Target>[] = []
+  const add = (mounted: Mounted, path: string = mounted.endpoint.path) => {
+    const { endpoint } = mounted
+    const target = { endpoint, path, answer: mount(mounted) }
+    places.push({ method: endpoint.method, path, target, hasHead: !ACTS_ON_GET.has(endpoint.id) })
+  }
   for (const endpoint of endpointList) {
     const forPeople = consoleRoutes?.[endpoint.id] as Mounted['route'] | undefined
     if (forPeople !== undefined && isConsoleEndpoint(endpoint.id)) {
@@ -253,9 +251,11 @@ function createRoutes(
       add({ endpoint: { ...endpoint, request: documentsRequest }, route: documentPage }, '/docs/*')
   }
   for (const [path, page] of Object.entries(pages))
-    if (consoleRoutes !== undefined || !isOfConsole(path))
-      router.add('GET', path, { endpoint: undefined, path, answer: mountPage(path, page) })
-  return router
+    if (consoleRoutes !== undefined || !isOfConsole(path)) {
+      const target = { endpoint: undefined, path, answer: mountPage(path, page) }
+      places.push({ method: 'GET', path, target, hasHead: true })
+    }
+  return createRouter(places)
 }
 
 function isOfConsole(path: string): boolean {

@@ -123,7 +123,9 @@ describe('the development start', () => {
       })
     }
   })
-  test('has an admin listener, on a free port when the one that was wished for is taken', async () => {
+  test('has an admin listener, on a free port when the one that was wished for is taken', {
+    tags: 'long',
+  }, async () => {
     expect((await fetch(`${dev.admin_url}/readyz`)).status).toBe(200)
     const { port } = new URL(dev.base_url)
     const second = await start(join(directory, 'second'), '--admin-port', port)
@@ -131,7 +133,9 @@ describe('the development start', () => {
     expect(second.text).not.toContain(`:${port} (administration`)
     expect(await second.stop()).toBe(0)
   })
-  test('finds another port when the one that it has found is taken before it listens', async () => {
+  test('finds another port when the one that it has found is taken before it listens', {
+    tags: 'long',
+  }, async () => {
     const preload = join(directory, 'taken-once.mjs')
     writeFileSync(
       preload,
@@ -152,7 +156,9 @@ describe('the development start', () => {
     expect(third.text).not.toContain(`localhost:${taken}`)
     expect(await third.stop()).toBe(0)
   })
-  test('finds the same data the second time, and gives the demo user access again', async () => {
+  test('finds the same data the second time, and gives the demo user access again', {
+    tags: 'long',
+  }, async () => {
     type Answer = { readonly entries: readonly unknown[] }
     const post = async ({ base_url, site_key, site_id, user_ref }: Record<string, string>, path: string) => {
       const headers = { 'x-api-key': site_key, 'content-type': 'application/json' }
@@ -178,7 +184,7 @@ describe('the development start', () => {
     expect(third.text).not.toContain('Note:')
     expect(await third.stop()).toBe(0)
   })
-  test('rejects invalid settings, all at once', async () => {
+  test('rejects invalid settings, all at once', { tags: 'long' }, async () => {
     await expect(start(dataDir, '--host', '0.0.0.0', '--colour', 'red')).rejects.toThrow(
       /ended with 2: These settings are invalid:\n.*\n.*\n/,
     )
@@ -193,7 +199,7 @@ describe('a development start that cannot use its data', () => {
     )
   const isRoot = process.getuid?.() === 0
 
-  test('says how to begin again when the store is of another master key', async () => {
+  test('says how to begin again when the store is of another master key', { tags: 'long' }, async () => {
     const data = join(directory, 'other-key')
     const { stop } = await start(data)
     await stop()
@@ -202,7 +208,7 @@ describe('a development start that cannot use its data', () => {
       /countersign\.db: sealed under another master key .* To begin again without its data, delete other-key\.\n$/,
     )
   })
-  test('names the file that is not a store', async () => {
+  test('names the file that is not a store', { tags: 'long' }, async () => {
     const data = join(directory, 'garbage')
     mkdirSync(data)
     writeFileSync(join(data, 'countersign.db'), 'garbage'.repeat(100), { mode: 0o600 })

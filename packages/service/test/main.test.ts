@@ -55,7 +55,7 @@ function freePort(): Promise<number> {
 }
 
 describe('the production start', () => {
-  test('refuses insecure and missing settings out loud, and makes nothing', async () => {
+  test('refuses insecure and missing settings out loud, and makes nothing', { tags: 'long' }, async () => {
     const { code, text } = await run(['serve', '--port', 'x'], { COUNTERSIGN_BASE_URL: 'http://id.example' })
       .ended
     expect(code).toBe(2)
@@ -67,7 +67,7 @@ describe('the production start', () => {
     ])
       expect(text).toContain(words)
   })
-  test('says which port is taken', async () => {
+  test('says which port is taken', { tags: 'long' }, async () => {
     const server = createServer()
     const port = await new Promise<number>((resolve) =>
       server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
@@ -83,7 +83,7 @@ describe('the production start', () => {
     expect(code).toBe(1)
     expect(text).toContain(`could not start: port ${port} is taken; choose another`)
   })
-  test('names an address that this machine does not have', async () => {
+  test('names an address that this machine does not have', { tags: 'long' }, async () => {
     const env = {
       COUNTERSIGN_BASE_URL: 'https://id.example',
       COUNTERSIGN_MASTER_KEY: MASTER_KEY,
@@ -96,7 +96,7 @@ describe('the production start', () => {
       'could not start: This machine does not have the address 203.0.113.9. Correct host.',
     )
   })
-  test('names a store that is damaged or cannot be written', async ({ skip }) => {
+  test('names a store that is damaged or cannot be written', { tags: 'long' }, async ({ skip }) => {
     const place = join(directory, 'broken')
     const file = join(place, 'countersign.db')
     const env = {
@@ -128,7 +128,7 @@ describe('the production start', () => {
   test('says how it is used', async () => {
     expect(await run([], {}).ended).toMatchObject({ code: 2, text: expect.stringContaining('serve') })
   })
-  test('shows its settings without its secrets', async () => {
+  test('shows its settings without its secrets', { tags: 'long' }, async () => {
     const { code, text } = await run(['config'], {
       COUNTERSIGN_BASE_URL: 'https://id.example',
       COUNTERSIGN_MASTER_KEY: MASTER_KEY,
@@ -137,22 +137,26 @@ describe('the production start', () => {
     expect(JSON.parse(text)).toMatchObject({ base_url: 'https://id.example', master_key: '(hidden)' })
     expect(text).not.toContain(MASTER_KEY)
   })
-  test.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 at %s while it still starts', async (signal) => {
-    const asked = Promise.withResolvers<void>()
-    // A database that accepts the connection and never answers.
-    const database = createServer(() => asked.resolve()).listen(0, '127.0.0.1')
-    await once(database, 'listening')
-    const { port } = database.address() as AddressInfo
-    const { child, ended } = run(['serve'], {
-      COUNTERSIGN_BASE_URL: 'https://id.example',
-      COUNTERSIGN_MASTER_KEY: MASTER_KEY,
-      COUNTERSIGN_DATABASE_URL: `postgres://countersign@127.0.0.1:${port}/countersign`,
-    })
-    await asked.promise
-    child.kill(signal)
-    expect(await ended).toMatchObject({ code: 0 })
-    database.close()
-  })
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'ends with 0 at %s while it still starts',
+    { tags: 'long' },
+    async (signal) => {
+      const asked = Promise.withResolvers<void>()
+      // A database that accepts the connection and never answers.
+      const database = createServer(() => asked.resolve()).listen(0, '127.0.0.1')
+      await once(database, 'listening')
+      const { port } = database.address() as AddressInfo
+      const { child, ended } = run(['serve'], {
+        COUNTERSIGN_BASE_URL: 'https://id.example',
+        COUNTERSIGN_MASTER_KEY: MASTER_KEY,
+        COUNTERSIGN_DATABASE_URL: `postgres://countersign@127.0.0.1:${port}/countersign`,
+      })
+      await asked.promise
+      child.kill(signal)
+      expect(await ended).toMatchObject({ code: 0 })
+      database.close()
+    },
+  )
   test('serves, logs in JSON, and stops when told to', async () => {
     const [port, admin] = [await freePort(), await freePort()]
     const env = {

@@ -55,7 +55,7 @@ describe('isLine', () => {
     expect(isLine('a'.repeat(65), 64)).toBe(false)
   })
 
-  test('accepts only what survives UTF-8 and stays on one line', () => {
+  test('accepts only what survives UTF-8 and stays on one line', { tags: 'long' }, () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         if (!isLine(text, 1000)) return

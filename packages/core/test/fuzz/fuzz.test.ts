@@ -3,7 +3,9 @@ import { fuzz } from './fuzz.ts'
 
 // `npm run fuzz` runs a million.
 
-test('2,000 mutated credentials: none accepted, nothing thrown, and the mutants get past the first check', async () => {
+test('2,000 mutated credentials: none accepted, nothing thrown, and the mutants get past the first check', {
+  tags: 'long',
+}, async () => {
   const report = await fuzz({ count: 2000, seed: 20_261_114 })
   expect(report.faults).toEqual([])
   expect(report.tried).toBe(2000)

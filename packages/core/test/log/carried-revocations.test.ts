@@ -150,7 +150,7 @@ describe('a new epoch', () => {
     expect(view.carriedRevocationCount).toBe(0)
   })
 
-  test(`is not followed when it lacks more than ${CARRIED_REVOCATIONS_MAX} of them`, () => {
+  test(`is not followed when it lacks more than ${CARRIED_REVOCATIONS_MAX} of them`, { tags: 'long' }, () => {
     const many = (count: number) => {
       const view = new SiteView({ siteId: SITE, seed: SEED })
       const head: SnapshotHead = { ...new PlainSite().snapshotHead(7, token(7)), as_of: at(0) }

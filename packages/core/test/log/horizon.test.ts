@@ -148,7 +148,9 @@ function listDenied(view: SiteView, whole: SiteView): unknown {
 }
 
 describe('a compacted snapshot', () => {
-  test('gives a new guard the verdicts of the whole log on everything that can still be valid', async () => {
+  test('gives a new guard the verdicts of the whole log on everything that can still be valid', {
+    tags: 'long',
+  }, async () => {
     let dropped = 0
     await fc.assert(
       fc.asyncProperty(anyHistory, async (history) => {
@@ -199,7 +201,9 @@ describe('a compacted snapshot', () => {
     )
   })
 
-  test('control: one that removes more than it may is found, and the guard carries the rest', async () => {
+  test('control: one that removes more than it may is found, and the guard carries the rest', {
+    tags: 'long',
+  }, async () => {
     let carried = 0
     let wrong = 0
     await fc.assert(

@@ -123,7 +123,9 @@ describe('revocations only add up', () => {
     )
   })
 
-  test('never lets an entry take back what an earlier one revoked, except for what is signed after a reinstatement', async () => {
+  test('never lets an entry take back what an earlier one revoked, except for what is signed after a reinstatement', {
+    tags: 'long',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(anyLog, async (sayings) => {
         const view = new SiteView({ siteId: SITE })

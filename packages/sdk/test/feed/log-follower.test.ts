@@ -378,7 +378,9 @@ describe('the connection', () => {
     expect(await outcome(show(guard, credential))).toBe('revocation_view_stale')
   })
 
-  test('is tried again by itself, sooner than 10 s after the service is back (I-21)', async () => {
+  test('is tried again by itself, sooner than 10 s after the service is back (I-21)', {
+    tags: 'long',
+  }, async () => {
     const guard = await site.guard()
     await site.cutFeed()
     await site.advance(600_000)
@@ -486,7 +488,9 @@ describe('the connection', () => {
     await guard.close()
   })
 
-  test('to a relay that sends a snapshot without end gives it up, and keeps what it has proof of', async () => {
+  test('to a relay that sends a snapshot without end gives it up, and keeps what it has proof of', {
+    tags: 'long',
+  }, async () => {
     let isLying = false
     const line = `${JSON.stringify(site.log.lines().find(({ type }) => type === 'issuer'))}\n`
     const many = new TextEncoder().encode(line.repeat(1_000))
@@ -515,7 +519,9 @@ describe('the connection', () => {
     expect(await outcome(show(guard, credential))).toBe('credential_revoked')
   })
 
-  test('to a relay that sends a line of a snapshot now and then gives it up after ten minutes', async () => {
+  test('to a relay that sends a line of a snapshot now and then gives it up after ten minutes', {
+    tags: 'long',
+  }, async () => {
     const { clock } = site
     let snapshots = 0
     async function* slow(signal: AbortSignal) {

@@ -105,7 +105,7 @@ describe('a bearer token', () => {
     expect(asked).toEqual([])
   })
 
-  test('A133 is over at its end, whatever is remembered', async () => {
+  test('A133 is over at its end, whatever is remembered', { tags: 'long' }, async () => {
     expect(await outcome(showToken(guard, token))).toBe('allowed')
     await site.advance(899_000)
     expect(await outcome(showToken(guard, token))).toBe('allowed')
@@ -483,7 +483,9 @@ describe('a known token', () => {
     expect(await outcome(showToken(guard, token))).toBe('token_invalid')
   })
 
-  test('is accepted on by a guard that fails open while the service does not answer, and not on a forged answer', async () => {
+  test('is accepted on by a guard that fails open while the service does not answer, and not on a forged answer', {
+    tags: 'long',
+  }, async () => {
     const open = await site.guard({ fetch, [FAIL_OPEN]: true })
     expect(await outcome(showToken(open, token))).toBe('allowed')
     await site.cutFeed()

@@ -67,7 +67,9 @@ const verdicts = async (guard: Guard) => {
 }
 
 describe('S3 A254 a relay that swaps the feed keys', () => {
-  test('after first contact, without pins: nothing it signs is accepted, it is reported, and the guard recovers by itself', async () => {
+  test('after first contact, without pins: nothing it signs is accepted, it is reported, and the guard recovers by itself', {
+    tags: 'long',
+  }, async () => {
     const problems = new Set<string>()
     const guard = make({ onStateChange: ({ problem }) => problem && problems.add(problem.code) })
     await guard.ready()
@@ -87,7 +89,7 @@ describe('S3 A254 a relay that swaps the feed keys', () => {
     expect(guard.state()).toMatchObject({ ready: true, problem: { code: 'log_contradicted' } })
   })
 
-  test('from the start, with pins: nothing it signs is accepted', async () => {
+  test('from the start, with pins: nothing it signs is accepted', { tags: 'long' }, async () => {
     await takeOver()
     const guard = make({ feedKeys: await pins() })
     const ready = guard.ready().then(() => 'ready')
@@ -101,7 +103,9 @@ describe('S3 A254 a relay that swaps the feed keys', () => {
     expect(await outcome(show(guard, forged))).toBe('issuer_untrusted')
   })
 
-  test('control: from the start, without pins, it is believed, as good as TLS', async () => {
+  test('control: from the start, without pins, it is believed, as good as TLS', {
+    tags: 'long',
+  }, async () => {
     await takeOver()
     const guard = make()
     expect(await verdicts(guard)).toContain('allowed')
@@ -126,7 +130,9 @@ describe('a legitimate rotation', () => {
     }
   })
 
-  test('S6 of a compromised key keeps them working, and what the old key signs is worth nothing', async () => {
+  test('S6 of a compromised key keeps them working, and what the old key signs is worth nothing', {
+    tags: 'long',
+  }, async () => {
     const guard = make()
     await guard.ready()
     const stolen = site.feedKey

@@ -49,7 +49,7 @@ test('it ends with its user; after a reinstatement only a new sign-in counts', a
   })
 })
 
-test('it ends with the end of its credential, at the very millisecond', async () => {
+test('it ends with the end of its credential, at the very millisecond', { tags: 'long' }, async () => {
   const expiresAt = '2026-11-14T13:00:00Z'
   await site.advance(3_599_999)
   expect(guard.isActive(session({ expiresAt }))).toMatchObject({ active: true })

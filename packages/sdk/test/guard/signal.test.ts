@@ -82,7 +82,7 @@ describe('the signal of a running request', () => {
     expect(findCode(signal)).toBe('credential_revoked')
   })
 
-  test('of a bearer token fires when the token or what it stands on is gone', async () => {
+  test('of a bearer token fires when the token or what it stands on is gone', { tags: 'long' }, async () => {
     const token = await site.exchange(credential)
     const other = await site.exchange(credential)
     const [one, two] = [await showToken(guard, token), await showToken(guard, other)]

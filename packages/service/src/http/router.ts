@@ -1,39 +1,37 @@
 import { limits } from '@countersign/core/contract'
 import FindMyWay, { type HTTPMethod } from 'find-my-way'
 
+/** Where a target is. */
+export interface RouterPlace<Target> {
+  readonly method: HTTPMethod
+  /** As in the contract: `{name}` is one segment, and `*` at the end is the rest. */
+  readonly path: string
+  readonly target: Target
+  /** The target of GET is also the target of HEAD (RFC 9110 §9.3.2), unless this is false. */
+  readonly hasHead: boolean
+}
+
 /** Finds the target of a method and a URL. */
 export interface Router<Target> {
-  /**
-   * `path` is written as in the contract: `{name}` is one segment, and `*` at the end is the rest.
-   * The target of GET is also the target of HEAD (RFC 9110 §9.3.2), unless `hasHead` is false.
-   */
-  add(method: HTTPMethod, path: string, target: Target, hasHead?: boolean): void
   /** Undefined when there is no target, or the URL cannot be decoded. `params` are decoded. */
   find(method: string, url: string): { readonly target: Target; readonly params: unknown } | undefined
   /** The methods that have a target at this URL; none when nothing is there. */
   methods(url: string): readonly string[]
 }
 
-export function createRouter<Target>(): Router<Target> {
-  const added = new Set<string>()
-  const router = FindMyWay({
-    // A DID in a path is longer than the default allows. The URL has its own limit.
-    maxParamLength: limits.url_bytes_max,
-    // The pipeline parses the query.
-    querystringParser: () => NO_QUERY,
-  })
+export function createRouter<Target>(places: readonly RouterPlace<Target>[]): Router<Target> {
+  const router = findIndexRouter(places)
   // The other forms of a request target, such as `*`, have no target (RFC 9112 §3.2).
   const find = (method: string, url: string) =>
     url.startsWith('/') ? router.find(method as HTTPMethod, url) : null
+  const added = new Set(places.flatMap(toMethods))
   return {
-    add(method, path, target, hasHead = true) {
-      const methods: HTTPMethod[] = method === 'GET' && hasHead ? ['GET', 'HEAD'] : [method]
-      for (const one of methods) added.add(one)
-      router.on(methods, path.replaceAll(/\{(\w+)\}/g, ':$1'), noHandler, target)
-    },
     find(method, url) {
       const found = find(method, url)
-      return found === null ? undefined : { target: found.store, params: found.params }
+      if (found === null) return undefined
+      const { index } = found.store as Indexed
+      const { target } = places[index] as RouterPlace<Target>
+      return { target, params: found.params }
     },
     methods: (url) =>
       [...added].filter((method) => {
@@ -42,6 +40,44 @@ export function createRouter<Target>(): Router<Target> {
         return params !== undefined && !('*' in params) && !Object.values(params).includes('')
       }),
   }
+}
+
+/** What a router stores: it would take 0 for nothing. */
+interface Indexed {
+  readonly index: number
+}
+
+type IndexRouter = ReturnType<typeof FindMyWay>
+
+/** By their paths. */
+const indexRouters = new Map<string, IndexRouter>()
+const INDEX_ROUTERS_MAX = 8
+
+/**
+ * A router whose targets are indexes of `places`. All lists with the same paths share it: to build
+ * it for all endpoints takes 8 ms, and a test file opens many nodes.
+ */
+function findIndexRouter(places: readonly RouterPlace<unknown>[]): IndexRouter {
+  const key = JSON.stringify(places.map(({ method, path, hasHead }) => [method, path, hasHead]))
+  const known = indexRouters.get(key)
+  if (known !== undefined) return known
+  const router = FindMyWay({
+    // A DID in a path is longer than the default allows. The URL has its own limit.
+    maxParamLength: limits.url_bytes_max,
+    // The pipeline parses the query.
+    querystringParser: () => NO_QUERY,
+  })
+  for (const [index, place] of places.entries())
+    router.on(toMethods(place), place.path.replaceAll(/\{(\w+)\}/g, ':$1'), noHandler, {
+      index,
+    } satisfies Indexed)
+  if (indexRouters.size === INDEX_ROUTERS_MAX) indexRouters.clear()
+  indexRouters.set(key, router)
+  return router
+}
+
+function toMethods({ method, hasHead }: RouterPlace<unknown>): HTTPMethod[] {
+  return method === 'GET' && hasHead ? ['GET', 'HEAD'] : [method]
 }
 
 const NO_QUERY = Object.freeze({})

@@ -20,7 +20,7 @@ const step = fc.record({
 })
 
 forEachSharedStore('I-10: status, introspection and verification', (open) => {
-  it('agree about every credential after whatever has happened', async () => {
+  it('agree about every credential after whatever has happened', { tags: 'long' }, async () => {
     const { node, issued, store, A } = await beginAt(open())
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 10 }), async (steps) => {

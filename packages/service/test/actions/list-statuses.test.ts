@@ -159,7 +159,7 @@ forEachStoreWriter('two nodes that classify credentials at the same time', (newW
     }
   }
 
-  it('have complete and correct pages of each status', () =>
+  it('have complete and correct pages of each status', { tags: 'long' }, () =>
     withNodes(async (one, two) => {
       const nodes = [one, two]
       const site = await beginSite(one.store)
@@ -195,7 +195,8 @@ forEachStoreWriter('two nodes that classify credentials at the same time', (newW
         revoked = expected.get('revoked') ?? []
       }
       expect([...(await judgeAll(two, site)).values()].flat()).toHaveLength(site.credentialIds.length)
-    }))
+    }),
+  )
 
   it('do not overwrite what was classified with a later view', () =>
     withNodes(async (one, two) => {

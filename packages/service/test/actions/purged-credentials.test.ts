@@ -11,7 +11,9 @@ const act = fc.record({
 })
 
 forEachSharedStore('credentials that have expired', (open) => {
-  it('can be removed: every other credential keeps its verdict and its status', async () => {
+  it('can be removed: every other credential keeps its verdict and its status', {
+    tags: 'long',
+  }, async () => {
     const { node, issued, store, A } = await begin(open())
     const ask = async (credentials: readonly Made[]) => {
       const verdicts = []

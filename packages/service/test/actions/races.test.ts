@@ -15,7 +15,9 @@ async function turns(count: number): Promise<void> {
 const some = (below: number) => Math.floor(Math.random() * below)
 
 forEachSharedStore('races', (open) => {
-  it(`exchange against revocation, ${RACES} interleavings: no live token of a revoked credential`, async () => {
+  it(`exchange against revocation, ${RACES} interleavings: no live token of a revoked credential`, {
+    tags: 'long',
+  }, async () => {
     const { node, store, A, issued } = await beginAt(open())
     const other = await openNode(store, A)
     const outcomes = new Set<string>()
@@ -57,7 +59,9 @@ forEachSharedStore('races', (open) => {
     expect(outcomes).toEqual(new Set(['token', 'credential_revoked']))
   })
 
-  it('I-1: once a revocation is acknowledged, nothing more is accepted on that node, not even what was on its way', async () => {
+  it('I-1: once a revocation is acknowledged, nothing more is accepted on that node, not even what was on its way', {
+    tags: 'long',
+  }, async () => {
     const { node, issued } = await beginAt(open())
     let letIn = 0
     for (let round = 0; round < 20; round++) {

@@ -31,7 +31,9 @@ onEachStore('scheduled drills', (home) => {
       ASK_MS,
     )
 
-  it('one node starts one at each site with a verifier, and again when it is time', async () => {
+  it('one node starts one at each site with a verifier, and again when it is time', {
+    tags: 'long',
+  }, async () => {
     const node = await home().open()
     const other = home().kind === 'PostgreSQL' ? await home().open() : node
     const [followed, idle] = [await node.newSite(), await node.newSite()]

@@ -64,7 +64,7 @@ function verify({ place }: StoreWriter) {
 }
 
 forEachStoreWriter('audit rows that a process was archiving when it was killed', (newWriter) => {
-  it('are neither lost nor archived twice', async () => {
+  it('are neither lost nor archived twice', { tags: 'long' }, async () => {
     const writer = await newWriter()
     await withStore(writer, async (store) => {
       for (let i = 0; i < ROWS; i++)

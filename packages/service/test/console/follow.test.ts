@@ -191,7 +191,7 @@ forEachStoreWriter('following the log in the console', (newWriter) => {
         ({ personId }) => change(personId, { roles: [] }),
         async () => signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }])),
       ))
-    it('the session expires', async () => {
+    it('the session expires', { tags: 'long' }, async () => {
       let lastsMs = 1500
       let until = 0
       await endsWith(
@@ -213,7 +213,7 @@ forEachStoreWriter('following the log in the console', (newWriter) => {
       ))
   })
 
-  it('goes on when the role changes to another at the same site', async () => {
+  it('goes on when the role changes to another at the same site', { tags: 'long' }, async () => {
     const browser = await newPerson()
     const stream = await watch(browser)
     await change(browser.personId, { roles: [{ site_id: SHOP, role: 'responder' }] })

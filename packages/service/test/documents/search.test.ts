@@ -162,7 +162,7 @@ describe('what is stored', () => {
     expect(body('deflate').toString()).toBe('text '.repeat(500))
   })
 
-  test('has pages of at most 30 KB', async () => {
+  test('has pages of at most 30 KB', { tags: 'long' }, async () => {
     for (const { url } of documents().pages) {
       const { headers } = await get(url, { 'accept-encoding': 'br' })
       expect(Number(headers['content-length']), url).toBeLessThanOrEqual(30 * 1024)
@@ -180,7 +180,7 @@ describe('what is stored', () => {
     expect((await get('/docs/guides/forward-auth')).text).toContain('127.0.0.1')
   })
 
-  test('has every page as Markdown, and lists for programs', async () => {
+  test('has every page as Markdown, and lists for programs', { tags: 'long' }, async () => {
     const { headers, text } = await get('/docs/guides/quickstart.md')
     expect(headers['content-type']).toBe('text/markdown; charset=utf-8')
     expect(text).toMatch(/^# /)

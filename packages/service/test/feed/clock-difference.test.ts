@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { onEachStore } from './feed-node.ts'
 
 onEachStore('B8: the clock of a verifier', (home) => {
-  it('that disagrees is a log line and a metric, and does not end readiness', async () => {
+  it('that disagrees is a log line and a metric, and does not end readiness', { tags: 'long' }, async () => {
     const node = await home().open()
     const { siteId, key } = await node.newSite()
     const { store, views } = node.service.deps

@@ -67,7 +67,9 @@ async function append(node: FeedNode, { siteId }: FeedSite, count: number): Prom
 }
 
 onEachStore('a crowd at the feed', (home) => {
-  it('of whom many never read does not keep the others from hearing everything', async ({ skip }) => {
+  it('of whom many never read does not keep the others from hearing everything', { tags: 'long' }, async ({
+    skip,
+  }) => {
     skip(
       home().kind === 'PostgreSQL',
       'what is not read has nothing to do with the store, and filling it takes long',
@@ -102,7 +104,7 @@ onEachStore('a crowd at the feed', (home) => {
     clearInterval(acking)
   })
 
-  it('that comes back all at once is accepted, and hears what it missed once', async () => {
+  it('that comes back all at once is accepted, and hears what it missed once', { tags: 'long' }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     const keys = [site, { siteId: site.siteId, ...(await node.newKey(site.siteId)) }]

@@ -286,7 +286,7 @@ describe('a reader that does not read', () => {
     expect(keen.isClosed).toBe(false)
   })
 
-  it('would hold ever more if it were not (control)', async () => {
+  it('would hold ever more if it were not (control)', { tags: 'long' }, async () => {
     begin({ unreadBytesMax: Infinity })
     const lazy = await listen()
     const connection = connections.at(-1) as Socket

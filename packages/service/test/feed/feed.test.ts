@@ -104,7 +104,9 @@ onEachStore('the feed', (home) => {
     stream.close()
   })
 
-  it('proves the end after each burst and every five seconds, never for less than was told (A197)', async () => {
+  it('proves the end after each burst and every five seconds, never for less than was told (A197)', {
+    tags: 'long',
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const stream = await open(node, site)
@@ -123,7 +125,9 @@ onEachStore('the feed', (home) => {
     stream.close()
   })
 
-  it('tells many entries to many at once, and more to those who come meanwhile (I-8, I-9)', async () => {
+  it('tells many entries to many at once, and more to those who come meanwhile (I-8, I-9)', {
+    tags: 'long',
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const { epoch, seq } = await revoke(node, site.siteId)
@@ -256,7 +260,9 @@ onEachStore('the feed', (home) => {
     other.close()
   })
 
-  it('ends within two seconds when its key is deleted elsewhere or has come to its end (A195)', async () => {
+  it('ends within two seconds when its key is deleted elsewhere or has come to its end (A195)', {
+    tags: 'long',
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const [doomed, brief] = [

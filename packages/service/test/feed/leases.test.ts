@@ -79,7 +79,9 @@ onEachStore('instances', (home) => {
     for (const stream of streams) stream.close()
   })
 
-  it('are not acknowledged by others: another instance, key, epoch, or what is still to come (A261)', async () => {
+  it('are not acknowledged by others: another instance, key, epoch, or what is still to come (A261)', {
+    tags: 'long',
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const other = { siteId: site.siteId, ...(await node.newKey(site.siteId, ['feed:read'])) }
@@ -172,7 +174,7 @@ onEachStore('instances', (home) => {
     await expect.poll(async () => deniedAfter(await receipt(node, site, next.seq))).toBeLessThan(40_000)
   })
 
-  it('that are said to close while their stream is open go on counting', async () => {
+  it('that are said to close while their stream is open go on counting', { tags: 'long' }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const stream = await listen(node, site, promise('one'))
@@ -427,7 +429,9 @@ async function append(node: FeedNode, { siteId }: FeedSite, count: number): Prom
 }
 
 onEachStore('readers that do not read', (home) => {
-  it('are reset when they do not acknowledge what they were sent (B10)', async ({ skip }) => {
+  it('are reset when they do not acknowledge what they were sent (B10)', { tags: 'long' }, async ({
+    skip,
+  }) => {
     skip(home().kind === 'PostgreSQL', 'what is not read has nothing to do with the store')
     const node = await home().open()
     const site = await node.newSite()
@@ -458,7 +462,9 @@ onEachStore('readers that do not read', (home) => {
     good.close()
   })
 
-  it('lose their place to others that wait for a snapshot with the same key (B12)', async () => {
+  it('lose their place to others that wait for a snapshot with the same key (B12)', {
+    tags: 'long',
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     await append(node, site, 100)

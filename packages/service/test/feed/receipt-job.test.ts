@@ -85,7 +85,9 @@ onEachStore('stored receipts', (home) => {
     closeAll(streams)
   })
 
-  it('wait for a verifier that is late, and are updated when it catches up or closes', async () => {
+  it('wait for a verifier that is late, and are updated when it catches up or closes', {
+    tags: 'long',
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const streams = [await listen(node, site, 'keen'), await listen(node, site, 'lazy')]
@@ -188,7 +190,9 @@ onEachStore('stored receipts', (home) => {
     stream.close()
   })
 
-  it('name a reader without a lease that left before they were written: it may still accept', async () => {
+  it('name a reader without a lease that left before they were written: it may still accept', {
+    tags: 'long',
+  }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     const leave = async () => {
@@ -227,7 +231,7 @@ onEachStore('stored receipts', (home) => {
     expect(await until(node, site, missed.seq, () => true)).toMatchObject({ state: 'complete', expected: 0 })
   })
 
-  it('name a reader that left another node', async () => {
+  it('name a reader that left another node', { tags: 'long' }, async () => {
     if (home().kind === 'SQLite') return
     const [here, there] = [await home().open(), await home().open()]
     const site = await here.newSite()
@@ -240,7 +244,7 @@ onEachStore('stored receipts', (home) => {
     expect(receipt.verifiers).toMatchObject([{ verifier_id: 'relay', state: 'not_connected' }])
   })
 
-  it('are counted in statistics by verifier, each acknowledgement once', async () => {
+  it('are counted in statistics by verifier, each acknowledgement once', { tags: 'long' }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const stats = async (window: string) => (await get(node, site, `propagation/stats?window=${window}`)).json

@@ -53,7 +53,9 @@ async function requireSigned(store: Store, { deps }: Service, siteId: SiteId, se
 }
 
 forEachStoreWriter('receipts', (newWriter) => {
-  it('are written at the next start for entries that were committed before a crash', async () => {
+  it('are written at the next start for entries that were committed before a crash', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     // Without a node: what a process leaves that ends right after the commit.
     const siteId = await withStore(writer, (store) => fill(store, 120))
@@ -66,7 +68,7 @@ forEachStoreWriter('receipts', (newWriter) => {
     })
   })
 
-  it('are also written for entries of an epoch that has ended', async () => {
+  it('are also written for entries of an epoch that has ended', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const siteId = await withStore(writer, (store) => fill(store, 60))
     const epochs = [(await writer.sql('SELECT epoch FROM log'))[0]?.epoch]
@@ -98,7 +100,7 @@ forEachStoreWriter('receipts', (newWriter) => {
     })
   })
 
-  it('of one site do not wait for those of another with many entries', async () => {
+  it('of one site do not wait for those of another with many entries', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const MANY = 150
     /** How many receipts of the busy site are written before the other has its own. */
@@ -144,7 +146,9 @@ forEachStoreWriter('receipts', (newWriter) => {
     }
   })
 
-  it('A332: of a site with thousands of verifiers do not delay those of others', async () => {
+  it('A332: of a site with thousands of verifiers do not delay those of others', {
+    tags: 'long',
+  }, async () => {
     const [LEASES, ENTRIES] = [4000, 30]
     const lease = (writer: StoreWriter, sites: readonly SiteId[]) =>
       writer.sql(
@@ -228,7 +232,7 @@ forEachStoreWriter('receipts', (newWriter) => {
     }
   })
 
-  it('stay when progress was moved past the end of the log', async () => {
+  it('stay when progress was moved past the end of the log', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const siteId = await withStore(writer, (store) => fill(store, 1))
     await withNode(writer, (store) => untilWritten(store, siteId, 2))
@@ -303,7 +307,7 @@ forEachStoreWriter('receipts', (newWriter) => {
     })
   })
 
-  it('of two nodes are written by one of them at a time, each once', async () => {
+  it('of two nodes are written by one of them at a time, each once', { tags: 'long' }, async () => {
     const writer = await newWriter()
     if (writer.place.kind === 'sqlite') return
     const nodes = [await openNode(writer), await openNode(writer)]

@@ -195,7 +195,9 @@ const schedules = fc.tuple(
 )
 
 describe('a reader that joins the feed of a site', () => {
-  it('hears every entry after its cursor once and in order, whatever is appended meanwhile (I-8, I-9)', async () => {
+  it('hears every entry after its cursor once and in order, whatever is appended meanwhile (I-8, I-9)', {
+    tags: 'long',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(schedules, async ([scheduler, from, appends]) => {
         expect(await hears(scheduler, from, appends, SiteFeed)).toBe(true)

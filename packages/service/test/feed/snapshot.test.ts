@@ -74,7 +74,7 @@ async function live({ service }: FeedNode, { siteId }: FeedSite) {
 }
 
 onEachStore('the snapshot', (home) => {
-  it('makes a verifier know what this node knows (I-10)', async () => {
+  it('makes a verifier know what this node knows (I-10)', { tags: 'long' }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const { issuers, users, credentials, token } = await live(node, site)
@@ -100,7 +100,7 @@ onEachStore('the snapshot', (home) => {
     expect(response.text).not.toContain('because')
   })
 
-  it('agrees with this node and with a plain model about random cut-offs', async () => {
+  it('agrees with this node and with a plain model about random cut-offs', { tags: 'long' }, async () => {
     const node = await home().node()
     const { store, views } = node.service.deps
     const base = Date.now() - 100_000
@@ -203,7 +203,9 @@ onEachStore('the snapshot', (home) => {
     expect(typesOf(plain)).toEqual(['head', 'site', 'end'])
   })
 
-  it('is as of its head, whatever is added while it is read, and has lines from many pages', async () => {
+  it('is as of its head, whatever is added while it is read, and has lines from many pages', {
+    tags: 'long',
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const { store, views } = node.service.deps

@@ -124,7 +124,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     await expect.poll(() => seen(two)).toEqual({ a: 4 })
   })
 
-  it('that match no verifier are forgotten, and cost nothing', async () => {
+  it('that match no verifier are forgotten, and cost nothing', { tags: 'long' }, async () => {
     const { one, two, siteId, ack, seen, stores } = await begin()
     two.verifiers.acknowledge(ack(4, 'a'))
     let asked = 0

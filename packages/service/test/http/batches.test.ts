@@ -83,7 +83,9 @@ describe('requests that arrive in one turn', () => {
     expect(await countWaiting(5)).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('are handled before more than 15 wait, however many a client sends (A225)', async () => {
+  test('are handled before more than 15 wait, however many a client sends (A225)', {
+    tags: 'long',
+  }, async () => {
     expect(Math.max(...(await countWaiting(10_000)))).toBe(15)
   })
 

@@ -392,7 +392,9 @@ describe('requests that wait for the log or for a receiver', () => {
     gate.open()
     await Promise.all(running)
   })
-  test('I-19: are answered immediately when the key has too many that name min_seq', async () => {
+  test('I-19: are answered immediately when the key has too many that name min_seq', {
+    tags: 'long',
+  }, async () => {
     open()
     const key = newKey()
     const waiting = await sendUntilOpened(limits.waits_per_key_max, () => askStatus(key))

@@ -367,7 +367,9 @@ test('a key that is deleted while the body is still coming does nothing any more
   await slow.app.close()
 })
 
-test('a client that asks and never reads is cut off, and what was to be sent is let go', async () => {
+test('a client that asks and never reads is cut off, and what was to be sent is let go', {
+  tags: 'long',
+}, async () => {
   const { server } = double.app
   expect(server.timeout).toBeGreaterThan(30_000)
   const large = createAppDouble({

@@ -71,7 +71,7 @@ forEachStoreWriter('writing a checkpoint', (newWriter) => {
     })
   })
 
-  it('by a process that is killed leaves a usable store behind', async () => {
+  it('by a process that is killed leaves a usable store behind', { tags: 'long' }, async () => {
     const writer = await newWriter()
     await withStore(writer, beginHistory)
     const script = fileURLToPath(findScript(new URL('./checkpoint-process.ts', import.meta.url)))
@@ -97,7 +97,7 @@ forEachStoreWriter('writing a checkpoint', (newWriter) => {
     }
   })
 
-  it('goes on while the service runs, and the next start uses it', async () => {
+  it('goes on while the service runs, and the next start uses it', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const options = { checkpoints: { entriesMin: 5, everyMs: 20 } }
     const isShared = writer.place.kind === 'postgres'

@@ -53,7 +53,9 @@ function picks(seed: number): () => number {
 }
 
 forEachStoreWriter('checkpoints', (newWriter) => {
-  it('restore what the whole log says, whatever has happened and however often they were written', async () => {
+  it('restore what the whole log says, whatever has happened and however often they were written', {
+    tags: 'long',
+  }, async () => {
     for (const seed of [1, 2, 3]) {
       await withStore(await newWriter(), async (store) => {
         const pick = picks(seed)

@@ -47,7 +47,9 @@ async function cutAndKill(file: string, ms: number): Promise<boolean> {
   return said.includes('done')
 }
 
-it('a process that is killed at any moment of a cut leaves a store with the same verdicts', async () => {
+it('a process that is killed at any moment of a cut leaves a store with the same verdicts', {
+  tags: 'long',
+}, async () => {
   const file = newFile()
   const writer: StoreWriter = { place: { kind: 'sqlite', file }, sql: async () => [] }
   const { claims, before } = await withStore(writer, async (store) => {

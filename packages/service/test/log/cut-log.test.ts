@@ -71,7 +71,7 @@ const count = async ({ sql }: StoreWriter, from: string) =>
   Number((await sql(`SELECT COUNT(*) AS count FROM ${from}`))[0]?.count)
 
 forEachStoreWriter('a cut of the log', (newWriter) => {
-  it('changes no verdict about two thousand credentials, sessions and tokens', async () => {
+  it('changes no verdict about two thousand credentials, sessions and tokens', { tags: 'long' }, async () => {
     for (const seed of [1, 2]) {
       const writer = await newWriter()
       await withStore(writer, async (store) => {
@@ -103,7 +103,7 @@ forEachStoreWriter('a cut of the log', (newWriter) => {
     }
   })
 
-  it('control: a cut that is too early changes verdicts', async () => {
+  it('control: a cut that is too early changes verdicts', { tags: 'long' }, async () => {
     await withStore(await newWriter(), async (store) => {
       const sites = await fillYears(store, 3)
       const claims = createClaims(sites, createPicks(7), { count: 2000, fromMs: START, nowMs: END })
@@ -135,7 +135,9 @@ forEachStoreWriter('a cut of the log', (newWriter) => {
     })
   })
 
-  it('counts exactly what it then removes: entries, former epochs, revocations and rows', async () => {
+  it('counts exactly what it then removes: entries, former epochs, revocations and rows', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const pick = createPicks(8)
     const middleMs = START + 365 * DAY
@@ -188,7 +190,7 @@ forEachStoreWriter('a cut of the log', (newWriter) => {
     })
   })
 
-  it('goes on where an earlier run has ended, after any of its transactions', async () => {
+  it('goes on where an earlier run has ended, after any of its transactions', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const sites = await withStore(writer, async (store) => {
       const made = await fillYears(store, 5, 160)

@@ -92,7 +92,7 @@ forEachStoreWriter('those who follow a log that is cut', (newWriter) => {
     })
   })
 
-  it('a node goes on when the last entry that it has read is removed', async () => {
+  it('a node goes on when the last entry that it has read is removed', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const siteId = await newSiteWithPast(writer, 40)
     await withNode(writer, async (store, { deps: { views } }) => {

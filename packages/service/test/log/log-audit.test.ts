@@ -131,7 +131,7 @@ forEachStoreWriter('the audit of entries before the checkpoint', (newWriter) => 
     expect(errors).toEqual([])
   })
 
-  it('goes on when the store did not answer for a moment', async () => {
+  it('goes on when the store did not answer for a moment', { tags: 'long' }, async () => {
     const { store } = await newStore()
     let failures = 2
     const failing: Store = Object.create(store, {

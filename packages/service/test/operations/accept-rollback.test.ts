@@ -55,7 +55,7 @@ const readActions = (writer: StoreWriter) =>
   )
 
 forEachStoreWriter('accept-rollback', (newWriter) => {
-  it('changes nothing when nothing is missing, with --yes too', async () => {
+  it('changes nothing when nothing is missing, with --yes too', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const file = await furnish(writer, 0)
     const epoch = await readEpoch(writer)
@@ -90,7 +90,9 @@ forEachStoreWriter('accept-rollback', (newWriter) => {
     expect(await readActions(writer)).toContain('log.accept_rollback')
   })
 
-  it('reads the head files of all workers, and sets aside all that have old heads', async () => {
+  it('reads the head files of all workers, and sets aside all that have old heads', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const file = await furnish(writer, 0)
     const epoch = await readEpoch(writer)

@@ -8,7 +8,7 @@ import { run } from './terminal.ts'
 const OLD = Date.UTC(2020, 0, 1)
 
 forEachStoreWriter('a cut by an operator', (newWriter) => {
-  it('removes nothing by a clock that is years ahead of the time on record', async () => {
+  it('removes nothing by a clock that is years ahead of the time on record', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const confirm = (atMs: number) => withStore(writer, (store) => store.confirmTime(atMs, 0))
     await withStore(writer, async (store) => {
@@ -25,7 +25,7 @@ forEachStoreWriter('a cut by an operator', (newWriter) => {
     await confirm(OLD + 500 * DAY)
     expect(await cutLogNow(settings, { dryRun: false })).toMatchObject({ basePosition: 3, entries: 3 })
   })
-  it('is counted by `cut-log --dry-run` and done by `cut-log`', async () => {
+  it('is counted by `cut-log --dry-run` and done by `cut-log`', { tags: 'long' }, async () => {
     const writer = await newWriter()
     await withStore(writer, async (store) => {
       const site = newSite()

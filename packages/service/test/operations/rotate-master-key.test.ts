@@ -190,6 +190,7 @@ const publicOf = ({ issuerKeys, feedKeys }: ServiceKeys) => ({
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kind) => {
   test('seals everything again: the new key opens what the old one did, and the old one opens nothing', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { old, fresh, rotate, inside, at, command } = await house(kind)
@@ -224,6 +225,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
   })
 
   test('refuses when the old key is not the one of the store, and changes nothing', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { old, rotate, inside, at } = await house(kind)
@@ -236,6 +238,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
   })
 
   test('refuses when a single text does not open, and changes nothing', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { old, fresh, rotate, inside, at } = await house(kind)
@@ -253,7 +256,10 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     expect(await inside(fresh)).toEqual(before)
   })
 
-  test('changes nothing when its audit row cannot be written', { timeout: TEST_MS_MAX }, async () => {
+  test('changes nothing when its audit row cannot be written', {
+    tags: 'long',
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { place, old, fresh, inside } = await house(kind)
     const before = await inside(old)
     const [from, to] = [createSealer(old), createSealer(fresh)]
@@ -269,6 +275,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
   })
 
   test('refuses when something is sealed that it does not know of, and changes nothing', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { place, old, rotate, inside } = await house(kind)
@@ -282,6 +289,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
   })
 
   test('killed before the end, it has done nothing: the old key still counts', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { place, old, fresh, rotate, inside } = await house(kind)
@@ -307,7 +315,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     expect(await inside(fresh)).toEqual(before)
   })
 
-  test('can be done again and again', { timeout: TEST_MS_MAX }, async () => {
+  test('can be done again and again', { tags: 'long', timeout: TEST_MS_MAX }, async () => {
     const { old, fresh, rotate, inside } = await house(kind)
     const before = await inside(old)
     const third = randomBytes(32)
@@ -362,7 +370,9 @@ describe('the new key', () => {
     }
   })
 
-  test('is not taken while a service has the embedded store open, nor makes a store', async () => {
+  test('is not taken while a service has the embedded store open, nor makes a store', {
+    tags: 'long',
+  }, async () => {
     const { rotate, at, old, inside } = await house('SQLite')
     await at(async () =>
       expect(await rotate()).toMatchObject({
@@ -381,6 +391,7 @@ describe('the new key', () => {
 
 describe('a node on PostgreSQL that still has the old key', () => {
   test('can write nothing sealed any more, and says why; with the new key it could', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { old, fresh, rotate, at } = await house('PostgreSQL')
@@ -450,7 +461,10 @@ describe('a node on PostgreSQL that still has the old key', () => {
     expect(() => createSealer(fresh).open('test', sealed ?? '')).toThrow(OtherMasterKey)
   })
 
-  test('loses nothing that it writes at the very time of the change', { timeout: TEST_MS_MAX }, async () => {
+  test('loses nothing that it writes at the very time of the change', {
+    tags: 'long',
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { old, fresh, rotate, at } = await house('PostgreSQL')
     await at(async (store) => {
       const sealer = createSealer(old)

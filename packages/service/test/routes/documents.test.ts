@@ -183,7 +183,7 @@ describe('pages', () => {
     expect(text).not.toMatch(/&#60;(?:!--|a id)/)
     for (const code of problemCodes) expect(text, code).toContain(`<a id="${code}"></a><code>${code}</code>`)
   })
-  test('A6: no page of the documentation shows comments or anchors as text', async () => {
+  test('A6: no page of the documentation shows comments or anchors as text', { tags: 'long' }, async () => {
     for (const { url } of documents().pages) {
       const { text } = await get(url, 'text/html')
       const [, main = ''] = /<main[^>]*>([\s\S]*)<\/main>/.exec(text) ?? []

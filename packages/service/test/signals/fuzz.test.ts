@@ -130,6 +130,7 @@ function sign(signer: TestSigner, type: SignalType, siteId: SiteId): Promise<str
 forEachSharedStore('mutated signals', (open) => {
   test(
     `of ${COUNT} none is acted on, and none is a fault of the service (A284, A285, A291, A292)`,
+    { tags: 'long' },
     async () => {
       const siteId = newSiteId()
       const node: AdminNode = await openAdminNode(open(), siteId)

@@ -142,7 +142,9 @@ forEachStoreWriter('a log that was cut', (newWriter) => {
     })
   })
 
-  it('begins a new epoch at its end, without copying anything, and goes on in it', async () => {
+  it('begins a new epoch at its end, without copying anything, and goes on in it', {
+    tags: 'long',
+  }, async () => {
     const made = await newCutStore(newWriter)
     const { writer, siteId, user } = made
     const { epoch, position } = await beginNewEpoch(writer.place, MASTER_KEY, END)

@@ -235,7 +235,9 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
     })
   })
 
-  it('never changes a verdict from denied to allowed: 2,000 random credentials of users with random histories', async () => {
+  it('never changes a verdict from denied to allowed: 2,000 random credentials of users with random histories', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     await withNode(writer, async (store, { deps }) => {
       const siteId = await createSite(deps)

@@ -228,7 +228,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     })
   })
 
-  it('who inserts an API key is refused with 401 (A272, S4)', async () => {
+  it('who inserts an API key is refused with 401 (A272, S4)', { tags: 'long' }, async () => {
     const writer = await newWriter()
     await withNode(writer, () => Promise.resolve())
     const secret = createSecretText('svc_sk_', randomBytes(32))
@@ -265,7 +265,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     await withNode(writer, async (_, service) => expect((await ask(service)).statusCode).toBe(200))
   })
 
-  it('who changes a token, an offer or a sign-in makes it unknown (A272)', async () => {
+  it('who changes a token, an offer or a sign-in makes it unknown (A272)', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     const credential = seen(siteId)

@@ -49,7 +49,9 @@ describe('what a node does again and again, on SQLite', () => {
 })
 
 forEachStoreWriter('the purge', (newWriter) => {
-  it('does not read rows that have not expired when PostgreSQL believes that all have', async () => {
+  it('does not read rows that have not expired when PostgreSQL believes that all have', {
+    tags: 'long',
+  }, async () => {
     const { place, sql } = await newWriter()
     if (place.kind === 'sqlite') return
     const ends = `SELECT 'proof', CAST(i AS TEXT), 1 FROM generate_series(1, 50000) i`

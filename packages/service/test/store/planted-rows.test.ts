@@ -37,7 +37,9 @@ async function plantCredential({ sql }: StoreWriter, siteId: string, id: string)
 }
 
 forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
-  it('does not prevent a revocation that the log lacks, is counted, and is found by the audit (A273)', async () => {
+  it('does not prevent a revocation that the log lacks, is counted, and is found by the audit (A273)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     const [user, id, secret] = [ppid(), credentialId(), 'svc_at_planted']

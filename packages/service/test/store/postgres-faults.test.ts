@@ -79,6 +79,7 @@ describe('starting', () => {
 
   it.each(migrations.slice(0, -1).map(({ version }) => version))(
     'brings a database of version %s up to date',
+    { tags: 'long' },
     async (version) => {
       const url = await server.createDatabase()
       const sql = connect({ url, max: 1 })
@@ -177,7 +178,9 @@ describe('several nodes', () => {
 })
 
 describe('a database that fails', () => {
-  it('is waited for in vain only so long when it does not answer, and is found again when it does', async () => {
+  it('is waited for in vain only so long when it does not answer, and is found again when it does', {
+    tags: 'long',
+  }, async () => {
     const proxy = await openProxy(server.port)
     const store = await open(await server.createTables({ port: proxy.port }))
     opened.unshift(proxy)
@@ -287,7 +290,7 @@ describe('a database that fails', () => {
     await sessions.end()
   })
 
-  it('opens no connection for transactions that expire together behind a jam', async () => {
+  it('opens no connection for transactions that expire together behind a jam', { tags: 'long' }, async () => {
     let connections = 0
     const proxy = await openProxy(() => {
       connections++
@@ -310,7 +313,9 @@ describe('a database that fails', () => {
     await sessions.end()
   })
 
-  it('loses nothing acknowledged and keeps nothing half-done when connections die under load', async () => {
+  it('loses nothing acknowledged and keeps nothing half-done when connections die under load', {
+    tags: 'long',
+  }, async () => {
     const proxy = await openProxy(server.port)
     const url = await server.createTables({ port: proxy.port })
     const store = await open(url)
@@ -375,24 +380,28 @@ describe('a database that fails', () => {
     expect(await auditLog(store)).toMatchObject({ ok: true })
   })
 
-  it.runIf(!process.env.TEST_POSTGRES_URL)('is unavailable while it is down, and found again', async () => {
-    const store = await open(await server.createTables())
-    const siteId = await withSite(store)
-    const user = { siteId, ppid: ppid(), reason: undefined }
-    await server.restart(async () => {
-      await expect(store.revokeUser(user, context())).rejects.toMatchObject({ name: 'StoreUnavailable' })
-      await expect(store.logPosition()).rejects.toMatchObject({ name: 'StoreUnavailable' })
-      await expect(store.ping()).rejects.toMatchObject({ name: 'StoreUnavailable' })
-    })
-    const { epoch } = store
-    expect(await untilItWorks(() => store.revokeUser(user, context()))).toMatchObject({
-      seq: 2,
-      alreadyRevoked: false,
-      epoch,
-    })
-    // The same server, started again, has lost nothing.
-    expect(store.epoch).toBe(epoch)
-  })
+  it.runIf(!process.env.TEST_POSTGRES_URL)(
+    'is unavailable while it is down, and found again',
+    { tags: 'long' },
+    async () => {
+      const store = await open(await server.createTables())
+      const siteId = await withSite(store)
+      const user = { siteId, ppid: ppid(), reason: undefined }
+      await server.restart(async () => {
+        await expect(store.revokeUser(user, context())).rejects.toMatchObject({ name: 'StoreUnavailable' })
+        await expect(store.logPosition()).rejects.toMatchObject({ name: 'StoreUnavailable' })
+        await expect(store.ping()).rejects.toMatchObject({ name: 'StoreUnavailable' })
+      })
+      const { epoch } = store
+      expect(await untilItWorks(() => store.revokeUser(user, context()))).toMatchObject({
+        seq: 2,
+        alreadyRevoked: false,
+        epoch,
+      })
+      // The same server, started again, has lost nothing.
+      expect(store.epoch).toBe(epoch)
+    },
+  )
 })
 
 describe('the epoch', () => {
@@ -554,6 +563,7 @@ describe('the epoch', () => {
 
   it.runIf(!process.env.TEST_POSTGRES_URL)(
     'is another one after a fail-over; a standby is refused until then',
+    { tags: 'long' },
     async () => {
       const url = await server.createTables()
       const store = await open(url)

@@ -6,7 +6,7 @@ import { startPostgres } from './postgres-server.ts'
 const postgres = await startPostgres()
 afterAll(() => postgres.stop())
 
-it('limits the time of each statement, not of the whole reading', async () => {
+it('limits the time of each statement, not of the whole reading', { tags: 'long' }, async () => {
   const readers = new ReaderPool({ url: await postgres.createDatabase(), max: 1, answerMsMax: 2000 })
   try {
     const startedMs = performance.now()

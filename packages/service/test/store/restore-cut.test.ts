@@ -68,7 +68,9 @@ async function restoreElsewhere({ place }: StoreWriter): Promise<Config['store']
 }
 
 forEachStoreWriter('a copy of a store that was cut', (newWriter) => {
-  it('begins a new epoch with the same verdicts, and the audit proves its base and the rest', async () => {
+  it('begins a new epoch with the same verdicts, and the audit proves its base and the rest', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const { claims, before, epoch } = await withStore(writer, async (store) => {
       const years = await fillYears(store)
@@ -127,7 +129,7 @@ describe('restore over a store that was cut', () => {
     ['before', 'with'],
     ['after', 'without'],
     ['after', 'with'],
-  ] as const)('of a backup from %s the cut, %s --keep-revocations', async (when, keep) => {
+  ] as const)('of a backup from %s the cut, %s --keep-revocations', { tags: 'long' }, async (when, keep) => {
     const folder = dirname(newFile())
     const place = { kind: 'sqlite', file: join(folder, 'countersign.db') } as const
     const writer: StoreWriter = { place, sql: async () => [] }

@@ -126,7 +126,7 @@ async function readDatabaseTable(name: string): Promise<string[]> {
 }
 
 describe('a backup of the embedded store in an empty database', () => {
-  it('has every row, and goes on in a new epoch', async () => {
+  it('has every row, and goes on in a new epoch', { tags: 'long' }, async () => {
     const file = await openFile()
     const { siteId, revoked, active, id, tokenSha256 } = await fill(file)
     const before = await viewOf(file, siteId)
@@ -167,7 +167,7 @@ describe('a backup of the embedded store in an empty database', () => {
     expect(found).toHaveLength(0)
   })
 
-  it('is rejected by a database that has a store, which keeps what it has', async () => {
+  it('is rejected by a database that has a store, which keeps what it has', { tags: 'long' }, async () => {
     await fill(await openFile())
     await backup()
     const database = await openDatabase()
@@ -181,7 +181,9 @@ describe('a backup of the embedded store in an empty database', () => {
     expect(await readDatabaseTable('sites')).toHaveLength(1)
   })
 
-  it('is not loaded in part: a changed entry or row leaves the database as it was', async () => {
+  it('is not loaded in part: a changed entry or row leaves the database as it was', {
+    tags: 'long',
+  }, async () => {
     for (const change of [
       "UPDATE entries SET body = replace(body, '\"cred_', '\"cred_x') WHERE position = 250",
       "UPDATE sites SET name = 'other'",
@@ -203,7 +205,7 @@ describe('a backup of the embedded store in an empty database', () => {
     }
   })
 
-  it('needs the master key of the backup and the schema of this release', async () => {
+  it('needs the master key of the backup and the schema of this release', { tags: 'long' }, async () => {
     await fill(await openFile())
     await backup()
     const other = await onDatabase(['restore', backupPath()], 'ab'.repeat(32))

@@ -53,7 +53,7 @@ async function countRead(url: string, index = '%'): Promise<number> {
   return Number(found?.rows)
 }
 
-it('an operation on PostgreSQL reads few rows, however many users there are', async () => {
+it('an operation on PostgreSQL reads few rows, however many users there are', { tags: 'long' }, async () => {
   const url = await server.createTables()
   // A table this small would be read as a whole.
   await runStatements(url, [`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET enable_seqscan = off`])

@@ -374,7 +374,7 @@ describe('what is written', () => {
     await store.close()
   })
 
-  it('ends the process, unacknowledged, when it cannot be synced', async ({ skip }) => {
+  it('ends the process, unacknowledged, when it cannot be synced', { tags: 'long' }, async ({ skip }) => {
     try {
       execFileSync('strace', ['-V'], { stdio: 'ignore' })
       execFileSync('strace', ['-o', '/dev/null', 'true'], { stdio: 'ignore' })
@@ -457,7 +457,7 @@ describe('an audit of the log', () => {
     expect(await auditLog(await open(file))).toMatchObject({ ok: false, ...found })
   })
 
-  it('reads a log of several pages and sites', async () => {
+  it('reads a log of several pages and sites', { tags: 'long' }, async () => {
     const store = await open(newFile())
     for (let i = 0; i < 3; i++) await store.createSite(newSite(), context())
     const siteId = await withUsers(store, 0)

@@ -65,7 +65,9 @@ describe.each([
   ['SQLite on a full disk', smallDisk],
   ['PostgreSQL that is read-only', readOnlyServer],
 ] as const)('B13: %s', (_, open) => {
-  it('is not ready until it can be written again, and decides meanwhile', async ({ skip }) => {
+  it('is not ready until it can be written again, and decides meanwhile', { tags: 'long' }, async ({
+    skip,
+  }) => {
     const store = await open()
     if (store === undefined) {
       console.warn('SKIPPED: a full disk cannot be tried here, since no small disk can be mounted')

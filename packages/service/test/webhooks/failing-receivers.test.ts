@@ -16,7 +16,9 @@ forEachSharedStore('webhooks and their receivers', (open) => {
   const begin = (): Promise<Sending> => beginSending(open())
 
   describe('a receiver that fails', () => {
-    it('is tried 8 times over about a day; then the delivery has failed, and the next one is sent', async () => {
+    it('is tried 8 times over about a day; then the delivery has failed, and the next one is sent', {
+      tags: 'long',
+    }, async () => {
       const sending = await begin()
       const receiver = await openReceiver(500)
       const { webhookId } = await sending.webhook(receiver.url)
@@ -107,7 +109,9 @@ forEachSharedStore('webhooks and their receivers', (open) => {
       )
     })
 
-    it('is disabled after five days, with an audit row, and nothing more is sent', async () => {
+    it('is disabled after five days, with an audit row, and nothing more is sent', {
+      tags: 'long',
+    }, async () => {
       const sending = await begin()
       const receiver = await openReceiver(500)
       const { webhookId } = await sending.webhook(receiver.url)
@@ -138,7 +142,7 @@ forEachSharedStore('webhooks and their receivers', (open) => {
       expect(sending.logged.join()).toContain('a webhook is disabled')
     })
 
-    it('control: stays on when it took one delivery in between', async () => {
+    it('control: stays on when it took one delivery in between', { tags: 'long' }, async () => {
       const sending = await begin()
       const receiver = await openReceiver(500)
       const { webhookId } = await sending.webhook(receiver.url)

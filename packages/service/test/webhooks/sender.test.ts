@@ -204,7 +204,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
   })
 
   describe('several nodes', () => {
-    it('send each entry once and in order, whichever of them does it', async () => {
+    it('send each entry once and in order, whichever of them does it', { tags: 'long' }, async () => {
       const sending = await begin()
       const receivers = await Promise.all(numbers(0, 6).map(() => openReceiver()))
       for (const { url } of receivers) await sending.webhook(url)

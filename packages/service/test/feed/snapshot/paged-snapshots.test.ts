@@ -116,7 +116,9 @@ async function counts(node: FeedNode): Promise<Record<string, number>> {
 }
 
 onEachStore('a snapshot with pages', (home) => {
-  it('gives the same view with no page, with some and with a tail, as the log does (I-10)', async () => {
+  it('gives the same view with no page, with some and with a tail, as the log does (I-10)', {
+    tags: 'long',
+  }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     const history = new History(node, site)
@@ -141,7 +143,9 @@ onEachStore('a snapshot with pages', (home) => {
     expect(Math.max(...pagesSeen)).toBeGreaterThan(1)
   })
 
-  it('is built, compressed and signed once for 200 verifiers that come at once', async () => {
+  it('is built, compressed and signed once for 200 verifiers that come at once', {
+    tags: 'long',
+  }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     await revokeMany(node, site, 600)
@@ -189,7 +193,7 @@ onEachStore('a snapshot with pages', (home) => {
     expect(reads.length).toBe(1)
   })
 
-  it('is that of its head when the log goes on while it is sent', async () => {
+  it('is that of its head when the log goes on while it is sent', { tags: 'long' }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     await revokeMany(node, site, 600)
@@ -214,52 +218,58 @@ onEachStore('a snapshot with pages', (home) => {
   it.each([
     ['is whole when its pages are in memory', 64 * 1024 * 1024],
     ['is cut when its pages are gone', 0],
-  ])('of which another checkpoint merges the pages %s, and never mixed', async (_, pageBytesMax) => {
-    const node = await home().open()
-    const site = await node.newSite()
-    await revokeMany(node, site, 480)
-    await checkpoint(node, site)
-    await revokeMany(node, site, 460)
-    expect((await checkpoint(node, site)).length).toBe(2)
-    const open = openSnapshots(node, { pageBytesMax })
-    const read = async (reader: AsyncIterable<Uint8Array>) => {
-      let text = ''
-      for await (const chunk of reader) text += Buffer.from(chunk).toString('latin1')
-      return text
-    }
-    // Another reader has brought the pages into memory.
-    const first = await open(site)
-    expect((await readSnapshot(node, site.siteId, await read(first.pieces('identity')))).pages.length).toBe(2)
-    first.release()
-    const slow = await open(site)
-    const chunks = slow.pieces('identity')[Symbol.asyncIterator]()
-    let text = Buffer.from((await chunks.next()).value ?? []).toString('latin1')
-    expect(text).not.toContain('"type":"end"')
-
-    await revokeMany(node, site, 950)
-    expect((await checkpoint(node, site)).length).toBe(1)
-    await node.service.deps.store.removeReplacedPages(site.siteId)
-    const rest = read({ [Symbol.asyncIterator]: () => chunks })
-    if (pageBytesMax === 0) {
-      await expect(rest).rejects.toThrow(/has been replaced/)
+  ])(
+    'of which another checkpoint merges the pages %s, and never mixed',
+    { tags: 'long' },
+    async (_, pageBytesMax) => {
+      const node = await home().open()
+      const site = await node.newSite()
+      await revokeMany(node, site, 480)
+      await checkpoint(node, site)
+      await revokeMany(node, site, 460)
+      expect((await checkpoint(node, site)).length).toBe(2)
+      const open = openSnapshots(node, { pageBytesMax })
+      const read = async (reader: AsyncIterable<Uint8Array>) => {
+        let text = ''
+        for await (const chunk of reader) text += Buffer.from(chunk).toString('latin1')
+        return text
+      }
+      // Another reader has brought the pages into memory.
+      const first = await open(site)
+      expect((await readSnapshot(node, site.siteId, await read(first.pieces('identity')))).pages.length).toBe(
+        2,
+      )
+      first.release()
+      const slow = await open(site)
+      const chunks = slow.pieces('identity')[Symbol.asyncIterator]()
+      let text = Buffer.from((await chunks.next()).value ?? []).toString('latin1')
       expect(text).not.toContain('"type":"end"')
-    } else {
-      text += await rest
-      expect((await readSnapshot(node, site.siteId, text)).pages.length).toBe(2)
-    }
-    slow.release()
-    // A checkpoint is used for a second before the store is asked for another one.
-    await expect
-      .poll(async () => {
-        const next = await open(site)
-        const { pages, head } = await readSnapshot(node, site.siteId, await read(next.pieces('identity')))
-        next.release()
-        return [pages.length, pages.at(-1)?.to_seq === head.seq]
-      })
-      .toEqual([1, true])
-  })
 
-  it('has every revocation that was acknowledged before it was asked for', async () => {
+      await revokeMany(node, site, 950)
+      expect((await checkpoint(node, site)).length).toBe(1)
+      await node.service.deps.store.removeReplacedPages(site.siteId)
+      const rest = read({ [Symbol.asyncIterator]: () => chunks })
+      if (pageBytesMax === 0) {
+        await expect(rest).rejects.toThrow(/has been replaced/)
+        expect(text).not.toContain('"type":"end"')
+      } else {
+        text += await rest
+        expect((await readSnapshot(node, site.siteId, text)).pages.length).toBe(2)
+      }
+      slow.release()
+      // A checkpoint is used for a second before the store is asked for another one.
+      await expect
+        .poll(async () => {
+          const next = await open(site)
+          const { pages, head } = await readSnapshot(node, site.siteId, await read(next.pieces('identity')))
+          next.release()
+          return [pages.length, pages.at(-1)?.to_seq === head.seq]
+        })
+        .toEqual([1, true])
+    },
+  )
+
+  it('has every revocation that was acknowledged before it was asked for', { tags: 'long' }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     await revokeMany(node, site, 50)
@@ -277,7 +287,7 @@ onEachStore('a snapshot with pages', (home) => {
     await Promise.all(others)
   })
 
-  it('is the same text with and without gzip', async () => {
+  it('is the same text with and without gzip', { tags: 'long' }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     await revokeMany(node, site, 300)
@@ -289,7 +299,9 @@ onEachStore('a snapshot with pages', (home) => {
     expect(inner(plain).length).toBeGreaterThan(20)
   })
 
-  it('is never sent whole with a page that is not the one the service wrote (A182, I-7)', async () => {
+  it('is never sent whole with a page that is not the one the service wrote (A182, I-7)', {
+    tags: 'long',
+  }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     await revokeMany(node, site, 600)

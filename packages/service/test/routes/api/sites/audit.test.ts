@@ -262,7 +262,9 @@ forEachSharedStore('the audit', (open) => {
       expect(await type('format=csv', 'application/json')).toMatch(/^text\/csv/)
     })
 
-    it('200: more rows than a batch, in both orders, up to a number of rows, and on from there', async () => {
+    it('200: more rows than a batch, in both orders, up to a number of rows, and on from there', {
+      tags: 'long',
+    }, async () => {
       const node = await begin()
       await fill(node, A, 1203)
       const rows = async (query: string) =>

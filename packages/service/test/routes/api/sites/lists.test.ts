@@ -130,7 +130,9 @@ forEachSharedStore('lists', (open) => {
     expect(ids(await list(node, 'list_credentials', 'status=revoked'))).toContain(child.id)
   })
 
-  it('credentials: by status, no page is short before the last, however many have another status', async () => {
+  it('credentials: by status, no page is short before the last, however many have another status', {
+    tags: 'long',
+  }, async () => {
     const { node } = await begin()
     const few = [...Array(5)].map(() => seen(A, { validUntilMs: NOW - 1000 }))
     const many = [...Array(1500)].map(() => seen(A, { validUntilMs: NOW + 3_600_000 }))
