@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { createSourceBundle } from './scripts/bundle-sources.ts'
-import { PlainSummary } from './scripts/plain-summary.ts'
+import { LONG, PlainSummary } from './scripts/plain-summary.ts'
 
 // Workspace packages are tested from their sources, without a build.
 const conditions = ['countersign-source', 'module', 'node', 'development|production']
@@ -27,9 +27,6 @@ const BUNDLE = 'test/bundle.setup.ts'
 
 /** One PostgreSQL for all tests, which the first that needs it starts. */
 const POSTGRES = 'test/postgres.setup.ts'
-
-/** `npm test` leaves these out. */
-const LONG = 'long'
 
 /**
  * These use real browsers and processes, which a build server with little to spare can starve for

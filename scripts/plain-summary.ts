@@ -1,17 +1,21 @@
 import { basename, relative } from 'node:path'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
+/** The tag of tests that `npm test` leaves out. */
+export const LONG = 'long'
 const SLOWEST = 10
 const LISTED_MAX = 15
 const WORDS_MAX = 150
 
 /**
  * Ends a test run with plain lines for readers of the end of a log: the slowest files, the tests
- * that passed only at the second try, one line for each failure, and `N passed, N failed`.
+ * that passed only at the second try, one line for each failure, how many long tests were left out,
+ * and `N passed, N failed`.
  */
 export class PlainSummary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly Thrown[]): void {
     const count = { passed: 0, failed: unhandledErrors.length, skipped: 0, pending: 0 }
+    let left = 0
     const flaky: string[] = []
     const failed: string[] = unhandledErrors.map((error) => describe('outside of a test', [error]))
     for (const module of modules) {
@@ -19,6 +23,7 @@ export class PlainSummary implements Reporter {
       for (const test of module.children.allTests()) {
         const { state, errors = [] } = test.result()
         count[state]++
+        if (state === 'skipped' && test.tags.includes(LONG)) left++
         if (state === 'failed') failed.push(describe(`${file}: ${test.fullName}`, errors))
         else if (test.diagnostic()?.flaky) flaky.push(describe(`${file}: ${test.fullName}`, errors))
       }
@@ -33,6 +38,7 @@ export class PlainSummary implements Reporter {
     if (modules.length > SLOWEST) printSlowest(modules)
     printSome('flaky', flaky)
     printSome('failed', failed)
+    if (left > 0) console.log(`left out: ${left} long tests (npm run test-all)`)
     const skipped = count.skipped + count.pending
     console.log(`${count.passed} passed, ${count.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
   }

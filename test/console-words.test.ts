@@ -5,11 +5,11 @@ import { LANGUAGES } from '../packages/console/language-pages.ts'
 import { findFaults, readConsoleTexts, readTexts, toFile } from '../scripts/console-texts.ts'
 
 describe('the words of the console', () => {
-  it('are all said in the language of the page', () => {
+  it('are all said in the language of the page', { tags: 'long' }, () => {
     expect(readConsoleTexts().bare).toEqual([])
   })
 
-  it('are in one file: npm run console-words', () => {
+  it('are in one file: npm run console-words', { tags: 'long' }, () => {
     expect(readFileSync(join(LANGUAGES, 'en.json'), 'utf8')).toBe(toFile(readConsoleTexts().words))
   })
 

@@ -194,6 +194,7 @@ if (whyNot !== undefined) console.warn(`\nSKIPPED: the nginx example is not test
 
 test.skipIf(whyNot !== undefined)(
   'the nginx example accepts those who may, and its upstream never sees a credential',
+  { tags: 'long' },
   async () => {
     const upstream = await example('nginx-forward-auth/upstream.ts').listening
     const conf = readFileSync(join(root, 'examples/nginx-forward-auth/nginx.conf'), 'utf8')

@@ -22,13 +22,17 @@ test.each([
   ['that ends itself', `${RUN} process.exit(7)`, 7],
   ['that just ends', RUN, 0],
   ['with a thread', IN_THREAD, 0],
-])('a process %s keeps its exit code after it has started PostgreSQL', (_, script, code) => {
-  const args = ['--conditions=countersign-source', '--input-type=module', '-e', script]
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
-  expect([status, stderr]).toEqual([code, ''])
-})
+])(
+  'a process %s keeps its exit code after it has started PostgreSQL',
+  { tags: 'long' },
+  (_, script, code) => {
+    const args = ['--conditions=countersign-source', '--input-type=module', '-e', script]
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+    expect([status, stderr]).toEqual([code, ''])
+  },
+)
 
-test('a run with a test that fails ends with 1', () => {
+test('a run with a test that fails ends with 1', { tags: 'long' }, () => {
   const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'service', 'store/fails-on-purpose']
   const env = { ...process.env, TEST_FAILS_ON_PURPOSE: '1', TEST_POSTGRES_STARTER: undefined }
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' })

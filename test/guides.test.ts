@@ -46,6 +46,7 @@ test.each([
   ['protect-a-route.md', ' testing'],
 ])(
   'the program of %s prints what it says (%s)',
+  { tags: 'long' },
   async (guide, kind) => {
     const port = String(await freePort())
     const here = (texts: string[], between: string) => texts.join(between).replaceAll('3004', port)

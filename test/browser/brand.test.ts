@@ -183,7 +183,9 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     })
   })
 
-  test('the main button has a shade of the accent, in light and dark, also in the wallet', async () => {
+  test('the main button has a shade of the accent, in light and dark, also in the wallet', {
+    tags: 'long',
+  }, async () => {
     const { page } = await visitor()
     await openOffer(page)
     await page.emulateMedia({ colorScheme: 'light' })
@@ -275,7 +277,7 @@ describe.skipIf(chromium === undefined)('the look of a site, in a real browser',
     }
   })
 
-  test('works in forced colours', async () => {
+  test('works in forced colours', { tags: 'long' }, async () => {
     const { page } = await visitor({ forcedColors: 'active' })
     await openSignIn(page)
     expect(await page.locator('.verified').isVisible()).toBe(true)

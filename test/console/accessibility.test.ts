@@ -267,7 +267,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     expect(await page.evaluate(isCut)).toBe(false)
   })
 
-  test('T19: the page of a person who is not signed in, too', async () => {
+  test('T19: the page of a person who is not signed in, too', { tags: 'long' }, async () => {
     const { page } = await openPage(harness.browser, [harness.url], { bypassCSP: true })
     await page.goto(`${harness.url}/console`)
     await page.getByRole('heading', { name: /Sign in/ }).waitFor()

@@ -212,7 +212,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     await page.unroute(path)
   })
 
-  test('an act that fails after its sheet was closed says so', async () => {
+  test('an act that fails after its sheet was closed says so', { tags: 'long' }, async () => {
     const { ppid } = await harness.credential('left-sheet')
     const { page, visit } = await harness.openConsole()
     const dialog = page.getByRole('dialog')

@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     expect(decodeURIComponent(page.url())).not.toContain('onerror')
   })
 
-  test('T14, A214: are text in the address', async () => {
+  test('T14, A214: are text in the address', { tags: 'long' }, async () => {
     const { page, open } = await openShared()
     for (const path of [`users/${encodeURIComponent(MARKUP)}`, `users?status=${encodeURIComponent(LINK)}`]) {
       await open(path).catch(() => {})
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     }
   })
 
-  test('A367: a text of the address is one word of a copied command', async () => {
+  test('A367: a text of the address is one word of a copied command', { tags: 'long' }, async () => {
     const { page, open } = await openShared()
     const text = "x'; id #"
     for (const path of [`users?status=${encodeURIComponent(text)}`, `users/${encodeURIComponent(text)}`]) {

@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
     await check(page, name)
   })
 
-  test.each(servicePages)('T29: the page %s of the whole service, too', async (name) => {
+  test.each(servicePages)('T29: the page %s of the whole service, too', { tags: 'long' }, async (name) => {
     const { page, visit } = await openShared()
     await page.setViewportSize(DESKTOP)
     await visit({ ofService: name })
@@ -164,7 +164,7 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
     await check(page, 'signed-out')
   })
 
-  test('T29: exact times are in UTC and in local time', async () => {
+  test('T29: exact times are in UTC and in local time', { tags: 'long' }, async () => {
     const { page, visit } = await openShared()
     await page.setViewportSize(DESKTOP)
     await visit('overview')
@@ -274,7 +274,9 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
     }
   })
 
-  test('T29: control arm: in English the page is from left to right, and its texts are found', async () => {
+  test('T29: control arm: in English the page is from left to right, and its texts are found', {
+    tags: 'long',
+  }, async () => {
     const { page } = await harness.openConsole({ locale: 'en', page: 'verifiers' })
     expect(await readDirection(page)).toEqual({ lang: 'en', dir: '', shown: 'ltr' })
     const found = await findEnglish(page)

@@ -206,7 +206,9 @@ describe.skipIf(!hasChromium)('the live view', () => {
     await first.filter({ hasText: toShown(before + 3) }).waitFor()
   })
 
-  test('a page says that it is connecting while it is not known who is signed in', async () => {
+  test('a page says that it is connecting while it is not known who is signed in', {
+    tags: 'long',
+  }, async () => {
     const { page } = await harness.openConsole({ role: 'responder' })
     const held = Promise.withResolvers<void>()
     await page.route('**/console/session', async (route) => {
@@ -220,7 +222,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(await page.locator('.beginning').count()).toBe(0)
   })
 
-  test('an address that no page has leads back to the overview', async () => {
+  test('an address that no page has leads back to the overview', { tags: 'long' }, async () => {
     const { page } = await harness.openConsole({ page: 'nothing', role: 'viewer' })
     await page.locator('#content').getByRole('link', { name: 'Overview' }).click()
     await expect.poll(() => new URL(page.url()).pathname).toMatch(/\/overview$/)
@@ -252,7 +254,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(await page.getByRole('button', { name: 'Revoke this credential' }).count()).toBe(0)
   })
 
-  test('a page that could not be loaded offers another try', async () => {
+  test('a page that could not be loaded offers another try', { tags: 'long' }, async () => {
     const { page, complaints } = await harness.openConsole({ role: 'viewer', page: 'overview' })
     await page.route(/assets\/drills/, (route) => route.abort())
     await page.getByRole('link', { name: 'Drills' }).click()

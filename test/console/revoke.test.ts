@@ -311,7 +311,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await admin.page.keyboard.press('Escape')
   })
 
-  test('cutting off a site waits for its preview, too', async () => {
+  test('cutting off a site waits for its preview, too', { tags: 'long' }, async () => {
     const { siteId, client } = harness
     const { page } = await openAdmin('site')
     const answered = Promise.withResolvers<void>()

@@ -76,7 +76,9 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     expect(await page.evaluate('document.cookie')).toBe('')
   })
 
-  test('T12, A301: the cookie means nothing at /api, and a key means nothing at /console/api', async () => {
+  test('T12, A301: the cookie means nothing at /api, and a key means nothing at /console/api', {
+    tags: 'long',
+  }, async () => {
     const { page } = await openShared()
     const ask = (path: string, headers: object) =>
       page.evaluate<{ status: number; code: string }>(
@@ -111,6 +113,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
 
   test.each([0, 1])(
     'T13, A213, A218: pages of another origin cannot change anything with it (%i)',
+    { tags: 'long' },
     async (which) => {
       const other = others[which] as OtherOrigin
       const { context, complaints } = await openSignedIn(other)
@@ -135,7 +138,9 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     },
   )
 
-  test('T13, A213: a request with Origin null, without the header or with another Sec-Fetch-Site is rejected', async () => {
+  test('T13, A213: a request with Origin null, without the header or with another Sec-Fetch-Site is rejected', {
+    tags: 'long',
+  }, async () => {
     const { context } = await openShared()
     const [{ name, value } = { name: '', value: '' }] = await context.cookies()
     const { ppid } = await harness.credential(newName('headers'))
@@ -179,7 +184,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     await expect.poll(() => page.evaluate('window.kept.closed')).toBe(true)
   })
 
-  test('a first sign-in by link asks for nothing that is rejected', async () => {
+  test('a first sign-in by link asks for nothing that is rejected', { tags: 'long' }, async () => {
     const { page } = await openPage(harness.browser, [harness.url])
     const answers: string[] = []
     page.on('response', (answer) => {
@@ -190,7 +195,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     expect(answers).toEqual([])
   })
 
-  test('T1: a link is valid for a minute, and rejected after it', async () => {
+  test('T1: a link is valid for a minute, and rejected after it', { tags: 'long' }, async () => {
     const { page } = await openPage(harness.browser, [harness.url])
     const link = await harness.link(await harness.person('issuing'))
     await harness.passTime(61_000)

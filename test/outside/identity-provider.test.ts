@@ -69,7 +69,9 @@ test('a user who is revoked by issuer and subject is denied, also after signing 
 })
 
 describe('a logout at the provider', () => {
-  test('ends the tokens that the user has, and a stream; signing in again works', async () => {
+  test('ends the tokens that the user has, and a stream; signing in again works', {
+    tags: 'long',
+  }, async () => {
     const [user, other] = [newUser(), newUser()]
     const token = await world.signIn(user, { resource })
     const others = await world.signIn(other, { resource })

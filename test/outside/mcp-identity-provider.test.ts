@@ -65,7 +65,9 @@ test.each([1, 2] as const)(
   },
 )
 
-test('a user who logs out at the provider is denied, a running call ends, and signing in again works', async () => {
+test('a user who logs out at the provider is denied, a running call ends, and signing in again works', {
+  tags: 'long',
+}, async () => {
   const { user, agent } = await begin()
   expect(await agent.call('who')).toBe(user.name)
   const watching = agent.callWithoutUser('watch')

@@ -39,7 +39,7 @@ describe('a feed whose connections are cut in every way', () => {
 describe('entries that are all written between two connections', () => {
   const forced = { seed: 1, cuts: 2, followers: 2, entries: 30, haste: 4, isForced: true } as const
 
-  test('are neither missed nor hidden by a low age', { timeout: TEST_MS_MAX }, async () => {
+  test('are neither missed nor hidden by a low age', { tags: 'long', timeout: TEST_MS_MAX }, async () => {
     const report = await feedCuts({ ...forced, port: home.port, dev })
     expect(report).toMatchObject({ misapplied: [], flattering: [], cuts: { end: 2 } })
   })
@@ -59,6 +59,7 @@ describe('entries that are all written between two connections', () => {
   })
 
   test('control: revocation data looks younger than it is to a reader that counts from the last byte', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { flattering } = await feedCuts({ ...forced, port: home.port, dev, trustsBytes: true })

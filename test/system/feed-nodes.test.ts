@@ -62,7 +62,7 @@ async function findBest(measure: () => Promise<number>): Promise<number> {
 }
 
 describe('a verifier on another node than the one that revokes', () => {
-  test('is in the receipt, wherever it acknowledges', { timeout: TEST_MS_MAX }, async () => {
+  test('is in the receipt, wherever it acknowledges', { tags: 'long', timeout: TEST_MS_MAX }, async () => {
     const stream = await listen(nodes.second, 'elsewhere')
     await expect.poll(() => verifiers(nodes.one)).toEqual(['elsewhere'])
     for (const node of [nodes.one, nodes.two]) {
@@ -115,6 +115,7 @@ describe('a verifier on another node than the one that revokes', () => {
   })
 
   test('is cut off within two seconds when its key is deleted here (A195)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const keys = `/api/sites/${nodes.dev.site_id}/keys`

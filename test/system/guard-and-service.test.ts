@@ -65,7 +65,9 @@ const borne = (guard: Guard, token: string) => loadCode(guard, { authorization: 
 const waiting = { Prefer: 'wait=20' }
 
 describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () => {
-  test('accepts what is good, and denies what was revoked as soon as the receipt says that it knows', async () => {
+  test('accepts what is good, and denies what was revoked as soon as the receipt says that it knows', {
+    tags: 'long',
+  }, async () => {
     const guard = await ready({ verifierId: 'checkout' })
     const [one, two] = [await issuer.issue(), await issuer.issue()]
     expect([await shown(guard, one.header), await shown(guard, two.header)]).toEqual(['allowed', 'allowed'])
@@ -85,7 +87,9 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(guard.isActive(session)).toMatchObject({ active: false, stale: false, code: 'credential_revoked' })
   })
 
-  test('reports when it applied a revocation and when it first denied, and receipts and statistics show it', async () => {
+  test('reports when it applied a revocation and when it first denied, and receipts and statistics show it', {
+    tags: 'long',
+  }, async () => {
     const guard = await ready({ verifierId: 'reporting' })
     const [one, two] = [await issuer.issue(), await issuer.issue()]
     expect([await shown(guard, one.header), await shown(guard, two.header)]).toEqual(['allowed', 'allowed'])
@@ -124,7 +128,7 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(await shown(await ready(), header)).toBe('credential_revoked')
   })
 
-  test('takes bearer tokens, and kills them with what they stand on', async () => {
+  test('takes bearer tokens, and kills them with what they stand on', { tags: 'long' }, async () => {
     const guard = await ready()
     const made = await Promise.all([1, 2, 3].map(() => issuer.issue()))
     const tokens = await Promise.all(
@@ -296,7 +300,7 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     await expect.poll(() => shown(guard, header), SOON).toBe('allowed')
   })
 
-  test('lets its process end once it is closed', () => {
+  test('lets its process end once it is closed', { tags: 'long' }, () => {
     const program = `
       import { createGuard } from '@countersign/sdk'
       const guard = createGuard({ baseUrl: ${JSON.stringify(home.baseUrl)}, siteId: ${JSON.stringify(dev.site_id)}, apiKey: ${JSON.stringify(dev.site_key)} })

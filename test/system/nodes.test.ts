@@ -95,6 +95,7 @@ describe('two nodes on one PostgreSQL', () => {
   })
 
   test('a node that is told how far it must know never accepts what was revoked there (A231, I-4)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const codes = new Set<string>()
@@ -135,6 +136,7 @@ describe('two nodes on one PostgreSQL', () => {
   })
 
   test('an API key that is deleted on one is dead on the other within two seconds (A148)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const keys = `/api/sites/${nodes.dev.site_id}/keys`

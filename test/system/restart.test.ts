@@ -79,6 +79,7 @@ describe('after a restart', () => {
 
 describe('the files of the embedded store', () => {
   test('are for their owner only, and belong to one process at a time (A229)', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, node, client, issuer } = await begin()

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => home?.close())
 
 describe('sites', () => {
-  test('are created with the operator key, listed, shown and changed', async () => {
+  test('are created with the operator key, listed, shown and changed', { tags: 'long' }, async () => {
     const argv = [
       'sites',
       'create',
@@ -75,7 +75,7 @@ describe('sites', () => {
     ])
     expect(cleared.json()).toMatchObject({ hosts: null })
   })
-  test('have a look of their own, with a logo that the service fetches', async () => {
+  test('have a look of their own, with a logo that the service fetches', { tags: 'long' }, async () => {
     let logo = createPng()
     const server = createServer((_request, answer) => answer.end(logo)).listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
@@ -505,7 +505,7 @@ describe('the file of --out', () => {
       expect(statSync(home.file(`new-${i}.key`)).mode & 0o777).toBe(0o600)
     }
   })
-  test('that cannot be filled is removed, and the secret is reported as lost', async () => {
+  test('that cannot be filled is removed, and the secret is reported as lost', { tags: 'long' }, async () => {
     // No file may grow, as on a full disk.
     const script = 'trap "" XFSZ; ulimit -f 0; exec "$0" "$@"'
     const argv = [...program, 'keys', 'create', '--permissions', 'feed:read', '--out', 'full.key']

@@ -35,7 +35,7 @@ describe('where the service is', () => {
     expect(JSON.parse(out)).toMatchObject({ site_id: 'demo.localhost' })
     expect(err).toBe(`Using data/dev.json: ${home.dev.base_url}, site demo.localhost, site key\n`)
   })
-  test('comes from a variable, and a flag wins over it', async () => {
+  test('comes from a variable, and a flag wins over it', { tags: 'long' }, async () => {
     const env = { ...url(), COUNTERSIGN_API_KEY: home.dev.site_key, COUNTERSIGN_SITE: 'demo.localhost' }
     const { code, err } = await countersign(['sites', 'show'], { cwd: elsewhere, env })
     expect(code).toBe(0)

@@ -385,7 +385,7 @@ describe('tokens', () => {
       expect(out + err).not.toContain(token)
     }
   })
-  test('what holds no token is refused', async () => {
+  test('what holds no token is refused', { tags: 'long' }, async () => {
     expect((await home.run(['introspect'], { input: '{}' })).code).toBe(2)
     expect((await home.run(['introspect'], { input: '' })).code).toBe(2)
     expect((await home.run(['introspect'], { input: 'junk' })).code).toBe(3)

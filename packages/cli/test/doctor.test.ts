@@ -154,20 +154,20 @@ describe.concurrent('each fault is found, with what to do about it', () => {
 })
 
 describe.concurrent('what cannot be looked at', () => {
-  test('no answer: 5, and what is here is looked at all the same', async () => {
+  test('no answer: 5, and what is here is looked at all the same', { tags: 'long' }, async () => {
     const { code, out } = await home.run(['doctor', '--url', await nowhere()])
     expect(code).toBe(5)
     expect(out).toMatch(/^FAIL +reach +There is no response .*ECONNREFUSED/m)
     expect(out).toMatch(/^ok +store/m)
   })
-  test('something else answers: 5', async () => {
+  test('something else answers: 5', { tags: 'long' }, async () => {
     const { code, findings } = await through({ answers: { '/healthz': 200 } })
     expect(code).toBe(5)
     expect(findings).toEqual([
       expect.objectContaining({ check: 'reach', detail: expect.stringContaining('Another program answers') }),
     ])
   })
-  test('without a key the site is left out, and that is said', async () => {
+  test('without a key the site is left out, and that is said', { tags: 'long' }, async () => {
     const { code, out } = await home.run(['doctor', '--no-local'], {
       cwd: '/',
       env: { COUNTERSIGN_URL: home.dev.base_url },
@@ -176,7 +176,9 @@ describe.concurrent('what cannot be looked at', () => {
     expect(out).toMatch(/^skip +site +.*needs --site and a key/m)
     expect(out).toMatch(/^skip +holder proof/m)
   })
-  test('over plain http to another machine no key is sent, and the site is left out', async () => {
+  test('over plain http to another machine no key is sent, and the site is left out', {
+    tags: 'long',
+  }, async () => {
     const proxy = await openFaultProxy(home.dev.base_url, {})
     const env = {
       // No loopback address, although this machine answers at it.
@@ -198,7 +200,7 @@ describe.concurrent('what cannot be looked at', () => {
     expect(proxy.seen.length).toBeGreaterThan(0)
     expect(proxy.seen.filter((headers) => 'x-api-key' in headers)).toEqual([])
   })
-  test('a key that may only read the feed has that looked at', async () => {
+  test('a key that may only read the feed has that looked at', { tags: 'long' }, async () => {
     await home.run(['keys', 'create', '--permissions', 'feed:read', '--out', 'feed.key'])
     const { code, out } = await home.run(['doctor', '--no-local', '--api-key-file', 'feed.key'])
     expect(code).toBe(0)
@@ -206,7 +208,7 @@ describe.concurrent('what cannot be looked at', () => {
     expect(out).toMatch(/^ok +feed/m)
     expect(out).not.toMatch(/^\w+ +webhooks/m)
   })
-  test('without an address the service is left out, and that is said', async () => {
+  test('without an address the service is left out, and that is said', { tags: 'long' }, async () => {
     mkdirSync(home.file('elsewhere'), { recursive: true })
     const argv = ['doctor', '--data-dir', home.file('data')]
     const { code, out, err } = await home.run(argv, { cwd: home.file('elsewhere') })

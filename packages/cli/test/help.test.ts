@@ -36,7 +36,7 @@ describe('help', () => {
       out: expect.stringContaining('sites create'),
     })
   })
-  test('is where docs/cli.md comes from', async () => {
+  test('is where docs/cli.md comes from', { tags: 'long' }, async () => {
     const written = readFileSync(join(import.meta.dirname, '../../../docs/cli.md'), 'utf8')
     expect(written, 'run npm run cli-docs').toBe(await cliDocText())
   })
@@ -117,12 +117,14 @@ describe('what is loaded', () => {
       ),
     ].sort()
 
-  test('for help is nothing but this package', async () => {
+  test('for help is nothing but this package', { tags: 'long' }, async () => {
     expect(packagesIn(await loadedBy('--help'))).toEqual(['cli'])
     expect(packagesIn(await loadedBy('revoke-user', '--help'))).toEqual(['cli', 'commander'])
     expect(packagesIn(await loadedBy('serve', '--help'))).toEqual(['cli', 'commander'])
   })
-  test('for a call of the service is its client, without the core, the service or schemas', async () => {
+  test('for a call of the service is its client, without the core, the service or schemas', {
+    tags: 'long',
+  }, async () => {
     const loaded = await loadedBy('sites', 'list', '--url', 'http://127.0.0.1:1')
     expect(packagesIn(loaded)).toEqual(['cli', 'commander', 'sdk'])
   })

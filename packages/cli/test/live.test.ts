@@ -62,7 +62,7 @@ describe('log', () => {
 })
 
 describe('watch', () => {
-  test('prints every entry as it comes, for people', async () => {
+  test('prints every entry as it comes, for people', { tags: 'long' }, async () => {
     const watching = start(['watch', '--count', '2'], { cwd: home.directory })
     await watching.until('Following demo.localhost after')
     const [one, other] = [await revokeSomebody(), await revokeSomebody()]
@@ -90,7 +90,7 @@ describe('watch', () => {
       expect.objectContaining({ event: 'issuer.trusted', seq: 2, prev_hash: entries[0].hash }),
     ])
   })
-  test('ends with 0 when it is told to stop', async () => {
+  test('ends with 0 when it is told to stop', { tags: 'long' }, async () => {
     const watching = start(['watch'], { cwd: home.directory })
     await watching.until('Following')
     watching.kill('SIGINT')
@@ -141,7 +141,9 @@ describe('listen', () => {
   }
   const webhooks = async () => (await home.run(['webhooks', 'list', '--json'])).json().items
 
-  test('passes deliveries on as they came, signature and all, and deletes its webhook at the end', async () => {
+  test('passes deliveries on as they came, signature and all, and deletes its webhook at the end', {
+    tags: 'long',
+  }, async () => {
     const to = await receiver(204)
     const argv = [
       'listen',
@@ -229,14 +231,16 @@ describe('listen', () => {
 })
 
 describe('bench', () => {
-  test('draws the latencies of the protected route', async () => {
+  test('draws the latencies of the protected route', { tags: 'long' }, async () => {
     const { code, out } = await home.run(['bench', '--seconds', '1', '--connections', '2'])
     expect(code).toBe(0)
     expect(out).toMatch(/^ +\d.* ms █+/m)
     expect(out).toMatch(/^requests +\d+, \d+ a second$/m)
     expect(out).toMatch(/^responses +\d+ × 200$/m)
   })
-  test('answers with figures for programs, and signs each request of a bound credential', async () => {
+  test('answers with figures for programs, and signs each request of a bound credential', {
+    tags: 'long',
+  }, async () => {
     const { code, json } = await home.run([
       'bench',
       '--seconds',
@@ -253,7 +257,9 @@ describe('bench', () => {
     expect(latency_ms.p50).toBeLessThanOrEqual(latency_ms.p99)
     expect(histogram.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(requests)
   })
-  test('ends with 3 when anything is refused, 5 when no service answers, 2 when it is not this machine', async () => {
+  test('ends with 3 when anything is refused, 5 when no service answers, 2 when it is not this machine', {
+    tags: 'long',
+  }, async () => {
     expect(
       (await home.run(['bench', '--seconds', '1', '--connections', '1', '--path', '/nothing'])).code,
     ).toBe(3)

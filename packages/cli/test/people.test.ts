@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => home?.close())
 
 describe('people', () => {
-  test('console offers to add the first person, and signs the only one in', async () => {
+  test('console offers to add the first person, and signs the only one in', { tags: 'long' }, async () => {
     // The development start has added its developer.
     const { items } = (await home.run(['people', 'list', '--json'])).json()
     expect(items).toMatchObject([{ name: 'Developer' }])
@@ -42,7 +42,7 @@ describe('people', () => {
     expect(body.command_line).toBe(`COUNTERSIGN_DATA_DIR=${home.file('data')} npm run -s countersign --`)
   })
 
-  test('are added with roles, listed, changed and ended', async () => {
+  test('are added with roles, listed, changed and ended', { tags: 'long' }, async () => {
     const { site_id } = (await home.run(['sites', 'list', '--json'])).json().items[0]
     const added = await home.run(['people', 'add', 'Grace', '--role', `responder@${site_id}`, '--json'])
     expect(added.code).toBe(0)

@@ -52,7 +52,9 @@ test('a revocation that is waited for ends with the receipt of every connected v
   expect(asJson.json().propagation).toMatchObject({ connected: 3, acknowledged: 3, laggards: [] })
 })
 
-test('one that does not confirm is named, and the command ends with 3; the revocation stands', async () => {
+test('one that does not confirm is named, and the command ends with 3; the revocation stands', {
+  tags: 'long',
+}, async () => {
   await openGuard('guard-1')
   await openSilent('silent')
   const ppid = newUser()
@@ -71,7 +73,7 @@ test('without a connected verifier there is nothing to wait for', async () => {
   expect(out).toMatch(/^applied by +no verifier is connected$/m)
 })
 
-test('verifiers lists who follows the site, and how far behind', async () => {
+test('verifiers lists who follows the site, and how far behind', { tags: 'long' }, async () => {
   await openGuard('guard-1')
   await openSilent('silent')
   await home.run(['revoke-user', newUser(), '--yes', '--wait', '1'])
@@ -84,7 +86,7 @@ test('verifiers lists who follows the site, and how far behind', async () => {
   expectAnswer('list_verifiers', (await home.run(['verifiers', '--json'])).json())
 })
 
-test('verifiers --dismiss ends an instance that fails open and is gone', async () => {
+test('verifiers --dismiss ends an instance that fails open and is gone', { tags: 'long' }, async () => {
   const stop = new AbortController()
   const headers = {
     'x-api-key': home.dev.site_key,
@@ -139,7 +141,7 @@ test('a receipt says from when on the user is denied everywhere, in 80 columns',
   for (const line of `${first.out}\n${closed.out}`.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
 })
 
-test('watch counts the verifiers, and receipts do not count it', async () => {
+test('watch counts the verifiers, and receipts do not count it', { tags: 'long' }, async () => {
   await openGuard('guard-1')
   const watching = start(['watch'], { cwd: home.directory })
   await watching.until('1 verifier, none behind')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const source = (file: string) => new URL(`../src/${file}`, import.meta.url)
 
-test('an older Node is rejected with its version and what to do', () => {
+test('an older Node is rejected with its version and what to do', { tags: 'long' }, () => {
   const script = `import(${JSON.stringify(source('require-node.ts').href)}).then(({ requireNode }) => requireNode(process.argv[1]))`
   const start = (version: string) =>
     spawnSync(process.execPath, ['-e', script, version], { encoding: 'utf8' })

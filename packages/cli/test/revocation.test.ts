@@ -33,7 +33,7 @@ const loadAudit = async (action: string, target: string) => {
 }
 
 describe('credentials show', () => {
-  test('shows a known credential, and ends with 1 for another one', async () => {
+  test('shows a known credential, and ends with 1 for another one', { tags: 'long' }, async () => {
     const { credential_id, ppid } = await issued('shown credential')
     const shown = await home.run(['credentials', 'show', credential_id])
     expect(shown.code).toBe(0)

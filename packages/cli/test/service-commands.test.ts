@@ -37,7 +37,7 @@ describe('dev', () => {
     expect(taken).toMatchObject({ code: 1, err: expect.stringContaining('is taken') })
     expect(await service.stop()).toBe(0)
   })
-  test('rejects invalid settings with 2', async () => {
+  test('rejects invalid settings with 2', { tags: 'long' }, async () => {
     expect(await run(['dev', '--host', '0.0.0.0', '--colour', 'red'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('--colour is neither an option of this command nor a setting'),
@@ -45,7 +45,8 @@ describe('dev', () => {
   })
 })
 
-describe('init, then serve, then administration', () => {
+// Each of them goes on with what the one before has left.
+describe('init, then serve, then administration', { tags: 'long' }, () => {
   const place = join(directory, 'srv')
   const config = ['--config', join(place, 'countersign.json')]
   let port: number
@@ -72,7 +73,7 @@ describe('init, then serve, then administration', () => {
     })
   })
 
-  test('serves with what init wrote, and the operator key makes a site', { tags: 'long' }, async () => {
+  test('serves with what init wrote, and the operator key makes a site', async () => {
     const serving = start(['serve', ...config], { cwd: directory })
     await serving.until('"serving"')
     const env = { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY_FILE: join(place, 'operator.key') }
@@ -166,7 +167,7 @@ describe('init, then serve, then administration', () => {
         err: expect.stringContaining(`There is no operator key ${key_id}. List them:`),
       })
   })
-  test('keys of the service are rotated, epochs begun and the time shown', { tags: 'long' }, async () => {
+  test('keys of the service are rotated, epochs begun and the time shown', async () => {
     expect((await run(['rotate-issuer-key', ...config, '--json'])).json()).toMatchObject({
       use: 'issuer',
       signs_in_seconds: 60,

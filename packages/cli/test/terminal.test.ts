@@ -64,19 +64,19 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
       expect(await isRevoked(ppid)).toBe(false)
     }
   })
-  test('it is done after a yes, with what is known said before', async () => {
+  test('it is done after a yes, with what is known said before', { tags: 'long' }, async () => {
     const ppid = newUser()
     const { code, text } = await onTerminal(['revoke-user', ppid], { answer: 'y' })
     expect(code).toBe(0)
     expect(text).toContain('0 known active credentials, 0 live tokens.')
     expect(await isRevoked(ppid)).toBe(true)
   })
-  test('with --no-input nothing is asked, and nothing done', async () => {
+  test('with --no-input nothing is asked, and nothing done', { tags: 'long' }, async () => {
     const { code, text } = await onTerminal(['revoke-user', newUser(), '--no-input'])
     expect(code).toBe(2)
     expect(text).not.toContain('[y/N]')
   })
-  test('the receipt is drawn as it grows, over itself', async () => {
+  test('the receipt is drawn as it grows, over itself', { tags: 'long' }, async () => {
     const { base_url, site_id, site_key } = home.dev
     const guards = ['one', 'two'].map((verifierId) =>
       createGuard({ baseUrl: base_url, siteId: site_id, apiKey: site_key, verifierId }),

@@ -13,18 +13,20 @@ import { startPostgres } from './store/postgres-server.ts'
 /**
  * Runs the same tests on every store there is, with one store for all of them, since opening one
  * takes its time: each test works at sites of its own. `open` gives the store in a wrapping whose
- * operations may be replaced.
+ * operations may be replaced. Those on PostgreSQL are long tests: `npm test` runs the same tests of
+ * the store itself on both.
  */
 export function forEachSharedStore(name: string, tests: (open: () => Store) => void): void {
-  describe.each(stores)(`${name} on $kind`, ({ make }) => {
-    let made: Made | undefined
-    beforeAll(async () => {
-      made = await make()
+  for (const { kind, tags, make } of stores)
+    describe(`${name} on ${kind}`, { tags }, () => {
+      let made: Made | undefined
+      beforeAll(async () => {
+        made = await make()
+      })
+      afterEach(closeNodes)
+      afterAll(() => made?.close())
+      tests(() => Object.create(made?.store ?? null) as Store)
     })
-    afterEach(closeNodes)
-    afterAll(() => made?.close())
-    tests(() => Object.create(made?.store ?? null) as Store)
-  })
 }
 
 interface Made {
@@ -34,10 +36,11 @@ interface Made {
 
 interface TestStore {
   readonly kind: string
+  readonly tags: string[]
   make(): Promise<Made>
 }
-const sqlite: TestStore = { kind: 'SQLite', make: makeSqlite }
-const stores: readonly TestStore[] = [sqlite, { kind: 'PostgreSQL', make: makePostgres }]
+const sqlite: TestStore = { kind: 'SQLite', tags: [], make: makeSqlite }
+const stores: readonly TestStore[] = [sqlite, { kind: 'PostgreSQL', tags: ['long'], make: makePostgres }]
 
 async function makeSqlite(): Promise<Made> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-'))

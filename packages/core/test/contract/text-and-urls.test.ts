@@ -156,7 +156,9 @@ describe('parseReturnUrl', () => {
     expect(parseReturnUrl(value)).toBeUndefined()
   })
 
-  test('takes a URL in its canonical form only, so comparing bytes is comparing URLs', () => {
+  test('takes a URL in its canonical form only, so comparing bytes is comparing URLs', {
+    tags: 'long',
+  }, () => {
     fc.assert(
       fc.property(
         fc.webUrl({ validSchemes: ['https', 'http', 'ftp'], withQueryParameters: true, withFragments: true }),

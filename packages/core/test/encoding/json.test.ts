@@ -208,6 +208,23 @@ describe('what the platform rejects', () => {
     )
   })
 
+  // A line break anywhere makes the reader look at each character of each string.
+  test('is read or rejected alike with and without a line break before it', () => {
+    fc.assert(
+      fc.property(json, fc.nat(), token, fc.nat(1), (value, place, other, cut) => {
+        const written = JSON.stringify(value)
+        const at = place % (written.length + 1)
+        const changed = written.slice(0, at) + other + written.slice(at + cut)
+        const read = (text: string) => {
+          const parsed = parseJson(text, { depthMax: DEPTH })
+          return 'fault' in parsed ? [parsed.fault, parsed.member] : parsed.value
+        }
+        expect(read(`\n${changed}`)).toEqual(read(changed))
+      }),
+      { numRuns: runs(2000) },
+    )
+  })
+
   test('never makes the reader throw, whatever the bytes', () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),

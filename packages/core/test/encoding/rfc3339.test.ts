@@ -20,7 +20,7 @@ describe('a time that can be read', () => {
     )
   })
 
-  test('is right on every first and last day of every month', () => {
+  test('is right on every first and last day of every month', { tags: 'long' }, () => {
     const wrong: string[] = []
     for (let year = 0; year <= 9999; year++) {
       for (let month = 0; month < 12; month++) {

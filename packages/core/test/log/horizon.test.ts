@@ -168,7 +168,9 @@ describe('a compacted snapshot', () => {
     expect(dropped).toBeGreaterThan(200)
   })
 
-  test('gives them to a guard that follows the log too, which carries nothing', async () => {
+  test('gives them to a guard that follows the log too, which carries nothing', {
+    tags: 'long',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(anyHistory, fc.nat(40), async (history, cut) => {
         const last = toSaying(['holder', 9], formatTime(AS_OF_MS))

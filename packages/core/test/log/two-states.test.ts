@@ -150,7 +150,7 @@ describe('pending entries', () => {
     expect(view.apply(others[0] as CheckedEntry)).toBe('fork')
   })
 
-  test(`are at most ${PENDING_ENTRIES_MAX}`, async () => {
+  test(`are at most ${PENDING_ENTRIES_MAX}`, { tags: 'long' }, async () => {
     const { view, entries, prove } = await following([open], revocations(PENDING_ENTRIES_MAX))
     const [next] = (await createLog([trusted], toHead(entries.at(-1) as CheckedEntry))) as [CheckedEntry]
     expect(view.trusted).toBe(true)
@@ -188,7 +188,9 @@ describe('the bound on the age', () => {
 
 /** A simple and slow model of the rule: one view for each of the two logs, and both are asked. */
 describe('a view with pending entries', () => {
-  test('accepts exactly what both the proven and the latest state accept, after every entry and every proof', async () => {
+  test('accepts exactly what both the proven and the latest state accept, after every entry and every proof', {
+    tags: 'long',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc

@@ -72,7 +72,7 @@ describe('scope never grows along a chain (I-11)', () => {
 })
 
 describe('any single change is rejected', () => {
-  test('of every byte of the signed credential', async () => {
+  test('of every byte of the signed credential', { tags: 'long' }, async () => {
     const bytes = Buffer.from(JSON.stringify(good))
     for (let at = 0; at < bytes.length; at++) {
       const old = bytes[at] as number

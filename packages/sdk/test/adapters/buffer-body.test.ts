@@ -79,7 +79,9 @@ function send(query: string, parts: readonly Uint8Array[], chunked: boolean): Pr
   })
 }
 
-test('code that reads a request that was peeked into gets all of it, however it came and however it is read', async () => {
+test('code that reads a request that was peeked into gets all of it, however it came and however it is read', {
+  tags: 'long',
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.constantFrom(0, 1, 100, 16_383, 16_384, 65_536, 65_537, 150_000), { maxLength: 6 }),

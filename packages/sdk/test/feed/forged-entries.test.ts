@@ -203,7 +203,7 @@ describe('acknowledgements', () => {
 })
 
 describe('more entries than are followed without a proof', () => {
-  test('make the guard load a snapshot, once', async () => {
+  test('make the guard load a snapshot, once', { tags: 'long' }, async () => {
     relay.withhold()
     const entries: Entry[] = []
     for (let i = 0; i < 10_001; i++) {

@@ -62,7 +62,7 @@ describe('the wall clock of the guard', () => {
       await site.advance(20_000)
       expect(await seen()).toBe('credential_expired')
       await site.advance(20_000)
-      // Heartbeats from the future are not believed, so by now the revocation data is stale as well.
+      // Heartbeats from the future are not believed, so by now the revocation data is stale, too.
       expect(guard.state()).toMatchObject({ ready: false, problem: { code: 'clock_behind' } })
       offMs = 0
       await site.advance(10_000)

@@ -22,7 +22,7 @@ function run(program: string): string {
 }
 
 describe('a program that waits for its guard', () => {
-  test('gets the rejection of ready, although nothing else keeps the process alive', () => {
+  test('gets the rejection of ready, although nothing else keeps the process alive', { tags: 'long' }, () => {
     const printed = run(
       `await guard.ready({ timeoutMs: 300 }).catch(({ name }) => console.log(name)); await guard.close()`,
     )

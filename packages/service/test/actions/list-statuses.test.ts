@@ -198,7 +198,7 @@ forEachStoreWriter('two nodes that classify credentials at the same time', (newW
     }),
   )
 
-  it('do not overwrite what was classified with a later view', () =>
+  it('do not overwrite what was classified with a later view', { tags: 'long' }, () =>
     withNodes(async (one, two) => {
       const nodes = [one, two]
       const site = await beginSite(one.store)
@@ -219,79 +219,92 @@ forEachStoreWriter('two nodes that classify credentials at the same time', (newW
         expect(await list(node, site, 'revoked')).toEqual([credentialId])
         expect(await list(node, site, 'active')).not.toContain(credentialId)
       }
-    }))
+    }),
+  )
 
-  it('two nodes that record the first credentials of a site at once begin one classification', () =>
-    withNodes(async (one, two) => {
-      const { siteId, users } = await beginSite(one.store)
-      await catchUpAll([one, two])
-      const viewSeq = one.service.deps.views.view(siteId)?.head.seq ?? 0
-      const nowMs = Date.now()
-      const all = Array.from({ length: 20 }, () =>
-        seen(siteId, { ppid: users[0] as Ppid, createdMs: nowMs, validUntilMs: nowMs + DAY }),
-      )
-      await Promise.all(
-        all.map((each, i) =>
-          (i % 2 === 0 ? one : two).store.recordCredentials([{ ...each, viewSeq }], nowMs),
-        ),
-      )
-      const active = await one.store.credentials(
-        siteId,
-        { status: 'active' },
-        { after: undefined, limit: 50 },
-      )
-      expect(active).toHaveLength(all.length)
-    }))
+  it(
+    'two nodes that record the first credentials of a site at once begin one classification',
+    { tags: 'long' },
+    () =>
+      withNodes(async (one, two) => {
+        const { siteId, users } = await beginSite(one.store)
+        await catchUpAll([one, two])
+        const viewSeq = one.service.deps.views.view(siteId)?.head.seq ?? 0
+        const nowMs = Date.now()
+        const all = Array.from({ length: 20 }, () =>
+          seen(siteId, { ppid: users[0] as Ppid, createdMs: nowMs, validUntilMs: nowMs + DAY }),
+        )
+        await Promise.all(
+          all.map((each, i) =>
+            (i % 2 === 0 ? one : two).store.recordCredentials([{ ...each, viewSeq }], nowMs),
+          ),
+        )
+        const active = await one.store.credentials(
+          siteId,
+          { status: 'active' },
+          { after: undefined, limit: 50 },
+        )
+        expect(active).toHaveLength(all.length)
+      }),
+  )
 
-  it('what a view has accepted is recorded as active, unless a later view is being applied', () =>
-    withNodes(async (one, two) => {
-      const nodes = [one, two]
-      const site = await beginSite(one.store)
-      const { siteId } = site
-      const { recordAt, findStored } = openRecords(one.store, two.store, site)
-      await catchUpAll(nodes)
-      const viewSeq = one.service.deps.views.view(siteId)?.head.seq ?? 0
-      // Also before the first node has classified: the revocation below is then applied to it.
-      const unseen = await recordAt(undefined)
-      const early = await recordAt(viewSeq)
-      const known = await recordAt(viewSeq)
-      expect(await findStored('active')).toEqual([early, known].toSorted())
-      expect(await findStored('new')).toEqual([unseen])
-      // The user is revoked while a credential waits to be recorded.
-      await two.store.revokeUser(
-        { siteId, ppid: site.users[0] as Ppid, reason: undefined },
-        context(Date.now()),
-      )
-      await catchUpAll(nodes)
-      await updateAllStatuses(two.service.deps)
-      const late = await recordAt(viewSeq)
-      expect(await findStored('new')).toEqual([late])
-      await updateAllStatuses(one.service.deps)
-      expect(await findStored('revoked')).toEqual([early, known, unseen, late].toSorted())
-    }))
+  it(
+    'what a view has accepted is recorded as active, unless a later view is being applied',
+    { tags: 'long' },
+    () =>
+      withNodes(async (one, two) => {
+        const nodes = [one, two]
+        const site = await beginSite(one.store)
+        const { siteId } = site
+        const { recordAt, findStored } = openRecords(one.store, two.store, site)
+        await catchUpAll(nodes)
+        const viewSeq = one.service.deps.views.view(siteId)?.head.seq ?? 0
+        // Also before the first node has classified: the revocation below is then applied to it.
+        const unseen = await recordAt(undefined)
+        const early = await recordAt(viewSeq)
+        const known = await recordAt(viewSeq)
+        expect(await findStored('active')).toEqual([early, known].toSorted())
+        expect(await findStored('new')).toEqual([unseen])
+        // The user is revoked while a credential waits to be recorded.
+        await two.store.revokeUser(
+          { siteId, ppid: site.users[0] as Ppid, reason: undefined },
+          context(Date.now()),
+        )
+        await catchUpAll(nodes)
+        await updateAllStatuses(two.service.deps)
+        const late = await recordAt(viewSeq)
+        expect(await findStored('new')).toEqual([late])
+        await updateAllStatuses(one.service.deps)
+        expect(await findStored('revoked')).toEqual([early, known, unseen, late].toSorted())
+      }),
+  )
 
-  it('A274, I-18: a view that is ahead of the log, as before a fail-over, classifies nothing', () =>
-    withNodes(async (one, two) => {
-      const nodes = [one, two]
-      const { siteId, users } = await beginSite(one.store)
-      await catchUpAll(nodes)
-      const seq = one.service.deps.views.view(siteId)?.head.seq ?? 0
-      const { recordAt, findStored } = openRecords(one.store, two.store, { siteId, users })
-      const ahead = await recordAt(seq + 1)
-      expect(await findStored('new')).toEqual([ahead])
-      expect(await one.store.claimClassification(siteId, seq + 3)).toBeUndefined()
-      expect(
-        await one.store.classifyCredentials(siteId, seq + 3, [{ credentialId: ahead, status: 'active' }]),
-      ).toBe(false)
-      const current = await recordAt(seq)
-      expect(await findStored('active')).toEqual([current])
-      // Also when a node has begun to classify.
-      expect(await one.store.claimClassification(siteId, seq + 3)).toBeUndefined()
-      const later = await recordAt(seq + 3)
-      expect(await findStored('new')).toEqual([ahead, later].toSorted())
-      await two.store.revokeUser({ siteId, ppid: users[0] as Ppid, reason: undefined }, context(Date.now()))
-      await catchUpAll(nodes)
-      await updateAllStatuses(two.service.deps)
-      expect(await findStored('revoked')).toEqual([ahead, current, later].toSorted())
-    }))
+  it(
+    'A274, I-18: a view that is ahead of the log, as before a fail-over, classifies nothing',
+    { tags: 'long' },
+    () =>
+      withNodes(async (one, two) => {
+        const nodes = [one, two]
+        const { siteId, users } = await beginSite(one.store)
+        await catchUpAll(nodes)
+        const seq = one.service.deps.views.view(siteId)?.head.seq ?? 0
+        const { recordAt, findStored } = openRecords(one.store, two.store, { siteId, users })
+        const ahead = await recordAt(seq + 1)
+        expect(await findStored('new')).toEqual([ahead])
+        expect(await one.store.claimClassification(siteId, seq + 3)).toBeUndefined()
+        expect(
+          await one.store.classifyCredentials(siteId, seq + 3, [{ credentialId: ahead, status: 'active' }]),
+        ).toBe(false)
+        const current = await recordAt(seq)
+        expect(await findStored('active')).toEqual([current])
+        // Also when a node has begun to classify.
+        expect(await one.store.claimClassification(siteId, seq + 3)).toBeUndefined()
+        const later = await recordAt(seq + 3)
+        expect(await findStored('new')).toEqual([ahead, later].toSorted())
+        await two.store.revokeUser({ siteId, ppid: users[0] as Ppid, reason: undefined }, context(Date.now()))
+        await catchUpAll(nodes)
+        await updateAllStatuses(two.service.deps)
+        expect(await findStored('revoked')).toEqual([ahead, current, later].toSorted())
+      }),
+  )
 })

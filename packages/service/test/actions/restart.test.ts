@@ -30,7 +30,9 @@ const start = async () => {
   return store
 }
 
-it('what was revoked stays revoked after a restart, what was used up stays used up, and the rest still counts', async () => {
+it('what was revoked stays revoked after a restart, what was used up stays used up, and the rest still counts', {
+  tags: 'long',
+}, async () => {
   const [issuer, holder] = [await newParty(), await newParty()]
   await createSite(await start(), A, [issuer])
   const before = await openNode(store as Store)

@@ -67,7 +67,7 @@ onEachStore('scheduled drills', (home) => {
     }
   })
 
-  it('starts none when they are off, or while a node is not ready', async () => {
+  it('starts none when they are off, or while a node is not ready', { tags: 'long' }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     const stream = await listen(node, site, 'inst_off')

@@ -35,7 +35,9 @@ forEachStoreWriter('callers whose access another node has ended', (newWriter) =>
     return browser
   }
 
-  it('A303: a person who was ended grants nothing, not even in the first second', async () => {
+  it('A303: a person who was ended grants nothing, not even in the first second', {
+    tags: 'long',
+  }, async () => {
     for (const endpoint of granting) {
       const { id, auth, path } = endpoint
       const { ask, personId } = await newPerson()

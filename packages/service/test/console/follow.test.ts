@@ -131,7 +131,7 @@ forEachStoreWriter('following the log in the console', (newWriter) => {
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ type: 'end' })
   })
 
-  it('T5: people who look are in no receipt; a reader with an API key is', async () => {
+  it('T5: people who look are in no receipt; a reader with an API key is', { tags: 'long' }, async () => {
     const { cookie, ask } = await newPerson()
     const connected = async () => (await revoke()).propagation.connected
     expect(await connected()).toBe(0)
@@ -173,24 +173,28 @@ forEachStoreWriter('following the log in the console', (newWriter) => {
       expect(bestMs).toBeLessThan(2000)
     }
 
-    it('the person signs out', () =>
+    it('the person signs out', { tags: 'long' }, () =>
       endsWith(async ({ ask }) =>
         expect(outcome(await ask('/console/session', { method: 'DELETE' }))).toEqual([204, '']),
-      ))
-    it('the access of the person ends', () =>
+      ),
+    )
+    it('the access of the person ends', { tags: 'long' }, () =>
       endsWith(async ({ personId }) =>
         expect(outcome(await change(personId, { status: 'ended' }))).toEqual([200, '']),
-      ))
-    it('the role at the site ends', () =>
+      ),
+    )
+    it('the role at the site ends', { tags: 'long' }, () =>
       endsWith(async ({ personId }) => {
         const roles = [{ site_id: OTHER, role: 'admin' }]
         expect(outcome(await change(personId, { roles }))).toEqual([200, ''])
-      }))
-    it('the role of an operator ends', () =>
+      }),
+    )
+    it('the role of an operator ends', { tags: 'long' }, () =>
       endsWith(
         ({ personId }) => change(personId, { roles: [] }),
         async () => signIn(node, await addPerson(node, [{ siteId: null, role: 'operator' }])),
-      ))
+      ),
+    )
     it('the session expires', { tags: 'long' }, async () => {
       let lastsMs = 1500
       let until = 0
@@ -204,13 +208,14 @@ forEachStoreWriter('following the log in the console', (newWriter) => {
         },
       )
     })
-    it('a row of it was written by another program', () =>
+    it('a row of it was written by another program', { tags: 'long' }, () =>
       endsWith(({ sessionId }) =>
         writer.sql(
           'UPDATE console_sessions SET expires_at = expires_at + 1 WHERE session_id = $1',
           sessionId,
         ),
-      ))
+      ),
+    )
   })
 
   it('goes on when the role changes to another at the same site', { tags: 'long' }, async () => {

@@ -629,7 +629,7 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
       }
     })
 
-    it('ends them on every node within two seconds', async () => {
+    it('ends them on every node within two seconds', { tags: 'long' }, async () => {
       if (writer.place.kind === 'sqlite') return
       const second = await openConsoleNode(writer, settings(provider.issuer))
       try {
@@ -654,7 +654,9 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
     })
   })
 
-  it('I-15: sign-ins that wait for the provider take no room from verifications', async () => {
+  it('I-15: sign-ins that wait for the provider take no room from verifications', {
+    tags: 'long',
+  }, async () => {
     const small = await openConsoleNode(await newWriter(), {
       ...settings(provider.issuer),
       COUNTERSIGN_OVERLOAD_IN_FLIGHT_MAX: '1',
@@ -694,7 +696,7 @@ forEachStoreWriter('sign-in with an identity provider', (newWriter) => {
       }
     }
 
-    it('A327: is said to be unavailable, soon; other doors stay open', async () => {
+    it('A327: is said to be unavailable, soon; other doors stay open', { tags: 'long' }, async () => {
       const down = await startTestProvider()
       await down.close()
       await withNode(down.issuer, async (other) => {

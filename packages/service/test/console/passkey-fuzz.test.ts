@@ -67,6 +67,7 @@ forEachStoreWriter('altered responses of passkeys', (newWriter) => {
   }))
 
   it('A345: of a registration, nothing that was altered is accepted or stored; the unaltered one is, after all of them', {
+    tags: 'long',
     timeout: RUN_MS_MAX,
   }, async () => {
     for (const { random, count } of rounds) {
@@ -87,6 +88,7 @@ forEachStoreWriter('altered responses of passkeys', (newWriter) => {
   })
 
   it('A346: of an assertion, nothing that was altered opens or confirms a session; the unaltered one does, after all of them', {
+    tags: 'long',
     timeout: RUN_MS_MAX,
   }, async () => {
     for (const { random, count } of rounds) {

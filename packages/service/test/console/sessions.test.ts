@@ -62,7 +62,9 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
     expect((await ada.ask('/console/sessions')).statusCode).toBe(200)
   })
 
-  it('I-19: guesses do not lock out a session that the node has not seen; few such are looked up', async () => {
+  it('I-19: guesses do not lock out a session that the node has not seen; few such are looked up', {
+    tags: 'long',
+  }, async () => {
     const guarded = await openConsoleNode(await newWriter(), {
       COUNTERSIGN_RATE_LIMIT_WRONG_KEY: '3/600',
       COUNTERSIGN_RATE_LIMIT_UNKNOWN_KEY: '2/600',
@@ -238,7 +240,9 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       expect((await open(link)).statusCode).toBe(201)
     })
 
-    it('A213: a page of another origin does not use up the attempts of its visitor', async () => {
+    it('A213: a page of another origin does not use up the attempts of its visitor', {
+      tags: 'long',
+    }, async () => {
       const headers = { 'sec-fetch-site': 'cross-site', 'content-type': 'text/plain' }
       for (let i = 0; i < 1010; i++)
         await node.send('/console/session', { method: 'POST', body: { link: 'x' }, headers })
@@ -512,7 +516,7 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
       expect(outcome(await ask('/console/session'))).toEqual([401, 'session_required'])
     })
 
-    it('comes on another node within two seconds', async () => {
+    it('comes on another node within two seconds', { tags: 'long' }, async () => {
       if (writer.place.kind === 'sqlite') return
       const second = await openConsoleNode(writer)
       try {
@@ -610,7 +614,9 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
     ])
   })
 
-  it('limits requests that do not come from its page by their address, and no person behind it', async () => {
+  it('limits requests that do not come from its page by their address, and no person behind it', {
+    tags: 'long',
+  }, async () => {
     const other = await openConsoleNode(await newWriter(), { COUNTERSIGN_RATE_LIMIT_KEYLESS: '6/1000' })
     try {
       const { ask } = await signIn(other, await addPerson(other, [{ siteId: null, role: 'operator' }]))
@@ -634,7 +640,7 @@ forEachStoreWriter('sessions of the console', (newWriter) => {
     }
   })
 
-  it('is not there when it is switched off', async () => {
+  it('is not there when it is switched off', { tags: 'long' }, async () => {
     const other = await openConsoleNode(await newWriter(), { COUNTERSIGN_CONSOLE: 'off' })
     try {
       const { ask } = await signIn(other, await addPerson(other, [{ siteId: null, role: 'operator' }]))

@@ -90,7 +90,7 @@ describe('the refresh of issuers', () => {
     await refreshIssuers(deps)
     expect([asked.length, store.changed.length]).toEqual([1, 30])
   })
-  it('gives a site so much time, and gets to all of its issuers in the end', async () => {
+  it('gives a site so much time, and gets to all of its issuers in the end', { tags: 'long' }, async () => {
     const { store, deps, asked } = await open(async (_did, keys) => {
       await new Promise((resolve) => setTimeout(resolve, 2))
       return keys

@@ -159,7 +159,7 @@ forEachSharedStore('the refresh of OAuth issuers', (open) => {
     expect(fetches()).toBe(before + 2)
   })
 
-  it('admits new keys at most 12 times per hour, then raises an alarm (A289)', async () => {
+  it('admits new keys at most 12 times per hour, then raises an alarm (A289)', { tags: 'long' }, async () => {
     const node = await begin()
     await add(node)
     await refreshIssuers(node.deps)

@@ -66,7 +66,7 @@ describe('the documents of the repository', () => {
     },
   )
 
-  test('lead to each other: every link leads to a page, and to a place on it', async () => {
+  test('lead to each other: every link leads to a page, and to a place on it', { tags: 'long' }, async () => {
     const reached = new Map<string, string>()
     const bodyOf = async (url: string) => {
       const known = reached.get(url)

@@ -132,7 +132,9 @@ describe('what is stored', () => {
     assets().path('docs.css'),
   ]
 
-  test('is compressed, has a strong ETag for each encoding, and is not sent twice', async () => {
+  test('is compressed, has a strong ETag for each encoding, and is not sent twice', {
+    tags: 'long',
+  }, async () => {
     for (const path of paths()) {
       const seen = new Set<unknown>()
       // The double reads JSON only as it is.
@@ -191,7 +193,9 @@ describe('what is stored', () => {
     expect((await get('/robots.txt')).text).toContain('Disallow: /api/')
   })
 
-  test('lists each operation of the OpenAPI document once for programs, with a page that names it', async () => {
+  test('lists each operation of the OpenAPI document once for programs, with a page that names it', {
+    tags: 'long',
+  }, async () => {
     const { paths } = JSON.parse((await get('/openapi.json')).text) as {
       paths: Record<string, Record<string, { summary: string }>>
     }

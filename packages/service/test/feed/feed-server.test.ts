@@ -153,26 +153,30 @@ describe('heartbeats', () => {
   it.each([
     ['stop', undefined, false],
     ['would go on without the check of its age (control)', Infinity, true],
-  ])('of a node that has not reached its store for two seconds %s (A197, I-3)', async (_, silentMs, goOn) => {
-    begin({ staleMs: Infinity, ...(silentMs === undefined ? {} : { silentMs }) })
-    // The check of readiness is another protection, with the same bound.
-    if (goOn) Object.assign(views, { readiness: () => ({ ready: true }) })
-    const ear = await listen()
-    await expect.poll(() => ear.heartbeats.length).toBeGreaterThan(1)
-    log.isDown = true
-    const lastProofMs = views.age().asOfMs
-    clock.pass(1500)
-    const before = ear.heartbeats.length
-    await expect.poll(() => ear.heartbeats.length).toBeGreaterThan(before + 1)
-    clock.pass(600)
-    await sleep(100)
-    await expect.poll(() => comesIn(300, ear)).toBe(goOn)
-    // Whatever is sent says how old it is: from before the store was last asked.
-    for (const { as_of } of ear.heartbeats) expect(Date.parse(as_of)).toBeLessThanOrEqual(lastProofMs)
-    expect(ear.isClosed).toBe(false)
-    log.isDown = false
-    await expect.poll(() => ear.heartbeats.at(-1)?.as_of).toBe(formatTime(clock.wallMs))
-  })
+  ])(
+    'of a node that has not reached its store for two seconds %s (A197, I-3)',
+    { tags: 'long' },
+    async (_, silentMs, goOn) => {
+      begin({ staleMs: Infinity, ...(silentMs === undefined ? {} : { silentMs }) })
+      // The check of readiness is another protection, with the same bound.
+      if (goOn) Object.assign(views, { readiness: () => ({ ready: true }) })
+      const ear = await listen()
+      await expect.poll(() => ear.heartbeats.length).toBeGreaterThan(1)
+      log.isDown = true
+      const lastProofMs = views.age().asOfMs
+      clock.pass(1500)
+      const before = ear.heartbeats.length
+      await expect.poll(() => ear.heartbeats.length).toBeGreaterThan(before + 1)
+      clock.pass(600)
+      await sleep(100)
+      await expect.poll(() => comesIn(300, ear)).toBe(goOn)
+      // Whatever is sent says how old it is: from before the store was last asked.
+      for (const { as_of } of ear.heartbeats) expect(Date.parse(as_of)).toBeLessThanOrEqual(lastProofMs)
+      expect(ear.isClosed).toBe(false)
+      log.isDown = false
+      await expect.poll(() => ear.heartbeats.at(-1)?.as_of).toBe(formatTime(clock.wallMs))
+    },
+  )
 
   it('are not sent by a node that does not know the time', async () => {
     begin()
@@ -268,7 +272,7 @@ describe('a reader that does not read', () => {
     }
   }
 
-  it('is dropped at 256 KiB, and the others do not notice', async () => {
+  it('is dropped at 256 KiB, and the others do not notice', { tags: 'long' }, async () => {
     begin()
     const [lazy, keen] = [await listen(), await listen()]
     const connection = connections.at(-2) as Socket

@@ -281,7 +281,7 @@ onEachStore('the feed', (home) => {
     streams[2]?.close()
   })
 
-  it('has room for 1,000 connections of one key, and 429 for the next (A198)', async () => {
+  it('has room for 1,000 connections of one key, and 429 for the next (A198)', { tags: 'long' }, async () => {
     const node = await home().open()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const order = {

@@ -44,7 +44,7 @@ const deniedAfter = ({ committed_at, denied_everywhere_at }: Record<string, stri
   Date.parse(denied_everywhere_at ?? '') - Date.parse(committed_at ?? '')
 
 onEachStore('instances', (home) => {
-  it('of one name are two verifiers: one that is frozen is seen (B4)', async () => {
+  it('of one name are two verifiers: one that is frozen is seen (B4)', { tags: 'long' }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const streams = await Promise.all(['one', 'two'].map((instance) => listen(node, site, promise(instance))))
@@ -199,7 +199,7 @@ onEachStore('instances', (home) => {
     expect(deniedAfter(cut)).toBe(40_000)
   })
 
-  it('that open again are not ended by what they said before', async () => {
+  it('that open again are not ended by what they said before', { tags: 'long' }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const { verifiers, clock } = node.service.deps
@@ -280,7 +280,9 @@ onEachStore('instances', (home) => {
     })
   })
 
-  it('are waited for until what was revoked is denied everywhere, if the caller prefers that', async () => {
+  it('are waited for until what was revoked is denied everywhere, if the caller prefers that', {
+    tags: 'long',
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const stream = await listen(node, site, promise('one'))

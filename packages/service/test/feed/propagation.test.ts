@@ -106,7 +106,7 @@ onEachStore('receipts', (home) => {
     stream.close()
   })
 
-  it('say who lags behind when the time is up', async () => {
+  it('say who lags behind when the time is up', { tags: 'long' }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const [keen, lazy] = [await listen(node, site, 'keen'), await listen(node, site, 'lazy')]

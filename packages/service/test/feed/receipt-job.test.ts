@@ -55,7 +55,9 @@ const closeAll = (streams: readonly SseClient[]) => {
 }
 
 onEachStore('stored receipts', (home) => {
-  it('are complete and signed when every verifier has acknowledged, and name no user', async () => {
+  it('are complete and signed when every verifier has acknowledged, and name no user', {
+    tags: 'long',
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const streams = [await listen(node, site, 'one'), await listen(node, site, 'two')]
@@ -272,7 +274,9 @@ onEachStore('stored receipts', (home) => {
     closeAll(streams)
   })
 
-  it('are listed newest first, by state, without verifiers; a reinstatement has none', async () => {
+  it('are listed newest first, by state, without verifiers; a reinstatement has none', {
+    tags: 'long',
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const { siteId, key } = site
@@ -337,7 +341,7 @@ onEachStore('drills', (home) => {
     return (last as Told).json
   }
 
-  it('revoke an id that no credential has, and report who applied the entry', async () => {
+  it('revoke an id that no credential has, and report who applied the entry', { tags: 'long' }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const streams = [await listen(node, site, 'one')]
@@ -371,7 +375,7 @@ onEachStore('drills', (home) => {
     closeAll(streams)
   })
 
-  it('end after 30 seconds and name the verifier that is late', async () => {
+  it('end after 30 seconds and name the verifier that is late', { tags: 'long' }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const streams = [await listen(node, site, 'lazy')]
@@ -386,7 +390,7 @@ onEachStore('drills', (home) => {
     closeAll(streams)
   })
 
-  it('are incomplete if a reader without a lease left before it acknowledged', async () => {
+  it('are incomplete if a reader without a lease left before it acknowledged', { tags: 'long' }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const headers = { 'x-verifier-id': 'reader' }

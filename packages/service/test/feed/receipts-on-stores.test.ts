@@ -87,7 +87,7 @@ forEachStoreWriter('receipts', (newWriter) => {
     })
   })
 
-  it('do not begin with entries from before this release', async () => {
+  it('do not begin with entries from before this release', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const siteId = await withStore(writer, (store) => fill(store, 3))
     await writer.sql(
@@ -253,7 +253,7 @@ forEachStoreWriter('receipts', (newWriter) => {
     })
   })
 
-  it('stay when their entries are removed, until they are purged themselves', async () => {
+  it('stay when their entries are removed, until they are purged themselves', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const siteId = await withStore(writer, (store) => fill(store, 3))
     await withNode(writer, async (store) => {
@@ -268,7 +268,9 @@ forEachStoreWriter('receipts', (newWriter) => {
     })
   })
 
-  it('are written once, and updated only by the node that read the last version', async () => {
+  it('are written once, and updated only by the node that read the last version', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const siteId = await withStore(writer, (store) => fill(store, 1))
     await withNode(writer, async (store, service) => {
@@ -292,7 +294,7 @@ forEachStoreWriter('receipts', (newWriter) => {
     })
   })
 
-  it('that a writer of the store has changed are not valid', async () => {
+  it('that a writer of the store has changed are not valid', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const siteId = await withStore(writer, (store) => fill(store, 1))
     await withNode(writer, async (store, service) => {

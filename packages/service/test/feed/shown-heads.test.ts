@@ -53,7 +53,7 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
   it.each([
     ['beyond its end', { seq: 99, hash: 'a'.repeat(64) }],
     ['in the place of another entry', { seq: 1, hash: 'a'.repeat(64) }],
-  ])('%s ends readiness, loudly, and a new epoch brings it back', async (_, lost) => {
+  ])('%s ends readiness, loudly, and a new epoch brings it back', { tags: 'long' }, async (_, lost) => {
     const node = await home().open()
     const { store } = node.service.deps
     const site = await node.newSite()

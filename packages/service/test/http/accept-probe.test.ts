@@ -55,7 +55,9 @@ async function listening(): Promise<Server> {
 }
 
 describe('the probe', () => {
-  test('connects again as soon as it was accepted, and leaves no connection behind', async () => {
+  test('connects again as soon as it was accepted, and leaves no connection behind', {
+    tags: 'long',
+  }, async () => {
     const server = await listening()
     const accepted: Socket[] = []
     const third = new Promise<void>((resolve) => {
@@ -73,7 +75,7 @@ describe('the probe', () => {
       accepted.map((socket) => socket.destroyed || new Promise((resolve) => socket.once('close', resolve))),
     )
   })
-  test('counts a connection that is not accepted as waiting', async () => {
+  test('counts a connection that is not accepted as waiting', { tags: 'long' }, async () => {
     const server = await listening()
     // The process does not see it: the same as a long queue.
     const emit = server.emit.bind(server)

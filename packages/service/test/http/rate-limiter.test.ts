@@ -144,7 +144,9 @@ describe('requests', () => {
     ])
     expect((await double.call('GET', STATUS, { remoteAddress: '192.0.2.2' })).status).toBe(200)
   })
-  test('I-19: for pages outside of the contract are limited with them; files of pages are not', async () => {
+  test('I-19: for pages outside of the contract are limited with them; files of pages are not', {
+    tags: 'long',
+  }, async () => {
     open({ keyless: { ...rateLimits.keyless, requests: 5 } })
     const get = (url: string) => double.call('GET', url, { remoteAddress: ADDRESS })
     for (const path of ['/', '/problems', '/openapi.yaml', '/llms-full.txt', '/robots.txt'])

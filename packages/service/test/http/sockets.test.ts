@@ -269,7 +269,7 @@ describe('over a real connection', () => {
   })
 })
 
-test('headers that do not come in time end the connection', async () => {
+test('headers that do not come in time end the connection', { tags: 'long' }, async () => {
   const { server } = double.app
   expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 30_000])
   const slow = createAppDouble({ routes })
@@ -320,7 +320,9 @@ test('an answer that cannot be written ends the connection, and not the process'
   await broken.app.close()
 })
 
-test('a key that is deleted while the body is still coming does nothing any more (A148)', async () => {
+test('a key that is deleted while the body is still coming does nothing any more (A148)', {
+  tags: 'long',
+}, async () => {
   let done = 0
   const slow = createAppDouble({
     routes: {

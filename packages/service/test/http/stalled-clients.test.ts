@@ -30,7 +30,7 @@ async function serve(pieces: () => AsyncGenerator<Uint8Array>) {
   return { answer, ended }
 }
 
-it('waits for an answer that takes long to prepare', async () => {
+it('waits for an answer that takes long to prepare', { tags: 'long' }, async () => {
   const { answer, ended } = await serve(async function* () {
     yield Buffer.from('first ')
     await sleep(3 * STALLED_MS)

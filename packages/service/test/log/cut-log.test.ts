@@ -161,7 +161,7 @@ forEachStoreWriter('a cut of the log', (newWriter) => {
     })
   })
 
-  it('counts what a run that has ended early has left', async () => {
+  it('counts what a run that has ended early has left', { tags: 'long' }, async () => {
     const writer = await newWriter()
     await withStore(writer, async (store) => {
       await fillYears(store, 6, 160)

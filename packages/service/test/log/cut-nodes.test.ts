@@ -39,7 +39,9 @@ async function newSiteWithPast(writer: StoreWriter, entries: number): Promise<Si
 }
 
 forEachStoreWriter('those who follow a log that is cut', (newWriter) => {
-  it('a verifier whose cursor is before the base gets 410 and has to load a snapshot (A192)', async () => {
+  it('a verifier whose cursor is before the base gets 410 and has to load a snapshot (A192)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const siteId = await newSiteWithPast(writer, 5)
     await withNode(writer, async (store, { deps }) => {
@@ -65,7 +67,9 @@ forEachStoreWriter('those who follow a log that is cut', (newWriter) => {
     })
   })
 
-  it('a webhook that is behind the base goes on after it, and the audit says what it has missed', async () => {
+  it('a webhook that is behind the base goes on after it, and the audit says what it has missed', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const siteId = await newSiteWithPast(writer, 2)
     await withStore(writer, async (store) => {
@@ -119,7 +123,9 @@ forEachStoreWriter('those who follow a log that is cut', (newWriter) => {
     })
   })
 
-  it('a cut goes on when another one moves the base over entries that it was about to read', async () => {
+  it('a cut goes on when another one moves the base over entries that it was about to read', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const siteId = await newSiteWithPast(writer, 20)
     await withStore(writer, async (store) => {

@@ -53,7 +53,7 @@ const revokedIds = async ({ sql }: StoreWriter) =>
 const ahead = { createdMs: SIGNED, validFromMs: SIGNED, validUntilMs: ENDS }
 
 forEachStoreWriter('a cut and credentials that were signed ahead', (newWriter) => {
-  it('keeps their revocation until they have expired, and no other', async () => {
+  it('keeps their revocation until they have expired, and no other', { tags: 'long' }, async () => {
     const writer = await newWriter()
     await withStore(writer, async (store) => {
       const { siteId, issuer } = await begin(store)

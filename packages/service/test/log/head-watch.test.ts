@@ -141,7 +141,7 @@ describe('the head file (B6)', () => {
     expect(readHeadFile(file)).toMatchObject({ unreadable: 0 })
   })
 
-  it('is not written while nothing changes', async () => {
+  it('is not written while nothing changes', { tags: 'long' }, async () => {
     const store = await Log.make(3)
     const { file } = await start(store)
     await expect.poll(() => keptSeq(file)).toEqual({ [A]: 3, [B]: 1 })
@@ -158,7 +158,9 @@ describe('the head file (B6)', () => {
     expect(keptSeq(file)).toEqual({ [A]: 4, [B]: 1 })
   })
 
-  it('that is missing, empty or unreadable in parts ends nothing, and is made', async () => {
+  it('that is missing, empty or unreadable in parts ends nothing, and is made', {
+    tags: 'long',
+  }, async () => {
     const store = await Log.make(3)
     const cut = toHeadLine(await signed(store, 3)).slice(0, -30)
     for (const text of [undefined, '', `${cut}\nno JSON\n{}\n`]) {

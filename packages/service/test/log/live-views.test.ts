@@ -177,7 +177,9 @@ describe('the live views', () => {
       await expect.poll(() => views.age().ageMs).toBe(0)
     })
 
-    it('is infinite after a page that is not the end: it is not known yet whether those entries are genuine (A271)', async () => {
+    it('is infinite after a page that is not the end: it is not known yet whether those entries are genuine (A271)', {
+      tags: 'long',
+    }, async () => {
       const store = new LogDouble()
       const clock = new ClockDouble()
       const views = await open(store, clock)
@@ -324,7 +326,9 @@ describe('the live views', () => {
     expect([before?.ageMs, views.revocationData(A)?.ageMs]).toEqual([Infinity, 0])
   })
 
-  it('follow a fail-over that has lost entries, and decide nothing until the store knows of it', async () => {
+  it('follow a fail-over that has lost entries, and decide nothing until the store knows of it', {
+    tags: 'long',
+  }, async () => {
     const store = new LogDouble()
     await store.site(A)
     await store.append(A, 'user.revoked', { ppid: user, revoked_at })
@@ -374,7 +378,9 @@ describe('the live views', () => {
       .toMatchObject({ ready: false, why: 'entry 1 of the log is damaged' })
   })
 
-  it('do not come back with what is left of a log when the store cannot be asked for its epoch at once', async () => {
+  it('do not come back with what is left of a log when the store cannot be asked for its epoch at once', {
+    tags: 'long',
+  }, async () => {
     const store = new LogDouble()
     await store.site(A)
     await store.append(A, 'user.revoked', { ppid: user, revoked_at })

@@ -62,7 +62,7 @@ forEachStoreWriter('the audit of entries before the checkpoint', (newWriter) => 
     return { ...writer, store, one, position }
   }
 
-  it('control: an undamaged log stays in use, and all of it is audited', async () => {
+  it('control: an undamaged log stays in use, and all of it is audited', { tags: 'long' }, async () => {
     const { store } = await newStore()
     const { views, release, errors } = await openGated(store)
     expect(views.readiness()).toEqual({ ready: true })

@@ -52,7 +52,7 @@ async function runToEnd(store: Store, atMs: number, ready?: boolean) {
 }
 
 forEachStoreWriter('the daily cut', (newWriter) => {
-  it('takes a turn once a day, and removes nothing in the first one', async () => {
+  it('takes a turn once a day, and removes nothing in the first one', { tags: 'long' }, async () => {
     await withStore(await newWriter(), async (store) => {
       await fill(store)
       await runToEnd(store, NEW)

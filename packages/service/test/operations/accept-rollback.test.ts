@@ -71,7 +71,9 @@ forEachStoreWriter('accept-rollback', (newWriter) => {
     expect(await readActions(writer)).not.toContain('log.accept_rollback')
   })
 
-  it('lists what is missing with exit code 3, and begins a new epoch without it after --yes', async () => {
+  it('lists what is missing with exit code 3, and begins a new epoch without it after --yes', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const file = await furnish(writer, 2)
     const epoch = await readEpoch(writer)
@@ -146,6 +148,7 @@ forEachStoreWriter('accept-rollback', (newWriter) => {
     ],
   ])(
     'cannot know what is missing when the head file %s, and begins a new epoch after --yes',
+    { tags: 'long' },
     async (_, makeFile, words) => {
       const writer = await newWriter()
       const file = await makeFile(writer)

@@ -317,7 +317,9 @@ describe('on PostgreSQL', () => {
   })
   afterAll(() => server?.stop())
 
-  test('finds nothing wrong with one that keeps what it confirms, and sees one that does not', async () => {
+  test('finds nothing wrong with one that keeps what it confirms, and sees one that does not', {
+    tags: 'long',
+  }, async () => {
     const url = await server.createDatabase()
     const place = { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_DATA_DIR: join(directory, 'postgres') }
     expect(await problemsIn(place)).toEqual([
@@ -343,7 +345,7 @@ describe('on PostgreSQL', () => {
       }),
     ])
   })
-  test('sees another master key and a newer schema, beside a running service', async () => {
+  test('sees another master key and a newer schema, beside a running service', { tags: 'long' }, async () => {
     const url = await server.createDatabase()
     const place = { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_DATA_DIR: join(directory, 'postgres') }
     const store = await openStore(
@@ -373,7 +375,9 @@ describe('on PostgreSQL', () => {
     expect(await store.logPosition()).toBe(2)
     await store.close()
   })
-  test('sees a role that may not write the tables, or not create any, with which no start succeeds', async () => {
+  test('sees a role that may not write the tables, or not create any, with which no start succeeds', {
+    tags: 'long',
+  }, async () => {
     const url = await server.createDatabase()
     const options = { masterKey: MASTER_KEY, log: quietLog, onFatal }
     await (await openStore({ kind: 'postgres', url }, options)).close()

@@ -68,7 +68,7 @@ describe('rotate-issuer-key', () => {
     })
     await after.store.close()
   })
-  test('lets the old key sign until every node has published the new one', async () => {
+  test('lets the old key sign until every node has published the new one', { tags: 'long' }, async () => {
     await (await open()).store.close()
     const { said } = await here('rotate-issuer-key')
     expect(said).toContain('signing in 60 seconds')
@@ -135,7 +135,7 @@ describe('rotate-feed-key', () => {
 })
 
 describe('operator keys', () => {
-  test('are made, listed and deleted, and only the first shows a secret', async () => {
+  test('are made, listed and deleted, and only the first shows a secret', { tags: 'long' }, async () => {
     const made = await here('create-operator-key', 'for the night shift')
     expect(made).toMatchObject({ code: 0, said: expect.stringMatching(/^svc_sk_[0-9A-Za-z]+$/) })
     const [keyId = ''] = /key_\w+/.exec(made.noted) ?? []

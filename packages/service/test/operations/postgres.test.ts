@@ -46,7 +46,9 @@ async function house(): Promise<House> {
 }
 
 describe('on PostgreSQL', () => {
-  test('audit-log reads the log while nodes run, and names the first bad entry', async () => {
+  test('audit-log reads the log while nodes run, and names the first bad entry', {
+    tags: 'long',
+  }, async () => {
     const { store, command, sql } = await house()
     expect(await command('audit-log')).toEqual({
       code: 0,
@@ -63,7 +65,7 @@ describe('on PostgreSQL', () => {
     })
     await store.close()
   })
-  test('audit-log writes nothing, not even a schema', async () => {
+  test('audit-log writes nothing, not even a schema', { tags: 'long' }, async () => {
     const url = await server.createDatabase()
     const env = { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }
     expect(await run(['audit-log'], env)).toMatchObject({
@@ -79,7 +81,7 @@ describe('on PostgreSQL', () => {
       said: 'The log is intact: 0 entries of 0 sites.',
     })
   })
-  test('new-epoch is followed by a node that runs', async () => {
+  test('new-epoch is followed by a node that runs', { tags: 'long' }, async () => {
     const { store, siteId, command } = await house()
     const before = store.epoch
     const { code, said } = await command('new-epoch')
@@ -97,13 +99,13 @@ describe('on PostgreSQL', () => {
     expect(await command('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('3 entries') })
     await store.close()
   })
-  test('keys are made while nodes run', async () => {
+  test('keys are made while nodes run', { tags: 'long' }, async () => {
     const { store, command } = await house()
     expect(await command('create-operator-key')).toMatchObject({ code: 0 })
     expect(await store.apiKeys(null, { after: undefined, limit: 10 })).toHaveLength(1)
     await store.close()
   })
-  test('what is wrong with the set-up is said, with what to do about it', async () => {
+  test('what is wrong with the set-up is said, with what to do about it', { tags: 'long' }, async () => {
     const url = new URL(await server.createDatabase())
     const migrate = async (
       changes: Partial<Pick<URL, 'password' | 'pathname' | 'hostname' | 'port' | 'username'>>,

@@ -73,7 +73,7 @@ async function tenDaysAhead(house: House): Promise<number> {
 }
 
 describe.each(stores)('reset-time on %s', (_, make) => {
-  test('says of a store that no node has used that it has no time yet', async () => {
+  test('says of a store that no node has used that it has no time yet', { tags: 'long' }, async () => {
     const house = await make()
     await at(house, async () => undefined)
     expect(await house.command('reset-time')).toMatchObject({
@@ -102,7 +102,9 @@ describe.each(stores)('reset-time on %s', (_, make) => {
     })
   })
 
-  test('sets the time to the present: a node that was not ready is ready, and the audit says from where', async () => {
+  test('sets the time to the present: a node that was not ready is ready, and the audit says from where', {
+    tags: 'long',
+  }, async () => {
     const house = await make()
     const fromMs = await tenDaysAhead(house)
     const doubts = await at(house, async (store) => {
@@ -136,7 +138,7 @@ describe.each(stores)('reset-time on %s', (_, make) => {
     expect(JSON.parse(shown.said)).toMatchObject({ action: 'time.reset', actor: 'operator' })
   })
 
-  test('takes a time that agrees with this machine, and no other', async () => {
+  test('takes a time that agrees with this machine, and no other', { tags: 'long' }, async () => {
     const house = await make()
     await tenDaysAhead(house)
     const wrong = [

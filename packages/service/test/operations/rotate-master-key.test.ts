@@ -449,6 +449,7 @@ describe('a node on PostgreSQL that still has the old key', () => {
   })
 
   test('control: a write that does not look at the key is taken, and lost', {
+    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const { place, old, fresh, rotate, at } = await house('PostgreSQL')

@@ -123,7 +123,7 @@ describe('pages', () => {
       expect([program.status, program.headers['content-type']]).toEqual([405, 'application/problem+json'])
     }
   })
-  test('that differ for browsers and programs say so to caches', async () => {
+  test('that differ for browsers and programs say so to caches', { tags: 'long' }, async () => {
     for (const path of ['/', '/problems', '/problems/not_found', '/openapi.json', '/nothing'])
       for (const accept of ['text/html', '*/*'])
         expect((await get(path, accept)).headers.vary, `${path} ${accept}`).toMatch(/\baccept\b(?!-)/i)
@@ -137,7 +137,7 @@ describe('pages', () => {
     for (const path of ['/favicon.svg', '/favicon.ico', '/apple-touch-icon.png'])
       expect((await get(path)).headers['content-type']).toMatch(/^image\//)
   })
-  test('show the interface as JSON with line breaks, and as YAML', async () => {
+  test('show the interface as JSON with line breaks, and as YAML', { tags: 'long' }, async () => {
     expect((await get('/openapi.json', 'text/html')).text).toContain('\n  "openapi": "3.1.1"')
     expect((await get('/openapi.json')).text).toMatch(/^\{"openapi":"3\.1\.1"/)
     expect((await get('/openapi.yaml')).text).toMatch(/^openapi: "3\.1\.1"\n/)

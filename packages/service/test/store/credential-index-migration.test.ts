@@ -6,7 +6,7 @@ const [SITE, OTHER] = ['old.example', 'other.example']
 const [ROOT, LEAF] = ['cred_root', 'cred_leaf']
 
 forEachStoreWriter('the credentials of a store of version 39', (newWriter) => {
-  it('are the same in version 40', async () => {
+  it('are the same in version 40', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const { sql } = writer
     const migrate = await beginBefore(writer, 40)

@@ -16,7 +16,9 @@ async function loadHead(store: Store, siteId: SiteId) {
 }
 
 forEachStoreWriter('links between epochs', (newWriter) => {
-  it('name the head that each epoch continues, oldest first, the newest of them when there are many', async () => {
+  it('name the head that each epoch continues, oldest first, the newest of them when there are many', {
+    tags: 'long',
+  }, async () => {
     const { place: config } = await newWriter()
     const { siteId } = newSite()
     const { siteId: later } = newSite()
@@ -46,7 +48,7 @@ forEachStoreWriter('links between epochs', (newWriter) => {
 })
 
 forEachStoreWriter('a new epoch', (newWriter) => {
-  it('begins at the end of the log while nodes append without a pause', async () => {
+  it('begins at the end of the log while nodes append without a pause', { tags: 'long' }, async () => {
     const { place: config } = await newWriter()
     // Only one process can have the embedded store open.
     if (config.kind === 'sqlite') return
@@ -83,7 +85,9 @@ forEachStoreWriter('a new epoch', (newWriter) => {
 })
 
 forEachStoreWriter('a reinstatement', (newWriter) => {
-  it('is appended once in an epoch that has a predecessor, even if this log does not know the user as revoked', async () => {
+  it('is appended once in an epoch that has a predecessor, even if this log does not know the user as revoked', {
+    tags: 'long',
+  }, async () => {
     const { place: config } = await newWriter()
     const { siteId } = newSite()
     const user = { siteId, ppid: ppid(), reason: undefined }
@@ -128,7 +132,9 @@ forEachStoreWriter('a reinstatement', (newWriter) => {
 describe('links between epochs after a restore', () => {
   afterAll(removeFiles)
 
-  it('lead from the epoch of the replaced store, also when the backup is from an earlier one', async () => {
+  it('lead from the epoch of the replaced store, also when the backup is from an earlier one', {
+    tags: 'long',
+  }, async () => {
     const config = { kind: 'sqlite', file: newFile() } as const
     const { siteId } = newSite()
     const copy = join(dirname(config.file), 'copy.db')

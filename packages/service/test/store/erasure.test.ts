@@ -103,7 +103,9 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
     })
   })
 
-  it('leaves the pairwise id in the log, in the rows that are derived from it, and nowhere else', async () => {
+  it('leaves the pairwise id in the log, in the rows that are derived from it, and nowhere else', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     await withNode(writer, async (store, { deps }) => {
       const siteId = await createSite(deps)
@@ -186,7 +188,9 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
     })
   })
 
-  it('finds audit rows about credentials that are no longer known, by the row of their issuance', async () => {
+  it('finds audit rows about credentials that are no longer known, by the row of their issuance', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     await withNode(writer, async (store, { deps }) => {
       const siteId = await createSite(deps)
@@ -203,7 +207,7 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
     })
   })
 
-  it('continues after a failure in the middle, and finds all audit rows then', async () => {
+  it('continues after a failure in the middle, and finds all audit rows then', { tags: 'long' }, async () => {
     const writer = await newWriter()
     await withNode(writer, async (store, { deps }) => {
       const siteId = await createSite(deps)

@@ -127,7 +127,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     return { siteId, user, credential, issuer }
   }
 
-  it('who rewrites the log with right hashes makes the node not ready, and audit-log names the row (A271, S4)', async () => {
+  it('who rewrites the log with right hashes makes the node not ready, and audit-log names the row (A271, S4)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const { siteId, user, issuer } = await revokedSite(writer)
     expect(await audit(writer)).toMatchObject({ code: 0 })
@@ -149,7 +151,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     expect(said).toMatch(new RegExp(`bad row: ${siteId} of heads\n {2}fault: forged`))
   })
 
-  it('control: with the MAC key the rewritten log is taken for the log (A271)', async () => {
+  it('control: with the MAC key the rewritten log is taken for the log (A271)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const { siteId, user, issuer } = await revokedSite(writer)
     await rewriteLog(writer, siteId, issuer)
@@ -161,7 +165,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     })
   })
 
-  it('who replaces entries and leaves the log row and the heads alone is found too (A271)', async () => {
+  it('who replaces entries and leaves the log row and the heads alone is found too (A271)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const { siteId } = await revokedSite(writer)
     const [head] = await writer.sql('SELECT * FROM heads')
@@ -194,7 +200,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     )
   })
 
-  it('who appends an entry while the node runs ends its readiness before anything rests on it (A271)', async () => {
+  it('who appends an entry while the node runs ends its readiness before anything rests on it (A271)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const { siteId, issuer } = await revokedSite(writer)
     await withNode(writer, async (store, { deps }) => {
@@ -353,7 +361,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     })
   })
 
-  it('who changes a site, an issuer or a link between epochs makes the node not ready, and the row unusable (A272)', async () => {
+  it('who changes a site, an issuer or a link between epochs makes the node not ready, and the row unusable (A272)', {
+    tags: 'long',
+  }, async () => {
     for (const [table, change] of [
       ['sites', `UPDATE sites SET return_urls = '["https://evil.example/"]'`],
       ['issuers', `UPDATE issuers SET keys = '[]'`],
@@ -383,7 +393,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     }
   })
 
-  it('who removes the row of a distrusted issuer does not make it trusted again (A273)', async () => {
+  it('who removes the row of a distrusted issuer does not make it trusted again (A273)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     const own = await withNode(writer, async (store, { deps }) => {
@@ -406,7 +418,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     })
   })
 
-  it('who removes the MAC key makes the store unreadable, and does not get rows without MACs accepted (A272)', async () => {
+  it('who removes the MAC key makes the store unreadable, and does not get rows without MACs accepted (A272)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     await revokedSite(writer)
     await writer.sql(`DELETE FROM secrets WHERE name = 'mac-key'`)
@@ -414,7 +428,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     expect(await audit(writer)).toMatchObject({ code: 1, said: expect.stringContaining('no MAC key') })
   })
 
-  it('who removes the log row does not get an empty log that revokes nothing (A271)', async () => {
+  it('who removes the log row does not get an empty log that revokes nothing (A271)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     await revokedSite(writer)
     await writer.sql('DELETE FROM log')
@@ -429,7 +445,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     expect(await writer.sql('SELECT * FROM log')).toEqual([])
   })
 
-  it('who gives a kept answer to another request does not get it answered with that (S10)', async () => {
+  it('who gives a kept answer to another request does not get it answered with that (S10)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     await withNode(writer, async (store, { app }) => {

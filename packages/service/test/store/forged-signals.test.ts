@@ -51,7 +51,7 @@ forEachStoreWriter('a store writer and signals', (newWriter) => {
     expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining('of signals') })
   })
 
-  it('who plants a user as revoked does not prevent the revocation (A273)', async () => {
+  it('who plants a user as revoked does not prevent the revocation (A273)', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     const user = ppid()

@@ -442,26 +442,31 @@ forEachStoreWriter('lists with filters', (newWriter) => {
     300_000,
   )
 
-  it('the next entries for a webhook: reads only those, with very many after them', async () => {
-    const writer = await newWriter()
-    // Without a node, which would find out that the log does not end here.
-    await withStore(writer, async (store) => {
-      const { siteId } = newSite()
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
-      const numbers = `WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
-      await writer.sql(
-        `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) ${numbers}
+  it(
+    'the next entries for a webhook: reads only those, with very many after them',
+    { tags: 'long' },
+    async () => {
+      const writer = await newWriter()
+      // Without a node, which would find out that the log does not end here.
+      await withStore(writer, async (store) => {
+        const { siteId } = newSite()
+        await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+        const numbers = `WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
+        await writer.sql(
+          `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) ${numbers}
          SELECT $1, n.i, $2, n.i, 'user.revoked', '{}', '', '', '' FROM n`,
-        store.epoch,
-        siteId,
-      )
-      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
-      const next = firstStatement(entriesAfter(siteId, 9, LIMIT))
-      expect(await findFault(writer, next, ['epoch=? AND site_id=? AND seq>?'])).toBeUndefined()
-      const found = await writer.sql(next.sql, ...next.values)
-      expect([found.length, found[0]?.seq, found.at(-1)?.seq].map(Number)).toEqual([LIMIT, 10, LIMIT + 9])
-    })
-  }, 300_000)
+          store.epoch,
+          siteId,
+        )
+        if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+        const next = firstStatement(entriesAfter(siteId, 9, LIMIT))
+        expect(await findFault(writer, next, ['epoch=? AND site_id=? AND seq>?'])).toBeUndefined()
+        const found = await writer.sql(next.sql, ...next.values)
+        expect([found.length, found[0]?.seq, found.at(-1)?.seq].map(Number)).toEqual([LIMIT, 10, LIMIT + 9])
+      })
+    },
+    300_000,
+  )
 
   it(
     'credentials whose status changes with time: reads only those, with very many others',

@@ -67,7 +67,7 @@ async function untilItWorks<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('starting', () => {
-  it('lets one of several nodes migrate while the others wait (A233)', async () => {
+  it('lets one of several nodes migrate while the others wait (A233)', { tags: 'long' }, async () => {
     const url = await server.createDatabase()
     const stores = await Promise.all(Array.from({ length: 5 }, () => open(url)))
     expect(new Set(stores.map(({ epoch }) => epoch)).size).toBe(1)
@@ -92,7 +92,7 @@ describe('starting', () => {
     },
   )
 
-  it('refuses rows of a version whose MACs cover less, with a clear message', async () => {
+  it('refuses rows of a version whose MACs cover less, with a clear message', { tags: 'long' }, async () => {
     const url = await server.createDatabase()
     const sql = connect({ url, max: 1 })
     await migrate(queryWith(sql), migrations.slice(0, 12))
@@ -102,7 +102,7 @@ describe('starting', () => {
     await expect(open(url)).rejects.toThrow(/earlier version created the store.*empty store/)
   })
 
-  it('refuses a database that a newer release has written', async () => {
+  it('refuses a database that a newer release has written', { tags: 'long' }, async () => {
     const url = await server.createDatabase()
     await (await open(url)).close()
     await admin(url).unsafe('UPDATE schema_version SET version = 1000')
@@ -112,7 +112,7 @@ describe('starting', () => {
   it.each([
     ['synchronous_commit = off', /synchronous_commit is off/],
     ['default_transaction_read_only = on', /read-only/],
-  ])('refuses a database with %s (A230)', async (setting, message) => {
+  ])('refuses a database with %s (A230)', { tags: 'long' }, async (setting, message) => {
     const url = await server.createTables()
     await admin(url).unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET ${setting}`)
     await expect(open(url)).rejects.toThrow(message)
@@ -155,7 +155,9 @@ describe('starting', () => {
 })
 
 describe('several nodes', () => {
-  it('see what the others do, are woken by it, and do things once between them', async () => {
+  it('see what the others do, are woken by it, and do things once between them', {
+    tags: 'long',
+  }, async () => {
     const url = await server.createTables()
     const [one, two] = [await open(url), await open(url)]
     const siteId = await withSite(one)
@@ -197,7 +199,9 @@ describe('a database that fails', () => {
     expect(await kindsOf(store, siteId)).toEqual(['site.changed', 'user.revoked'])
   })
 
-  it('never sends to another connection what belonged to a transaction on the one that was lost', async () => {
+  it('never sends to another connection what belonged to a transaction on the one that was lost', {
+    tags: 'long',
+  }, async () => {
     const proxy = await openProxy(server.port)
     opened.unshift(proxy)
     const url = new URL(await server.createTables({ port: proxy.port }))
@@ -405,7 +409,9 @@ describe('a database that fails', () => {
 })
 
 describe('the epoch', () => {
-  it('is another one in a copy of the database, which continues the same entries', async () => {
+  it('is another one in a copy of the database, which continues the same entries', {
+    tags: 'long',
+  }, async () => {
     const url = await server.createTables()
     const original = await open(url)
     const siteId = await withSite(original)
@@ -477,7 +483,9 @@ describe('the epoch', () => {
     })
   })
 
-  it('is followed by the views of a node after a fail-over that has lost entries', async () => {
+  it('is followed by the views of a node after a fail-over that has lost entries', {
+    tags: 'long',
+  }, async () => {
     const url = await server.createTables()
     const name = new URL(url).pathname.slice(1)
     const sql = admin(new URL('/postgres', url).href)
@@ -529,6 +537,7 @@ describe('the epoch', () => {
 
   it.each(['audit', 'checkpoint job', 'cutting'] as const)(
     'is followed when the %s is the first to see a log that is too short',
+    { tags: 'long' },
     async (first) => {
       const url = await server.createTables()
       const store = await open(url)

@@ -68,7 +68,7 @@ describe('why the log is appended to as it is', () => {
     return all.length - new Set(followed).size
   }
 
-  it('misses nothing with the locked head', async () => {
+  it('misses nothing with the locked head', { tags: 'long' }, async () => {
     const url = await server.createTables()
     const store = await open(url)
     const site = newSite()

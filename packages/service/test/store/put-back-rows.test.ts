@@ -72,7 +72,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
     })
   })
 
-  it('is found by what the node has read, even while the entries are hidden', async () => {
+  it('is found by what the node has read, even while the entries are hidden', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     const trusted = await newIssuer(siteId)
@@ -111,7 +111,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
     })
   })
 
-  it('does not bring back earlier settings of a site with its next change', async () => {
+  it('does not bring back earlier settings of a site with its next change', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     await withNode(writer, async (store, { deps }) => {
@@ -232,7 +232,9 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
     })
   })
 
-  it('does not make a deleted API key valid again, and the other keys stay valid (A272)', async () => {
+  it('does not make a deleted API key valid again, and the other keys stay valid (A272)', {
+    tags: 'long',
+  }, async () => {
     const writer = await newWriter()
     const order = { siteId: null, permissions: [], label: undefined, expiresInSeconds: undefined }
     const keyRow = async (keyId: string) =>

@@ -155,7 +155,7 @@ describe('a backup of the embedded store in an empty database', () => {
     expect(next.seq).toBe(before.head.seq + 1)
   })
 
-  it('is audited and reported with --dry-run, and nothing is written', async () => {
+  it('is audited and reported with --dry-run, and nothing is written', { tags: 'long' }, async () => {
     await fill(await openFile())
     await backup()
     const tried = await restore('--dry-run')
@@ -218,7 +218,7 @@ describe('a backup of the embedded store in an empty database', () => {
     expect(older.noted).toContain('schema version 39')
   })
 
-  it('keeps no revocations of a database that has none', async () => {
+  it('keeps no revocations of a database that has none', { tags: 'long' }, async () => {
     await fill(await openFile())
     await backup()
     const rejected = await restore('--keep-revocations')

@@ -158,7 +158,9 @@ const LOST = {
 }
 
 describe('restore (B9)', () => {
-  it('says what the replaced store has that the backup lacks, and leaves it out unless told otherwise', async () => {
+  it('says what the replaced store has that the backup lacks, and leaves it out unless told otherwise', {
+    tags: 'long',
+  }, async () => {
     const { siteId, backup, before, revoked } = await takenAwaySinceBackup()
     const rehearsed = await here('restore', backup, '--dry-run', '--json')
     expect(JSON.parse(rehearsed.said)).toMatchObject({ dry_run: true, kept: false, lost: LOST })
@@ -181,7 +183,9 @@ describe('restore (B9)', () => {
     expect(await store.consoleSessions('person_kept', { after: undefined, limit: 9 })).toHaveLength(2)
   })
 
-  it('keeps revocations in spite of rows in the backup that call them made already (A273)', async () => {
+  it('keeps revocations in spite of rows in the backup that call them made already (A273)', {
+    tags: 'long',
+  }, async () => {
     const { siteId, backup, revoked, id } = await takenAwaySinceBackup()
     const db = new Database(backup)
     db.prepare(
@@ -200,6 +204,7 @@ describe('restore (B9)', () => {
 
   it.each(['none', 'a page', 'an entry before the checkpoint'])(
     'keeps revocations in spite of a log in the backup that calls them made already: planted is %s (A271)',
+    { tags: 'long' },
     async (planted) => {
       const { siteId, backup, revoked } = await takenAwaySinceBackup((store) =>
         writeCheckpointAtEnd(store, NOW),
@@ -224,7 +229,7 @@ describe('restore (B9)', () => {
     },
   )
 
-  it('keeps what can be read of a damaged page of the replaced store', async () => {
+  it('keeps what can be read of a damaged page of the replaced store', { tags: 'long' }, async () => {
     const { siteId, backup, revoked } = await takenAwaySinceBackup()
     const store = await open()
     await writeCheckpointAtEnd(store, NOW + 5000)
@@ -239,7 +244,9 @@ describe('restore (B9)', () => {
     expect(view.userRevocation(revoked, NOW + 60_000)).toBeDefined()
   })
 
-  it('takes away in the new epoch what the replaced store had taken away (--keep-revocations)', async () => {
+  it('takes away in the new epoch what the replaced store had taken away (--keep-revocations)', {
+    tags: 'long',
+  }, async () => {
     const { siteId, backup, revoked, reinstated, signedOut, id, token, issuer, distrusted } =
       await takenAwaySinceBackup()
     const ran = await here('restore', backup, '--keep-revocations', '--json')
@@ -311,7 +318,9 @@ describe('restore (B9)', () => {
     expect(await here('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('16 entries') })
   })
 
-  it('keeps the revocations of a store whose log is damaged, and refuses to when the file cannot be read at all', async () => {
+  it('keeps the revocations of a store whose log is damaged, and refuses to when the file cannot be read at all', {
+    tags: 'long',
+  }, async () => {
     const { siteId, backup, revoked } = await takenAwaySinceBackup()
     const file = join(folder, 'countersign.db')
     const db = new Database(file)

@@ -283,7 +283,9 @@ describe('the owner', () => {
     await expect(open(file)).rejects.toThrow(/already/)
   })
 
-  it('is one process, which is named, and no longer owns anything when it was killed', async () => {
+  it('is one process, which is named, and no longer owns anything when it was killed', {
+    tags: 'long',
+  }, async () => {
     const file = newFile()
     const owner = ownProcess(file)
     await owner.until((line) => line.startsWith('revoked'))
@@ -315,7 +317,7 @@ describe('what is written', () => {
     expect(await entriesOf(again, siteId)).toEqual(before)
   })
 
-  it('is answered one by one, though it is committed in groups', async () => {
+  it('is answered one by one, though it is committed in groups', { tags: 'long' }, async () => {
     const store = await open(newFile())
     const siteId = await withUsers(store, 0)
     const answers = await Promise.allSettled(
@@ -503,7 +505,9 @@ describe('a backup', () => {
     expect(await auditFile(restored.before ?? '', MASTER_KEY)).toMatchObject({ ok: true, position: 5 })
   })
 
-  it('is not served when it was copied into place by hand, until new-epoch has made it the store', async () => {
+  it('is not served when it was copied into place by hand, until new-epoch has made it the store', {
+    tags: 'long',
+  }, async () => {
     const file = newFile()
     const store = await open(file)
     await withUsers(store, 2)

@@ -23,7 +23,7 @@ async function openNewWriter(
   return { writer, file }
 }
 
-it('no commit has two revocations of several targets', async () => {
+it('no commit has two revocations of several targets', { tags: 'long' }, async () => {
   let commits = 0
   const { writer } = await openNewWriter(() => commits++)
   const site = newSite()

@@ -9,7 +9,7 @@ const SITE = 'old.example'
 const [ANN, BOB, CAT, DAN] = ['ann', 'bob', 'cat', 'dan'].map((name) => `did:service:ppid_${name}-12345`)
 
 forEachStoreWriter('the history of users in a store of an earlier version', (newWriter) => {
-  it('is filled from the entries of the log and from the users', async () => {
+  it('is filled from the entries of the log and from the users', { tags: 'long' }, async () => {
     const writer = await newWriter()
     const { sql } = writer
     const migrate = await beginBefore(writer, VERSION)

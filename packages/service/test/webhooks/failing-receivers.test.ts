@@ -58,7 +58,7 @@ forEachSharedStore('webhooks and their receivers', (open) => {
       await sending.later(2 * DAY, receiver.got, 9)
     })
 
-    it('holds up what comes after, in order, and no other', async () => {
+    it('holds up what comes after, in order, and no other', { tags: 'long' }, async () => {
       const sending = await begin()
       const [failing, healthy] = [await openReceiver(503), await openReceiver()]
       const { webhookId } = await sending.webhook(failing.url)

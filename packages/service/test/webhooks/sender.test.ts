@@ -73,7 +73,9 @@ forEachSharedStore('the sender of webhooks', (open) => {
       expect(holds(one, secret, `${one.body} `) || holds(one, other.secret, `${one.body} `)).toBe(false)
     })
 
-    it('is made of every entry, once and in order, also of those that came while no node was sending', async () => {
+    it('is made of every entry, once and in order, also of those that came while no node was sending', {
+      tags: 'long',
+    }, async () => {
       const sending = await begin()
       const receiver = await openReceiver((_request, response) =>
         setTimeout(() => response.writeHead(200).end('ok'), 2),
@@ -264,7 +266,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
   })
 
   describe('bounds', () => {
-    it('sends to so many at a time, and lets every receiver have a turn', async () => {
+    it('sends to so many at a time, and lets every receiver have a turn', { tags: 'long' }, async () => {
       const sending = await begin()
       let running = 0
       let most = 0

@@ -131,7 +131,7 @@ onEachStore('snapshots that are shared', (home) => {
     expect(done().sort()).toEqual(['built', 'built', 'read 1', 'read 1', 'signed', 'signed'])
   })
 
-  it('read the whole tail again after many changes, so that it has few parts', async () => {
+  it('read the whole tail again after many changes, so that it has few parts', { tags: 'long' }, async () => {
     const { node, site, take, done } = await open(home())
     for (let i = 0; i < 66; i++) {
       await revoke(node, site, 1)

@@ -266,7 +266,7 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
     late.resolve()
   })
 
-  it('A162: exactly one of many at once comes back with a code', async () => {
+  it('A162: exactly one of many at once comes back with a code', { tags: 'long' }, async () => {
     const { presented, issued, redeem } = await openHosted(open())
     const { browser, callbackUrl } = await presented((await issued()).document)
     const { cookie } = browser

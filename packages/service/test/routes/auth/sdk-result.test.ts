@@ -170,7 +170,9 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
     expect((await send('POST', '/auth/sdk-result', { form: { code: 'x' } })).status).toBe(415)
   })
 
-  it('I-1: against a revocation, at whatever moment: no result after it is acknowledged', async () => {
+  it('I-1: against a revocation, at whatever moment: no result after it is acknowledged', {
+    tags: 'long',
+  }, async () => {
     const { signedIn, issued, redeem, node } = await openHosted(open())
     const outcomes = new Set<string>()
     for (let round = 0; round < 20; round++) {

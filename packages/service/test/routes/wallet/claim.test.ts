@@ -60,7 +60,9 @@ forEachSharedStore('offers', (open) => {
   })
 
   describe('POST /wallet/claim', () => {
-    it('201 with a credential that is bound to the key, works with it, and is known at once', async () => {
+    it('201 with a credential that is bound to the key, works with it, and is known at once', {
+      tags: 'long',
+    }, async () => {
       const hosted = await openHosted(open())
       const { node, A, opened } = hosted
       const holder = await newParty()
@@ -123,7 +125,9 @@ forEachSharedStore('offers', (open) => {
       expect((await claim(hosted, code, holder)).json.code).toBe('code_invalid')
     })
 
-    it('A2: exactly one credential for one key that claims many times at once', async () => {
+    it('A2: exactly one credential for one key that claims many times at once', {
+      tags: 'long',
+    }, async () => {
       const hosted = await openHosted(open())
       const holder = await newParty()
       const code = codeOf(await offerOf(hosted))
@@ -263,7 +267,7 @@ forEachSharedStore('offers', (open) => {
       )
     })
 
-    it('is claimed by one of many keys at once', async () => {
+    it('is claimed by one of many keys at once', { tags: 'long' }, async () => {
       const hosted = await openHosted(open())
       const code = codeOf(await offerOf(hosted))
       const answers = await Promise.all(

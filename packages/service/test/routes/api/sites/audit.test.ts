@@ -348,7 +348,7 @@ forEachSharedStore('the audit', (open) => {
       expect((await bytes(node, 'format=csv')).status).toBe(200)
     })
 
-    it('ends when its caller may not read on', async () => {
+    it('ends when its caller may not read on', { tags: 'long' }, async () => {
       const node = await begin()
       await fill(node, A, 501)
       const { openAuditExport, exportFormats } = await import('../../../../src/audit-list/audit-export.ts')

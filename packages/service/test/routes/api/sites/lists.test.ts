@@ -205,7 +205,9 @@ forEachSharedStore('lists', (open) => {
     expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([one.id])
   })
 
-  it('credentials: by status also when the entries were cut from the log, or very many are to be classified', async () => {
+  it('credentials: by status also when the entries were cut from the log, or very many are to be classified', {
+    tags: 'long',
+  }, async () => {
     const { node, issuer } = await begin()
     const [one, two] = [await shown(node, issuer), await shown(node, issuer)]
     expect(ids(await list(node, 'list_credentials', 'status=active'))).toHaveLength(2)

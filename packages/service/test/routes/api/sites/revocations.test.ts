@@ -169,7 +169,7 @@ forEachSharedStore('POST /api/sites/{site_id}/revocations', (open) => {
     for (const { header } of [one, two]) expect((await node.context(header)).code).toBe('credential_revoked')
   })
 
-  it('revokes 200 at a time, also while others revoke the same', async () => {
+  it('revokes 200 at a time, also while others revoke the same', { tags: 'long' }, async () => {
     const { store, A, node, make, revoke, entries, headSeq } = await begin()
     const made = await Promise.all(Array.from({ length: 3 }, make))
     const ppids = [...made.map(({ ppid }) => ppid), ...Array.from({ length: 197 }, newPpid)]

@@ -130,7 +130,7 @@ forEachSharedStore('POST …/webhooks/{webhook_id}/test', (open) => {
     }
   })
 
-  it('A211: addresses that are not public get no packet', async () => {
+  it('A211: addresses that are not public get no packet', { tags: 'long' }, async () => {
     const receiver = await openReceiver(204)
     const { node, id } = await begin(receiver.url, { allowLoopback: false })
     expect((await test(node, id)).body).toMatchObject({ failure: 'no_answer', ms: null })

@@ -295,7 +295,9 @@ forEachSharedStore('changes of webhooks', (open) => {
   })
 
   describe('GET …/deliveries/{delivery_id}', () => {
-    it('200: the last twenty attempts, newest first, also those before a replay', async () => {
+    it('200: the last twenty attempts, newest first, also those before a replay', {
+      tags: 'long',
+    }, async () => {
       const begun = await begin()
       const { node } = begun
       await revoke(node)
