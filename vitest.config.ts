@@ -60,13 +60,14 @@ export default defineConfig({
     env: {
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compile'),
       TEST_MAIN: bundle.main,
-      TEST_WRITER: bundle.writer,
       TEST_COMMAND_HOST: bundle.commandHost,
       TEST_FURNISHED: bundle.furnished,
       TEST_GUARDS: bundle.guards,
       TEST_SCRIPTS: bundle.scripts,
     },
-    tags: [{ name: LONG, description: 'takes more than about a second: npm run test-all, and the build server' }],
+    tags: [
+      { name: LONG, description: 'takes more than about a second: npm run test-all, and the build server' },
+    ],
     reporters: ['default', new PlainSummary()],
     projects: [
       {

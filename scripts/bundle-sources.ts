@@ -11,7 +11,7 @@ import { build, type Plugin } from 'vite'
 const root = join(import.meta.dirname, '..')
 const BUNDLES = join(root, 'node_modules/.cache/test-bundles')
 const MAIN = join(root, 'packages/cli/src/main.ts')
-const WRITER = join(root, 'packages/service/src/store/sqlite/writer.ts')
+const WRITER = join(root, 'packages/service/src/store/sqlite/writer-thread.ts')
 const COMMAND_HOST = join(root, 'packages/cli/test/command-host.ts')
 const FURNISHED = join(root, 'test/process/furnished-service.ts')
 const GUARDS = join(root, 'test/console/guard-process.ts')
@@ -24,10 +24,13 @@ const SCRIPTS = [
     'log/cut-process',
     'operations/half-way-process',
     'store/sqlite-process',
+    'store/writer-host',
   ].map((name) => `packages/service/test/${name}`),
 ]
 const toScript = (name: string) => join(root, `${name}.ts`)
-const WRITER_URL = `new URL(isSource ? './writer.ts' : './writer.js', import.meta.url)`
+const WRITER_URL = `new URL(isSource ? './writer-thread.ts' : './writer-thread.js', import.meta.url)`
+const WORKER_IMPORT = `import { Worker } from 'node:worker_threads'`
+const POOLED_WRITER = join(root, 'packages/service/test/store/pooled-writer.ts')
 /** The first needs its modules in their order, the second finds its machine code beside itself. */
 const EXTERNAL = ['@simplewebauthn/server', 'better-sqlite3']
 const CONDITIONS = ['countersign-source', 'module', 'node', 'development|production']
@@ -36,8 +39,6 @@ const DAY_MS = 86_400_000
 export interface SourceBundle {
   /** In place of `packages/cli/src/main.ts`. */
   readonly main: string
-  /** In place of `packages/service/src/store/sqlite/writer.ts`: for tests, `TEST_WRITER`. */
-  readonly writer: string
   /** In place of `packages/cli/test/command-host.ts`: for tests, `TEST_COMMAND_HOST`. */
   readonly commandHost: string
   /** In place of `test/process/furnished-service.ts`: for tests, `TEST_FURNISHED`. */
@@ -46,7 +47,7 @@ export interface SourceBundle {
   readonly guards: string
   /** The folder of what tests run as processes: for tests, `TEST_SCRIPTS`. */
   readonly scripts: string
-  /** Loads the writer thread from `TEST_WRITER`. */
+  /** Lets stores share writer threads. */
   readonly plugin: Plugin
   /** Does nothing if there is one of the same sources. */
   build(): Promise<void>
@@ -61,20 +62,17 @@ export function createSourceBundle(): SourceBundle {
   const rebuild = async () => {
     // Built beside it and moved, so that no other process reads half of it.
     const fresh = `${folder}-${process.pid}`
-    await buildInto(fresh, useBundledWriter(JSON.stringify(writer)))
+    await buildInto(fresh, useBundledWriter(writer))
     rmSync(folder, { recursive: true, force: true })
     renameSync(fresh, folder)
   }
   return {
     main: join(folder, 'main.mjs'),
-    writer,
     commandHost: join(folder, 'command-host.mjs'),
     furnished: join(folder, 'furnished.mjs'),
     guards: join(folder, 'guards.mjs'),
     scripts: folder,
-    // Vitest keeps transformed modules for later runs, so its text must not depend on the bundle:
-    // tests would run an older writer thread.
-    plugin: useBundledWriter('process.env.TEST_WRITER'),
+    plugin: usePooledWriters,
     rebuild,
     async build() {
       mkdirSync(BUNDLES, { recursive: true })
@@ -124,16 +122,32 @@ async function buildInto(outDir: string, plugin: Plugin): Promise<void> {
   })
 }
 
-/** `writer`: the URL as an expression. */
+const WRITER_CLIENT = /\/store\/sqlite\/writer-client\.ts$/
+
+/** `writer`: the URL of the thread. */
 function useBundledWriter(writer: string): Plugin {
+  return replaceInWriterClient('use-bundled-writer', WRITER_URL, `new URL(${JSON.stringify(writer)})`)
+}
+
+/**
+ * Vitest keeps transformed modules for later runs, so the text must not depend on the bundle: tests
+ * would run an older writer thread.
+ */
+const usePooledWriters = replaceInWriterClient(
+  'use-pooled-writers',
+  WORKER_IMPORT,
+  `import { PooledWriter as Worker } from ${JSON.stringify(POOLED_WRITER)}`,
+)
+
+function replaceInWriterClient(name: string, from: string, to: string): Plugin {
   return {
-    name: 'use-bundled-writer',
+    name,
     enforce: 'pre',
     transform: {
-      filter: { id: /\/store\/sqlite\/writer-client\.ts$/ },
+      filter: { id: WRITER_CLIENT },
       handler(code, id) {
-        if (!code.includes(WRITER_URL)) throw new Error(`${id} starts its thread in another way`)
-        return code.replace(WRITER_URL, `new URL(${writer})`)
+        if (!code.includes(from)) throw new Error(`${id} starts its thread in another way`)
+        return code.replace(from, () => to)
       },
     },
   }

@@ -194,7 +194,7 @@ if (whyNot !== undefined) console.warn(`\nSKIPPED: the nginx example is not test
 
 test.skipIf(whyNot !== undefined)(
   'the nginx example accepts those who may, and its upstream never sees a credential',
-  { tags: 'long' },
+  { tags: 'long', timeout: 60_000 },
   async () => {
     const upstream = await example('nginx-forward-auth/upstream.ts').listening
     const conf = readFileSync(join(root, 'examples/nginx-forward-auth/nginx.conf'), 'utf8')
@@ -224,5 +224,4 @@ test.skipIf(whyNot !== undefined)(
       await nginx.stop()
     }
   },
-  60_000,
 )

@@ -44,18 +44,13 @@ test.each([
   ['signals.md', ''],
   ['protect-a-route.md', ''],
   ['protect-a-route.md', ' testing'],
-])(
-  'the program of %s prints what it says (%s)',
-  { tags: 'long' },
-  async (guide, kind) => {
-    const port = String(await freePort())
-    const here = (texts: string[], between: string) => texts.join(between).replaceAll('3004', port)
-    const program = here(blocks(guide, `js${kind}`), '\n')
-    expect(program).not.toBe('')
-    expect(await run(program)).toBe(here(blocks(guide, `text${kind}`), ''))
-  },
-  60_000,
-)
+])('the program of %s prints what it says (%s)', { tags: 'long', timeout: 60_000 }, async (guide, kind) => {
+  const port = String(await freePort())
+  const here = (texts: string[], between: string) => texts.join(between).replaceAll('3004', port)
+  const program = here(blocks(guide, `js${kind}`), '\n')
+  expect(program).not.toBe('')
+  expect(await run(program)).toBe(here(blocks(guide, `text${kind}`), ''))
+})
 
 test('the guide to protecting a route explains every problem code of a guard', () => {
   const guide = readFileSync(join(root, 'docs/guides/protect-a-route.md'), 'utf8')
@@ -192,11 +187,10 @@ test.each<[name: string, after: string, printed: string, before?: string]>([
   ],
 ])(
   'the notes on frameworks: the snippet for %s works in the real thing',
-  { tags: 'long' },
+  { tags: 'long', timeout: 60_000 },
   async (name, after, printed, before = '') => {
     const [snippet = ''] = blocks('frameworks.md', `js ${name}`)
     expect(snippet).not.toBe('')
     expect(await run(`${BEFORE}\n${before}\n${snippet}\n${after}`)).toBe(printed)
   },
-  60_000,
 )

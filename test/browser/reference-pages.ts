@@ -33,7 +33,9 @@ export function referencePages(open: Open): void {
     expect(await page.evaluate("document.activeElement.closest('.tab').dataset.name")).toBe('Request: CLI')
   })
 
-  test('examples, the filter of problem codes and the search of the front page work without JavaScript', async () => {
+  test('examples, the filter of problem codes and the search of the front page work without JavaScript', {
+    tags: 'long',
+  }, async () => {
     const page = await open('/docs/api/revoke-user', { javaScriptEnabled: false })
     await page.getByText('Node', { exact: true }).click()
     await page.getByText("from '@countersign/sdk'").waitFor()
@@ -52,7 +54,9 @@ export function referencePages(open: Open): void {
     await page.locator('.results a').first().waitFor()
   })
 
-  test('these pages are usable in forced colors, and mark what is chosen by more than a color', async () => {
+  test('these pages are usable in forced colors, and mark what is chosen by more than a color', {
+    tags: 'long',
+  }, async () => {
     const page = await open('/', { bypassCSP: true, forcedColors: 'active' })
     const { origin } = new URL(page.url())
     const analyze = async (path: string) => {
@@ -72,7 +76,7 @@ export function referencePages(open: Open): void {
     expect(grounds[0]).not.toBe(grounds[1])
   })
 
-  test('these pages need no scrolling to the side at 200 % zoom', async () => {
+  test('these pages need no scrolling to the side at 200 % zoom', { tags: 'long' }, async () => {
     const page = await open('/', ZOOMED)
     const { origin } = new URL(page.url())
     for (const path of REFERENCE_PAGES) {

@@ -129,6 +129,7 @@ describe('two applications behind guards, and one service', () => {
 
 describe('two applications behind guards, and two nodes on PostgreSQL', () => {
   test('a receipt adds up what is connected anywhere, and the clients of a dead node move over without a hole', {
+    tags: 'long',
     timeout: SETUP_MS_MAX,
   }, async () => {
     const { home, dev, first, one: client, second, close } = await startTwoNodes()

@@ -32,41 +32,34 @@ describe('a service that is killed under load, without warning', () => {
     RUN_MS_MAX,
   )
 
-  test(
-    'the same on PostgreSQL',
-    { tags: 'long' },
-    async () => {
-      const server = await startPostgres()
-      try {
-        const report = await killRounds({ rounds: 2, databaseUrl: await server.createTables() })
-        expect(report.faults).toEqual([])
-        expectWork(report)
-      } finally {
-        await cleanUp()
-        await server.stop()
-      }
-    },
-    RUN_MS_MAX,
-  )
+  test('the same on PostgreSQL', { tags: 'long', timeout: RUN_MS_MAX }, async () => {
+    const server = await startPostgres()
+    try {
+      const report = await killRounds({ rounds: 2, databaseUrl: await server.createTables() })
+      expect(report.faults).toEqual([])
+      expectWork(report)
+    } finally {
+      await cleanUp()
+      await server.stop()
+    }
+  })
 })
 
 describe('the checker', () => {
-  test(
-    'sees what a service loses that acknowledges too early, and no loss when that one is given time to write',
-    { tags: 'long' },
-    async () => {
-      const report = await killRounds({
-        rounds: 2,
-        entry: HASTY,
-        // The second kill comes right after an acknowledgement.
-        loadMsMax: 0,
-        settleMs: (round) => (round === 1 ? 2000 : undefined),
-      })
-      const [settled, hurried] = report.lostAfter
-      expect(settled).toBe(0)
-      expect(hurried).toBeGreaterThan(0)
-      expectWork(report)
-    },
-    RUN_MS_MAX,
-  )
+  test('sees what a service loses that acknowledges too early, and no loss when that one is given time to write', {
+    tags: 'long',
+    timeout: RUN_MS_MAX,
+  }, async () => {
+    const report = await killRounds({
+      rounds: 2,
+      entry: HASTY,
+      // The second kill comes right after an acknowledgement.
+      loadMsMax: 0,
+      settleMs: (round) => (round === 1 ? 2000 : undefined),
+    })
+    const [settled, hurried] = report.lostAfter
+    expect(settled).toBe(0)
+    expect(hurried).toBeGreaterThan(0)
+    expectWork(report)
+  })
 })

@@ -133,41 +133,32 @@ function newSignals(signer: TestSigner, siteId: SiteId, fromSeconds: number) {
 }
 
 describe('a service that is killed between a signal and its answer', () => {
-  test(
-    'loses no signal that it has acknowledged, and acts once on those that are sent again: SQLite',
-    { tags: 'long' },
-    async () => {
-      const report = await killWithSignals({ rounds: 2 })
+  test('loses no signal that it has acknowledged, and acts once on those that are sent again: SQLite', {
+    tags: 'long',
+    timeout: RUN_MS_MAX,
+  }, async () => {
+    const report = await killWithSignals({ rounds: 2 })
+    expect(report.acknowledged).toBeGreaterThan(0)
+    expect(report).toMatchObject({ lost: 0, entriesOfEach: new Set([1]) })
+  })
+
+  test('the same on PostgreSQL', { tags: 'long', timeout: RUN_MS_MAX }, async () => {
+    const server = await startPostgres()
+    try {
+      const report = await killWithSignals({ rounds: 1, databaseUrl: await server.createTables() })
       expect(report.acknowledged).toBeGreaterThan(0)
       expect(report).toMatchObject({ lost: 0, entriesOfEach: new Set([1]) })
-    },
-    RUN_MS_MAX,
-  )
+    } finally {
+      await cleanUp()
+      await server.stop()
+    }
+  })
 
-  test(
-    'the same on PostgreSQL',
-    { tags: 'long' },
-    async () => {
-      const server = await startPostgres()
-      try {
-        const report = await killWithSignals({ rounds: 1, databaseUrl: await server.createTables() })
-        expect(report.acknowledged).toBeGreaterThan(0)
-        expect(report).toMatchObject({ lost: 0, entriesOfEach: new Set([1]) })
-      } finally {
-        await cleanUp()
-        await server.stop()
-      }
-    },
-    RUN_MS_MAX,
-  )
-
-  test(
-    'control: a service that acknowledges before it writes loses signals',
-    { tags: 'long' },
-    async () => {
-      const { lost } = await killWithSignals({ rounds: 1, entry: HASTY, killAfterMsMax: 0 })
-      expect(lost).toBeGreaterThan(0)
-    },
-    RUN_MS_MAX,
-  )
+  test('control: a service that acknowledges before it writes loses signals', {
+    tags: 'long',
+    timeout: RUN_MS_MAX,
+  }, async () => {
+    const { lost } = await killWithSignals({ rounds: 1, entry: HASTY, killAfterMsMax: 0 })
+    expect(lost).toBeGreaterThan(0)
+  })
 })

@@ -221,14 +221,12 @@ const property = (options: Partial<GuardOptions> = {}) =>
 
 const RUNS = Number(process.env.SEARCH_RUNS ?? 100)
 
-test(
-  'I-1 to I-5, I-8, I-9, I-24: in no order of appending, reading, proving and verifying is anything accepted after the bound',
-  { tags: 'long' },
-  async () => {
-    await fc.assert(property(), { numRuns: RUNS })
-  },
-  600_000,
-)
+test('I-1 to I-5, I-8, I-9, I-24: in no order of appending, reading, proving and verifying is anything accepted after the bound', {
+  tags: 'long',
+  timeout: 600_000,
+}, async () => {
+  await fc.assert(property(), { numRuns: RUNS })
+})
 
 test('control: a guard that fails open is caught by the same search', async () => {
   const { failed } = await fc.check(property({ [FAIL_OPEN]: true }), { numRuns: 500, endOnFailure: true })

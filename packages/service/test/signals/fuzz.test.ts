@@ -128,34 +128,30 @@ function sign(signer: TestSigner, type: SignalType, siteId: SiteId): Promise<str
 }
 
 forEachSharedStore('mutated signals', (open) => {
-  test(
-    `of ${COUNT} none is acted on, and none is a fault of the service (A284, A285, A291, A292)`,
-    { tags: 'long' },
-    async () => {
-      const siteId = newSiteId()
-      const node: AdminNode = await openAdminNode(open(), siteId)
-      await node.admin('create_site', { body: { site_id: siteId } })
-      connectSignals(node)
-      const forger = { own: await newSigner(), other: await newSigner(), siteId }
-      await trustIdp(node, siteId, { keys: [forger.own], signals: TYPES.map((type) => newSender(type)) })
-      const head = () => node.deps.views.view(siteId)?.head.seq ?? 0
-      const names = Object.keys(mutations)
-      const before = head()
-      for (let i = 0; i < COUNT; i++) {
-        const random = createRandom(SEED + i)
-        const [name, type] = [names[i % names.length] as string, random.pick(TYPES)]
-        const token = await (mutations[name] as Mutate)(type, random, forger)
-        const { status } = await send(node, type, siteId, token)
-        expect(status >= 400 && status < 500, `${name} ${type} ${SEED + i} ${status} ${token}`).toBe(true)
-      }
-      expect(head()).toBe(before)
-      // The control: the same signals, not mutated.
-      for (const type of TYPES)
-        expect((await send(node, type, siteId, await sign(forger.own, type, siteId))).status).toBeLessThan(
-          300,
-        )
-      expect(head()).toBe(before + TYPES.length)
-    },
-    RUN_MS_MAX,
-  )
+  test(`of ${COUNT} none is acted on, and none is a fault of the service (A284, A285, A291, A292)`, {
+    tags: 'long',
+    timeout: RUN_MS_MAX,
+  }, async () => {
+    const siteId = newSiteId()
+    const node: AdminNode = await openAdminNode(open(), siteId)
+    await node.admin('create_site', { body: { site_id: siteId } })
+    connectSignals(node)
+    const forger = { own: await newSigner(), other: await newSigner(), siteId }
+    await trustIdp(node, siteId, { keys: [forger.own], signals: TYPES.map((type) => newSender(type)) })
+    const head = () => node.deps.views.view(siteId)?.head.seq ?? 0
+    const names = Object.keys(mutations)
+    const before = head()
+    for (let i = 0; i < COUNT; i++) {
+      const random = createRandom(SEED + i)
+      const [name, type] = [names[i % names.length] as string, random.pick(TYPES)]
+      const token = await (mutations[name] as Mutate)(type, random, forger)
+      const { status } = await send(node, type, siteId, token)
+      expect(status >= 400 && status < 500, `${name} ${type} ${SEED + i} ${status} ${token}`).toBe(true)
+    }
+    expect(head()).toBe(before)
+    // The control: the same signals, not mutated.
+    for (const type of TYPES)
+      expect((await send(node, type, siteId, await sign(forger.own, type, siteId))).status).toBeLessThan(300)
+    expect(head()).toBe(before + TYPES.length)
+  })
 })

@@ -223,7 +223,7 @@ async function fill(
 forEachStoreWriter('lists with filters', (newWriter) => {
   it.each(STATUSES)(
     'read a page of an index, with 6,000 credentials that are %s in between',
-    { tags: 'long' },
+    { tags: 'long', timeout: 300_000 },
     async (bulk) => {
       const writer = await newWriter()
       await withNode(writer, async (store, { deps }) => {
@@ -259,322 +259,302 @@ forEachStoreWriter('lists with filters', (newWriter) => {
         expect(await store.sitesToClassify(deps.clock.nowMs(), { after: undefined, limit: 9 })).toEqual([])
       })
     },
-    300_000,
   )
 
-  it(
-    'by source, and by their end: read a page of an index, with 6,000 others in between',
-    { tags: 'long' },
-    async () => {
-      const writer = await newWriter()
-      await withNode(writer, async (store, { deps }) => {
-        const { siteId } = await fill(writer, deps, 'active')
-        const nowMs = deps.clock.nowMs()
-        const rare = { source: 'issued', validUntilMs: nowMs + 3_600_000 } as const
-        const odd = Array.from({ length: FEW }, () => seen(siteId, { createdMs: nowMs - 60_000, ...rare }))
-        // In the middle of the others.
-        await store.recordCredentials(odd, nowMs - 10 * DAY + CREDENTIALS / 2)
-        await updateAllStatuses(deps)
-        if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
-        const page = { after: undefined, limit: LIMIT }
-        const filter = { source: 'issued', status: 'active' } as const
-        const found = await loadByStatus(deps, siteId, filter, page)
-        expect([found.length, new Set(found.map(({ source }) => source))]).toEqual([
-          LIMIT,
-          new Set(['issued']),
-        ])
-        const range = { fromMs: nowMs, beforeMs: nowMs + 7_200_000 }
-        const first = await store.credentialsByEnd(siteId, range, page)
-        const last = first.at(-1) as CredentialRow
-        const rest = await store.credentialsByEnd(siteId, range, { ...page, after: toEndName(last) })
-        const ids = [...first, ...rest].map(({ credentialId }) => credentialId)
-        expect(ids).toEqual(odd.map(({ credentialId }) => credentialId).sort())
-        const middle = toCredentialName(found[LIMIT / 2] as CredentialRow)
-        for (const after of [undefined, middle]) {
-          const bySource = firstStatement(credentials(siteId, filter, { after, limit: LIMIT }))
-          const constraint = 'site_id=? AND source=? AND status=?'
-          expect(await findFault(writer, bySource, [constraint])).toBeUndefined()
-        }
-        for (const after of [undefined, toEndName(last)]) {
-          const byEnd = firstStatement(credentialsByEnd(siteId, range, { after, limit: LIMIT }))
-          const constraint = 'site_id=? AND (valid_until,credential_id)>(?,?)'
-          expect(await findFault(writer, byEnd, [constraint])).toBeUndefined()
-        }
-        for (const index of ['of_source', 'of_site_by_end', 'by_end', 'by_status_end'])
-          await writer.sql(`DROP INDEX credentials_${index}`)
-        // The check itself.
-        const without = [
-          firstStatement(credentials(siteId, filter, { after: middle, limit: LIMIT })),
-          firstStatement(credentialsByEnd(siteId, range, page)),
-        ]
-        for (const statement of without)
-          expect(await findFault(writer, statement, ['site_id=? AND source=?'])).toBeDefined()
-      })
-    },
-    300_000,
-  )
+  it('by source, and by their end: read a page of an index, with 6,000 others in between', {
+    tags: 'long',
+    timeout: 300_000,
+  }, async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (store, { deps }) => {
+      const { siteId } = await fill(writer, deps, 'active')
+      const nowMs = deps.clock.nowMs()
+      const rare = { source: 'issued', validUntilMs: nowMs + 3_600_000 } as const
+      const odd = Array.from({ length: FEW }, () => seen(siteId, { createdMs: nowMs - 60_000, ...rare }))
+      // In the middle of the others.
+      await store.recordCredentials(odd, nowMs - 10 * DAY + CREDENTIALS / 2)
+      await updateAllStatuses(deps)
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const page = { after: undefined, limit: LIMIT }
+      const filter = { source: 'issued', status: 'active' } as const
+      const found = await loadByStatus(deps, siteId, filter, page)
+      expect([found.length, new Set(found.map(({ source }) => source))]).toEqual([LIMIT, new Set(['issued'])])
+      const range = { fromMs: nowMs, beforeMs: nowMs + 7_200_000 }
+      const first = await store.credentialsByEnd(siteId, range, page)
+      const last = first.at(-1) as CredentialRow
+      const rest = await store.credentialsByEnd(siteId, range, { ...page, after: toEndName(last) })
+      const ids = [...first, ...rest].map(({ credentialId }) => credentialId)
+      expect(ids).toEqual(odd.map(({ credentialId }) => credentialId).sort())
+      const middle = toCredentialName(found[LIMIT / 2] as CredentialRow)
+      for (const after of [undefined, middle]) {
+        const bySource = firstStatement(credentials(siteId, filter, { after, limit: LIMIT }))
+        const constraint = 'site_id=? AND source=? AND status=?'
+        expect(await findFault(writer, bySource, [constraint])).toBeUndefined()
+      }
+      for (const after of [undefined, toEndName(last)]) {
+        const byEnd = firstStatement(credentialsByEnd(siteId, range, { after, limit: LIMIT }))
+        const constraint = 'site_id=? AND (valid_until,credential_id)>(?,?)'
+        expect(await findFault(writer, byEnd, [constraint])).toBeUndefined()
+      }
+      for (const index of ['of_source', 'of_site_by_end', 'by_end', 'by_status_end'])
+        await writer.sql(`DROP INDEX credentials_${index}`)
+      // The check itself.
+      const without = [
+        firstStatement(credentials(siteId, filter, { after: middle, limit: LIMIT })),
+        firstStatement(credentialsByEnd(siteId, range, page)),
+      ]
+      for (const statement of without)
+        expect(await findFault(writer, statement, ['site_id=? AND source=?'])).toBeDefined()
+    })
+  })
 
-  it(
-    'a page without its index is noticed: the check itself',
-    { tags: 'long' },
-    async () => {
-      const writer = await newWriter()
-      await withNode(writer, async (_store, { deps }) => {
-        const { siteId } = await fill(writer, deps, 'active')
-        const filter = { ppid: undefined, status: 'revoked' } as const
-        const newest = await loadByStatus(deps, siteId, filter, { after: undefined, limit: FEW })
-        // The next one is on the other side of those that are active.
-        const after = toCredentialName(newest.at(-1) as CredentialRow)
-        const revoked = firstStatement(credentials(siteId, filter, { after, limit: LIMIT }))
-        const constraints = ['site_id=? AND status=?']
-        expect(await findFault(writer, revoked, constraints)).toBeUndefined()
-        for (const index of [
-          'by_status',
-          'by_status_end',
-          'of_user_by_status',
-          'of_issuer',
-          'of_issuer_key',
-          'of_source',
-        ])
-          await writer.sql(`DROP INDEX credentials_${index}`)
-        expect(await findFault(writer, revoked, constraints)).toBeDefined()
-      })
-    },
-    300_000,
-  )
+  it('a page without its index is noticed: the check itself', {
+    tags: 'long',
+    timeout: 300_000,
+  }, async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (_store, { deps }) => {
+      const { siteId } = await fill(writer, deps, 'active')
+      const filter = { ppid: undefined, status: 'revoked' } as const
+      const newest = await loadByStatus(deps, siteId, filter, { after: undefined, limit: FEW })
+      // The next one is on the other side of those that are active.
+      const after = toCredentialName(newest.at(-1) as CredentialRow)
+      const revoked = firstStatement(credentials(siteId, filter, { after, limit: LIMIT }))
+      const constraints = ['site_id=? AND status=?']
+      expect(await findFault(writer, revoked, constraints)).toBeUndefined()
+      for (const index of [
+        'by_status',
+        'by_status_end',
+        'of_user_by_status',
+        'of_issuer',
+        'of_issuer_key',
+        'of_source',
+      ])
+        await writer.sql(`DROP INDEX credentials_${index}`)
+      expect(await findFault(writer, revoked, constraints)).toBeDefined()
+    })
+  })
 
-  it(
-    'audit rows with a filter: reads only those, with very many others in between',
-    { tags: 'long' },
-    async () => {
-      const writer = await newWriter()
-      await withNode(writer, async (store) => {
-        const { siteId } = newSite()
-        await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
-        const columns = 'id, site_id, at, actor, action, target, detail, request_id, outcome'
-        const rare = `'key:rare', 'rare.act', 'rare', '{}', 'rare', 'unchanged'`
-        const usual = `'key:usual', 'usual.act', 'usual', '{}', 'usual', 'done'`
-        const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
-        const id = `'audit_m' || (1000000 + n.i)`
-        await writer.sql(
-          `INSERT INTO audit (${columns}) ${numbers}
+  it('audit rows with a filter: reads only those, with very many others in between', {
+    tags: 'long',
+    timeout: 300_000,
+  }, async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (store) => {
+      const { siteId } = newSite()
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+      const columns = 'id, site_id, at, actor, action, target, detail, request_id, outcome'
+      const rare = `'key:rare', 'rare.act', 'rare', '{}', 'rare', 'unchanged'`
+      const usual = `'key:usual', 'usual.act', 'usual', '{}', 'usual', 'done'`
+      const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
+      const id = `'audit_m' || (1000000 + n.i)`
+      await writer.sql(
+        `INSERT INTO audit (${columns}) ${numbers}
          SELECT ${id}, $1, n.i, ${usual} FROM n WHERE n.i % 300 <> 0
          UNION ALL SELECT ${id}, $1, n.i, ${rare} FROM n WHERE n.i % 300 = 0`,
-          siteId,
-        )
-        if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
-        const values = {
-          actor: 'key:rare',
-          action: 'rare.act',
-          target: 'rare',
-          request_id: 'rare',
-          outcome: 'unchanged',
-        }
-        for (const [column, value] of Object.entries(values))
-          for (const order of ['newest', 'oldest'] as const)
-            for (const site of column === 'request_id' ? [siteId, undefined] : [siteId]) {
-              const by = { column, value } as NonNullable<AuditSelection['by']>
-              const selection = { siteId: site, by, fromMs: undefined, toMs: undefined, order }
-              const page = { after: undefined, limit: LIMIT }
-              const fault = await findFault(writer, firstStatement(selectAuditRows(selection, page)), [
-                `${column}=? AND id${order === 'newest' ? '<' : '>'}?`,
-              ])
-              expect([column, order, fault]).toEqual([column, order, undefined])
-              expect(await store.selectAuditRows(selection, page)).toHaveLength(LIMIT)
-            }
-      })
-    },
-    300_000,
-  )
+        siteId,
+      )
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const values = {
+        actor: 'key:rare',
+        action: 'rare.act',
+        target: 'rare',
+        request_id: 'rare',
+        outcome: 'unchanged',
+      }
+      for (const [column, value] of Object.entries(values))
+        for (const order of ['newest', 'oldest'] as const)
+          for (const site of column === 'request_id' ? [siteId, undefined] : [siteId]) {
+            const by = { column, value } as NonNullable<AuditSelection['by']>
+            const selection = { siteId: site, by, fromMs: undefined, toMs: undefined, order }
+            const page = { after: undefined, limit: LIMIT }
+            const fault = await findFault(writer, firstStatement(selectAuditRows(selection, page)), [
+              `${column}=? AND id${order === 'newest' ? '<' : '>'}?`,
+            ])
+            expect([column, order, fault]).toEqual([column, order, undefined])
+            expect(await store.selectAuditRows(selection, page)).toHaveLength(LIMIT)
+          }
+    })
+  })
 
-  it(
-    'deliveries of a site with a filter: reads only those, with very many others in between',
-    { tags: 'long' },
-    async () => {
-      const writer = await newWriter()
-      await withNode(writer, async (store) => {
-        const { siteId } = newSite()
-        await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
-        const columns = 'delivery_id, webhook_id, site_id, epoch, seq, kind, status'
-        const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
-        const rest = 'replayed, attempts, created_at, next_attempt_at'
-        await writer.sql(
-          `INSERT INTO deliveries (${columns}, ${rest}) ${numbers}
+  it('deliveries of a site with a filter: reads only those, with very many others in between', {
+    tags: 'long',
+    timeout: 300_000,
+  }, async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (store) => {
+      const { siteId } = newSite()
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+      const columns = 'delivery_id, webhook_id, site_id, epoch, seq, kind, status'
+      const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
+      const rest = 'replayed, attempts, created_at, next_attempt_at'
+      await writer.sql(
+        `INSERT INTO deliveries (${columns}, ${rest}) ${numbers}
          SELECT 'dlv_' || n.i, 'wh_usual', $1, 'e', n.i, 'user.revoked', 'delivered', 0, 1, n.i, n.i FROM n WHERE n.i % 300 <> 0
          UNION ALL SELECT 'dlv_' || n.i, 'wh_rare', $1, 'e', n.i, 'site.changed', 'failed', 0, 1, n.i, n.i FROM n WHERE n.i % 300 = 0`,
-          siteId,
-        )
-        if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
-        const rare = { webhook_id: 'wh_rare', status: 'failed', kind: 'site.changed' }
-        for (const after of [undefined, `${BULK - 3000} ${BULK - 3000} dlv_1`])
-          for (const [column, value] of [['', ''], ...Object.entries(rare)]) {
-            const by = column === '' ? undefined : ({ column, value } as DeliveryColumn)
-            const page = { after, limit: LIMIT }
-            const fault = await findFault(writer, firstStatement(siteDeliveries(siteId, by, page)), [
-              column === '' ? 'site_id=?' : `${column}=?`,
-              ...(after === undefined ? [] : ['(created_at,seq,delivery_id)<(?,?,?)']),
-            ])
-            expect([column, after, fault]).toEqual([column, after, undefined])
-            expect(await store.siteDeliveries(siteId, by, page)).toHaveLength(LIMIT)
-          }
-        const secretSealed = sealSecret(siteId)
-        const webhook = { webhookId: 'wh_usual', siteId, url: 'x', kinds: undefined, secretSealed }
-        await store.createWebhook(webhook, 16, context())
-        const recover = (after: string | undefined) =>
-          store.recoverDeliveries(
-            siteId,
-            'wh_usual',
-            { sinceMs: 11, isAll: true, after, reason: undefined },
-            context(),
-          )
-        // 500 at a time, the oldest first, and a thousand in all. Every 300th has another webhook.
-        expect(await recover(undefined)).toEqual({ count: 500, next: '511 511' })
-        expect(await recover('511 511')).toEqual({ count: 500, next: '1013 1013' })
-        expect(await recover('1013 1013')).toBe('too_many')
-        const pending = await store.siteDeliveries(
-          siteId,
-          { column: 'status', value: 'pending' },
-          { after: undefined, limit: 2000 },
-        )
-        expect([pending.length, pending.at(-1)?.seq, pending[0]?.seq]).toEqual([1000, 11, 1013])
-      })
-    },
-    300_000,
-  )
-
-  it(
-    'the next entries for a webhook: reads only those, with very many after them',
-    { tags: 'long' },
-    async () => {
-      const writer = await newWriter()
-      // Without a node, which would find out that the log does not end here.
-      await withStore(writer, async (store) => {
-        const { siteId } = newSite()
-        await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
-        const numbers = `WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
-        await writer.sql(
-          `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) ${numbers}
-         SELECT $1, n.i, $2, n.i, 'user.revoked', '{}', '', '', '' FROM n`,
-          store.epoch,
-          siteId,
-        )
-        if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
-        const next = firstStatement(entriesAfter(siteId, 9, LIMIT))
-        expect(await findFault(writer, next, ['epoch=? AND site_id=? AND seq>?'])).toBeUndefined()
-        const found = await writer.sql(next.sql, ...next.values)
-        expect([found.length, found[0]?.seq, found.at(-1)?.seq].map(Number)).toEqual([LIMIT, 10, LIMIT + 9])
-      })
-    },
-    300_000,
-  )
-
-  it(
-    'credentials whose status changes with time: reads only those, with very many others',
-    { tags: 'long' },
-    async () => {
-      const writer = await newWriter()
-      // Without a node, which would classify them at the same time.
-      await withStore(writer, async (store) => {
-        const { siteId } = newSite()
-        await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
-        for (const validUntilMs of [NOW - DAY, NOW + DAY]) {
-          const template = seen(siteId, { validUntilMs })
-          await store.recordCredentials([template], NOW)
-          await copy(writer, template.credentialId, `cred_${validUntilMs}-`, CREDENTIALS)
+        siteId,
+      )
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const rare = { webhook_id: 'wh_rare', status: 'failed', kind: 'site.changed' }
+      for (const after of [undefined, `${BULK - 3000} ${BULK - 3000} dlv_1`])
+        for (const [column, value] of [['', ''], ...Object.entries(rare)]) {
+          const by = column === '' ? undefined : ({ column, value } as DeliveryColumn)
+          const page = { after, limit: LIMIT }
+          const fault = await findFault(writer, firstStatement(siteDeliveries(siteId, by, page)), [
+            column === '' ? 'site_id=?' : `${column}=?`,
+            ...(after === undefined ? [] : ['(created_at,seq,delivery_id)<(?,?,?)']),
+          ])
+          expect([column, after, fault]).toEqual([column, after, undefined])
+          expect(await store.siteDeliveries(siteId, by, page)).toHaveLength(LIMIT)
         }
-        await writer.sql(
-          `UPDATE credentials SET status = CASE WHEN valid_until <= $1 THEN 'expired' ELSE 'active' END`,
-          NOW,
-        )
-        if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
-        const operation = classifyExpired(siteId, NOW, LIMIT)
-        for (let step = operation.next(); step.done !== true; step = operation.next(0))
-          expect(await findFault(writer, step.value as Statement)).toBeUndefined()
-      })
-    },
-    300_000,
-  )
-
-  it(
-    'the time of an entry: reads one row of the times, with very many before it',
-    { tags: 'long' },
-    async () => {
-      const writer = await newWriter()
-      await withStore(writer, async (store) => {
-        const { siteId } = newSite()
-        await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
-        const { epoch } = store
-        const numbers = `WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
-        await writer.sql(
-          `INSERT INTO log_times (epoch, position, at) ${numbers} SELECT $1, n.i, 1000 + n.i FROM n`,
-          epoch,
-        )
-        await writer.sql(
-          `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) ${numbers}
-         SELECT $1, n.i, $2, n.i, 'user.revoked', '{}', '', '', '' FROM n`,
-          epoch,
+      const secretSealed = sealSecret(siteId)
+      const webhook = { webhookId: 'wh_usual', siteId, url: 'x', kinds: undefined, secretSealed }
+      await store.createWebhook(webhook, 16, context())
+      const recover = (after: string | undefined) =>
+        store.recoverDeliveries(
           siteId,
+          'wh_usual',
+          { sinceMs: 11, isAll: true, after, reason: undefined },
+          context(),
         )
-        if (writer.place.kind === 'postgres') {
-          await writer.sql('ANALYZE')
-          const lookUp = firstStatement(committedBy(epoch, siteId, BULK - 1))
-          // The checkpoint, a table of one row, is empty here.
-          expect(await findFault(writer, lookUp, ['checkpoint'])).toBeUndefined()
-        }
-        expect(await store.committedBy(siteId, BULK - 1)).toEqual({
-          position: BULK - 1,
-          atMs: 1000 + BULK - 1,
-        })
-      })
-    },
-    300_000,
-  )
+      // 500 at a time, the oldest first, and a thousand in all. Every 300th has another webhook.
+      expect(await recover(undefined)).toEqual({ count: 500, next: '511 511' })
+      expect(await recover('511 511')).toEqual({ count: 500, next: '1013 1013' })
+      expect(await recover('1013 1013')).toBe('too_many')
+      const pending = await store.siteDeliveries(
+        siteId,
+        { column: 'status', value: 'pending' },
+        { after: undefined, limit: 2000 },
+      )
+      expect([pending.length, pending.at(-1)?.seq, pending[0]?.seq]).toEqual([1000, 11, 1013])
+    })
+  })
 
-  it(
-    'sums of decisions and times: read only their range, with very many rows before it',
-    { tags: 'long' },
-    async () => {
-      const writer = await newWriter()
-      await withNode(writer, async (store) => {
-        const { siteId } = newSite()
-        const MINUTE = 60_000
-        const HOUR = 60 * MINUTE
-        const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
-        await writer.sql(
-          `INSERT INTO verdict_tallies (site_id, span_ms, at, verifier_id, presented, outcome, verdicts)
+  it('the next entries for a webhook: reads only those, with very many after them', {
+    tags: 'long',
+    timeout: 300_000,
+  }, async () => {
+    const writer = await newWriter()
+    // Without a node, which would find out that the log does not end here.
+    await withStore(writer, async (store) => {
+      const { siteId } = newSite()
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+      const numbers = `WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
+      await writer.sql(
+        `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) ${numbers}
+         SELECT $1, n.i, $2, n.i, 'user.revoked', '{}', '', '', '' FROM n`,
+        store.epoch,
+        siteId,
+      )
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const next = firstStatement(entriesAfter(siteId, 9, LIMIT))
+      expect(await findFault(writer, next, ['epoch=? AND site_id=? AND seq>?'])).toBeUndefined()
+      const found = await writer.sql(next.sql, ...next.values)
+      expect([found.length, found[0]?.seq, found.at(-1)?.seq].map(Number)).toEqual([LIMIT, 10, LIMIT + 9])
+    })
+  })
+
+  it('credentials whose status changes with time: reads only those, with very many others', {
+    tags: 'long',
+    timeout: 300_000,
+  }, async () => {
+    const writer = await newWriter()
+    // Without a node, which would classify them at the same time.
+    await withStore(writer, async (store) => {
+      const { siteId } = newSite()
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+      for (const validUntilMs of [NOW - DAY, NOW + DAY]) {
+        const template = seen(siteId, { validUntilMs })
+        await store.recordCredentials([template], NOW)
+        await copy(writer, template.credentialId, `cred_${validUntilMs}-`, CREDENTIALS)
+      }
+      await writer.sql(
+        `UPDATE credentials SET status = CASE WHEN valid_until <= $1 THEN 'expired' ELSE 'active' END`,
+        NOW,
+      )
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const operation = classifyExpired(siteId, NOW, LIMIT)
+      for (let step = operation.next(); step.done !== true; step = operation.next(0))
+        expect(await findFault(writer, step.value as Statement)).toBeUndefined()
+    })
+  })
+
+  it('the time of an entry: reads one row of the times, with very many before it', {
+    tags: 'long',
+    timeout: 300_000,
+  }, async () => {
+    const writer = await newWriter()
+    await withStore(writer, async (store) => {
+      const { siteId } = newSite()
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: sealSecret(siteId) }), context())
+      const { epoch } = store
+      const numbers = `WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
+      await writer.sql(
+        `INSERT INTO log_times (epoch, position, at) ${numbers} SELECT $1, n.i, 1000 + n.i FROM n`,
+        epoch,
+      )
+      await writer.sql(
+        `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) ${numbers}
+         SELECT $1, n.i, $2, n.i, 'user.revoked', '{}', '', '', '' FROM n`,
+        epoch,
+        siteId,
+      )
+      if (writer.place.kind === 'postgres') {
+        await writer.sql('ANALYZE')
+        const lookUp = firstStatement(committedBy(epoch, siteId, BULK - 1))
+        // The checkpoint, a table of one row, is empty here.
+        expect(await findFault(writer, lookUp, ['checkpoint'])).toBeUndefined()
+      }
+      expect(await store.committedBy(siteId, BULK - 1)).toEqual({
+        position: BULK - 1,
+        atMs: 1000 + BULK - 1,
+      })
+    })
+  })
+
+  it('sums of decisions and times: read only their range, with very many rows before it', {
+    tags: 'long',
+    timeout: 300_000,
+  }, async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (store) => {
+      const { siteId } = newSite()
+      const MINUTE = 60_000
+      const HOUR = 60 * MINUTE
+      const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BULK})`
+      await writer.sql(
+        `INSERT INTO verdict_tallies (site_id, span_ms, at, verifier_id, presented, outcome, verdicts)
          ${numbers} SELECT $1, ${MINUTE}, CAST(n.i AS BIGINT) * ${MINUTE}, 'web', 'credential', 'allowed', 2 FROM n`,
-          siteId,
-        )
-        await writer.sql(
-          `INSERT INTO apply_times (site_id, slot, verifier_id, measure, bucket, count, ms_max)
+        siteId,
+      )
+      await writer.sql(
+        `INSERT INTO apply_times (site_id, slot, verifier_id, measure, bucket, count, ms_max)
          ${numbers} SELECT $1, CAST(n.i AS BIGINT) * ${HOUR}, 'web', 'applied', n.i % 7, 3, 41 FROM n`,
-          siteId,
-        )
-        if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
-        const range = { spanMs: 60_000 as const, fromMs: (BULK - 23) * MINUTE, toMs: (BULK + 1) * MINUTE }
-        const sinceMs = (BULK - 23) * HOUR
-        expect((await store.tallySums(siteId, range)).map(({ count }) => count)).toEqual([48])
-        const times = await store.applyTimes(siteId, sinceMs)
-        expect(times.reduce((sum, { count }) => sum + count, 0)).toBe(72)
-        const cases = [
-          [
-            firstStatement(tallySums(siteId, range)),
-            'site_id=? AND span_ms=? AND at>? AND at<?',
-            /\bat (>=|<)/g,
-          ],
-          [firstStatement(applyTimes(siteId, sinceMs)), 'site_id=? AND slot>?', /\bslot (>=)/g],
-        ] as const
-        for (const [statement, constraint, bound] of cases) {
-          expect(await findExcess(writer, statement, constraint, 24)).toBeUndefined()
-          // The check itself: no index is used for a sum.
-          const sql = statement.sql.replace(bound, (text) => text.replace(' ', ' + 0 '))
-          expect(sql).not.toBe(statement.sql)
-          expect(await findExcess(writer, { ...statement, sql }, constraint, 24)).toBeDefined()
-        }
-      })
-    },
-    300_000,
-  )
+        siteId,
+      )
+      if (writer.place.kind === 'postgres') await writer.sql('ANALYZE')
+      const range = { spanMs: 60_000 as const, fromMs: (BULK - 23) * MINUTE, toMs: (BULK + 1) * MINUTE }
+      const sinceMs = (BULK - 23) * HOUR
+      expect((await store.tallySums(siteId, range)).map(({ count }) => count)).toEqual([48])
+      const times = await store.applyTimes(siteId, sinceMs)
+      expect(times.reduce((sum, { count }) => sum + count, 0)).toBe(72)
+      const cases = [
+        [
+          firstStatement(tallySums(siteId, range)),
+          'site_id=? AND span_ms=? AND at>? AND at<?',
+          /\bat (>=|<)/g,
+        ],
+        [firstStatement(applyTimes(siteId, sinceMs)), 'site_id=? AND slot>?', /\bslot (>=)/g],
+      ] as const
+      for (const [statement, constraint, bound] of cases) {
+        expect(await findExcess(writer, statement, constraint, 24)).toBeUndefined()
+        // The check itself: no index is used for a sum.
+        const sql = statement.sql.replace(bound, (text) => text.replace(' ', ' + 0 '))
+        expect(sql).not.toBe(statement.sql)
+        expect(await findExcess(writer, { ...statement, sql }, constraint, 24)).toBeDefined()
+      }
+    })
+  })
 
   describe('every other list', () => {
     it('is read from an index, too', { tags: 'long' }, async () => {

@@ -215,7 +215,9 @@ export function leaseSuite(store: TheStore): void {
       expect([await open('two', later), await open('three', later)]).toEqual(['open', 'full'])
     })
 
-    it('of instances that fail open stay live until they close, and are never purged', async () => {
+    it('of instances that fail open stay live until they close, and are never purged', {
+      tags: 'long',
+    }, async () => {
       const open = (instanceId: string, fields: Partial<LeaseOrder>) =>
         store().openLease(order(instanceId, { streamId: undefined, liveMax: 5000, ...fields }))
       await open('open', { failsOpen: true })
@@ -321,7 +323,9 @@ export function leaseSuite(store: TheStore): void {
       expect(ids(await list('retired'))).toEqual([])
     })
 
-    it('that ended are forgotten above a number, and then count like readers without a lease', async () => {
+    it('that ended are forgotten above a number, and then count like readers without a lease', {
+      tags: 'long',
+    }, async () => {
       const later = NOW + 3_600_000
       for (let i = 0; i < 1001; i += 100)
         await Promise.all(

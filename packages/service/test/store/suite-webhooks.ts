@@ -205,7 +205,7 @@ export function webhookSuite(store: TheStore): void {
       expect(await isDue(made.webhookId)).toBe(false)
     })
 
-    it('go on after very many entries', async () => {
+    it('go on after very many entries', { tags: 'long' }, async () => {
       const made = await madeWebhook()
       await Promise.all(Array.from({ length: 230 }, () => revoke(made.siteId)))
       expect((await drain(made.webhookId)).map(({ seq }) => seq)).toEqual(
@@ -213,7 +213,7 @@ export function webhookSuite(store: TheStore): void {
       )
     })
 
-    it('wait in bounded numbers while the first of them fails', async () => {
+    it('wait in bounded numbers while the first of them fails', { tags: 'long' }, async () => {
       const made = await madeWebhook()
       await Promise.all(Array.from({ length: 230 }, () => revoke(made.siteId)))
       let due = await next(made.webhookId)
@@ -419,7 +419,9 @@ export function webhookSuite(store: TheStore): void {
       expect((await drain(made.webhookId, NOW + 2)).map(({ seq }) => seq)).toEqual([2, 3])
     })
 
-    it('is refused when a thousand of them wait, and taken again when one has ended', async () => {
+    it('is refused when a thousand of them wait, and taken again when one has ended', {
+      tags: 'long',
+    }, async () => {
       const made = await madeWebhook()
       for (let i = 0; i < 10; i++) await Promise.all(Array.from({ length: 101 }, () => revoke(made.siteId)))
       const sent = await drain(made.webhookId)

@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer } from '../../sealing/sealer.ts'
 import { number } from '../columns.ts'
@@ -12,10 +12,6 @@ import { openMacKeyInFile } from './offline.ts'
 import { SqliteSession } from './session.ts'
 import type { Asked, FromWriter, Outcome, ToWriter, TransportedFault } from './writer-messages.ts'
 
-/**
- * The only writer of a SQLite file, in its own thread, so that a slow disk never delays a
- * verification. All waiting operations become one commit, and none is answered before it.
- */
 export interface WriterOptions {
   readonly file: string
   /** Reject a file without a schema, instead of creating one. */
@@ -32,7 +28,11 @@ const BULK: ReadonlySet<OperationName> = new Set(['revokeAll'])
  */
 const WAL_PAGES_MAX = 2000
 
-function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions): void {
+/**
+ * The only writer of a SQLite file, in its own thread, so that a slow disk never delays a
+ * verification. All waiting operations become one commit, and none is answered before it.
+ */
+export function startWriter(port: MessagePort, { file, masterKey, mustExist }: WriterOptions): void {
   const send = (message: FromWriter) => port.postMessage(message)
   let session: SqliteSession
   let macKey: string
@@ -175,5 +175,3 @@ function toTransportedFault(fault: unknown): TransportedFault {
   const forged = fault instanceof RowForged ? { table: fault.table, key: fault.key } : undefined
   return { name, message, isUnavailable: isUnavailable(fault), ...(forged && { forged }) }
 }
-
-if (parentPort !== null) start(parentPort, workerData as WriterOptions)

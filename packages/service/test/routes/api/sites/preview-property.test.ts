@@ -214,49 +214,47 @@ forEachSharedStore('a preview', (open) => {
     return count
   }
 
-  it(
-    'states the numbers of the act, for any act on any site',
-    { tags: 'long' },
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(plan, async (each) => {
-          // Two sites of the same kind: sign-ins can be finished only once.
-          const untouched = await build(each)
-          const world = await build(each)
-          const [act, id, ask] = chooseAct(world, each)
-          const before = { ...(await listAccepted(world)), offers: await countOffers(world) }
-          const { node, A } = world
-          const found = await node.ask('preview', { params: { site_id: A }, caller: keyOf(A), body: { act } })
-          expect([act.type, found.status]).toEqual([act.type, 200])
-          const done = await node.ask(id, { caller: keyOf(A), ...ask })
-          expect([act.type, done.status]).toEqual([act.type, 200])
-          const after = { ...(await listAccepted(world)), offers: await countOffers(world) }
-          const missing = (of: 'credentials' | 'tokens') =>
-            before[of].filter((name) => !after[of].includes(name))
-          const ended = {
-            credentials: missing('credentials').sort(),
-            tokens: missing('tokens').sort(),
-            offers: before.offers - after.offers,
-            signIns: (await countFinished(untouched)) - (await countFinished(world)),
-          }
-          const { credentials, tokens, offers, sign_ins } = found.body
-          const samples = {
-            credentials: found.body.samples.credentials.sort(),
-            tokens: found.body.samples.tokens.sort(),
-          }
-          expect([act.type, { samples, offers, sign_ins }]).toMatchObject([
-            act.type,
-            {
-              samples: { credentials: ended.credentials, tokens: ended.tokens },
-              offers: ended.offers,
-              sign_ins: ended.signIns,
-            },
-          ])
-          expect([credentials.count, tokens.count]).toEqual([ended.credentials.length, ended.tokens.length])
-        }),
-        { numRuns: 12 },
-      )
-    },
-    300_000,
-  )
+  it('states the numbers of the act, for any act on any site', {
+    tags: 'long',
+    timeout: 300_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, async (each) => {
+        // Two sites of the same kind: sign-ins can be finished only once.
+        const untouched = await build(each)
+        const world = await build(each)
+        const [act, id, ask] = chooseAct(world, each)
+        const before = { ...(await listAccepted(world)), offers: await countOffers(world) }
+        const { node, A } = world
+        const found = await node.ask('preview', { params: { site_id: A }, caller: keyOf(A), body: { act } })
+        expect([act.type, found.status]).toEqual([act.type, 200])
+        const done = await node.ask(id, { caller: keyOf(A), ...ask })
+        expect([act.type, done.status]).toEqual([act.type, 200])
+        const after = { ...(await listAccepted(world)), offers: await countOffers(world) }
+        const missing = (of: 'credentials' | 'tokens') =>
+          before[of].filter((name) => !after[of].includes(name))
+        const ended = {
+          credentials: missing('credentials').sort(),
+          tokens: missing('tokens').sort(),
+          offers: before.offers - after.offers,
+          signIns: (await countFinished(untouched)) - (await countFinished(world)),
+        }
+        const { credentials, tokens, offers, sign_ins } = found.body
+        const samples = {
+          credentials: found.body.samples.credentials.sort(),
+          tokens: found.body.samples.tokens.sort(),
+        }
+        expect([act.type, { samples, offers, sign_ins }]).toMatchObject([
+          act.type,
+          {
+            samples: { credentials: ended.credentials, tokens: ended.tokens },
+            offers: ended.offers,
+            sign_ins: ended.signIns,
+          },
+        ])
+        expect([credentials.count, tokens.count]).toEqual([ended.credentials.length, ended.tokens.length])
+      }),
+      { numRuns: 12 },
+    )
+  })
 })
