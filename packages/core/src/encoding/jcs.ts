@@ -11,21 +11,9 @@ const NEEDS_CARE = /[\u0000-\u001f"\\\ud800-\udfff]/
  * than to examine their characters: 3.6 instead of 4.9 µs for a credential.
  */
 const KNOWN_NAMES: ReadonlyMap<string, string> = new Map(
-  [
-    ...[
-      '@context',
-      'id',
-      'type',
-      'issuer',
-      'validFrom',
-      'validUntil',
-      'credentialSubject',
-      'proof',
-      'parent',
-    ],
-    ...['site_id', 'scope', 'permission_id', 'holder_key', 'delegable'],
-    ...['cryptosuite', 'created', 'expires', 'verificationMethod', 'proofPurpose', 'proofValue'],
-  ].map((name) => [name, `"${name}":`]),
+  '@context id type issuer validFrom validUntil credentialSubject site_id scope permission_id proof cryptosuite created verificationMethod proofPurpose proofValue'
+    .split(' ')
+    .map((name) => [name, `"${name}":`]),
 )
 
 /**

@@ -38,7 +38,8 @@ const NO_TIMEOUT: ReadonlySet<OperationName> = new Set(['beginEpoch'])
 export async function openWriter(options: WriterClientOptions): Promise<Writer> {
   const { file, masterKey, mustExist, onAppended, onForged, onFatal } = options
   const isSource = import.meta.url.endsWith('.ts')
-  const worker = new Worker(new URL(isSource ? './writer-thread.ts' : './writer-thread.js', import.meta.url), {
+  const script = new URL(isSource ? './writer-thread.ts' : './writer-thread.js', import.meta.url)
+  const worker = new Worker(script, {
     workerData: { file, masterKey, mustExist } satisfies WriterOptions,
     // When run from sources, the other packages are loaded from their sources as well. The flags of
     // the process are not passed on, because a thread rejects some.
