@@ -17,6 +17,8 @@ export class PooledWriter extends EventEmitter {
   readonly #thread: Worker
   readonly #port: MessagePort
   #isDone = false
+  readonly #onError = (fault: unknown) => this.emit('error', fault)
+  readonly #onExit = () => this.emit('exit')
 
   constructor(_url: URL, { workerData }: { readonly workerData: WriterOptions }) {
     super()
@@ -28,12 +30,11 @@ export class PooledWriter extends EventEmitter {
     port1.on('message', (message: FromWriter) => {
       if (message.kind === 'closed' || message.kind === 'rejected') this.#giveBack()
       this.emit('message', message)
+      // A thread of its own would have nothing left to do.
+      if (message.kind === 'fatal') void this.#thread.terminate()
     })
     this.#thread.postMessage({ port: port2, options: workerData } satisfies WriterStart, [port2])
   }
-
-  readonly #onError = (fault: unknown) => this.emit('error', fault)
-  readonly #onExit = () => this.emit('exit')
 
   #giveBack(): void {
     this.#isDone = true
