@@ -97,8 +97,8 @@ class Reader {
   private watched: ParsedJson['watched']
   private respelledLeft = RESPELLED_NUMBERS_MAX
   /**
-   * Whether each string ends at the next quote, and has no invalid character. A credential of 880
-   * characters without line breaks is then parsed in 6 instead of 10 µs.
+   * Whether each string ends at the next quote and has no invalid character. A credential is then
+   * parsed in 6.4 instead of 7.3 µs.
    */
   private readonly hasPlainStrings: boolean
 
