@@ -1,5 +1,5 @@
 import { basename, relative } from 'node:path'
-import type { Reporter, TestCase, TestModule } from 'vitest/node'
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node'
 
 /** The tag of tests that `npm test` leaves out. */
 export const LONG = 'long'
@@ -13,6 +13,12 @@ const WORDS_MAX = 150
  * and `N passed, N failed`.
  */
 export class PlainSummary implements Reporter {
+  #leavesOut = false
+
+  onInit({ config }: Vitest): void {
+    this.#leavesOut = config.tagsFilter !== undefined
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly Thrown[]): void {
     const count = { passed: 0, failed: unhandledErrors.length, skipped: 0, pending: 0 }
     let left = 0
@@ -38,7 +44,7 @@ export class PlainSummary implements Reporter {
     if (modules.length > SLOWEST) printSlowest(modules)
     printSome('flaky', flaky)
     printSome('failed', failed)
-    if (left > 0) console.log(`left out: ${left} long tests (npm run test-all)`)
+    if (this.#leavesOut) console.log(`left out: ${left} long tests; npm run test-all runs them`)
     const skipped = count.skipped + count.pending
     console.log(`${count.passed} passed, ${count.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
   }

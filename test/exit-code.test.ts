@@ -32,7 +32,7 @@ test.each([
   },
 )
 
-test('a run with a test that fails ends with 1', { tags: 'long' }, () => {
+test('a run with a test that fails ends with 1', () => {
   const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'service', 'store/fails-on-purpose']
   const env = { ...process.env, TEST_FAILS_ON_PURPOSE: '1', TEST_POSTGRES_STARTER: undefined }
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' })

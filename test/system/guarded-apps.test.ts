@@ -53,7 +53,6 @@ describe('two applications behind guards, and one service', () => {
   afterAll(() => proxy?.close())
 
   test('both deny what is revoked, the receipt says two of two, and an open stream ends', {
-    tags: 'long',
     timeout: TEST_MS_MAX,
   }, async () => {
     const one = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'one' }))

@@ -167,7 +167,7 @@ describe.concurrent('what cannot be looked at', () => {
       expect.objectContaining({ check: 'reach', detail: expect.stringContaining('Another program answers') }),
     ])
   })
-  test('without a key the site is left out, and that is said', { tags: 'long' }, async () => {
+  test('without a key the site is left out, and that is said', async () => {
     const { code, out } = await home.run(['doctor', '--no-local'], {
       cwd: '/',
       env: { COUNTERSIGN_URL: home.dev.base_url },
@@ -200,7 +200,7 @@ describe.concurrent('what cannot be looked at', () => {
     expect(proxy.seen.length).toBeGreaterThan(0)
     expect(proxy.seen.filter((headers) => 'x-api-key' in headers)).toEqual([])
   })
-  test('a key that may only read the feed has that looked at', { tags: 'long' }, async () => {
+  test('a key that may only read the feed has that looked at', async () => {
     await home.run(['keys', 'create', '--permissions', 'feed:read', '--out', 'feed.key'])
     const { code, out } = await home.run(['doctor', '--no-local', '--api-key-file', 'feed.key'])
     expect(code).toBe(0)
@@ -208,7 +208,7 @@ describe.concurrent('what cannot be looked at', () => {
     expect(out).toMatch(/^ok +feed/m)
     expect(out).not.toMatch(/^\w+ +webhooks/m)
   })
-  test('without an address the service is left out, and that is said', { tags: 'long' }, async () => {
+  test('without an address the service is left out, and that is said', async () => {
     mkdirSync(home.file('elsewhere'), { recursive: true })
     const argv = ['doctor', '--data-dir', home.file('data')]
     const { code, out, err } = await home.run(argv, { cwd: home.file('elsewhere') })

@@ -17,7 +17,7 @@ import { type Answer, createPipeline, type Mounted } from './http/pipeline.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
 import { newRequestId, RawRequest, rejectMalformed } from './http/raw-request.ts'
 import { createResponder, type MountedEndpoint } from './http/respond.ts'
-import { createRouter, type Router, type RouterPlace } from './http/router.ts'
+import { createRouter, type Router, type RouterEntry } from './http/router.ts'
 import { createServe } from './http/serve.ts'
 import { closeServer, createServer, listen } from './http/server.ts'
 import { createOnClientError } from './http/server-limits.ts'
@@ -231,11 +231,11 @@ function createRoutes(
   mount: (mounted: Mounted) => Answer,
   mountPage: (path: string, page: Page) => Target['answer'],
 ): Router<Target> {
-  const places: RouterPlace<Target>[] = []
+  const entries: RouterEntry<Target>[] = []
   const add = (mounted: Mounted, path: string = mounted.endpoint.path) => {
     const { endpoint } = mounted
     const target = { endpoint, path, answer: mount(mounted) }
-    places.push({ method: endpoint.method, path, target, hasHead: !ACTS_ON_GET.has(endpoint.id) })
+    entries.push({ method: endpoint.method, path, target, hasHead: !ACTS_ON_GET.has(endpoint.id) })
   }
   for (const endpoint of endpointList) {
     const forPeople = consoleRoutes?.[endpoint.id] as Mounted['route'] | undefined
@@ -253,9 +253,9 @@ function createRoutes(
   for (const [path, page] of Object.entries(pages))
     if (consoleRoutes !== undefined || !isOfConsole(path)) {
       const target = { endpoint: undefined, path, answer: mountPage(path, page) }
-      places.push({ method: 'GET', path, target, hasHead: true })
+      entries.push({ method: 'GET', path, target, hasHead: true })
     }
-  return createRouter(places)
+  return createRouter(entries)
 }
 
 function isOfConsole(path: string): boolean {

@@ -13,8 +13,8 @@ import { startPostgres } from './store/postgres-server.ts'
 /**
  * Runs the same tests on every store there is, with one store for all of them, since opening one
  * takes its time: each test works at sites of its own. `open` gives the store in a wrapping whose
- * operations may be replaced. Those on PostgreSQL are long tests: `npm test` runs the same tests of
- * the store itself on both.
+ * operations may be replaced. Those on PostgreSQL are long tests: in `npm test`, the operations of
+ * the store are tested on both, and what uses them on SQLite.
  */
 export function forEachSharedStore(name: string, tests: (open: () => Store) => void): void {
   for (const { kind, tags, make } of stores)

@@ -8,7 +8,7 @@ const NEEDS_CARE = /[\u0000-\u001f"\\\ud800-\udfff]/
 
 /**
  * The members of credentials and proofs, as they are written. To find them here takes less time
- * than to examine their characters: 3.6 instead of 4.9 µs for a credential.
+ * than to examine their characters: 3.9 instead of 5.0 µs for a credential.
  */
 const KNOWN_NAMES: ReadonlyMap<string, string> = new Map(
   '@context id type issuer validFrom validUntil credentialSubject site_id scope permission_id proof cryptosuite created verificationMethod proofPurpose proofValue'

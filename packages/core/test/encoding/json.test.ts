@@ -215,11 +215,19 @@ describe('what the platform rejects', () => {
         const written = JSON.stringify(value)
         const at = place % (written.length + 1)
         const changed = written.slice(0, at) + other + written.slice(at + cut)
-        const read = (text: string) => {
-          const parsed = parseJson(text, { depthMax: DEPTH })
-          return 'fault' in parsed ? [parsed.fault, parsed.member] : parsed.value
+        const options = { depthMax: DEPTH, watch: Object.keys(value ?? {})[0] ?? '' }
+        const plain = parseJson(changed, options)
+        const moved = parseJson(`\n${changed}`, options)
+        if ('value' in plain) {
+          const { start, end } = plain.watched ?? {}
+          const watched =
+            start === undefined || end === undefined ? undefined : { start: start + 1, end: end + 1 }
+          expect(moved).toEqual({ ...plain, watched })
+        } else {
+          // A lone surrogate that is not escaped is found before the text is read.
+          const isAtStart = !changed.isWellFormed()
+          expect(moved).toEqual({ ...plain, offset: isAtStart ? 0 : plain.offset + 1 })
         }
-        expect(read(`\n${changed}`)).toEqual(read(changed))
       }),
       { numRuns: runs(2000) },
     )

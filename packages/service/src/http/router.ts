@@ -1,8 +1,8 @@
 import { limits } from '@countersign/core/contract'
 import FindMyWay, { type HTTPMethod } from 'find-my-way'
 
-/** Where a target is. */
-export interface RouterPlace<Target> {
+/** A method and a path, and what they lead to. */
+export interface RouterEntry<Target> {
   readonly method: HTTPMethod
   /** As in the contract: `{name}` is one segment, and `*` at the end is the rest. */
   readonly path: string
@@ -19,18 +19,18 @@ export interface Router<Target> {
   methods(url: string): readonly string[]
 }
 
-export function createRouter<Target>(places: readonly RouterPlace<Target>[]): Router<Target> {
-  const router = findIndexRouter(places)
+export function createRouter<Target>(entries: readonly RouterEntry<Target>[]): Router<Target> {
+  const router = findIndexRouter(entries)
   // The other forms of a request target, such as `*`, have no target (RFC 9112 §3.2).
   const find = (method: string, url: string) =>
     url.startsWith('/') ? router.find(method as HTTPMethod, url) : null
-  const added = new Set(places.flatMap(toMethods))
+  const added = new Set(entries.flatMap(toMethods))
   return {
     find(method, url) {
       const found = find(method, url)
       if (found === null) return undefined
       const { index } = found.store as Indexed
-      const { target } = places[index] as RouterPlace<Target>
+      const { target } = entries[index] as RouterEntry<Target>
       return { target, params: found.params }
     },
     methods: (url) =>
@@ -42,23 +42,23 @@ export function createRouter<Target>(places: readonly RouterPlace<Target>[]): Ro
   }
 }
 
-/** What a router stores: it would take 0 for nothing. */
+/** In an object, because the router takes a stored 0 for no value. */
 interface Indexed {
   readonly index: number
 }
 
 type IndexRouter = ReturnType<typeof FindMyWay>
 
-/** By their paths. */
+/** By the methods and paths of their entries, in this order. */
 const indexRouters = new Map<string, IndexRouter>()
 const INDEX_ROUTERS_MAX = 8
 
 /**
- * A router whose targets are indexes of `places`. All lists with the same paths share it: to build
- * it for all endpoints takes 8 ms, and a test file opens many nodes.
+ * A router whose targets are indexes of `entries`. All lists with the same methods and paths share
+ * it: to build it for all endpoints takes 8 ms, and a test file opens many nodes.
  */
-function findIndexRouter(places: readonly RouterPlace<unknown>[]): IndexRouter {
-  const key = JSON.stringify(places.map(({ method, path, hasHead }) => [method, path, hasHead]))
+function findIndexRouter(entries: readonly RouterEntry<unknown>[]): IndexRouter {
+  const key = JSON.stringify(entries.map(({ method, path, hasHead }) => [method, path, hasHead]))
   const known = indexRouters.get(key)
   if (known !== undefined) return known
   const router = FindMyWay({
@@ -67,16 +67,16 @@ function findIndexRouter(places: readonly RouterPlace<unknown>[]): IndexRouter {
     // The pipeline parses the query.
     querystringParser: () => NO_QUERY,
   })
-  for (const [index, place] of places.entries())
-    router.on(toMethods(place), place.path.replaceAll(/\{(\w+)\}/g, ':$1'), noHandler, {
-      index,
-    } satisfies Indexed)
+  for (const [index, entry] of entries.entries()) {
+    const store: Indexed = { index }
+    router.on(toMethods(entry), entry.path.replaceAll(/\{(\w+)\}/g, ':$1'), noHandler, store)
+  }
   if (indexRouters.size === INDEX_ROUTERS_MAX) indexRouters.clear()
   indexRouters.set(key, router)
   return router
 }
 
-function toMethods({ method, hasHead }: RouterPlace<unknown>): HTTPMethod[] {
+function toMethods({ method, hasHead }: RouterEntry<unknown>): HTTPMethod[] {
   return method === 'GET' && hasHead ? ['GET', 'HEAD'] : [method]
 }
 

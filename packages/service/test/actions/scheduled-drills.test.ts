@@ -31,9 +31,7 @@ onEachStore('scheduled drills', (home) => {
       ASK_MS,
     )
 
-  it('one node starts one at each site with a verifier, and again when it is time', {
-    tags: 'long',
-  }, async () => {
+  it('one node starts one at each site with a verifier, and again when it is time', async () => {
     const node = await home().open()
     const other = home().kind === 'PostgreSQL' ? await home().open() : node
     const [followed, idle] = [await node.newSite(), await node.newSite()]
@@ -67,7 +65,7 @@ onEachStore('scheduled drills', (home) => {
     }
   })
 
-  it('starts none when they are off, or while a node is not ready', { tags: 'long' }, async () => {
+  it('starts none when they are off, or while a node is not ready', async () => {
     const node = await home().open()
     const site = await node.newSite()
     const stream = await listen(node, site, 'inst_off')

@@ -48,7 +48,7 @@ const revoke = (store: Store, siteId: SiteId) =>
   store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
 
 forEachStoreWriter('writing a checkpoint', (newWriter) => {
-  it('leaves a usable store behind when it ends after any of its writes', { tags: 'long' }, async () => {
+  it('leaves a usable store behind when it ends after any of its writes', async () => {
     await withStore(await newWriter(), async (store) => {
       const sites = [await beginHistory(store), await beginHistory(store)].map(({ siteId }) => siteId)
       let crashes = 0

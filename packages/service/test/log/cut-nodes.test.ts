@@ -39,9 +39,7 @@ async function newSiteWithPast(writer: StoreWriter, entries: number): Promise<Si
 }
 
 forEachStoreWriter('those who follow a log that is cut', (newWriter) => {
-  it('a verifier whose cursor is before the base gets 410 and has to load a snapshot (A192)', {
-    tags: 'long',
-  }, async () => {
+  it('a verifier whose cursor is before the base gets 410 and has to load a snapshot (A192)', async () => {
     const writer = await newWriter()
     const siteId = await newSiteWithPast(writer, 5)
     await withNode(writer, async (store, { deps }) => {
@@ -67,9 +65,7 @@ forEachStoreWriter('those who follow a log that is cut', (newWriter) => {
     })
   })
 
-  it('a webhook that is behind the base goes on after it, and the audit says what it has missed', {
-    tags: 'long',
-  }, async () => {
+  it('a webhook that is behind the base goes on after it, and the audit says what it has missed', async () => {
     const writer = await newWriter()
     const siteId = await newSiteWithPast(writer, 2)
     await withStore(writer, async (store) => {
@@ -96,7 +92,7 @@ forEachStoreWriter('those who follow a log that is cut', (newWriter) => {
     })
   })
 
-  it('a node goes on when the last entry that it has read is removed', { tags: 'long' }, async () => {
+  it('a node goes on when the last entry that it has read is removed', async () => {
     const writer = await newWriter()
     const siteId = await newSiteWithPast(writer, 40)
     await withNode(writer, async (store, { deps: { views } }) => {
@@ -123,9 +119,7 @@ forEachStoreWriter('those who follow a log that is cut', (newWriter) => {
     })
   })
 
-  it('a cut goes on when another one moves the base over entries that it was about to read', {
-    tags: 'long',
-  }, async () => {
+  it('a cut goes on when another one moves the base over entries that it was about to read', async () => {
     const writer = await newWriter()
     const siteId = await newSiteWithPast(writer, 20)
     await withStore(writer, async (store) => {

@@ -67,15 +67,13 @@ const start = ({ writer, siteId, user }: Cut) =>
   }))
 
 forEachStoreWriter('a log that was cut', (newWriter) => {
-  it('control: is used and audited as it is', { tags: 'long' }, async () => {
+  it('control: is used and audited as it is', async () => {
     const made = await newCutStore(newWriter)
     expect(await start(made)).toEqual({ ready: true, isRevoked: true })
     expect(await audit(made.writer)).toMatchObject({ code: 0 })
   })
 
-  it('ignores removed entries that are put in again, whatever they say (A271)', {
-    tags: 'long',
-  }, async () => {
+  it('ignores removed entries that are put in again, whatever they say (A271)', async () => {
     const made = await newCutStore(newWriter)
     const { writer, siteId, before } = made
     const forged = before.entries.map((row) => ({ ...row, kind: 'user.reinstated' }))
@@ -89,9 +87,7 @@ forEachStoreWriter('a log that was cut', (newWriter) => {
     })
   })
 
-  it('is not used with the checkpoint from before the cut, whose entries are gone (A273)', {
-    tags: 'long',
-  }, async () => {
+  it('is not used with the checkpoint from before the cut, whose entries are gone (A273)', async () => {
     const made = await newCutStore(newWriter)
     const { writer, before } = made
     for (const table of ['checkpoint', 'checkpoint_sites'] as const) {
@@ -106,14 +102,14 @@ forEachStoreWriter('a log that was cut', (newWriter) => {
     })
   })
 
-  it('is not used when an entry after the base is removed (A271)', { tags: 'long' }, async () => {
+  it('is not used when an entry after the base is removed (A271)', async () => {
     const made = await newCutStore(newWriter)
     await made.writer.sql('DELETE FROM entries WHERE position = 5')
     expect(await start(made)).toMatchObject({ ready: false })
     expect(await audit(made.writer)).toMatchObject({ code: 3, said: expect.stringContaining('missing') })
   })
 
-  it('is not cut by a base that another program has written (A272)', { tags: 'long' }, async () => {
+  it('is not cut by a base that another program has written (A272)', async () => {
     const made = await newCutStore(newWriter)
     await made.writer.sql('UPDATE checkpoint SET base_position = 6')
     await withStore(made.writer, async (store) => {
@@ -123,9 +119,7 @@ forEachStoreWriter('a log that was cut', (newWriter) => {
     expect(await start(made)).toMatchObject({ ready: false })
   })
 
-  it('still finds a row that was put back to before an entry that is gone (A272)', {
-    tags: 'long',
-  }, async () => {
+  it('still finds a row that was put back to before an entry that is gone (A272)', async () => {
     const writer = await newWriter()
     const { siteId, issuer, old } = await withStore(writer, async (store) => {
       const site = newSite()
@@ -148,9 +142,7 @@ forEachStoreWriter('a log that was cut', (newWriter) => {
     })
   })
 
-  it('begins a new epoch at its end, without copying anything, and goes on in it', {
-    tags: 'long',
-  }, async () => {
+  it('begins a new epoch at its end, without copying anything, and goes on in it', async () => {
     const made = await newCutStore(newWriter)
     const { writer, siteId, user } = made
     const { epoch, position } = await beginNewEpoch(writer.place, MASTER_KEY, END)

@@ -14,7 +14,7 @@ import {
 import { forEachStoreWriter, openPlace } from './store-writer.ts'
 
 forEachStoreWriter('tables made from the log (A273, B14)', (newWriter) => {
-  it('are compared with it by the audit, row by row', { tags: 'long' }, async () => {
+  it('are compared with it by the audit, row by row', async () => {
     const { place, sql } = await newWriter()
     const store = await openPlace(place)
     const site = newSite()

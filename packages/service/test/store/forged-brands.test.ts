@@ -25,9 +25,7 @@ forEachStoreWriter('a store writer without the MAC key', (newWriter) => {
     return { siteId, path: `/logos/${siteId}/${logo.sha256}` }
   }
 
-  it('A343: who changes the look of a site makes the site plain, and audit-log names the row', {
-    tags: 'long',
-  }, async () => {
+  it('A343: who changes the look of a site makes the site plain, and audit-log names the row', async () => {
     const writer = await newWriter()
     const { siteId, path } = await brandedSite(writer)
     await withNode(writer, async (store, { app }) => {
@@ -60,9 +58,7 @@ forEachStoreWriter('a store writer without the MAC key', (newWriter) => {
     expect(await audit(writer)).toMatchObject({ code: 0 })
   })
 
-  it('A343: who plants a row shows nothing, and who removes it removes the look only', {
-    tags: 'long',
-  }, async () => {
+  it('A343: who plants a row shows nothing, and who removes it removes the look only', async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     await withNode(writer, (store) =>
@@ -78,7 +74,7 @@ forEachStoreWriter('a store writer without the MAC key', (newWriter) => {
     expect((await audit(writer)).code).toBe(0)
   })
 
-  it('A343: other bytes than those of the hash are not served', { tags: 'long' }, async () => {
+  it('A343: other bytes than those of the hash are not served', async () => {
     const writer = await newWriter()
     const { path } = await brandedSite(writer)
     await withNode(writer, async (_store, { app }) => {

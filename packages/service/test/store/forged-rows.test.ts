@@ -127,9 +127,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     return { siteId, user, credential, issuer }
   }
 
-  it('who rewrites the log with right hashes makes the node not ready, and audit-log names the row (A271, S4)', {
-    tags: 'long',
-  }, async () => {
+  it('who rewrites the log with right hashes makes the node not ready, and audit-log names the row (A271, S4)', async () => {
     const writer = await newWriter()
     const { siteId, user, issuer } = await revokedSite(writer)
     expect(await audit(writer)).toMatchObject({ code: 0 })
@@ -151,9 +149,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     expect(said).toMatch(new RegExp(`bad row: ${siteId} of heads\n {2}fault: forged`))
   })
 
-  it('control: with the MAC key the rewritten log is taken for the log (A271)', {
-    tags: 'long',
-  }, async () => {
+  it('control: with the MAC key the rewritten log is taken for the log (A271)', async () => {
     const writer = await newWriter()
     const { siteId, user, issuer } = await revokedSite(writer)
     await rewriteLog(writer, siteId, issuer)
@@ -165,9 +161,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     })
   })
 
-  it('who replaces entries and leaves the log row and the heads alone is found too (A271)', {
-    tags: 'long',
-  }, async () => {
+  it('who replaces entries and leaves the log row and the heads alone is found too (A271)', async () => {
     const writer = await newWriter()
     const { siteId } = await revokedSite(writer)
     const [head] = await writer.sql('SELECT * FROM heads')
@@ -200,9 +194,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     )
   })
 
-  it('who appends an entry while the node runs ends its readiness before anything rests on it (A271)', {
-    tags: 'long',
-  }, async () => {
+  it('who appends an entry while the node runs ends its readiness before anything rests on it (A271)', async () => {
     const writer = await newWriter()
     const { siteId, issuer } = await revokedSite(writer)
     await withNode(writer, async (store, { deps }) => {
@@ -236,7 +228,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     })
   })
 
-  it('who inserts an API key is refused with 401 (A272, S4)', { tags: 'long' }, async () => {
+  it('who inserts an API key is refused with 401 (A272, S4)', async () => {
     const writer = await newWriter()
     await withNode(writer, () => Promise.resolve())
     const secret = createSecretText('svc_sk_', randomBytes(32))
@@ -273,7 +265,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     await withNode(writer, async (_, service) => expect((await ask(service)).statusCode).toBe(200))
   })
 
-  it('who changes a token, an offer or a sign-in makes it unknown (A272)', { tags: 'long' }, async () => {
+  it('who changes a token, an offer or a sign-in makes it unknown (A272)', async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     const credential = seen(siteId)
@@ -361,9 +353,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     })
   })
 
-  it('who changes a site, an issuer or a link between epochs makes the node not ready, and the row unusable (A272)', {
-    tags: 'long',
-  }, async () => {
+  it('who changes a site, an issuer or a link between epochs makes the node not ready, and the row unusable (A272)', async () => {
     for (const [table, change] of [
       ['sites', `UPDATE sites SET return_urls = '["https://evil.example/"]'`],
       ['issuers', `UPDATE issuers SET keys = '[]'`],
@@ -393,9 +383,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     }
   })
 
-  it('who removes the row of a distrusted issuer does not make it trusted again (A273)', {
-    tags: 'long',
-  }, async () => {
+  it('who removes the row of a distrusted issuer does not make it trusted again (A273)', async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     const own = await withNode(writer, async (store, { deps }) => {
@@ -418,9 +406,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     })
   })
 
-  it('who removes the MAC key makes the store unreadable, and does not get rows without MACs accepted (A272)', {
-    tags: 'long',
-  }, async () => {
+  it('who removes the MAC key makes the store unreadable, and does not get rows without MACs accepted (A272)', async () => {
     const writer = await newWriter()
     await revokedSite(writer)
     await writer.sql(`DELETE FROM secrets WHERE name = 'mac-key'`)
@@ -428,9 +414,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     expect(await audit(writer)).toMatchObject({ code: 1, said: expect.stringContaining('no MAC key') })
   })
 
-  it('who removes the log row does not get an empty log that revokes nothing (A271)', {
-    tags: 'long',
-  }, async () => {
+  it('who removes the log row does not get an empty log that revokes nothing (A271)', async () => {
     const writer = await newWriter()
     await revokedSite(writer)
     await writer.sql('DELETE FROM log')
@@ -445,9 +429,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     expect(await writer.sql('SELECT * FROM log')).toEqual([])
   })
 
-  it('who gives a kept answer to another request does not get it answered with that (S10)', {
-    tags: 'long',
-  }, async () => {
+  it('who gives a kept answer to another request does not get it answered with that (S10)', async () => {
     const writer = await newWriter()
     const { siteId } = newSite()
     await withNode(writer, async (store, { app }) => {

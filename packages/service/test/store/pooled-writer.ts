@@ -5,13 +5,13 @@ import type { WriterOptions } from '../../src/store/sqlite/writer.ts'
 import type { FromWriter, ToWriter } from '../../src/store/sqlite/writer-messages.ts'
 import type { WriterStart } from './writer-host.ts'
 
-/** Threads whose last store was closed. */
+/** Threads whose last store was closed or could not be opened. */
 const idle: Worker[] = []
 
 /**
  * In place of a `Worker` for each store: starting a thread and loading its modules takes 150 ms of
- * processor time, three quarters of what it takes to open a store. A thread that did not end with a
- * closed store is not used again.
+ * processor time, three quarters of what it takes to open a store. A thread that has failed is not
+ * used again.
  */
 export class PooledWriter extends EventEmitter {
   readonly #thread: Worker

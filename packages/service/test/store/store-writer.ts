@@ -55,17 +55,18 @@ const kinds = [
 ] as const
 
 /**
- * Runs the same tests on every kind of store. Each call of `newWriter` gives a
- * store without rows.
+ * Runs the same tests on every kind of store. Each call of `newWriter` gives a store without rows.
+ * Those on PostgreSQL are long tests.
  */
 export function forEachStoreWriter(
   name: string,
   tests: (newWriter: () => Promise<StoreWriter>) => void,
 ): void {
-  describe.each(kinds)(`${name} on %s`, (_kind, newWriter) => {
-    afterAll(close)
-    tests(newWriter)
-  })
+  for (const [kind, newWriter] of kinds)
+    describe(`${name} on ${kind}`, { tags: kind === 'PostgreSQL' ? ['long'] : [] }, () => {
+      afterAll(close)
+      tests(newWriter)
+    })
 }
 
 async function newSqlite(): Promise<StoreWriter & { readonly place: { readonly kind: 'sqlite' } }> {

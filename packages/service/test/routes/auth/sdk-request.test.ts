@@ -95,9 +95,7 @@ forEachSharedStore('/auth/sdk-request', (open) => {
       expect(shown.text).not.toMatch(/evil\.example|http-equiv=.?refresh/i)
     })
 
-    it('A156, A158: none of the hostile return URLs is taken, by POST or by link, and the good one still is', {
-      tags: 'long',
-    }, async () => {
+    it('A156, A158: none of the hostile return URLs is taken, by POST or by link, and the good one still is', async () => {
       const { send, request, start } = await openHosted(open())
       const { requested_scope: _, ...plain } = request
       const urls = hostileReturnUrls(RETURN_URL)
@@ -141,7 +139,7 @@ forEachSharedStore('/auth/sdk-request', (open) => {
     }
   })
 
-  it('A169: what a flood has left behind is purged when it has expired', { tags: 'long' }, async () => {
+  it('A169: what a flood has left behind is purged when it has expired', async () => {
     const { start, store, opened, browser, clock } = await openHosted(open())
     const flood = await Promise.all(Array.from({ length: 500 }, () => start()))
     await store.purgeExpired(NOW + 599_999)
