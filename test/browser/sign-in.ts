@@ -46,7 +46,7 @@ export function signIn(town: () => Town): void {
     expect(complaints).toEqual([])
   })
 
-  test('needs few and small requests on a slow network', { tags: 'long' }, async () => {
+  test('needs few and small requests on a slow network', async () => {
     const visitor = await town().visitor()
     const { page, context } = visitor
     await claim(town(), visitor, 'slow')
@@ -71,7 +71,7 @@ export function signIn(town: () => Town): void {
     expect(bytes).toBeLessThan(30_000)
   })
 
-  test('asks for the statuses while its script is still on its way', { tags: 'long' }, async () => {
+  test('asks for the statuses while its script is still on its way', async () => {
     const visitor = await town().visitor()
     const { page, complaints } = visitor
     await claim(town(), visitor, 'early')
@@ -94,9 +94,7 @@ export function signIn(town: () => Town): void {
     expect(complaints).toEqual([])
   })
 
-  test('A359: carries one script that runs, and no other text runs in its place', {
-    tags: 'long',
-  }, async () => {
+  test('A359: carries one script that runs, and no other text runs in its place', async () => {
     const inject = async ({ page }: Visitor) => {
       await askToSignIn(town(), page)
       await ready(page)
@@ -120,7 +118,7 @@ export function signIn(town: () => Town): void {
     expect(await inject(await town().visitor({ bypassCSP: true }))).toEqual([true, true, 'object'])
   })
 
-  test('goes back to the site when the user cancels', { tags: 'long' }, async () => {
+  test('goes back to the site when the user cancels', async () => {
     const { page } = await town().visitor()
     await clickToSignIn(town(), page)
     await page.getByRole('link', { name: 'Back to Blue Door Orders' }).click()
@@ -203,7 +201,7 @@ export function signIn(town: () => Town): void {
     expect(await isIn(town(), page)).toBe(ppid)
   })
 
-  test('works without JavaScript for a credential that is not bound to a key', { tags: 'long' }, async () => {
+  test('works without JavaScript for a credential that is not bound to a key', async () => {
     const { page } = await town().visitor({ javaScriptEnabled: false })
     const { credential, ppid } = await town().credential('scriptless')
     await askToSignIn(town(), page)
@@ -243,7 +241,7 @@ export function signIn(town: () => Town): void {
     await isRefused(plain, 'state_invalid')
   })
 
-  test('is one sign-in however often the button is pressed', { tags: 'long' }, async () => {
+  test('is one sign-in however often the button is pressed', async () => {
     const { page } = await town().visitor()
     const presented: string[] = []
     page.on(
@@ -315,7 +313,7 @@ export function signIn(town: () => Town): void {
     expect(await isIn(town(), victim.page)).toBe(ppid)
   })
 
-  test('can be done with the keyboard alone', { tags: 'long' }, async () => {
+  test('can be done with the keyboard alone', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'typist')
@@ -369,9 +367,7 @@ export function signIn(town: () => Town): void {
     await isIn(town(), page)
   })
 
-  test('A7: without an answer about revocations people can still sign in, and a refused credential is not chosen again', {
-    tags: 'long',
-  }, async () => {
+  test('A7: without an answer about revocations people can still sign in, and a refused credential is not chosen again', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'offline-revoked')
@@ -387,9 +383,7 @@ export function signIn(town: () => Town): void {
     await page.getByRole('link', { name: 'Back to Blue Door Orders' }).waitFor()
   })
 
-  test('A8: nothing can be sent before the script is ready, however often the button is pressed', {
-    tags: 'long',
-  }, async () => {
+  test('A8: nothing can be sent before the script is ready, however often the button is pressed', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'impatient')
@@ -433,9 +427,7 @@ export function signIn(town: () => Town): void {
     expect(await page.getByRole('link', { name: 'Reload this page' }).isVisible()).toBe(false)
   })
 
-  test('A9: says that it is still working, gives up after a while, and signs in at the next try', {
-    tags: 'long',
-  }, async () => {
+  test('A9: says that it is still working, gives up after a while, and signs in at the next try', async () => {
     const { page } = await town().visitor({ isAlone: true })
     await page.clock.install()
     const { credential, ppid } = await town().credential('patient')
@@ -455,7 +447,7 @@ export function signIn(town: () => Town): void {
     expect(await isIn(town(), page)).toBe(ppid)
   })
 
-  test('A10: the page of a sign-in that is over leads back to the site', { tags: 'long' }, async () => {
+  test('A10: the page of a sign-in that is over leads back to the site', async () => {
     const { page } = await town().visitor()
     await clickToSignIn(town(), page)
     await ready(page)
@@ -507,9 +499,7 @@ export function signIn(town: () => Town): void {
     await page.reload()
     await page.getByRole('heading', { name: 'You’ve used all tries of this sign-in' }).waitFor()
   })
-  test('warns two minutes before its end, and says by itself that it has expired', {
-    tags: 'long',
-  }, async () => {
+  test('warns two minutes before its end, and says by itself that it has expired', async () => {
     const visitor = await town().visitor({ isAlone: true })
     const { page } = visitor
     await claim(town(), visitor, 'dreamer')
@@ -526,9 +516,7 @@ export function signIn(town: () => Town): void {
     expect(await page.getByRole('button', { name: 'Continue' }).isVisible()).toBe(false)
   })
 
-  test('a wrong link names to its author what is wrong, and its details can be copied', {
-    tags: 'long',
-  }, async () => {
+  test('a wrong link names to its author what is wrong, and its details can be copied', async () => {
     const { page } = await town().visitor({ permissions: ['clipboard-read', 'clipboard-write'] })
     const query = new URLSearchParams({ site_id: town().siteId, return_url: `${town().site}/callback` })
     await page.goto(`${town().dev.base_url}/auth/sdk-request?${query}`)

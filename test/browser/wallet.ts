@@ -3,7 +3,7 @@ import { screenshot, type Town } from './town.ts'
 import { claim, endAccess, focused, openList, openPass, ready } from './walks.ts'
 
 export function wallet(town: () => Town): void {
-  test('claims an offer once, and forgets its link', { tags: 'long' }, async () => {
+  test('claims an offer once, and forgets its link', async () => {
     const visitor = await town().visitor()
     const { page, complaints } = visitor
     const link = await town().offer('claimer')
@@ -31,9 +31,7 @@ export function wallet(town: () => Town): void {
     expect(complaints).toEqual([])
   })
 
-  test('A4: shows who offers what before anything is accepted, and uses nothing up', {
-    tags: 'long',
-  }, async () => {
+  test('A4: shows who offers what before anything is accepted, and uses nothing up', async () => {
     const { page } = await town().visitor()
     const asked: string[] = []
     page.on(
@@ -66,7 +64,7 @@ export function wallet(town: () => Town): void {
     expect(await focused(page)).toBe('claimed-title')
   })
 
-  test('A4: can be tried again when the offer cannot be looked up', { tags: 'long' }, async () => {
+  test('A4: can be tried again when the offer cannot be looked up', async () => {
     const { page } = await town().visitor()
     await page.route('**/wallet/offer', (route) => route.abort())
     await page.goto(await town().offer('unlucky'))
@@ -77,9 +75,7 @@ export function wallet(town: () => Town): void {
     await page.getByRole('heading', { name: 'Blue Door Orders is inviting you' }).waitFor()
   })
 
-  test('A2: a claim whose answer is lost succeeds at the next press, with one credential', {
-    tags: 'long',
-  }, async () => {
+  test('A2: a claim whose answer is lost succeeds at the next press, with one credential', async () => {
     const { page } = await town().visitor()
     await page.goto(await town().offer('train'))
     await ready(page)
@@ -102,9 +98,7 @@ export function wallet(town: () => Town): void {
     await page.locator('.pill.active').waitFor()
   })
 
-  test('A3: a claim that was interrupted by a reload goes on by itself, with or without its link', {
-    tags: 'long',
-  }, async () => {
+  test('A3: a claim that was interrupted by a reload goes on by itself, with or without its link', async () => {
     for (const path of [undefined, '/wallet']) {
       const { page } = await town().visitor()
       await page.goto(await town().offer('reloader'))
@@ -128,9 +122,7 @@ export function wallet(town: () => Town): void {
     }
   })
 
-  test('A3: an offer is not used up when nothing can be saved, and the person is told', {
-    tags: 'long',
-  }, async () => {
+  test('A3: an offer is not used up when nothing can be saved, and the person is told', async () => {
     const { page, complaints } = await town().visitor()
     await page.goto(await town().offer('full-disk'))
     await ready(page)
@@ -160,9 +152,7 @@ export function wallet(town: () => Town): void {
     expect(complaints).toEqual([])
   })
 
-  test('A9: a claim says that it is still working, and can be repeated when there is no answer', {
-    tags: 'long',
-  }, async () => {
+  test('A9: a claim says that it is still working, and can be repeated when there is no answer', async () => {
     const { page } = await town().visitor({ isAlone: true })
     await page.clock.install()
     await page.goto(await town().offer('tunnel'))
@@ -181,7 +171,7 @@ export function wallet(town: () => Town): void {
     await page.getByRole('heading', { name: 'You’re in' }).waitFor()
   })
 
-  test('A9: revoking can be repeated when its answer was lost', { tags: 'long' }, async () => {
+  test('A9: revoking can be repeated when its answer was lost', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'lost-revocation')
@@ -199,9 +189,7 @@ export function wallet(town: () => Town): void {
     expect(await focused(page)).toBe('notice')
   })
 
-  test('A12: without a connection, revoked stays revoked, also after a reload of the list', {
-    tags: 'long',
-  }, async () => {
+  test('A12: without a connection, revoked stays revoked, also after a reload of the list', async () => {
     const visitor = await town().visitor({ isAlone: true })
     const { page } = visitor
     await page.clock.install()
@@ -284,7 +272,7 @@ export function wallet(town: () => Town): void {
     expect([await focused(page), await page.locator('a.pass').count()]).toEqual(['notice', 0])
   })
 
-  test('C27: a button that goes away while it has the focus passes it on', { tags: 'long' }, async () => {
+  test('C27: a button that goes away while it has the focus passes it on', async () => {
     const visitor = await town().visitor({ isAlone: true })
     const { page } = visitor
     await page.clock.install()
@@ -299,9 +287,7 @@ export function wallet(town: () => Town): void {
     expect(await focused(page)).toBe('pass-title')
   })
 
-  test('keeps keys that cannot be read, each credential its own, and says that nothing can be exported', {
-    tags: 'long',
-  }, async () => {
+  test('keeps keys that cannot be read, each credential its own, and says that nothing can be exported', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'keeper')
@@ -316,7 +302,7 @@ export function wallet(town: () => Town): void {
     expect(await page.getByText('Your keys never leave this browser').isVisible()).toBe(true)
   })
 
-  test('shows a revocation from elsewhere while it is open', { tags: 'long' }, async () => {
+  test('shows a revocation from elsewhere while it is open', async () => {
     const visitor = await town().visitor({ isAlone: true })
     const { page } = visitor
     await page.clock.install()
@@ -331,7 +317,7 @@ export function wallet(town: () => Town): void {
     await screenshot(page, 'wallet-revoked-light')
   })
 
-  test('deletes a credential after a warning, and not without', { tags: 'long' }, async () => {
+  test('deletes a credential after a warning, and not without', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'deleter')

@@ -129,9 +129,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await check(page, name)
   })
 
-  test('the menu of a narrow screen has the focus while it is open, and closes in every way', {
-    tags: 'long',
-  }, async () => {
+  test('the menu of a narrow screen has the focus while it is open, and closes in every way', async () => {
     const { page } = await openShared('overview')
     await page.setViewportSize({ width: 375, height: 720 })
     const menu = page.getByRole('button', { name: 'Menu' })
@@ -154,9 +152,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await page.setViewportSize(DESKTOP)
   })
 
-  test('small tablets: no column is behind the action of a row, and no list is too wide', {
-    tags: 'long',
-  }, async () => {
+  test('small tablets: no column is behind the action of a row, and no list is too wide', async () => {
     const scope = ['orders:read', 'administration-of-everything:write', `warehouse:${'w'.repeat(40)}`]
     await harness.credential(newName('wide'), { scope })
     await harness.operator.createSite({ site_id: `${'long-'.repeat(11)}name.example`, name: 'W'.repeat(64) })
@@ -267,7 +263,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     expect(await page.evaluate(isCut)).toBe(false)
   })
 
-  test('T19: the page of a person who is not signed in, too', { tags: 'long' }, async () => {
+  test('T19: the page of a person who is not signed in, too', async () => {
     const { page } = await openPage(harness.browser, [harness.url], { bypassCSP: true })
     await page.goto(`${harness.url}/console`)
     await page.getByRole('heading', { name: /Sign in/ }).waitFor()
@@ -298,7 +294,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     }
   })
 
-  test('T19: with the keyboard alone, and the focus returns to where it was', { tags: 'long' }, async () => {
+  test('T19: with the keyboard alone, and the focus returns to where it was', async () => {
     const { page } = await harness.openConsole()
     await page.getByText('verifiers are up to date').waitFor()
     const focused = () =>

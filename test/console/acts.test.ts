@@ -186,9 +186,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     expect(await status(`/api/sites/${site_id}`, second)).toBe(200)
   })
 
-  test('an answer that comes late does not close a sheet that was opened since', {
-    tags: 'long',
-  }, async () => {
+  test('an answer that comes late does not close a sheet that was opened since', async () => {
     const { key_id } = await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'late' })
     const { page, visit } = await harness.openConsole()
     const dialog = page.getByRole('dialog')
@@ -212,7 +210,7 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     await page.unroute(path)
   })
 
-  test('an act that fails after its sheet was closed says so', { tags: 'long' }, async () => {
+  test('an act that fails after its sheet was closed says so', async () => {
     const { ppid } = await harness.credential('left-sheet')
     const { page, visit } = await harness.openConsole()
     const dialog = page.getByRole('dialog')

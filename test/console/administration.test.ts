@@ -75,9 +75,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await rows.first().waitFor()
   })
 
-  test('a filter of the address that is not valid hides all rows, and says which it is', {
-    tags: 'long',
-  }, async () => {
+  test('a filter of the address that is not valid hides all rows, and says which it is', async () => {
     const { page, complaints, visit } = await harness.openConsole({ role: 'viewer', page: 'audit' })
     for (const [query, name] of [
       ['from=yesterday', 'from'],
@@ -267,9 +265,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await expect.poll(count).toBe(100)
   })
 
-  test('the audit is filtered by the service, opened from an object, and exported', {
-    tags: 'long',
-  }, async () => {
+  test('the audit is filtered by the service, opened from an object, and exported', async () => {
     const { key_id } = await harness.client.createKey({
       site_id,
       permissions: ['site:read'],
@@ -664,9 +660,7 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     expect((await harness.client.readSite({ site_id })).delegation).toBe('off')
   })
 
-  test('an issuer is trusted, limited, cut off, and its key marked as compromised', {
-    tags: 'long',
-  }, async () => {
+  test('an issuer is trusted, limited, cut off, and its key marked as compromised', async () => {
     const { page } = await openShared('issuers?act=trust')
     const dialog = page.getByRole('dialog')
     const did = didKey((await generatePrivateKey('Ed25519')).publicKey)

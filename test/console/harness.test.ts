@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('the harness of the console tests', () => {
     await guards.kill()
   })
 
-  test('writes down what a page should not do', { tags: 'long' }, async () => {
+  test('writes down what a page should not do', async () => {
     const { page, complaints } = await harness.openConsole({ role: 'viewer' })
     await page.evaluate(`fetch('http://127.0.0.1:9/').catch(() => {})`)
     await expect.poll(() => complaints.join('\n')).toMatch(/policy violated: connect-src/)

@@ -81,9 +81,7 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     expect([...origins]).toEqual([harness.url])
   })
 
-  test('T14, T30, A214: are text on the pages of the whole service, and on those of one user', {
-    tags: 'long',
-  }, async () => {
+  test('T14, T30, A214: are text on the pages of the whole service, and on those of one user', async () => {
     const opened = await openShared()
     const { page, visit } = opened
     const origins = await watchOrigins(opened)
@@ -97,9 +95,7 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     expect([...origins]).toEqual([harness.url])
   })
 
-  test('T14, A214: are text where a person types them: search, name, reason and receipt', {
-    tags: 'long',
-  }, async () => {
+  test('T14, A214: are text where a person types them: search, name, reason and receipt', async () => {
     const { page, visit } = await openShared()
     await visit('overview')
     await page.keyboard.press('Control+k')
@@ -118,7 +114,7 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     expect(decodeURIComponent(page.url())).not.toContain('onerror')
   })
 
-  test('T14, A214: are text in the address', { tags: 'long' }, async () => {
+  test('T14, A214: are text in the address', async () => {
     const { page, open } = await openShared()
     for (const path of [`users/${encodeURIComponent(MARKUP)}`, `users?status=${encodeURIComponent(LINK)}`]) {
       await open(path).catch(() => {})
@@ -126,7 +122,7 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     }
   })
 
-  test('A367: a text of the address is one word of a copied command', { tags: 'long' }, async () => {
+  test('A367: a text of the address is one word of a copied command', async () => {
     const { page, open } = await openShared()
     const text = "x'; id #"
     for (const path of [`users?status=${encodeURIComponent(text)}`, `users/${encodeURIComponent(text)}`]) {

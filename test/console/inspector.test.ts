@@ -190,9 +190,7 @@ describe.skipIf(!hasChromium)('the inspector', () => {
     await pictures(page, 'inspector')
   })
 
-  test('accepts a signed request as curl -v prints it, and says what it cannot know', {
-    tags: 'long',
-  }, async () => {
+  test('accepts a signed request as curl -v prints it, and says what it cannot know', async () => {
     const holder = await newParty()
     const { header } = shown(await issue(issuer, { holderKey: holder.did }))
     const request = await toRequest(header, holder)
@@ -227,9 +225,7 @@ describe.skipIf(!hasChromium)('the inspector', () => {
     await page.getByRole('heading', { name: /This is an API key/ }).waitFor()
   })
 
-  test('T8: when the service is away, the data becomes stale and nothing is accepted', {
-    tags: 'long',
-  }, async () => {
+  test('T8: when the service is away, the data becomes stale and nothing is accepted', async () => {
     const page = await openInspector()
     await page.getByLabel('At time').fill(AT)
     await page.getByLabel('Presented').fill(shown(await issue(issuer)).header)

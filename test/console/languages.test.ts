@@ -157,14 +157,14 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
     }
   })
 
-  test('T29: the page of a person who is not signed in, too', { tags: 'long' }, async () => {
+  test('T29: the page of a person who is not signed in, too', async () => {
     const { page } = await openPage(harness.browser, [harness.url], ARABIC)
     await page.goto(`${harness.url}/console`)
     await page.locator('h1').first().waitFor()
     await check(page, 'signed-out')
   })
 
-  test('T29: exact times are in UTC and in local time', { tags: 'long' }, async () => {
+  test('T29: exact times are in UTC and in local time', async () => {
     const { page, visit } = await openShared()
     await page.setViewportSize(DESKTOP)
     await visit('overview')
@@ -274,9 +274,7 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
     }
   })
 
-  test('T29: control arm: in English the page is from left to right, and its texts are found', {
-    tags: 'long',
-  }, async () => {
+  test('T29: control arm: in English the page is from left to right, and its texts are found', async () => {
     const { page } = await harness.openConsole({ locale: 'en', page: 'verifiers' })
     expect(await readDirection(page)).toEqual({ lang: 'en', dir: '', shown: 'ltr' })
     const found = await findEnglish(page)

@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(rest).toContain(leaders[0])
   })
 
-  test('T5: an open console is in no receipt', { tags: 'long' }, async () => {
+  test('T5: an open console is in no receipt', async () => {
     const { client, siteId } = harness
     await expect.poll(countStreams).toBe(0)
     const guards = await harness.openGuards(['alone'])
@@ -176,9 +176,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     )
   })
 
-  test('T22: a reading that began before the pause shows nothing that came after it', {
-    tags: 'long',
-  }, async () => {
+  test('T22: a reading that began before the pause shows nothing that came after it', async () => {
     const { page } = await harness.openConsole({ page: 'log' })
     const first = page.locator('.chain-table tbody tr').first()
     await page.locator('.live', { hasText: 'Live' }).waitFor()
@@ -206,9 +204,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     await first.filter({ hasText: toShown(before + 3) }).waitFor()
   })
 
-  test('a page says that it is connecting while it is not known who is signed in', {
-    tags: 'long',
-  }, async () => {
+  test('a page says that it is connecting while it is not known who is signed in', async () => {
     const { page } = await harness.openConsole({ role: 'responder' })
     const held = Promise.withResolvers<void>()
     await page.route('**/console/session', async (route) => {
@@ -222,15 +218,13 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(await page.locator('.beginning').count()).toBe(0)
   })
 
-  test('an address that no page has leads back to the overview', { tags: 'long' }, async () => {
+  test('an address that no page has leads back to the overview', async () => {
     const { page } = await harness.openConsole({ page: 'nothing', role: 'viewer' })
     await page.locator('#content').getByRole('link', { name: 'Overview' }).click()
     await expect.poll(() => new URL(page.url()).pathname).toMatch(/\/overview$/)
   })
 
-  test('the search finds a user and a page of the site from the pages of the service', {
-    tags: 'long',
-  }, async () => {
+  test('the search finds a user and a page of the site from the pages of the service', async () => {
     const { page, visit } = await harness.openConsole({ page: 'overview' })
     await visit({ ofService: 'settings' })
     await page.locator('header.top .search').click()
@@ -241,7 +235,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(await page.locator('dialog[open]').count()).toBe(0)
   })
 
-  test('an id that the service does not know is said in words for people', { tags: 'long' }, async () => {
+  test('an id that the service does not know is said in words for people', async () => {
     const { page, visit } = await harness.openConsole({ role: 'responder', page: 'overview' })
     const unknown = ['credentials/cred_unknown', 'users/did:service:ppid_unknown', 'issuers/did:key:unknown']
     for (const path of unknown) {
@@ -254,7 +248,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(await page.getByRole('button', { name: 'Revoke this credential' }).count()).toBe(0)
   })
 
-  test('a page that could not be loaded offers another try', { tags: 'long' }, async () => {
+  test('a page that could not be loaded offers another try', async () => {
     const { page, complaints } = await harness.openConsole({ role: 'viewer', page: 'overview' })
     await page.route(/assets\/drills/, (route) => route.abort())
     await page.getByRole('link', { name: 'Drills' }).click()

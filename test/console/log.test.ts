@@ -189,9 +189,7 @@ describe.skipIf(!hasChromium)('the log explorer', () => {
     expect(await proof.textContent()).toMatch(new RegExp(`^Entry ${older.seq + 1} `))
   })
 
-  test('T7: red when the head is signed by a key that the service does not publish', {
-    tags: 'long',
-  }, async () => {
+  test('T7: red when the head is signed by a key that the service does not publish', async () => {
     const { page, open } = await openShared()
     await page.route(HEAD, async (route) => {
       const response = await pass(route)

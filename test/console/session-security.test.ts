@@ -58,9 +58,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     return items.length
   }
 
-  test('T12, A216: its cookie is for this host only, and no script can read it', {
-    tags: 'long',
-  }, async () => {
+  test('T12, A216: its cookie is for this host only, and no script can read it', async () => {
     const { context, page } = await openShared()
     const cookies = await context.cookies()
     expect(cookies).toHaveLength(1)
@@ -76,9 +74,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     expect(await page.evaluate('document.cookie')).toBe('')
   })
 
-  test('T12, A301: the cookie means nothing at /api, and a key means nothing at /console/api', {
-    tags: 'long',
-  }, async () => {
+  test('T12, A301: the cookie means nothing at /api, and a key means nothing at /console/api', async () => {
     const { page } = await openShared()
     const ask = (path: string, headers: object) =>
       page.evaluate<{ status: number; code: string }>(
@@ -138,9 +134,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     },
   )
 
-  test('T13, A213: a request with Origin null, without the header or with another Sec-Fetch-Site is rejected', {
-    tags: 'long',
-  }, async () => {
+  test('T13, A213: a request with Origin null, without the header or with another Sec-Fetch-Site is rejected', async () => {
     const { context } = await openShared()
     const [{ name, value } = { name: '', value: '' }] = await context.cookies()
     const { ppid } = await harness.credential(newName('headers'))
@@ -165,9 +159,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     expect(await status(ppid)).toBe('revoked')
   })
 
-  test('T13, A218: no other page can frame the console or keep a hold of its window', {
-    tags: 'long',
-  }, async () => {
+  test('T13, A218: no other page can frame the console or keep a hold of its window', async () => {
     const other = others[0] as OtherOrigin
     const { context, complaints } = await openSignedIn(other)
     const page = await context.newPage()
@@ -184,7 +176,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     await expect.poll(() => page.evaluate('window.kept.closed')).toBe(true)
   })
 
-  test('a first sign-in by link asks for nothing that is rejected', { tags: 'long' }, async () => {
+  test('a first sign-in by link asks for nothing that is rejected', async () => {
     const { page } = await openPage(harness.browser, [harness.url])
     const answers: string[] = []
     page.on('response', (answer) => {
@@ -195,7 +187,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     expect(answers).toEqual([])
   })
 
-  test('T1: a link is valid for a minute, and rejected after it', { tags: 'long' }, async () => {
+  test('T1: a link is valid for a minute, and rejected after it', async () => {
     const { page } = await openPage(harness.browser, [harness.url])
     const link = await harness.link(await harness.person('issuing'))
     await harness.passTime(61_000)

@@ -78,7 +78,7 @@ describe.skipIf(chromium === undefined)('the console of npm start', () => {
     await page.locator('nav.rail').waitFor()
   })
 
-  test('T1: a link is rejected when another one has replaced it', { tags: 'long' }, async () => {
+  test('T1: a link is rejected when another one has replaced it', async () => {
     const { person_id } = await post('/api/people', {
       name: 'Twice',
       roles: [{ site_id: null, role: 'operator' }],
