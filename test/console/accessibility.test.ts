@@ -129,7 +129,9 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await check(page, name)
   })
 
-  test('the menu of a narrow screen has the focus while it is open, and closes in every way', async () => {
+  test('the menu of a narrow screen has the focus while it is open, and closes in every way', {
+    tags: 'long',
+  }, async () => {
     const { page } = await openShared('overview')
     await page.setViewportSize({ width: 375, height: 720 })
     const menu = page.getByRole('button', { name: 'Menu' })
@@ -152,7 +154,9 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     await page.setViewportSize(DESKTOP)
   })
 
-  test('small tablets: no column is behind the action of a row, and no list is too wide', async () => {
+  test('small tablets: no column is behind the action of a row, and no list is too wide', {
+    tags: 'long',
+  }, async () => {
     const scope = ['orders:read', 'administration-of-everything:write', `warehouse:${'w'.repeat(40)}`]
     await harness.credential(newName('wide'), { scope })
     await harness.operator.createSite({ site_id: `${'long-'.repeat(11)}name.example`, name: 'W'.repeat(64) })
@@ -294,7 +298,7 @@ describe.skipIf(!hasChromium)('every page of the console', () => {
     }
   })
 
-  test('T19: with the keyboard alone, and the focus returns to where it was', async () => {
+  test('T19: with the keyboard alone, and the focus returns to where it was', { tags: 'long' }, async () => {
     const { page } = await harness.openConsole()
     await page.getByText('verifiers are up to date').waitFor()
     const focused = () =>

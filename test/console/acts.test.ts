@@ -186,7 +186,9 @@ describe.skipIf(!hasChromium)('every administrative act of the console', () => {
     expect(await status(`/api/sites/${site_id}`, second)).toBe(200)
   })
 
-  test('an answer that comes late does not close a sheet that was opened since', async () => {
+  test('an answer that comes late does not close a sheet that was opened since', {
+    tags: 'long',
+  }, async () => {
     const { key_id } = await harness.client.createKey({ site_id, permissions: ['site:read'], label: 'late' })
     const { page, visit } = await harness.openConsole()
     const dialog = page.getByRole('dialog')

@@ -75,7 +75,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await rows.first().waitFor()
   })
 
-  test('a filter of the address that is not valid hides all rows, and says which it is', async () => {
+  test('a filter of the address that is not valid hides all rows, and says which it is', {
+    tags: 'long',
+  }, async () => {
     const { page, complaints, visit } = await harness.openConsole({ role: 'viewer', page: 'audit' })
     for (const [query, name] of [
       ['from=yesterday', 'from'],
@@ -265,7 +267,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     await expect.poll(count).toBe(100)
   })
 
-  test('the audit is filtered by the service, opened from an object, and exported', async () => {
+  test('the audit is filtered by the service, opened from an object, and exported', {
+    tags: 'long',
+  }, async () => {
     const { key_id } = await harness.client.createKey({
       site_id,
       permissions: ['site:read'],
@@ -660,7 +664,9 @@ describe.skipIf(!hasChromium)('the administrative pages of the console', () => {
     expect((await harness.client.readSite({ site_id })).delegation).toBe('off')
   })
 
-  test('an issuer is trusted, limited, cut off, and its key marked as compromised', async () => {
+  test('an issuer is trusted, limited, cut off, and its key marked as compromised', {
+    tags: 'long',
+  }, async () => {
     const { page } = await openShared('issuers?act=trust')
     const dialog = page.getByRole('dialog')
     const did = didKey((await generatePrivateKey('Ed25519')).publicKey)

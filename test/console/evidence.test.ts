@@ -411,7 +411,7 @@ describe.skipIf(!hasChromium)('the pages that show proof', () => {
     await guards.kill()
   })
 
-  test('the bearer meter says what is not known, and is never green then', async () => {
+  test('the bearer meter says what is not known, and is never green then', { tags: 'long' }, async () => {
     const { page } = await harness.openConsole({ page: 'tokens', role: 'viewer', bypassCSP: true })
     await page.getByText('Not known to be safe to switch off.').waitFor()
     await page.getByText(/14 days are needed|Nothing has been counted yet/).waitFor()

@@ -81,7 +81,9 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     expect([...origins]).toEqual([harness.url])
   })
 
-  test('T14, T30, A214: are text on the pages of the whole service, and on those of one user', async () => {
+  test('T14, T30, A214: are text on the pages of the whole service, and on those of one user', {
+    tags: 'long',
+  }, async () => {
     const opened = await openShared()
     const { page, visit } = opened
     const origins = await watchOrigins(opened)
@@ -95,7 +97,9 @@ describe.skipIf(!hasChromium)('hostile texts', () => {
     expect([...origins]).toEqual([harness.url])
   })
 
-  test('T14, A214: are text where a person types them: search, name, reason and receipt', async () => {
+  test('T14, A214: are text where a person types them: search, name, reason and receipt', {
+    tags: 'long',
+  }, async () => {
     const { page, visit } = await openShared()
     await visit('overview')
     await page.keyboard.press('Control+k')

@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)('the console in Arabic', () => {
     }
   })
 
-  test('T29: the page of a person who is not signed in, too', async () => {
+  test('T29: the page of a person who is not signed in, too', { tags: 'long' }, async () => {
     const { page } = await openPage(harness.browser, [harness.url], ARABIC)
     await page.goto(`${harness.url}/console`)
     await page.locator('h1').first().waitFor()

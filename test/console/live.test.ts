@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(rest).toContain(leaders[0])
   })
 
-  test('T5: an open console is in no receipt', async () => {
+  test('T5: an open console is in no receipt', { tags: 'long' }, async () => {
     const { client, siteId } = harness
     await expect.poll(countStreams).toBe(0)
     const guards = await harness.openGuards(['alone'])
@@ -176,7 +176,9 @@ describe.skipIf(!hasChromium)('the live view', () => {
     )
   })
 
-  test('T22: a reading that began before the pause shows nothing that came after it', async () => {
+  test('T22: a reading that began before the pause shows nothing that came after it', {
+    tags: 'long',
+  }, async () => {
     const { page } = await harness.openConsole({ page: 'log' })
     const first = page.locator('.chain-table tbody tr').first()
     await page.locator('.live', { hasText: 'Live' }).waitFor()
@@ -224,7 +226,9 @@ describe.skipIf(!hasChromium)('the live view', () => {
     await expect.poll(() => new URL(page.url()).pathname).toMatch(/\/overview$/)
   })
 
-  test('the search finds a user and a page of the site from the pages of the service', async () => {
+  test('the search finds a user and a page of the site from the pages of the service', {
+    tags: 'long',
+  }, async () => {
     const { page, visit } = await harness.openConsole({ page: 'overview' })
     await visit({ ofService: 'settings' })
     await page.locator('header.top .search').click()
@@ -235,7 +239,7 @@ describe.skipIf(!hasChromium)('the live view', () => {
     expect(await page.locator('dialog[open]').count()).toBe(0)
   })
 
-  test('an id that the service does not know is said in words for people', async () => {
+  test('an id that the service does not know is said in words for people', { tags: 'long' }, async () => {
     const { page, visit } = await harness.openConsole({ role: 'responder', page: 'overview' })
     const unknown = ['credentials/cred_unknown', 'users/did:service:ppid_unknown', 'issuers/did:key:unknown']
     for (const path of unknown) {

@@ -173,7 +173,7 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     )
   })
 
-  test('another person signs in in the dialog: nothing of the page is theirs', async () => {
+  test('another person signs in in the dialog: nothing of the page is theirs', { tags: 'long' }, async () => {
     const [first, second] = [await newOperator('Ann First'), await newOperator('Sue Second')]
     const { page } = await harness.openConsole({ personId: first })
     await settings(page, '/people?act=add')
@@ -206,7 +206,9 @@ describe.skipIf(!hasChromium)('people in the console', () => {
     expect(await namesOfPeople()).not.toContain(newName('Typed by Ann in a tab'))
   })
 
-  test('T18: own access, own session and the last operator key are rejected with the reason', async () => {
+  test('T18: own access, own session and the last operator key are rejected with the reason', {
+    tags: 'long',
+  }, async () => {
     const personId = await newOperator('Ole Own')
     const { page } = await harness.openConsole({ personId })
     await settings(page, '/people')

@@ -244,7 +244,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect((await harness.client.readSite({ site_id: siteId })).bearer).toBe('on')
   })
 
-  test('Enter before the preview says that it is still loading, and revokes nothing', async () => {
+  test('Enter before the preview says that it is still loading, and revokes nothing', {
+    tags: 'long',
+  }, async () => {
     const { client, siteId } = harness
     const olga = newName('olga')
     const { ppid } = await harness.credential(olga)
@@ -309,7 +311,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     await admin.page.keyboard.press('Escape')
   })
 
-  test('cutting off a site waits for its preview, too', async () => {
+  test('cutting off a site waits for its preview, too', { tags: 'long' }, async () => {
     const { siteId, client } = harness
     const { page } = await openAdmin('site')
     const answered = Promise.withResolvers<void>()
@@ -356,7 +358,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(await readHeads()).toEqual(before)
   })
 
-  test('a user that the service has never seen is asked for in other words', async () => {
+  test('a user that the service has never seen is asked for in other words', { tags: 'long' }, async () => {
     const { client, siteId } = harness
     const { page } = await openResponder('users')
     const user_ref = newName('no-such-person')
@@ -408,7 +410,9 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     expect(await countRevoked()).toBe(before + active)
   })
 
-  test('every shortcut of the help works from a list, and the focus returns to where it was', async () => {
+  test('every shortcut of the help works from a list, and the focus returns to where it was', {
+    tags: 'long',
+  }, async () => {
     await harness.client.signOutUser({ site_id: harness.siteId, user_ref: 'frank' })
     await harness.client.signOutUser({ site_id: harness.siteId, user_ref: 'grace' })
     const { page } = await openResponder('users?status=active')
@@ -530,7 +534,7 @@ describe.skipIf(!hasChromium)('the revoke flow', () => {
     }
   })
 
-  test('a list shows what was revoked on it, and selects only what it shows', async () => {
+  test('a list shows what was revoked on it, and selects only what it shows', { tags: 'long' }, async () => {
     const { client, siteId } = harness
     const ids: string[] = []
     for (let n = 0; n < 3; n++) ids.push((await harness.credential(newName('row'))).id)

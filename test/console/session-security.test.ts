@@ -58,7 +58,9 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     return items.length
   }
 
-  test('T12, A216: its cookie is for this host only, and no script can read it', async () => {
+  test('T12, A216: its cookie is for this host only, and no script can read it', {
+    tags: 'long',
+  }, async () => {
     const { context, page } = await openShared()
     const cookies = await context.cookies()
     expect(cookies).toHaveLength(1)
@@ -159,7 +161,9 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     expect(await status(ppid)).toBe('revoked')
   })
 
-  test('T13, A218: no other page can frame the console or keep a hold of its window', async () => {
+  test('T13, A218: no other page can frame the console or keep a hold of its window', {
+    tags: 'long',
+  }, async () => {
     const other = others[0] as OtherOrigin
     const { context, complaints } = await openSignedIn(other)
     const page = await context.newPage()
@@ -187,7 +191,7 @@ describe.skipIf(!hasChromium)('the session of the console', () => {
     expect(answers).toEqual([])
   })
 
-  test('T1: a link is valid for a minute, and rejected after it', async () => {
+  test('T1: a link is valid for a minute, and rejected after it', { tags: 'long' }, async () => {
     const { page } = await openPage(harness.browser, [harness.url])
     const link = await harness.link(await harness.person('issuing'))
     await harness.passTime(61_000)
