@@ -17,6 +17,7 @@ import type { LoggedEntry, SiteHead } from '../store/operations/log.ts'
 import { loadSiteHeads } from '../store/site-heads.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
+import { CommittedParts } from './committed-parts.ts'
 import { LiveRevocationData } from './live-revocation-data.ts'
 import { type AuditedStore, LogAuditor } from './log-auditor.ts'
 import { POLL_MS, tail } from './tail.ts'
@@ -69,6 +70,7 @@ export class LiveViews {
   readonly #logger: LiveViewsLogger
   readonly #options: LiveViewsOptions
   readonly #wake = createWake()
+  readonly #committed = new CommittedParts()
   readonly #stop = new AbortController()
   readonly #waiters: Waiters
   #waiting = 0
@@ -110,7 +112,11 @@ export class LiveViews {
   }
 
   async #start(): Promise<void> {
-    this.#unlisten = this.#store.onAppend((position) => this.#wake.wake(position))
+    this.#unlisten = this.#store.onAppend((position, part) => {
+      // One of a former epoch does not continue this log.
+      if (part?.entries[0]?.entry.epoch === this.#log.epoch) this.#committed.add(part)
+      this.#wake.wake(position)
+    })
     try {
       await new Promise<void>((resolve, reject) => {
         this.#following = this.#run(resolve, reject)
@@ -171,7 +177,8 @@ export class LiveViews {
     if (this.position >= position) return
     this.#waiting++
     try {
-      await this.#wait(() => this.position >= position)
+      const isOnItsWay = () => this.#committed.has(position)
+      await this.#wait(() => this.position >= position, { isOnItsWay })
     } finally {
       this.#waiting--
     }
@@ -196,18 +203,20 @@ export class LiveViews {
     const sinceMs = this.#clock.clocks().monotonicMs
     // An entry that was acknowledged before this call is in a log that the store was asked for
     // after this call.
-    return this.#wait(
-      () => this.hasApplied(siteId, min),
-      () => this.#confirmedAt !== undefined && this.#confirmedAt.monotonicMs > sinceMs,
-    )
+    return this.#wait(() => this.hasApplied(siteId, min), {
+      isHopeless: () => this.#confirmedAt !== undefined && this.#confirmedAt.monotonicMs > sinceMs,
+    })
   }
 
-  async #wait(isReached: () => boolean, isHopeless = () => false): Promise<void> {
+  async #wait(
+    isReached: () => boolean,
+    { isHopeless = () => false, isOnItsWay = () => false },
+  ): Promise<void> {
     if (isReached()) return
     if (this.#corruption !== undefined || this.#stop.signal.aborted) throw tooFarProblem()
     const waiting = this.#waiters.wait(isReached, isHopeless)
-    // A store that is not shared reports each entry before it answers: the tail is reading it.
-    if (this.#store.isShared) this.#wake.wake()
+    // A store that is not shared reports each entry before it answers: the tail has been woken.
+    if (this.#store.isShared && !isOnItsWay()) this.#wake.wake()
     await waiting
   }
 
@@ -344,6 +353,7 @@ export class LiveViews {
   #begin(): void {
     this.#audit?.stop()
     this.#audit = undefined
+    this.#committed.clear()
     if (this.#isExamined) this.#formerHeads = [...this.heads()]
     this.#isExamined = false
     this.#log = new AppliedLog(this.#store.epoch)
@@ -362,7 +372,8 @@ export class LiveViews {
     if (restored === undefined) return
     const from = this.position
     let isLoaded = false
-    const options = { store: this.#store, wake: this.#wake, clocks: this.#clock.clocks, onFailure }
+    const own = { store: this.#store, wake: this.#wake, committed: this.#committed }
+    const options = { ...own, clocks: this.#clock.clocks, onFailure }
     for await (const page of tail({ ...options, from, signal: this.#stop.signal })) {
       if (this.#store.epoch !== this.#log.epoch) return
       if (this.#reported !== undefined) throw this.#reported.fault

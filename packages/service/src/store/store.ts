@@ -1,4 +1,11 @@
+import type { CommittedPart } from './committed-part.ts'
 import type { PortOperations } from './operations/all.ts'
+
+/**
+ * `position`: up to where something was appended, if that is known. `part`: the entries themselves,
+ * if this process has committed them.
+ */
+export type AppendListener = (position?: number, part?: CommittedPart) => void
 
 /**
  * Durable storage. Every implementation must pass the store test suite.
@@ -33,10 +40,10 @@ export interface Store extends PortOperations {
    */
   followEpoch(): Promise<void>
   /**
-   * Calls back when something may have been appended, here or elsewhere, with its position if that
-   * is known. A hint: it may come late, twice or never.
+   * Calls back when something may have been appended, here or elsewhere. A hint: it may come late,
+   * twice or never.
    */
-  onAppend(listener: (position?: number) => void): () => void
+  onAppend(listener: AppendListener): () => void
   /**
    * Why the store cannot be written, though it may still be read; undefined while writes succeed.
    */

@@ -73,6 +73,37 @@ describe('the live views', () => {
     }
   })
 
+  it('apply what this process has committed without reading it from the store', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    const views = await open(store)
+    const { reads } = store
+    const own = { own: true }
+    const position = await store.append(A, 'user.revoked', { ppid: user, revoked_at }, own)
+    await views.waitFor(position)
+    expect(views.view(A)?.userRevocation(user, 0)).toBeDefined()
+    expect(store.reads).toBe(reads)
+  })
+
+  it('apply nothing that this process has committed to a former epoch', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    const views = await open(store)
+    const { reads } = store
+    const [handOver] = store.listeners
+    const former = new LogDouble()
+    former.epoch = 'e0000001'
+    former.onAppend((position, part) => {
+      former.epoch = EPOCH
+      handOver?.(position, part)
+    })
+    await former.site(B, { own: true })
+    await former.site(B, { own: true })
+    await views.waitFor(2).catch(() => undefined)
+    expect(views.view(B)).toBeUndefined()
+    expect(store.reads).toBeGreaterThan(reads)
+  })
+
   it('do not wait for what they have reached', async () => {
     const store = new LogDouble()
     await store.site(A)

@@ -12,8 +12,16 @@ import { StoreUnavailable } from '../../src/store/errors.ts'
 import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
 import type { LogEnd, LoggedEntry, LogPage, SiteHead } from '../../src/store/operations/log.ts'
 import type { Page } from '../../src/store/page.ts'
+import type { AppendListener } from '../../src/store/store.ts'
 
 export const EPOCH = 'e0000000'
+
+interface AppendOptions {
+  /** Nobody is told. */
+  readonly silent?: boolean
+  /** This process has committed the entry, so listeners get it. */
+  readonly own?: boolean
+}
 
 /**
  * The log of a store in memory: what `LiveViews.open` sees of a store, and the means to damage it.
@@ -27,7 +35,7 @@ export class LogDouble {
   positionSaid: number | undefined
   isDown = false
   reads = 0
-  listeners = new Set<() => void>()
+  listeners = new Set<AppendListener>()
   /** A read waits for this before it answers. */
   gate: Promise<void> | undefined
 
@@ -35,7 +43,7 @@ export class LogDouble {
     siteId: SiteId,
     kind: Kind,
     body: EntryBodies[Kind],
-    { silent = false } = {},
+    { silent = false, own = false }: AppendOptions = {},
   ): Promise<number> {
     const last = this.entries.findLast(({ entry }) => entry.site_id === siteId)?.entry
     const prev: LogHead = last === undefined ? { epoch: this.epoch, seq: 0, hash: GENESIS_HASH } : last
@@ -44,19 +52,24 @@ export class LogDouble {
       prev,
     )) as Entry
     const position = this.entries.length + 1
+    const beforeMs = performance.now()
     this.entries.push({ position, entry })
-    if (!silent) for (const listener of this.listeners) listener()
+    for (const listener of this.listeners) {
+      if (own) listener(position, { entries: [{ position, entry }], isEnd: true, end: this.end, beforeMs })
+      else if (!silent) listener()
+    }
     return position
   }
 
   /** Every site's log begins with what the site is like. */
-  site(siteId: SiteId): Promise<number> {
-    return this.append(siteId, 'site.changed', {
+  site(siteId: SiteId, options?: AppendOptions): Promise<number> {
+    const body = {
       bearer: 'on',
       holder_proof: 'optional',
       delegation: 'on',
       credential_ttl_seconds_max: null,
-    })
+    } as const
+    return this.append(siteId, 'site.changed', body, options)
   }
 
   /** What the log row says when it is not what follows from the entries. */
@@ -116,7 +129,7 @@ export class LogDouble {
     return all.filter(({ siteId }) => siteId > after).slice(0, limit)
   }
 
-  onAppend(listener: () => void): () => void {
+  onAppend(listener: AppendListener): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
   }

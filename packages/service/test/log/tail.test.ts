@@ -1,5 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
+import { CommittedParts } from '../../src/log/committed-parts.ts'
 import { type TailOptions, type TailPage, tail } from '../../src/log/tail.ts'
 import { createWake } from '../../src/log/wake.ts'
 import { LogCorrupted } from '../../src/store/log-corrupted.ts'
@@ -11,11 +12,16 @@ const stop = new AbortController()
 
 function follow(store: LogDouble, more: Partial<TailOptions> = {}) {
   const wake = createWake()
-  store.onAppend(() => wake.wake())
+  const committed = new CommittedParts()
+  store.onAppend((position, part) => {
+    if (part !== undefined) committed.add(part)
+    wake.wake(position)
+  })
   const faults: unknown[] = []
   const pages = tail({
     store,
     wake,
+    committed,
     clocks: new ClockDouble().clocks,
     signal: stop.signal,
     onFailure: (fault) => faults.push(fault),
@@ -163,5 +169,82 @@ describe('the tail of the log', () => {
     await store.site(B)
     store.entries.shift()
     await expect(follow(store).next()).rejects.toThrow('entry 1 of the log is missing')
+  })
+
+  describe('gives what this process has committed', () => {
+    const OWN = { own: true }
+
+    it('without reading it from the store', async () => {
+      const store = new LogDouble()
+      const { next } = follow(store)
+      await next()
+      const following = next()
+      await store.site(A, OWN)
+      expect(await following).toMatchObject({ entries: [{ position: 1 }], isEnd: true, end: store.end })
+      expect(store.reads).toBe(1)
+    })
+
+    it('all of it before it sleeps', async () => {
+      const store = new LogDouble()
+      const { next } = follow(store)
+      await next()
+      for (const site of [A, B, 'c.example' as SiteId, 'd.example' as SiteId]) await store.site(site, OWN)
+      const pages = [await next(), await next(), await next(), await next()]
+      expect(pages.flatMap(positions)).toEqual([1, 2, 3, 4])
+      expect(store.reads).toBe(1)
+    })
+
+    it('after what others have appended before it', async () => {
+      const store = new LogDouble()
+      const { next } = follow(store)
+      await next()
+      await store.site(A, { silent: true })
+      await store.site(B, OWN)
+      expect(positions(await next())).toEqual([1, 2])
+      expect(store.reads).toBe(2)
+      const following = next()
+      await store.site('c.example' as SiteId, OWN)
+      expect(positions(await following)).toEqual([3])
+    })
+
+    it('and still reads the store, which others may have cut', async () => {
+      const store = new LogDouble()
+      const { next, pages } = follow(store)
+      await next()
+      await store.site(A, OWN)
+      const followed = (async () => {
+        for await (const { end } of pages) {
+          // There is always one more of its own before it could sleep.
+          await store.site(`s${end.position}.example` as SiteId, OWN)
+          await new Promise(setImmediate)
+          if (store.reads > 1) store.entries.pop()
+        }
+      })()
+      await expect(followed).rejects.toThrow(LogCorrupted)
+    })
+
+    it('with a time before the commit, which never goes back', async () => {
+      const store = new LogDouble()
+      const clock = new ClockDouble()
+      const committed = new CommittedParts()
+      const { next } = follow(store, { clocks: clock.clocks, committed })
+      const first = (await next()).askedAt
+      clock.pass(1000)
+      const [one, two] = [await store.site(A), await store.site(B)]
+      const part = (position: number, beforeMs: number) =>
+        committed.add({
+          entries: store.entries.slice(position - 1, position),
+          isEnd: true,
+          end: { ...store.end, position },
+          beforeMs,
+        })
+      part(one, performance.now() - 400)
+      const second = (await next()).askedAt
+      expect(second.monotonicMs).toBeGreaterThan(first.monotonicMs)
+      expect(second.monotonicMs).toBeLessThanOrEqual(clock.monotonicMs - 400)
+      part(two, Number.NEGATIVE_INFINITY)
+      expect((await next()).askedAt).toEqual(second)
+      expect(store.reads).toBe(1)
+    })
   })
 })

@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import type { CredentialId, Ppid } from '@countersign/core'
 import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
+import type { CommittedPart } from '../../src/store/committed-part.ts'
 import { openStore } from '../../src/store/open.ts'
 import { openWriter, type Writer } from '../../src/store/sqlite/writer-client.ts'
 import { context, credentialId, MASTER_KEY, NOW, newSite, ppid, quietLog, seen } from './fixtures.ts'
 
 /** The writer of a new file. */
 async function openNewWriter(
-  onAppended: () => void,
+  onAppended: (part: CommittedPart | undefined) => void,
   onForged: () => void = () => undefined,
 ): Promise<{ writer: Writer; file: string }> {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-groups-'))
@@ -51,7 +52,8 @@ it.each([
 ])(
   'of %i operations together, one that fails after %i others leaves nothing behind',
   async (count, before) => {
-    const { writer, file } = await openNewWriter(() => undefined)
+    const parts: (CommittedPart | undefined)[] = []
+    const { writer, file } = await openNewWriter((part) => parts.push(part))
     const site = newSite()
     const { siteId } = site
     await writer.run('createSite', [site, context()])
@@ -69,9 +71,14 @@ it.each([
     const db = new Database(file, { readonly: true })
     const rowsIn = (table: string) => db.prepare(`SELECT COUNT(*) AS n FROM ${table}`).pluck().get()
     expect([rowsIn('credentials'), rowsIn('users')]).toEqual([0, count])
+    const hashes = db.prepare('SELECT hash FROM entries ORDER BY position').pluck().all()
     const seqs = db.prepare('SELECT seq FROM entries ORDER BY position').pluck().all()
     // The first entry created the site. What came before the failure was not written twice.
     expect(seqs).toEqual(Array.from({ length: count + 1 }, (_, i) => i + 1))
+    // And listeners have got what was committed, without what failed.
+    const handedOver = parts.flatMap((part) => part?.entries ?? [])
+    expect(handedOver.map(({ position }) => position)).toEqual(seqs)
+    expect(handedOver.map(({ entry }) => entry.hash)).toEqual(hashes)
     db.close()
   },
 )

@@ -1,6 +1,7 @@
 import { canonicalJson, createEntry, type Entry, type JsonValue } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { auditLog } from '../../src/store/audit-log.ts'
+import type { CommittedPart } from '../../src/store/committed-part.ts'
 import type { LoggedEntry } from '../../src/store/operations/log.ts'
 import {
   context,
@@ -126,6 +127,41 @@ export function logSuite(store: TheStore): void {
       await first
       await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
       expect(heard).toBe(1)
+    })
+
+    it('hands over what it has committed, as it can be read, and nothing that was taken back', async () => {
+      const siteId = await madeSite()
+      const from = await store().logPosition()
+      const parts: CommittedPart[] = []
+      const stop = store().onAppend((_, part) => part !== undefined && parts.push(part))
+      const ppids = [ppid(), ppid()]
+      await store().revokeUser({ siteId, ppid: ppid(), reason: 'über “x”' }, context())
+      await expect(
+        store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, failingAct()),
+      ).rejects.toThrow()
+      await store().revokeAll({ siteId, ppids, credentialIds: [], jtis: [], reason: undefined }, context())
+      stop()
+      const { entries, end } = await store().entriesAfter(from, 100)
+      expect(parts.flatMap((part) => part.entries)).toEqual(entries)
+      expect(entries).toHaveLength(3)
+      expect(parts.map((part) => part.end.position)).toEqual([from + 1, from + 3])
+      expect(parts.at(-1)?.end).toEqual(end)
+    })
+
+    it('hands over no more than 64 entries of a transaction: those are read', async () => {
+      const siteId = await madeSite()
+      const parts: unknown[] = []
+      const woken = new Promise<void>((resolve) => {
+        const stop = store().onAppend((_, part) => {
+          parts.push(part)
+          stop()
+          resolve()
+        })
+      })
+      const ppids = Array.from({ length: 65 }, ppid)
+      await store().revokeAll({ siteId, ppids, credentialIds: [], jtis: [], reason: undefined }, context())
+      await woken
+      expect(parts).toEqual([undefined])
     })
 
     it('tells where each site ends', async () => {

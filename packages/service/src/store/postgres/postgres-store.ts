@@ -2,13 +2,14 @@ import type { Logger } from 'pino'
 import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer } from '../../sealing/sealer.ts'
 import { text } from '../columns.ts'
+import { type AppendedRow, toCommittedPart } from '../committed-part.ts'
 import { resolveEpoch } from '../epoch.ts'
 import { EpochChanged, StoreUnavailable } from '../errors.ts'
 import { LogCorrupted } from '../log-corrupted.ts'
 import { bindOperations, createTransaction, isReadOperation, type RunOperation } from '../operations/all.ts'
 import { openMacKey } from '../operations/shared/mac-key.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
-import type { Store } from '../store.ts'
+import type { AppendListener, Store } from '../store.ts'
 import { watchWrites } from '../watch-writes.ts'
 import { isForbidden } from './faults.ts'
 import { type Listener, openListener } from './listener.ts'
@@ -52,9 +53,9 @@ export async function openPostgresStore({
   // A standby would answer that nothing is new, whatever other nodes append to the primary.
   const readers = new ReaderPool({ url, max: CONNECTIONS.reading, primaryOnly: true })
   const writers = new WriterPool({ url, max: CONNECTIONS.writing })
-  const listeners = new Set<(position?: number) => void>()
-  const wake = (position?: number) => {
-    for (const listener of listeners) listener(position)
+  const listeners = new Set<AppendListener>()
+  const wake: AppendListener = (position, part) => {
+    for (const listener of listeners) listener(position, part)
   }
   let epoch = ''
   let isClosed = false
@@ -63,10 +64,18 @@ export async function openPostgresStore({
     if (isClosed) throw new StoreUnavailable('the store is closed')
     if (isReadOperation(name))
       return readers.read((query) => runReading(createTransaction(name, args), query, integrity))
-    return writers.transaction(
-      (transaction) => runTransaction(createTransaction(name, args), transaction, { epoch, integrity }),
+    let appended: AppendedRow[] = []
+    const beforeMs = performance.now()
+    const answer = await writers.transaction(
+      (transaction) => {
+        appended = []
+        return runTransaction(createTransaction(name, args), transaction, { epoch, integrity, appended })
+      },
       { noTimeout: name === 'beginEpoch' },
     )
+    const part = toCommittedPart(appended, beforeMs)
+    if (part !== undefined) wake(part.end.position, part)
+    return answer
   }
 
   const lineageNow = async () => {

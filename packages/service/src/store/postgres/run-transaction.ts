@@ -1,5 +1,6 @@
 import { formatTime } from '@countersign/core'
 import { number, text } from '../columns.ts'
+import { type AppendedRow, COMMITTED_MAX } from '../committed-part.ts'
 import { extendLog } from '../extend-log.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
 import type { Appended, NewEntry, Step, StepAnswer, Transaction } from '../transaction.ts'
@@ -23,6 +24,8 @@ export interface TransactionContext {
   readonly epoch: string
   /** Without it, only transactions run that neither check nor write a row with a MAC. */
   readonly integrity: RowIntegrity | undefined
+  /** Gets what the transaction appends, before it is committed. */
+  readonly appended?: AppendedRow[]
 }
 
 /** Runs a transaction statement by statement, and waits for the answers that it needs. */
@@ -124,5 +127,19 @@ async function append(
     `WITH head AS (UPDATE heads SET mac = $2 WHERE site_id = $1) UPDATE log SET digest = $3, mac = $4 WHERE one = 1`,
     [siteId, after.headMac, after.digest, after.logMac],
   )
+  if (context.appended !== undefined && context.appended.length <= COMMITTED_MAX) {
+    const row = {
+      epoch,
+      position,
+      site_id: siteId,
+      seq,
+      kind,
+      body: bodyJson,
+      at,
+      prev_hash: before.hash,
+      hash,
+    }
+    context.appended.push({ row, end: { position, digest: after.digest, keysDeleted: before.keysDeleted } })
+  }
   return { epoch, seq, position, hash }
 }

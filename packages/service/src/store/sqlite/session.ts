@@ -1,6 +1,7 @@
 import { formatTime } from '@countersign/core'
 import type Database from 'better-sqlite3'
 import { number, text } from '../columns.ts'
+import { type AppendedRow, COMMITTED_MAX } from '../committed-part.ts'
 import { extendLog } from '../extend-log.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
 import type {
@@ -22,8 +23,11 @@ export class SqliteSession {
   readonly db: Database.Database
   readonly #statements = new Map<string, Prepared>()
   readonly #integrity: RowIntegrity | undefined
-  /** How many entries this session has appended, committed or not. */
-  appended = 0
+  /**
+   * What was appended, committed or not, until the caller empties it: at most one row more than a
+   * `CommittedPart` may have.
+   */
+  readonly appended: AppendedRow[] = []
 
   /** Without `integrity`, runs only transactions that neither check nor write a row with a MAC. */
   constructor(db: Database.Database, integrity?: RowIntegrity) {
@@ -111,21 +115,25 @@ export class SqliteSession {
       { epoch, siteId, kind, bodyJson, at },
       before,
     )
-    this.rows(
-      `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    const row = {
       epoch,
       position,
-      siteId,
+      site_id: siteId,
       seq,
       kind,
-      bodyJson,
+      body: bodyJson,
       at,
-      before.hash,
+      prev_hash: before.hash,
       hash,
+    }
+    this.rows(
+      `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      ...Object.values(row),
     )
     this.rows('UPDATE heads SET seq = $2, hash = $3, mac = $4 WHERE site_id = $1', siteId, seq, hash, headMac)
     this.rows('UPDATE log SET position = $1, digest = $2, mac = $3 WHERE one = 1', position, digest, logMac)
-    this.appended++
+    if (this.appended.length <= COMMITTED_MAX)
+      this.appended.push({ row, end: { position, digest, keysDeleted: before.keysDeleted } })
     return { epoch, seq, position, hash }
   }
 }

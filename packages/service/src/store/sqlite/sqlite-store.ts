@@ -1,10 +1,11 @@
 import type { Logger } from 'pino'
 import { createRowMacs } from '../../sealing/row-macs.ts'
+import type { CommittedPart } from '../committed-part.ts'
 import { resolveEpoch } from '../epoch.ts'
 import { StoreUnavailable } from '../errors.ts'
 import { bindOperations, createTransaction, isReadOperation, type RunOperation } from '../operations/all.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
-import type { Store } from '../store.ts'
+import type { AppendListener, Store } from '../store.ts'
 import { watchWrites } from '../watch-writes.ts'
 import { asUnavailable, isFatal, openForReading } from './connection.ts'
 import { prepareStoreFile, requireStoreFile } from './file.ts'
@@ -40,9 +41,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   if (mustExist) requireStoreFile(file)
   const path = prepareStoreFile(file)
   const lock = lockOwner(path)
-  const listeners = new Set<() => void>()
-  const wake = () => {
-    for (const listener of listeners) listener()
+  const listeners = new Set<AppendListener>()
+  const wake = (part: CommittedPart | undefined) => {
+    for (const listener of listeners) listener(part?.end.position, part)
   }
   let fatal: Error | undefined
   const end = (fault: Error) => {

@@ -1,10 +1,11 @@
 import { Worker } from 'node:worker_threads'
 import { OtherMasterKey } from '../../sealing/sealer.ts'
+import { type CommittedPart, toCommittedPart } from '../committed-part.ts'
 import { RowForged, StoreUnavailable } from '../errors.ts'
 import type { OperationName } from '../operations/all.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
 import type { WriterOptions } from './writer.ts'
-import type { FromWriter, ToWriter, TransportedFault } from './writer-messages.ts'
+import type { FromWriter, Outcome, ToWriter, TransportedFault } from './writer-messages.ts'
 
 /** The writer thread, as the main thread uses it. */
 export interface Writer {
@@ -18,7 +19,8 @@ export interface Writer {
 }
 
 export interface WriterClientOptions extends WriterOptions {
-  readonly onAppended: () => void
+  /** Called before the operations are answered. */
+  readonly onAppended: (part: CommittedPart | undefined) => void
   readonly onForged: RowIntegrity['onForged']
   readonly onFatal: (fault: Error) => void
 }
@@ -27,6 +29,7 @@ interface Waiting {
   readonly resolve: (answer: unknown) => void
   readonly reject: (fault: Error) => void
   readonly sinceMs: number
+  readonly hasTimeout: boolean
 }
 
 const ANSWER_MS_MAX = 5000
@@ -64,9 +67,9 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
 
   const timeouts = setInterval(() => {
     const endMs = performance.now() - ANSWER_MS_MAX
-    for (const [id, { reject, sinceMs }] of waiting) {
+    for (const [id, { reject, sinceMs, hasTimeout }] of waiting) {
       if (sinceMs > endMs) break
-      if (sinceMs === Number.NEGATIVE_INFINITY) continue
+      if (!hasTimeout) continue
       waiting.delete(id)
       reject(new StoreUnavailable('the store took too long'))
     }
@@ -89,7 +92,8 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
           reject(toFault(message.fault))
           break
         case 'done':
-          if (message.hasAppended) onAppended()
+          if (message.appended.length > 0)
+            onAppended(toCommittedPart(message.appended, findLatest(message.outcomes)))
           for (const outcome of message.outcomes) {
             const asked = waiting.get(outcome.id)
             waiting.delete(outcome.id)
@@ -112,6 +116,10 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
     worker.on('exit', () => end(new Error('the writer of the store has ended')))
   })
 
+  /** When the last of these operations was sent: before their commit. Those timed out are unknown. */
+  const findLatest = (outcomes: readonly Outcome[]) =>
+    Math.max(...outcomes.map(({ id }) => waiting.get(id)?.sinceMs ?? Number.NEGATIVE_INFINITY))
+
   const post = (message: ToWriter) => worker.postMessage(message)
   return {
     macKey,
@@ -122,11 +130,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
         return Promise.reject(new StoreUnavailable('too many writes are waiting for the store'))
       return new Promise((resolve, reject) => {
         const id = ++lastId
-        waiting.set(id, {
-          resolve,
-          reject,
-          sinceMs: NO_TIMEOUT.has(name) ? Number.NEGATIVE_INFINITY : performance.now(),
-        })
+        waiting.set(id, { resolve, reject, sinceMs: performance.now(), hasTimeout: !NO_TIMEOUT.has(name) })
         post({ kind: 'operation', id, name, args })
       })
     },

@@ -1,3 +1,4 @@
+import type { AppendedRow } from '../committed-part.ts'
 import type { OperationName } from '../operations/all.ts'
 import type { ForgedRow } from '../transaction.ts'
 
@@ -19,7 +20,11 @@ export type FromWriter =
   | { readonly kind: 'ready'; readonly macKey: string }
   | { readonly kind: 'forged'; readonly row: ForgedRow }
   | { readonly kind: 'rejected'; readonly fault: TransportedFault }
-  | { readonly kind: 'done'; readonly outcomes: readonly Outcome[]; readonly hasAppended: boolean }
+  | {
+      readonly kind: 'done'
+      readonly outcomes: readonly Outcome[]
+      readonly appended: readonly AppendedRow[]
+    }
   | { readonly kind: 'fatal'; readonly fault: TransportedFault }
   | { readonly kind: 'closed' }
 

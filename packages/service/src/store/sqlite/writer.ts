@@ -103,25 +103,26 @@ function next(port: MessagePort, group: readonly Asked[]): ToWriter | undefined 
  */
 function writeGroup(session: SqliteSession, group: readonly Asked[], forged: ForgedRow[]): FromWriter {
   const { db } = session
-  const appendedBefore = session.appended
+  session.appended.length = 0
   try {
     session.rows('BEGIN IMMEDIATE')
     let outcomes = writePlainly(session, group)
     if (outcomes === undefined) {
       forged.length = 0
+      session.appended.length = 0
       session.rows('ROLLBACK')
       session.rows('BEGIN IMMEDIATE')
       outcomes = group.map((asked) => writeOne(session, asked))
     }
     session.rows('COMMIT')
-    return { kind: 'done', outcomes, hasAppended: session.appended > appendedBefore }
+    return { kind: 'done', outcomes, appended: session.appended }
   } catch (fault) {
     if (isFatal(fault) || !isUnavailable(fault)) throw fault
     if (db.inTransaction) db.exec('ROLLBACK')
     return {
       kind: 'done',
       outcomes: group.map(({ id }) => ({ id, ok: false, fault: toTransportedFault(fault) })),
-      hasAppended: false,
+      appended: [],
     }
   }
 }
@@ -146,12 +147,14 @@ function writePlainly(session: SqliteSession, group: readonly Asked[]): Outcome[
 /** An operation that fails rolls back alone; a store that fails rolls back the whole group. */
 function writeOne(session: SqliteSession, { id, name, args }: Asked): Outcome {
   session.rows('SAVEPOINT operation')
+  const appendedBefore = session.appended.length
   try {
     const answer = session.run(createTransaction(name, args))
     session.rows('RELEASE operation')
     return { id, ok: true, answer }
   } catch (fault) {
     if (isUnavailable(fault) || !session.db.inTransaction) throw fault
+    session.appended.length = appendedBefore
     session.rows('ROLLBACK TO operation')
     session.rows('RELEASE operation')
     return { id, ok: false, fault: toTransportedFault(fault) }
