@@ -17,8 +17,8 @@ export class CommittedParts {
   }
 
   /**
-   * Whether the tail has been told of the entry at this position, and need not be woken for it. It
-   * may have taken it already.
+   * Whether the entry at this position was added, so that the tail need not be woken for it. It may
+   * have taken it already.
    */
   has(position: number): boolean {
     return position <= this.#end

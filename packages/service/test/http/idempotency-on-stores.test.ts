@@ -7,6 +7,7 @@ import type { RawRequest } from '../../src/http/raw-request.ts'
 import type { MountedEndpoint } from '../../src/http/respond.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
 import type { Store } from '../../src/store/store.ts'
+import { withoutHandOver } from '../log/without-hand-over.ts'
 import { begin, keyOf, openNode, type TestNode } from '../node.ts'
 import { forEachSharedStore } from '../stores.ts'
 
@@ -26,6 +27,7 @@ function once(node: TestNode, id: EndpointId, answer: () => Promise<RouteAnswer>
 
 forEachSharedStore('an idempotency key', (open) => {
   it('gets no answer from another node before that node denies as well (I-1)', async () => {
+    withoutHandOver()
     const { node, store, A, issued } = await begin(open())
     const deaf = Object.create(store) as Store
     let isDeaf = false

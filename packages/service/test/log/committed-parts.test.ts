@@ -24,7 +24,7 @@ it('gives none that begins before the position: what follows is read from the st
   expect(parts.takeAfter(5)).toBeUndefined()
 })
 
-it('knows which entries the tail has been told of, also when it has taken them', () => {
+it('knows which entries were added, also when they have been taken', () => {
   const parts = new CommittedParts()
   expect(parts.has(1)).toBe(false)
   parts.add(part(4, 6))

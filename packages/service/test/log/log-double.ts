@@ -17,7 +17,7 @@ import type { AppendListener } from '../../src/store/store.ts'
 export const EPOCH = 'e0000000'
 
 interface AppendOptions {
-  /** Nobody is told. */
+  /** Without a call of the listeners. */
   readonly silent?: boolean
   /** This process has committed the entry, so listeners get it. */
   readonly own?: boolean

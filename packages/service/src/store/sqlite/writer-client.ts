@@ -116,7 +116,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
     worker.on('exit', () => end(new Error('the writer of the store has ended')))
   })
 
-  /** When the last of these operations was sent: before their commit. Those timed out are unknown. */
+  /** When the last of these operations was sent, before their commit. Some may have timed out. */
   const findLatest = (outcomes: readonly Outcome[]) =>
     Math.max(...outcomes.map(({ id }) => waiting.get(id)?.sinceMs ?? Number.NEGATIVE_INFINITY))
 

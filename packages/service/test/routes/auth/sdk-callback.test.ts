@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openHosted, openSecond, RETURN_URL } from '../../hosted.ts'
+import { withoutHandOver } from '../../log/without-hand-over.ts'
 import { delegated, NOW, newParty } from '../../party.ts'
 import { forEachSharedStore } from '../../stores.ts'
 
@@ -237,6 +238,7 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
   })
 
   it('goes on at another node, at every step, and not after a revocation there', async () => {
+    withoutHandOver()
     const hosted = await openHosted(open())
     const { opened, issued, redeem, verifier } = hosted
     const second = await openSecond(hosted)

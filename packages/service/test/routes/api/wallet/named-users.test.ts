@@ -144,7 +144,7 @@ forEachSharedStore('users by what people know', (open) => {
         false,
         false,
       ])
-      node.clock.pass(2000)
+      node.clock.pass(1500)
       expect([await showCredential(await issue()), await show(await signed(ISSUER, 'alice'))]).toEqual([
         200, 200,
       ])

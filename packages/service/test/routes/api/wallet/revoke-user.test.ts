@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../../../src/store/errors.ts'
+import { withoutHandOver } from '../../../log/without-hand-over.ts'
 import { anonymous, begin as beginAt, createSite, keyOf, NOWHERE, openNode, operator } from '../../../node.ts'
 import { delegated, NOW, newParty, newPpid } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
@@ -224,6 +225,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
     })
 
     it('answers 503 when the revocation stands but this node cannot see it yet; the next try says so', async () => {
+      withoutHandOver()
       const { store, A, issued } = await begin()
       const node = await openNode(store, A, { waitMsMax: 50 })
       const { ppid, header } = await issued()
