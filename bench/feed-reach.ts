@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { quantile } from './measure.ts'
-import { type Listeners, type ServerProcess, startListeners, startServer } from './processes.ts'
+import { type Listeners, type ServerProcess, startListeners, startLoad, startServer } from './processes.ts'
 import { required, type Sample, SITE } from './sample.ts'
 import { bareAppend } from './service-durable.ts'
 import { post, toIssuer } from './service-http.ts'
@@ -30,7 +30,14 @@ const ROUNDS = 101
 /** As the contract has it. */
 const CONNECTIONS_PER_KEY = 1000
 const SETTLE_MS = 600
-const WARM_UP_CLIENTS = 200
+const WARM_UP = {
+  clients: 200,
+  rounds: 100,
+  /** Without clients: after so many, V8 has compiled what commits them. */
+  revocations: 3000,
+  /** Until it has signed the receipts of these revocations. */
+  settleMs: 5000,
+}
 const SAMPLE = 'sample'
 
 /**
@@ -82,14 +89,25 @@ async function benchCrowd(
           greeting: 'listening',
         }),
     }
-    for (const group of ['ours', 'plain'] as const) {
-      await connect[group](WARM_UP_CLIENTS)
-      await listeners.leave(group)
+    const leave = async () => {
+      for (const group of ['ours', 'plain'] as const) await listeners.leave(group)
+      await pause(SETTLE_MS)
     }
-    await pause(SETTLE_MS)
+    for (const group of ['ours', 'plain'] as const) await connect[group](WARM_UP.clients)
+    await leave()
+    // Before the warm-up: what it has left behind would be counted as saved.
     const ofOurs = await bytesEach(ours, clients, connect.ours)
     const ofPlain = await bytesEach(plain, clients, connect.plain)
-    const heard = await takeTurns(ours, plain, listeners, required(keys[0]), { clients, rounds, chunk })
+    await leave()
+    const parties = { ours, plain, listeners, key: required(keys[0]), chunk }
+    await revokeMany(ours, parties.key)
+    for (const group of ['ours', 'plain'] as const) await connect[group](WARM_UP.clients)
+    await takeTurns(parties, WARM_UP)
+    await leave()
+    await pause(WARM_UP.settleMs)
+    for (const group of ['ours', 'plain'] as const) await connect[group](clients)
+    await pause(SETTLE_MS)
+    const heard = await takeTurns(parties, { clients, rounds })
     return [
       toReachRow('ours, revoke → heard', clients, heard.ours, ofOurs),
       toReachRow('plain sockets', clients, heard.plain, ofPlain),
@@ -101,22 +119,38 @@ async function benchCrowd(
   }
 }
 
+/** Revokes users by one connection, one after the other. */
+async function revokeMany(ours: ServerProcess<'ours'>, key: string): Promise<void> {
+  const load = await startLoad()
+  try {
+    const requests = Array.from({ length: WARM_UP.revocations }, (_, n) =>
+      toRevocation(ours, key, `many${n}`),
+    )
+    const target = await load.target({ port: ours.ready.port, connections: 1, requests, once: true })
+    await target.run(requests.length)
+  } finally {
+    await load.stop()
+  }
+}
+
+interface Parties {
+  readonly ours: ServerProcess<'ours'>
+  readonly plain: ServerProcess<'sockets'>
+  readonly listeners: Listeners
+  readonly key: string
+  /** What one client of ours is sent for the revocation of `SAMPLE`. */
+  readonly chunk: string
+}
+
 async function takeTurns(
-  ours: ServerProcess<'ours'>,
-  plain: ServerProcess<'sockets'>,
-  listeners: Listeners,
-  key: string,
-  { clients, rounds, chunk }: { readonly clients: number; readonly rounds: number; readonly chunk: string },
+  { ours, plain, listeners, key, chunk }: Parties,
+  { clients, rounds }: { readonly clients: number; readonly rounds: number },
 ): Promise<{ ours: number[]; plain: number[] }> {
   const heard = { ours: [] as number[], plain: [] as number[] }
   for (let round = 0; round <= rounds; round++) {
-    const mark = toMarkPpid(`${clients}x${round}`)
-    const text = post(
-      ours,
-      '/api/wallet/revoke-user',
-      `X-API-Key: ${key}\r\n`,
-      JSON.stringify({ ppid: mark, site_id: SITE }),
-    )
+    const name = `${clients}x${round}of${rounds}`
+    const mark = toMarkPpid(name)
+    const text = toRevocation(ours, key, name)
     const ofOurs = await listeners.tell('ours', { port: ours.ready.port, text, mark })
     const ofPlain = await listeners.tell('plain', {
       port: plain.ready.port,
@@ -131,6 +165,11 @@ async function takeTurns(
     await pause(20)
   }
   return heard
+}
+
+function toRevocation(ours: ServerProcess<'ours'>, key: string, name: string): string {
+  const body = JSON.stringify({ ppid: toMarkPpid(name), site_id: SITE })
+  return post(ours, '/api/wallet/revoke-user', `X-API-Key: ${key}\r\n`, body)
 }
 
 /** What one client is sent for one revocation. */

@@ -23,17 +23,19 @@
  * - "cold, step by step" is the difference between ever longer beginnings of the same way;
  *   "signature" should come to one raw verification.
  * - "service" is the whole thing over HTTP on loopback: each server in several processes of its
- *   own, one sender for all of them, 64 connections kept open. Slices of all processes alternate.
- *   "× bare" is the CPU time of bare fastify, answering the same body to the same request, to that
- *   of the server: the median over all pairs of their processes, and "between" their lowest and
- *   highest. The settings are in `stage.ts`. "Cold" costs a signature for
- *   every server; how that compares with bare fastify says more about the machine than about the
- *   guard, so one raw verification behind fastify stands beside it. The answers under "durable"
- *   were given when they were on disk, and "append and fdatasync" says what that disk can do.
+ *   own, one sender for all of them, 64 connections kept open. Slices of all processes alternate,
+ *   with a slice of bare fastify between any two. "× bare" is the CPU time of bare fastify,
+ *   answering the same body to the same request, to that of the server just before or after it: the
+ *   median of each process, and of these medians; "between" are their lowest and highest. The
+ *   settings are in `stage.ts`. "Cold" costs a signature for every server; how that compares with
+ *   bare fastify says more about the machine than about the guard, so one raw verification behind
+ *   fastify stands beside it. It includes what is recorded after the answers. The answers under
+ *   "durable" were given when they were on disk, and "append and fdatasync" says what that disk can
+ *   do.
  * - "revoke → clients" is from the request that revokes to the bytes at each of so many clients,
- *   the commit on disk included. Plain sockets are the floor: the same bytes, written in one loop,
- *   without HTTP, store or anything to check. "KB each" is what the server's process has grown by,
- *   without the young generation of V8, which has a fixed size.
+ *   the commit on disk included, after some thousand others. Plain sockets are the floor: the same
+ *   bytes, written in one loop, without HTTP, store or anything to check. "KB each" is what the
+ *   server's process has grown by, without the young generation of V8, which has a fixed size.
  * - "guarded routes" are routes of a framework with the SDK's guard in front, for a credential that
  *   was seen before; "× bare" is against the same route without it.
  * - "growth" fills a store for each of `--sizes`, as ten years of revocations would, and shows what

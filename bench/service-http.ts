@@ -147,7 +147,8 @@ async function bearerFor(server: Served, sample: Sample): Promise<string> {
 }
 
 function verdictsOn(rows: readonly HttpRow[]): Verdict[] {
-  const cpu = (name: string) => required(rows.find((row) => row.name === name)).cpuUs
+  const costs = (name: string) =>
+    required(rows.find((row) => row.name === name)).ratios.map((ratio) => 1 / ratio)
   return [
     atLeastOfUnit('protected route, warm ≥ 0.88 of bare fastify, CPU', 0.88, rows, 'ours, warm'),
     atLeastOfUnit('protected route, bearer ≥ 0.90 of bare fastify, CPU', 0.9, rows, 'ours, bearer'),
@@ -156,7 +157,7 @@ function verdictsOn(rows: readonly HttpRow[]): Verdict[] {
     atLeastOfAll(
       'introspection ≥ 3.2 × oidc-provider, CPU',
       3.2,
-      compareAll(cpu('oidc-provider, introspection'), cpu('ours, introspection')),
+      compareAll(costs('oidc-provider, introspection'), costs('ours, introspection')),
     ),
   ]
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom, median, shuffled } from './measure.ts'
 import { type Load, type ServerProcess, startServer, type Target } from './processes.ts'
 import { required } from './sample.ts'
@@ -15,6 +16,8 @@ export interface StageSettings {
   readonly rounds: number
   /** In each round. A quarter more is sent before them, to bring code back into the caches. */
   readonly requests: number
+  /** How long a server may take for work that it does after its answers. */
+  readonly settleMs: number
 }
 
 const SETTINGS: StageSettings = {
@@ -22,8 +25,9 @@ const SETTINGS: StageSettings = {
   connections: 64,
   warmUpRequests: 20_000,
   warmUpMs: 8000,
-  rounds: 7,
+  rounds: 11,
   requests: 1500,
+  settleMs: 500,
 }
 
 export interface HttpRow {
@@ -34,7 +38,10 @@ export interface HttpRow {
   /** Of each process with all its threads, for one request: the median of its rounds. */
   readonly cpuUs: readonly number[]
   readonly perSecond: number
-  /** CPU time of the unit to that of this one, for each pair of their processes. */
+  /**
+   * CPU time of the unit to that of this one, for each process: the median of its ratios to the
+   * unit just before and just after it.
+   */
   readonly ratios: readonly number[]
 }
 
@@ -50,6 +57,8 @@ interface HttpSubject {
   readonly name: string
   readonly note: string
   readonly lanes: readonly Lane[]
+  /** Whether what it does after its answers counts. */
+  readonly settles: boolean
   /** How many different requests there are, if each may be sent once only. */
   readonly requestsMax: number
 }
@@ -59,6 +68,7 @@ interface Lane {
   readonly server: ServerProcess
   readonly target: Target
   readonly cpuUs: number[]
+  readonly ratios: number[]
   readonly perSecond: number[]
 }
 
@@ -99,7 +109,10 @@ export class Stage {
     return all
   }
 
-  /** With `once`, each request is sent once to each process. */
+  /**
+   * With `once`, each request is sent once to each process, and what it does in the background
+   * counts as well.
+   */
   async subject<Name extends ServerName>(
     name: string,
     contestant: Contestant<Name>,
@@ -113,30 +126,59 @@ export class Stage {
     for (const [n, server] of contestant.entries()) {
       const requests = toRequests(server, n)
       const target = await this.#load.target({ port: server.ready.port, connections, requests, once })
-      lanes.push({ server, target, cpuUs: [], perSecond: [] })
+      lanes.push({ server, target, cpuUs: [], ratios: [], perSecond: [] })
       if (once) requestsMax = requests.length
     }
-    return { name, note, lanes, requestsMax }
+    return { name, note, lanes, settles: once, requestsMax }
   }
 
-  /** In each round every process of every subject gets a slice, in a new order. */
+  /**
+   * In each round every process of every subject gets a slice, in a new order, and between any two
+   * slices a process of the unit. So whatever else the machine does meets them alike, and each is
+   * compared with the unit at the same time.
+   */
   async compare(unit: HttpSubject, others: readonly HttpSubject[]): Promise<HttpRow[]> {
-    const { rounds, requests } = this.#settings
+    const { rounds } = this.#settings
     const subjects = [unit, ...others]
     for (const subject of subjects) for (const lane of subject.lanes) await this.#warmUp(subject, lane)
     const random = createRandom(1)
-    const lanes = subjects.flatMap((subject) => subject.lanes)
+    const all = others.flatMap((subject) => subject.lanes.map((lane) => ({ subject, lane })))
+    let turn = 0
+    const measureUnit = () => this.#measure(unit, unit.lanes[turn++ % unit.lanes.length] as Lane)
+    let beforeUs = await measureUnit()
     for (let round = 0; round < rounds; round++) {
       this.#onProgress(`requests beside ${unit.name}, round`, round, rounds)
-      for (const lane of shuffled(lanes, random)) await measureLane(lane, requests)
+      for (const { subject, lane } of shuffled(all, random)) {
+        const us = await this.#measure(subject, lane)
+        const afterUs = await measureUnit()
+        lane.ratios.push(...compareAll([beforeUs, afterUs], [us]))
+        beforeUs = afterUs
+      }
     }
     this.#onProgress(`requests beside ${unit.name}, round`, rounds, rounds)
-    const unitUs = unit.lanes.map(toCpuUs)
-    return subjects.map(({ name, note, lanes: own }) => {
-      const cpuUs = own.map(toCpuUs)
-      const perSecond = median(own.flatMap((lane) => lane.perSecond))
-      return { name, note, unit: unit.name, cpuUs, perSecond, ratios: compareAll(unitUs, cpuUs) }
-    })
+    return subjects.map(({ name, note, lanes }) => ({
+      name,
+      note,
+      unit: unit.name,
+      cpuUs: lanes.map(({ cpuUs }) => median(cpuUs)),
+      perSecond: median(lanes.flatMap(({ perSecond }) => perSecond)),
+      ratios: lanes.map(({ ratios }) => (ratios.length > 0 ? median(ratios) : 1)),
+    }))
+  }
+
+  /** CPU time in µs for one request. */
+  async #measure({ settles }: HttpSubject, { server, target, cpuUs, perSecond }: Lane): Promise<number> {
+    const { requests, settleMs } = this.#settings
+    const settle = () => (settles ? sleep(settleMs) : undefined)
+    await target.run(Math.ceil(requests / 4))
+    await settle()
+    const before = await server.usage()
+    const { count, ms } = await target.run(requests)
+    await settle()
+    const us = ((await server.usage()).cpuUs - before.cpuUs) / count
+    cpuUs.push(us)
+    perSecond.push((count * 1000) / ms)
+    return us
   }
 
   async #warmUp({ requestsMax }: HttpSubject, { target }: Lane): Promise<void> {
@@ -152,24 +194,12 @@ export class Stage {
   }
 }
 
-async function measureLane({ server, target, cpuUs, perSecond }: Lane, requests: number): Promise<void> {
-  await target.run(Math.ceil(requests / 4))
-  const before = await server.usage()
-  const { count, ms } = await target.run(requests)
-  cpuUs.push(((await server.usage()).cpuUs - before.cpuUs) / count)
-  perSecond.push((count * 1000) / ms)
-}
-
-function toCpuUs({ cpuUs }: Lane): number {
-  return median(cpuUs)
-}
-
-/** Each process of the unit beside each of the other: 1 is as quick, 0.5 takes twice the time. */
+/** Each of one beside each of another: 1 is as quick, 0.5 takes twice the time. */
 export function compareAll(unitUs: readonly number[], cpuUs: readonly number[]): number[] {
   return cpuUs.flatMap((us) => unitUs.map((ofUnit) => ofUnit / us))
 }
 
-/** Whether a subject takes little enough CPU time: by the median of all pairs of processes. */
+/** Whether a subject takes little enough CPU time: by the median of its processes. */
 export function atLeastOfUnit(
   promise: string,
   limit: number,
