@@ -43,6 +43,7 @@ type Serve = (
 const servers: Readonly<Record<FrameworkName, Serve>> = {
   async express(body, guard, scope, jwt) {
     const app = express()
+    app.set('env', 'test') // Otherwise it writes the stack of each rejection to the console.
     if (guard !== undefined) app.use(forExpress(guard, { scope }) as unknown as RequestHandler)
     if (jwt !== undefined) app.use(auth('secret' in jwt ? { ...jwt, tokenSigningAlg: 'HS256' } : jwt))
     app.post('/{*path}', (_request, response) => {
