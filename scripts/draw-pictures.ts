@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { drawArchitecture } from './pictures/architecture.ts'
-import { drawBenchTargets, drawBenchVerify, readFigures } from './pictures/bench.ts'
+import { drawBenchService, drawBenchTargets, drawBenchVerify, readFigures } from './pictures/bench.ts'
 import { drawChecks } from './pictures/checks.ts'
 import { drawDelegation } from './pictures/delegation.ts'
 import { drawDeployment } from './pictures/deployment.ts'
@@ -24,6 +24,7 @@ export function drawPictures(): Readonly<Record<string, string>> {
   const figures = readFigures()
   const pictures: Readonly<Record<string, Picture>> = {
     architecture: drawArchitecture(),
+    'bench-service': drawBenchService(figures),
     'bench-targets': drawBenchTargets(figures),
     'bench-verify': drawBenchVerify(figures),
     checks: drawChecks(),

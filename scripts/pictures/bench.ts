@@ -7,7 +7,9 @@ import type { Verdict } from '../../bench/verdict.ts'
 import type { VerifyResult } from '../../bench/verify.ts'
 import { dot, heading, line, NARROW, type Picture, panel, round, text, toSvg, WIDE } from './svg.ts'
 
-/** What `npm run bench -- --only verify,jwt --json bench/figures.json` writes. */
+/**
+ * What `npm run bench -- --only verify,jwt,view,service,sdk --json bench/figures.json` writes.
+ */
 export interface Figures {
   readonly startedAt: string
   readonly machine: {
@@ -120,6 +122,21 @@ function createVerifyPlot({ results, verdicts }: Figures): Plot {
   }
 }
 
+/** How a promise is written where there is little space. */
+const SHORTER: readonly (readonly [pattern: RegExp, shorter: string])[] = [
+  [/ as fast as fast-jwt's cache/, ' fast-jwt’s cache'],
+  [/remembered /, ''],
+  [/, every commit synced|, CPU$|, p50| beyond the sync| on the server| on loopback/g, ''],
+  [/^protected route, (\w+)/, '$1 route'],
+  [/ of bare fastify/, ' × Fastify'],
+  [/^revoke on (\w+), one connection/, 'one revocation, $1,'],
+  [/^start-up with/, 'start with'],
+  [/^a revocation reaches 1 client/, 'heard by 1 client'],
+  [/^(\d+) clients hear of a revocation/, 'heard by $1 clients'],
+  [/ plain sockets/, ' sockets'],
+  [/^a route of (\w)(\w+) behind the guard (.*) of the bare one/, '$1$2 with the guard $3 × bare'],
+]
+
 /** How far a value is from its target: below 1 is better than promised. */
 function toDistance({ promise, value, quietValue = value }: Verdict): Dot | undefined {
   const [, relation, limit] = /([≤≥]) ([\d.]+)/.exec(promise) ?? []
@@ -127,26 +144,42 @@ function toDistance({ promise, value, quietValue = value }: Verdict): Dot | unde
   const distance = (measured: number) =>
     relation === '≤' ? measured / Number(limit) : Number(limit) / measured
   return {
-    name: promise
-      .replace("warm ≥ 2.3 × as fast as fast-jwt's cache", 'warm ≥ 2.3 × fast-jwt’s cache')
-      .replace('remembered ', ''),
+    name: SHORTER.reduce((name, [pattern, shorter]) => name.replace(pattern, shorter), promise),
     ours: true,
     ...{ value: distance(value), quiet: distance(quietValue), label: formatNumber(value), target: 1 },
   }
 }
 
-function createTargetPlot({ verdicts }: Figures): Plot {
-  const dots = verdicts.flatMap((verdict) => toDistance(verdict) ?? [])
-  const isJwt = ({ name }: Dot) => /^(?:RS256|ES256|EdDSA) /.test(name)
+/** Promises by the beginning of their text. */
+type PromiseGroups = readonly (readonly [name: string, pattern: RegExp])[]
+
+const OF_VERIFICATION: PromiseGroups = [
+  ['Credentials', /^(?:cold|warm|≤)/],
+  ['Access tokens of OAuth issuers', /^(?:RS256|ES256|EdDSA) /],
+  ['Revocation view', /^(?:view|a million entries)/],
+]
+
+const OF_THE_SERVICE: PromiseGroups = [
+  ['Routes of the service', /^(?:protected route|introspection)/],
+  ['Writes and starts', /^(?:exchange|revoke|start-up)/],
+  ['Clients that hear of revocations', /^(?:a revocation reaches|\d+ clients)/],
+  ['Guards', /^(?:a route|a guard|a million revocations)/],
+]
+
+function createTargetPlot({ verdicts }: Figures, of: PromiseGroups, title: string): Plot {
+  const groups = of.map(([name, pattern]) => ({
+    name,
+    dots: verdicts
+      .filter(({ promise }) => pattern.test(promise))
+      .flatMap((verdict) => toDistance(verdict) ?? []),
+  }))
   return {
-    title: 'Targets and this run',
+    title,
     about: ['Left of the line: better than the target. Right of it: not met.'],
     aboutNarrow: ['Left of the line: better than the', 'target. Right of it: not met.'],
-    groups: [
-      { name: 'Credentials', dots: dots.filter((each) => !isJwt(each)) },
-      { name: 'Access tokens of OAuth issuers', dots: dots.filter(isJwt) },
-    ],
+    groups,
     ticks: [
+      [0.1, 'a tenth'],
       [0.5, 'half'],
       [1, 'target'],
       [2, 'double'],
@@ -247,6 +280,14 @@ export function drawBenchVerify(figures: Figures): Picture {
 }
 
 export function drawBenchTargets(figures: Figures): Picture {
-  const plot = createTargetPlot(figures)
+  return drawTargets(figures, OF_VERIFICATION, 'Targets of verification, and this run')
+}
+
+export function drawBenchService(figures: Figures): Picture {
+  return drawTargets(figures, OF_THE_SERVICE, 'Targets of service and guards, and this run')
+}
+
+function drawTargets(figures: Figures, of: PromiseGroups, title: string): Picture {
+  const plot = createTargetPlot(figures, of, title)
   return { wide: drawPlot(plot, figures, true, true), narrow: drawPlot(plot, figures, false, true) }
 }

@@ -1,6 +1,6 @@
 import type { CommittedPart } from '../store/committed-part.ts'
 
-/** What this process has committed and its tail has not given yet, in the order of the log. */
+/** What this process has committed and its tail has not taken yet. */
 export class CommittedParts {
   #parts: CommittedPart[] = []
   #end = 0
@@ -8,7 +8,8 @@ export class CommittedParts {
   add(part: CommittedPart): void {
     this.#parts.push(part)
     this.#end = Math.max(this.#end, part.end.position)
-    if (this.#parts.length > PARTS_MAX) this.#parts = []
+    const count = this.#parts.reduce((sum, { entries }) => sum + entries.length, 0)
+    if (count > ENTRIES_MAX) this.#parts = []
   }
 
   clear(): void {
@@ -17,23 +18,26 @@ export class CommittedParts {
   }
 
   /**
-   * Whether the entry at this position was added, so that the tail need not be woken for it. It may
-   * have taken it already.
+   * Whether the position is at most that of the last entry that was added. Then the tail has been
+   * woken for it, and may have taken it already.
    */
-  has(position: number): boolean {
+  reaches(position: number): boolean {
     return position <= this.#end
   }
 
   /**
-   * The part that continues the log after this position. Undefined when there is none: entries of
-   * other nodes come first, or nothing was committed since.
+   * The part that continues the log after this position, with at most `max` entries. Undefined when
+   * there is none: entries of other nodes come first, or nothing was committed since.
    */
-  takeAfter(position: number): CommittedPart | undefined {
+  takeAfter(position: number, max: number): CommittedPart | undefined {
     this.#parts = this.#parts.filter(({ end }) => end.position > position)
     const index = this.#parts.findIndex(({ entries }) => entries[0]?.position === position + 1)
-    return index < 0 ? undefined : this.#parts.splice(index, 1)[0]
+    const found = this.#parts[index]
+    if (found === undefined || found.entries.length > max) return undefined
+    this.#parts.splice(index, 1)
+    return found
   }
 }
 
 /** The tail reads these entries from the store if it is so far behind. */
-const PARTS_MAX = 1000
+const ENTRIES_MAX = 2000

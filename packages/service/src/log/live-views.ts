@@ -27,8 +27,8 @@ import { createWake } from './wake.ts'
 /** Code that follows the same tail as the views, and is never ahead of them. */
 interface LogReader {
   /**
-   * The views have just applied these entries, in order; there may be none. `isEnd`: the store said
-   * that nothing came after them.
+   * The views have just applied these entries, in order; there may be none. `isEnd`: nothing
+   * came after them when they were read or committed.
    */
   applied(entries: readonly LoggedEntry[], isEnd: boolean): void
   /** The views start again or stop. The entries before do not continue. */
@@ -79,7 +79,7 @@ export class LiveViews {
   #isExamined = false
   /** The heads of the last log that was examined, until the next one has been examined. */
   #formerHeads: readonly SiteHead[] = []
-  /** The clocks before the last read to which the store's answer was the end of the log. */
+  /** Up to when this node knows the whole log: see `TailPage.askedAt`. */
   #confirmedAt: Clocks | undefined
   #corruption: string | undefined
   /** Damage that another reader has reported. Nothing is decided until it has been examined. */
@@ -113,8 +113,9 @@ export class LiveViews {
 
   async #start(): Promise<void> {
     this.#unlisten = this.#store.onAppend((position, part) => {
-      // One of a former epoch does not continue this log.
-      if (part?.entries[0]?.entry.epoch === this.#log.epoch) this.#committed.add(part)
+      // One of a former epoch does not continue this log, and a damaged log is followed no further.
+      const isOfThis = part?.entries[0]?.entry.epoch === this.#log.epoch
+      if (isOfThis && this.#corruption === undefined) this.#committed.add(part)
       this.#wake.wake(position)
     })
     try {
@@ -177,7 +178,7 @@ export class LiveViews {
     if (this.position >= position) return
     this.#waiting++
     try {
-      const isOnItsWay = () => this.#committed.has(position)
+      const isOnItsWay = () => this.#committed.reaches(position)
       await this.#wait(() => this.position >= position, { isOnItsWay })
     } finally {
       this.#waiting--
@@ -372,8 +373,8 @@ export class LiveViews {
     if (restored === undefined) return
     const from = this.position
     let isLoaded = false
-    const own = { store: this.#store, wake: this.#wake, committed: this.#committed }
-    const options = { ...own, clocks: this.#clock.clocks, onFailure }
+    const source = { store: this.#store, wake: this.#wake, committed: this.#committed }
+    const options = { ...source, clocks: this.#clock.clocks, onFailure }
     for await (const page of tail({ ...options, from, signal: this.#stop.signal })) {
       if (this.#store.epoch !== this.#log.epoch) return
       if (this.#reported !== undefined) throw this.#reported.fault
@@ -454,6 +455,7 @@ export class LiveViews {
   /** Denies everything until the node is started again: the log is damaged. */
   #distrust(fault: LogCorrupted): void {
     this.#corruption = fault.message
+    this.#committed.clear()
     this.#logger.error(
       { err: fault },
       'the log is damaged; this node denies everything until an operator has examined it and restarted the node',

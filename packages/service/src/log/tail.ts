@@ -4,14 +4,15 @@ import { LogCut, RowForged } from '../store/errors.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
 import type { LoggedEntry, LogPage } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
+import { systemClocks } from '../time/clock.ts'
 import type { CommittedParts } from './committed-parts.ts'
 import type { Wake } from './wake.ts'
 
-/** A part of the log that was read now. */
+/** A part of the log that was read now, or that this process has committed. */
 export interface TailPage extends LogPart {
   /**
-   * The clocks before the store was asked, or before this process committed these entries: the log
-   * had them at this time or later, and no others before it.
+   * The clocks before the store was asked, or before the transaction began: up to then, nothing but
+   * what was yielded had been appended. Of a page that is not the end, that is not known yet.
    */
   readonly askedAt: Clocks
 }
@@ -41,58 +42,66 @@ const PAGE_SIZE = 2000
  * were read. A store that does not answer is asked again.
  *
  * What this process has committed is yielded without reading it, which saves 0.1 ms of each
- * revocation with SQLite and 0.2 ms with PostgreSQL. The store is still read every `POLL_MS`.
+ * revocation with SQLite and a round trip with PostgreSQL. The store is still read every `POLL_MS`,
+ * and must have what was yielded.
  */
 export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void, void> {
   const { store, wake, committed, clocks, signal, onFailure, pageSize = PAGE_SIZE, from = 0 } = options
-  let last: LoggedEntry | undefined
-  let askedAt = clocks()
-  let readMs = Number.NEGATIVE_INFINITY
+  /** The last entry that was read, and what was committed here since. */
+  let known: LoggedEntry[] = []
+  /** The last read that reached the end of the log, when what is committed may continue it. */
+  let lastEnd: { readonly atMs: number; readonly askedAt: Clocks } | undefined
+  let count = 0
   while (!signal.aborted) {
-    const { count } = wake // Before the read: an entry appended between the two must still wake us.
-    const at = last?.position ?? from
-    const isReadRecently = performance.now() - readMs < POLL_MS
-    const part = isReadRecently ? committed?.takeAfter(at) : undefined
-    if (part !== undefined) {
-      askedAt = findLater(askedAt, toClocks(part.beforeMs, clocks()))
-      last = part.entries.at(-1)
-      const to = part.end.position
-      yield { entries: part.entries, askedAt, isEnd: true, end: part.end }
-      if (committed?.has(to + 1) !== true)
-        await wake.sleep(count, Math.max(0, readMs + POLL_MS - performance.now()), signal, to)
+    const at = known.at(-1)?.position ?? from
+    const nowMs = performance.now()
+    const leftMs = lastEnd === undefined ? 0 : lastEnd.atMs + POLL_MS - nowMs
+    const part = leftMs > 0 ? committed?.takeAfter(at, pageSize - known.length) : undefined
+    if (lastEnd !== undefined && part !== undefined) {
+      lastEnd = { ...lastEnd, askedAt: findLater(lastEnd.askedAt, toClocks(part.before, clocks())) }
+      known.push(...part.entries)
+      yield { ...part, askedAt: lastEnd.askedAt }
+      await wake.sleep(count, leftMs, signal, part.end.position)
       continue
     }
-    const nowMs = performance.now()
-    askedAt = clocks()
+    count = wake.beginRead() // An entry that is appended after this must still wake us.
+    const askedAt = clocks()
     let page: LogPage | undefined
     try {
-      page = await store.entriesAfter(last === undefined ? from : last.position - 1, pageSize)
+      page = await store.entriesAfter(known[0] === undefined ? from : known[0].position - 1, pageSize)
     } catch (fault) {
       if (fault instanceof LogCorrupted) throw fault
       if (fault instanceof RowForged) throw new LogCorrupted('forged', fault.message, { cause: fault })
       onFailure(fault)
     }
-    const isEnd = page !== undefined && page.entries.length < pageSize
     if (page !== undefined) {
-      readMs = nowMs
-      if (page.basePosition > at)
-        throw new LogCut(`entries up to ${page.basePosition} were removed, and ${at} was the last one read`)
-      // The last entry is not read again once it is before the base.
-      const entries = newEntries(page.entries, at > page.basePosition ? last : undefined, at)
-      last = entries.at(-1) ?? last
-      yield { entries, askedAt, isEnd, end: page.end }
+      const { basePosition, end } = page
+      if (basePosition > at)
+        throw new LogCut(`entries up to ${basePosition} were removed, and ${at} was the last one read`)
+      // What is known is not read again once it is before the base.
+      const again = known.filter(({ position }) => position > basePosition)
+      const entries = newEntries(page.entries, again, at)
+      known = [...known, ...entries].slice(-1)
+      const isEnd = page.entries.length < pageSize
+      lastEnd = isEnd ? { atMs: nowMs, askedAt } : undefined
+      yield { entries, askedAt, isEnd, end }
+      if (!isEnd) continue
     }
-    if (page === undefined || isEnd) await wake.sleep(count, POLL_MS, signal, last?.position ?? from)
+    await wake.sleep(count, POLL_MS, signal, known.at(-1)?.position ?? from)
   }
 }
 
-/** What both clocks said at a moment of `performance.now()`. */
-function toClocks(atMs: number, { wallMs, monotonicMs }: Clocks): Clocks {
-  const agoMs = performance.now() - atMs
+/**
+ * What the clocks of a node said when those of the machine said `then`. By the clock of the machine
+ * that has gone further: one stands still while the machine is paused.
+ */
+function toClocks(then: Clocks, { wallMs, monotonicMs }: Clocks): Clocks {
+  const now = systemClocks()
+  const agoMs = Math.max(0, now.wallMs - then.wallMs, now.monotonicMs - then.monotonicMs)
   return { wallMs: wallMs - agoMs, monotonicMs: monotonicMs - agoMs }
 }
 
-/** Heads are signed with this time, which never goes back. */
+/** The time of what is known never goes back. */
 function findLater(one: Clocks, other: Clocks): Clocks {
   return one.monotonicMs > other.monotonicMs ? one : other
 }

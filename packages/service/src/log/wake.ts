@@ -8,6 +8,11 @@ export interface Wake {
    * to `sleep`.
    */
   readonly count: number
+  /**
+   * The same for those who sleep with a position: what was announced before this call, the read
+   * will show.
+   */
+  beginRead(): number
   /** With the position of an appended entry, it wakes only those who have not read that far. */
   wake(position?: number): void
   /**
@@ -26,16 +31,18 @@ export function createWake(): Wake {
     get count() {
       return count
     },
+    beginRead() {
+      // Also of a restored log that ends before a position that was announced earlier.
+      appended = 0
+      return count
+    },
     wake(position) {
       if (position === undefined) count++
       else appended = Math.max(appended, position)
       for (const [rouse, readTo] of sleepers) if (position === undefined || position > readTo) rouse()
     },
     sleep(seen, ms, signal, position = Infinity) {
-      const isBehind = appended > position
-      // Wakes once: a restored log may end before a position that was announced earlier.
-      if (isBehind) appended = 0
-      if (isBehind || seen !== count || signal.aborted) return Promise.resolve()
+      if (appended > position || seen !== count || signal.aborted) return Promise.resolve()
       return new Promise((resolve) => {
         const rouse = () => {
           clearTimeout(timer)

@@ -1,6 +1,9 @@
+import type { Clocks } from '@countersign/core'
 import type { LogPart } from './checkpoints/log-part.ts'
-import { number } from './columns.ts'
-import type { LogEnd, LoggedEntry } from './operations/log.ts'
+import type { EntryContent } from './entry-hash.ts'
+import type { LogAfter, LogBefore } from './extend-log.ts'
+import { LogCorrupted } from './log-corrupted.ts'
+import type { LogEnd } from './operations/log.ts'
 import { toEntry } from './operations/shared/log-rows.ts'
 import type { Row } from './transaction.ts'
 
@@ -15,23 +18,34 @@ export interface AppendedRow {
  * moment: until the commit no other transaction can append.
  */
 export interface CommittedPart extends LogPart {
-  /** A moment before the commit, on the clock of `performance.now()`; -Infinity if unknown. */
-  readonly beforeMs: number
+  /** The clocks of the machine before the transaction began. */
+  readonly before: Clocks
 }
 
-/** Entries of a part. More of them are read from the store instead. */
-export const COMMITTED_MAX = 64
+/**
+ * Entries of a part. More of them are read from the store instead: what is handed over is parsed a
+ * second time when the store is read again, and a busy node has no time for that.
+ */
+export const COMMITTED_MAX = 8
 
-/** Undefined when there are no entries, or too many. */
-export function toCommittedPart(
-  appended: readonly AppendedRow[],
-  beforeMs: number,
-): CommittedPart | undefined {
+/** Undefined when there are no entries or too many, and when the tail must find out what is wrong. */
+export function toCommittedPart(appended: readonly AppendedRow[], before: Clocks): CommittedPart | undefined {
   const last = appended.at(-1)
   if (last === undefined || appended.length > COMMITTED_MAX) return undefined
-  const entries: LoggedEntry[] = appended.map(({ row }) => ({
-    position: number(row, 'position'),
-    entry: toEntry(row),
-  }))
-  return { entries, isEnd: true, end: last.end, beforeMs }
+  try {
+    const entries = appended.map(({ row, end }) => ({ position: end.position, entry: toEntry(row) }))
+    return { entries, isEnd: true, end: last.end, before }
+  } catch (fault) {
+    if (fault instanceof LogCorrupted) return undefined
+    throw fault
+  }
+}
+
+export function toAppendedRow(
+  { epoch, siteId, kind, bodyJson, at }: Omit<EntryContent, 'seq' | 'prevHash'>,
+  { keysDeleted, hash: prev_hash }: LogBefore,
+  { position, digest, seq, hash }: LogAfter,
+): AppendedRow {
+  const row = { epoch, position, site_id: siteId, seq, kind, body: bodyJson, at, prev_hash, hash }
+  return { row, end: { position, digest, keysDeleted } }
 }

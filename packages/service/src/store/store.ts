@@ -41,7 +41,7 @@ export interface Store extends PortOperations {
   followEpoch(): Promise<void>
   /**
    * Calls back when something may have been appended, here or elsewhere. A hint: it may come late,
-   * twice or never.
+   * twice or never. A part has been committed, in the epoch of its entries.
    */
   onAppend(listener: AppendListener): () => void
   /**

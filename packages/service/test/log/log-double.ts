@@ -13,6 +13,7 @@ import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
 import type { LogEnd, LoggedEntry, LogPage, SiteHead } from '../../src/store/operations/log.ts'
 import type { Page } from '../../src/store/page.ts'
 import type { AppendListener } from '../../src/store/store.ts'
+import { systemClocks } from '../../src/time/clock.ts'
 
 export const EPOCH = 'e0000000'
 
@@ -21,6 +22,8 @@ interface AppendOptions {
   readonly silent?: boolean
   /** This process has committed the entry, so listeners get it. */
   readonly own?: boolean
+  /** How long ago its transaction began. */
+  readonly agoMs?: number
 }
 
 /**
@@ -43,7 +46,7 @@ export class LogDouble {
     siteId: SiteId,
     kind: Kind,
     body: EntryBodies[Kind],
-    { silent = false, own = false }: AppendOptions = {},
+    { silent = false, own = false, agoMs = 0 }: AppendOptions = {},
   ): Promise<number> {
     const last = this.entries.findLast(({ entry }) => entry.site_id === siteId)?.entry
     const prev: LogHead = last === undefined ? { epoch: this.epoch, seq: 0, hash: GENESIS_HASH } : last
@@ -52,10 +55,11 @@ export class LogDouble {
       prev,
     )) as Entry
     const position = this.entries.length + 1
-    const beforeMs = performance.now()
+    const { wallMs, monotonicMs } = systemClocks()
+    const before = { wallMs: wallMs - agoMs, monotonicMs: monotonicMs - agoMs }
     this.entries.push({ position, entry })
     for (const listener of this.listeners) {
-      if (own) listener(position, { entries: [{ position, entry }], isEnd: true, end: this.end, beforeMs })
+      if (own) listener(position, { entries: [{ position, entry }], isEnd: true, end: this.end, before })
       else if (!silent) listener()
     }
     return position

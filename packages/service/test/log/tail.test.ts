@@ -1,13 +1,17 @@
-import type { SiteId } from '@countersign/core'
-import { describe, expect, it } from 'vitest'
+import type { Clocks, SiteId } from '@countersign/core'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CommittedParts } from '../../src/log/committed-parts.ts'
 import { type TailOptions, type TailPage, tail } from '../../src/log/tail.ts'
 import { createWake } from '../../src/log/wake.ts'
 import { LogCorrupted } from '../../src/store/log-corrupted.ts'
+import type { LoggedEntry } from '../../src/store/operations/log.ts'
+import { systemClocks } from '../../src/time/clock.ts'
 import { ClockDouble, LogDouble } from './log-double.ts'
 
 const A = 'a.example' as SiteId
 const B = 'b.example' as SiteId
+const C = 'c.example' as SiteId
+const D = 'd.example' as SiteId
 const stop = new AbortController()
 
 function follow(store: LogDouble, more: Partial<TailOptions> = {}) {
@@ -173,6 +177,13 @@ describe('the tail of the log', () => {
 
   describe('gives what this process has committed', () => {
     const OWN = { own: true }
+    let nowMs = performance.now()
+    beforeEach(() => {
+      vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+    })
+    afterEach(() => {
+      vi.restoreAllMocks()
+    })
 
     it('without reading it from the store', async () => {
       const store = new LogDouble()
@@ -188,7 +199,7 @@ describe('the tail of the log', () => {
       const store = new LogDouble()
       const { next } = follow(store)
       await next()
-      for (const site of [A, B, 'c.example' as SiteId, 'd.example' as SiteId]) await store.site(site, OWN)
+      for (const site of [A, B, C, D]) await store.site(site, OWN)
       const pages = [await next(), await next(), await next(), await next()]
       expect(pages.flatMap(positions)).toEqual([1, 2, 3, 4])
       expect(store.reads).toBe(1)
@@ -203,7 +214,7 @@ describe('the tail of the log', () => {
       expect(positions(await next())).toEqual([1, 2])
       expect(store.reads).toBe(2)
       const following = next()
-      await store.site('c.example' as SiteId, OWN)
+      await store.site(C, OWN)
       expect(positions(await following)).toEqual([3])
     })
 
@@ -217,6 +228,7 @@ describe('the tail of the log', () => {
           // There is always one more of its own before it could sleep.
           await store.site(`s${end.position}.example` as SiteId, OWN)
           await new Promise(setImmediate)
+          nowMs += 10
           if (store.reads > 1) store.entries.pop()
         }
       })()
@@ -230,21 +242,106 @@ describe('the tail of the log', () => {
       const { next } = follow(store, { clocks: clock.clocks, committed })
       const first = (await next()).askedAt
       clock.pass(1000)
-      const [one, two] = [await store.site(A), await store.site(B)]
-      const part = (position: number, beforeMs: number) =>
-        committed.add({
-          entries: store.entries.slice(position - 1, position),
-          isEnd: true,
-          end: { ...store.end, position },
-          beforeMs,
-        })
-      part(one, performance.now() - 400)
+      const [one, two, three] = [await store.site(A), await store.site(B), await store.site(C)]
+      const add = (position: number, before: Clocks) => {
+        const end = { ...store.end, position }
+        committed.add({ entries: store.entries.slice(position - 1, position), isEnd: true, end, before })
+      }
+      const now = systemClocks()
+      add(one, { wallMs: now.wallMs, monotonicMs: now.monotonicMs - 400 })
       const second = (await next()).askedAt
       expect(second.monotonicMs).toBeGreaterThan(first.monotonicMs)
       expect(second.monotonicMs).toBeLessThanOrEqual(clock.monotonicMs - 400)
-      part(two, Number.NEGATIVE_INFINITY)
+      // The machine was paused: only the clock on the wall has gone on.
+      add(two, { ...now, wallMs: now.wallMs - 30_000 })
       expect((await next()).askedAt).toEqual(second)
-      expect(store.reads).toBe(1)
+      clock.pass(100)
+      add(three, systemClocks())
+      const last = (await next()).askedAt
+      expect(last.monotonicMs).toBeGreaterThan(second.monotonicMs)
+      expect(last.monotonicMs).toBeLessThanOrEqual(clock.monotonicMs)
+    })
+
+    it('not before the end of the log has been read: other entries may follow', async () => {
+      const store = new LogDouble()
+      const committed = new CommittedParts()
+      for (const site of [A, B, C]) await store.site(site)
+      const { next } = follow(store, { committed, pageSize: 3 })
+      expect(await next()).toMatchObject({ isEnd: false })
+      const position = await store.site(D)
+      const end = store.end
+      await store.site('e.example' as SiteId)
+      committed.add({ entries: store.entries.slice(3, 4), isEnd: true, end, before: systemClocks() })
+      const page = await next()
+      expect([positions(page), page.isEnd, page.end]).toEqual([[position, position + 1], false, store.end])
+    })
+
+    it('with a time that no failed read has moved', async () => {
+      const store = new LogDouble()
+      const clock = new ClockDouble()
+      const { next, wake, faults } = follow(store, { clocks: clock.clocks })
+      await next()
+      store.isDown = true
+      clock.pass(100)
+      wake.wake()
+      const following = next()
+      await expect.poll(() => faults.length).toBe(1)
+      clock.pass(10)
+      await store.site(A, { own: true, agoMs: 50 })
+      const { askedAt, entries } = await following
+      expect(entries).toHaveLength(1)
+      expect(askedAt.monotonicMs).toBeLessThanOrEqual(clock.monotonicMs - 50)
+    })
+
+    it('and then reads what others were reported to have appended meanwhile', async () => {
+      const store = new LogDouble()
+      const { next, wake } = follow(store)
+      await next()
+      const { entriesAfter } = store
+      const open = Promise.withResolvers<void>()
+      store.entriesAfter = async (...args) => {
+        const page = await entriesAfter.apply(store, args)
+        await open.promise
+        return page
+      }
+      wake.wake()
+      const following = next()
+      await new Promise(setImmediate)
+      // The read that is running sees neither of the two.
+      await store.site(A, OWN)
+      await store.site(B, { silent: true })
+      wake.wake(2)
+      open.resolve()
+      expect(positions(await following)).toEqual([])
+      expect(positions(await next())).toEqual([1])
+      const { reads } = store
+      const last = next()
+      await new Promise(setImmediate)
+      expect(store.reads).toBe(reads + 1)
+      expect(positions(await last)).toEqual([2])
+    })
+
+    it('and notices when the store has not kept it, or another one', async () => {
+      const change = (entries: LoggedEntry[], i: number) => {
+        const { position, entry } = entries[i] as LoggedEntry
+        const body = { bearer: 'off', holder_proof: 'optional', delegation: 'on' }
+        entries[i] = { position, entry: { ...entry, body } as never }
+      }
+      const damages: ((entries: LoggedEntry[]) => void)[] = [
+        (entries) => entries.pop(),
+        (entries) => change(entries, 0),
+        (entries) => change(entries, 1),
+      ]
+      for (const damage of damages) {
+        const store = new LogDouble()
+        const { next, wake } = follow(store)
+        await next()
+        for (const site of [A, B]) await store.site(site, OWN)
+        expect([await next(), await next()].flatMap(positions)).toEqual([1, 2])
+        damage(store.entries)
+        wake.wake()
+        await expect(next()).rejects.toThrow(LogCorrupted)
+      }
     })
   })
 })

@@ -50,7 +50,7 @@ describe('a wake-up', () => {
 
   it('that came while a page was read counts when the page did not reach that far', async () => {
     const wake = createWake()
-    const { count } = wake
+    const count = wake.beginRead()
     wake.wake(7)
     expect(await isAsleep(wake.sleep(count, FOR_EVER_MS, never, 7))).toBe(true)
     wake.wake(9)
@@ -59,18 +59,25 @@ describe('a wake-up', () => {
 
   it('that came while a page was read counts when a lower position came after it', async () => {
     const wake = createWake()
-    const { count } = wake
+    const count = wake.beginRead()
     wake.wake(9)
     wake.wake(0)
     await wake.sleep(count, FOR_EVER_MS, never, 8)
     expect(await isAsleep(wake.sleep(count, FOR_EVER_MS, never, 9))).toBe(true)
   })
 
+  it('counts until the next read begins, however often the reader sleeps', async () => {
+    const wake = createWake()
+    const count = wake.beginRead()
+    wake.wake(7)
+    await wake.sleep(count, FOR_EVER_MS, never, 5)
+    await wake.sleep(count, FOR_EVER_MS, never, 6)
+  })
+
   it('does not read again and again for a position of an earlier epoch', async () => {
     const wake = createWake()
     wake.wake(5000)
-    await wake.sleep(wake.count, FOR_EVER_MS, never, 3)
-    const sleeping = wake.sleep(wake.count, FOR_EVER_MS, never, 3)
+    const sleeping = wake.sleep(wake.beginRead(), FOR_EVER_MS, never, 3)
     expect(await isAsleep(sleeping)).toBe(true)
     wake.wake(4)
     await sleeping

@@ -33,7 +33,7 @@ export async function readToEnd(store: Pick<Store, 'entriesAfter'>, log: Applied
     const { entries, end } = await store.entriesAfter(log.position, PAGE)
     const isEnd = entries.length < PAGE
     await log.apply({
-      entries: newEntries(entries, undefined, log.position),
+      entries: newEntries(entries, [], log.position),
       isEnd,
       end,
     })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { LogCorrupted } from '../log-corrupted.ts'
 import type { LogEnd, LoggedEntry } from '../operations/log.ts'
 
@@ -10,22 +11,24 @@ export interface LogPart {
   readonly end: LogEnd
 }
 
-/** The entries after `last`, or after `from`. Throws a `LogCorrupted` when one is missing. */
+/**
+ * The entries of a page after those that are known, or after `from`. Throws a `LogCorrupted` unless
+ * the page begins with those that are known, and when one is missing.
+ */
 export function newEntries(
   page: readonly LoggedEntry[],
-  last: LoggedEntry | undefined,
+  known: readonly LoggedEntry[],
   from: number,
 ): readonly LoggedEntry[] {
-  let position = from
-  if (last !== undefined) {
-    const again = page[0]
-    if (again?.position !== last.position)
-      throw new LogCorrupted('missing', `entry ${last.position} of the log has gone`)
-    if (again.entry.hash !== last.entry.hash)
-      throw new LogCorrupted('other_entries', `entry ${last.position} of the log has changed`)
-    position = last.position
+  for (const [i, { position, entry }] of known.entries()) {
+    const again = page[i]
+    if (again?.position !== position)
+      throw new LogCorrupted('missing', `entry ${position} of the log has gone`)
+    if (!isDeepStrictEqual(again.entry, entry))
+      throw new LogCorrupted('other_entries', `entry ${position} of the log has changed`)
   }
-  const entries = last === undefined ? page : page.slice(1)
+  let position = known.at(-1)?.position ?? from
+  const entries = page.slice(known.length)
   for (const entry of entries) {
     if (entry.position !== ++position)
       throw new LogCorrupted('missing', `entry ${position} of the log is missing`)

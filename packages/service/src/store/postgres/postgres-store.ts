@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer } from '../../sealing/sealer.ts'
+import { systemClocks } from '../../time/clock.ts'
 import { text } from '../columns.ts'
 import { type AppendedRow, toCommittedPart } from '../committed-part.ts'
 import { resolveEpoch } from '../epoch.ts'
@@ -59,13 +60,15 @@ export async function openPostgresStore({
   }
   let epoch = ''
   let isClosed = false
+  /** Up to where listeners have been woken by commits of this process. */
+  let handedOver = 0
 
   const runOnce: RunOperation = async (name, args) => {
     if (isClosed) throw new StoreUnavailable('the store is closed')
     if (isReadOperation(name))
       return readers.read((query) => runReading(createTransaction(name, args), query, integrity))
     let appended: AppendedRow[] = []
-    const beforeMs = performance.now()
+    const before = systemClocks()
     const answer = await writers.transaction(
       (transaction) => {
         appended = []
@@ -73,8 +76,11 @@ export async function openPostgresStore({
       },
       { noTimeout: name === 'beginEpoch' },
     )
-    const part = toCommittedPart(appended, beforeMs)
-    if (part !== undefined) wake(part.end.position, part)
+    const part = toCommittedPart(appended, before)
+    if (part !== undefined) {
+      handedOver = part.end.position
+      wake(handedOver, part)
+    }
     return answer
   }
 
@@ -95,6 +101,7 @@ export async function openPostgresStore({
           'the log is in a new epoch: after a restore or a fail-over, or because an operator began it',
         )
       epoch = found
+      handedOver = 0
       wake()
     })().finally(() => {
       following = undefined
@@ -139,7 +146,10 @@ export async function openPostgresStore({
     await close()
     throw fault
   }
-  listener = openListener(url, wake, () => {
+  const onNotified = (position?: number) => {
+    if (position === undefined || position > handedOver) wake(position)
+  }
+  listener = openListener(url, onNotified, () => {
     followEpochLater()
     wake()
   })

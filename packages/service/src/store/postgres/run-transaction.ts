@@ -1,6 +1,6 @@
 import { formatTime } from '@countersign/core'
 import { number, text } from '../columns.ts'
-import { type AppendedRow, COMMITTED_MAX } from '../committed-part.ts'
+import { type AppendedRow, COMMITTED_MAX, toAppendedRow } from '../committed-part.ts'
 import { extendLog } from '../extend-log.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
 import type { Appended, NewEntry, Step, StepAnswer, Transaction } from '../transaction.ts'
@@ -120,26 +120,16 @@ async function append(
     hash: text(row, 'out_prev_hash'),
     headMac: row.out_head_mac,
   }
-  const after = extendLog(requireIntegrity(context), { epoch, siteId, kind, bodyJson, at }, before)
+  const entry = { epoch, siteId, kind, bodyJson, at }
+  const after = extendLog(requireIntegrity(context), entry, before)
   const { seq, position, hash } = after
   if (text(row, 'out_hash') !== hash) throw new Error('append_entry wrote a different entry')
   send(
     `WITH head AS (UPDATE heads SET mac = $2 WHERE site_id = $1) UPDATE log SET digest = $3, mac = $4 WHERE one = 1`,
     [siteId, after.headMac, after.digest, after.logMac],
   )
-  if (context.appended !== undefined && context.appended.length <= COMMITTED_MAX) {
-    const row = {
-      epoch,
-      position,
-      site_id: siteId,
-      seq,
-      kind,
-      body: bodyJson,
-      at,
-      prev_hash: before.hash,
-      hash,
-    }
-    context.appended.push({ row, end: { position, digest: after.digest, keysDeleted: before.keysDeleted } })
-  }
+  const { appended } = context
+  if (appended !== undefined && appended.length <= COMMITTED_MAX)
+    appended.push(toAppendedRow(entry, before, after))
   return { epoch, seq, position, hash }
 }

@@ -1,7 +1,7 @@
 import { formatTime } from '@countersign/core'
 import type Database from 'better-sqlite3'
 import { number, text } from '../columns.ts'
-import { type AppendedRow, COMMITTED_MAX } from '../committed-part.ts'
+import { type AppendedRow, COMMITTED_MAX, toAppendedRow } from '../committed-part.ts'
 import { extendLog } from '../extend-log.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
 import type {
@@ -110,30 +110,24 @@ export class SqliteSession {
       hash: text(head, 'hash'),
       headMac: head.mac,
     }
-    const { seq, position, hash, digest, headMac, logMac } = extendLog(
-      this.#integrity,
-      { epoch, siteId, kind, bodyJson, at },
-      before,
-    )
-    const row = {
-      epoch,
-      position,
-      site_id: siteId,
-      seq,
-      kind,
-      body: bodyJson,
-      at,
-      prev_hash: before.hash,
-      hash,
-    }
+    const entry = { epoch, siteId, kind, bodyJson, at }
+    const after = extendLog(this.#integrity, entry, before)
+    const { seq, position, hash, digest, headMac, logMac } = after
     this.rows(
       `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      ...Object.values(row),
+      epoch,
+      position,
+      siteId,
+      seq,
+      kind,
+      bodyJson,
+      at,
+      before.hash,
+      hash,
     )
     this.rows('UPDATE heads SET seq = $2, hash = $3, mac = $4 WHERE site_id = $1', siteId, seq, hash, headMac)
     this.rows('UPDATE log SET position = $1, digest = $2, mac = $3 WHERE one = 1', position, digest, logMac)
-    if (this.appended.length <= COMMITTED_MAX)
-      this.appended.push({ row, end: { position, digest, keysDeleted: before.keysDeleted } })
+    if (this.appended.length <= COMMITTED_MAX) this.appended.push(toAppendedRow(entry, before, after))
     return { epoch, seq, position, hash }
   }
 }

@@ -1,6 +1,8 @@
 import { Worker } from 'node:worker_threads'
+import type { Clocks } from '@countersign/core'
 import { OtherMasterKey } from '../../sealing/sealer.ts'
-import { type CommittedPart, toCommittedPart } from '../committed-part.ts'
+import { systemClocks } from '../../time/clock.ts'
+import { type AppendedRow, type CommittedPart, toCommittedPart } from '../committed-part.ts'
 import { RowForged, StoreUnavailable } from '../errors.ts'
 import type { OperationName } from '../operations/all.ts'
 import type { RowIntegrity } from '../row-integrity.ts'
@@ -28,7 +30,7 @@ export interface WriterClientOptions extends WriterOptions {
 interface Waiting {
   readonly resolve: (answer: unknown) => void
   readonly reject: (fault: Error) => void
-  readonly sinceMs: number
+  readonly since: Clocks
   readonly hasTimeout: boolean
 }
 
@@ -67,8 +69,8 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
 
   const timeouts = setInterval(() => {
     const endMs = performance.now() - ANSWER_MS_MAX
-    for (const [id, { reject, sinceMs, hasTimeout }] of waiting) {
-      if (sinceMs > endMs) break
+    for (const [id, { reject, since, hasTimeout }] of waiting) {
+      if (since.monotonicMs > endMs) break
       if (!hasTimeout) continue
       waiting.delete(id)
       reject(new StoreUnavailable('the store took too long'))
@@ -92,8 +94,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
           reject(toFault(message.fault))
           break
         case 'done':
-          if (message.appended.length > 0)
-            onAppended(toCommittedPart(message.appended, findLatest(message.outcomes)))
+          if (message.hasAppended) onAppended(toPart(message.appended, message.outcomes))
           for (const outcome of message.outcomes) {
             const asked = waiting.get(outcome.id)
             waiting.delete(outcome.id)
@@ -116,9 +117,12 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
     worker.on('exit', () => end(new Error('the writer of the store has ended')))
   })
 
-  /** When the last of these operations was sent, before their commit. Some may have timed out. */
-  const findLatest = (outcomes: readonly Outcome[]) =>
-    Math.max(...outcomes.map(({ id }) => waiting.get(id)?.sinceMs ?? Number.NEGATIVE_INFINITY))
+  /** Of the operations that are still waited for, the last was sent before their commit. */
+  const toPart = (appended: readonly AppendedRow[], outcomes: readonly Outcome[]) => {
+    const last = outcomes.findLast(({ id }) => waiting.has(id))
+    const before = last && waiting.get(last.id)?.since
+    return before && toCommittedPart(appended, before)
+  }
 
   const post = (message: ToWriter) => worker.postMessage(message)
   return {
@@ -130,7 +134,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
         return Promise.reject(new StoreUnavailable('too many writes are waiting for the store'))
       return new Promise((resolve, reject) => {
         const id = ++lastId
-        waiting.set(id, { resolve, reject, sinceMs: performance.now(), hasTimeout: !NO_TIMEOUT.has(name) })
+        waiting.set(id, { resolve, reject, since: systemClocks(), hasTimeout: !NO_TIMEOUT.has(name) })
         post({ kind: 'operation', id, name, args })
       })
     },

@@ -23,6 +23,8 @@ export type FromWriter =
   | {
       readonly kind: 'done'
       readonly outcomes: readonly Outcome[]
+      readonly hasAppended: boolean
+      /** Empty when there are more than a `CommittedPart` may have. */
       readonly appended: readonly AppendedRow[]
     }
   | { readonly kind: 'fatal'; readonly fault: TransportedFault }

@@ -2,6 +2,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer } from '../../sealing/sealer.ts'
 import { number } from '../columns.ts'
+import { COMMITTED_MAX } from '../committed-part.ts'
 import { RowForged } from '../errors.ts'
 import { createTransaction, type OperationName } from '../operations/all.ts'
 import type { ForgedRow } from '../transaction.ts'
@@ -115,13 +116,16 @@ function writeGroup(session: SqliteSession, group: readonly Asked[], forged: For
       outcomes = group.map((asked) => writeOne(session, asked))
     }
     session.rows('COMMIT')
-    return { kind: 'done', outcomes, appended: session.appended }
+    const { appended } = session
+    const isMany = appended.length > COMMITTED_MAX
+    return { kind: 'done', outcomes, hasAppended: appended.length > 0, appended: isMany ? [] : appended }
   } catch (fault) {
     if (isFatal(fault) || !isUnavailable(fault)) throw fault
     if (db.inTransaction) db.exec('ROLLBACK')
     return {
       kind: 'done',
       outcomes: group.map(({ id }) => ({ id, ok: false, fault: toTransportedFault(fault) })),
+      hasAppended: false,
       appended: [],
     }
   }
