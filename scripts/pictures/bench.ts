@@ -131,8 +131,8 @@ const SHORTER: readonly (readonly [pattern: RegExp, shorter: string])[] = [
   [/ of bare fastify/, ' × Fastify'],
   [/^revoke on (\w+), one connection/, 'one revocation, $1,'],
   [/^start-up with/, 'start with'],
-  [/^a revocation reaches 1 client/, 'heard by 1 client'],
-  [/^(\d+) clients hear of a revocation/, 'heard by $1 clients'],
+  [/^a revocation reaches 1 client/, 'revocation at 1 client'],
+  [/^(\d+) clients \w+ of a revocation/, 'revocation at $1 clients'],
   [/ plain sockets/, ' sockets'],
   [/^a route of (\w)(\w+) behind the guard (.*) of the bare one/, '$1$2 with the guard $3 × bare'],
 ]
@@ -162,7 +162,7 @@ const OF_VERIFICATION: PromiseGroups = [
 const OF_THE_SERVICE: PromiseGroups = [
   ['Routes of the service', /^(?:protected route|introspection)/],
   ['Writes and starts', /^(?:exchange|revoke|start-up)/],
-  ['Clients that hear of revocations', /^(?:a revocation reaches|\d+ clients)/],
+  ['Clients of the feed', /^(?:a revocation reaches|\d+ clients)/],
   ['Guards', /^(?:a route|a guard|a million revocations)/],
 ]
 

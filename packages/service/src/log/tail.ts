@@ -93,7 +93,7 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
 
 /**
  * What the clocks of a node said when those of the machine said `then`. By the clock of the machine
- * that has gone further: one stands still while the machine is paused.
+ * that has gone further: one stops while the machine is paused.
  */
 function toClocks(then: Clocks, { wallMs, monotonicMs }: Clocks): Clocks {
   const now = systemClocks()

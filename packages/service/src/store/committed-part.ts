@@ -28,7 +28,7 @@ export interface CommittedPart extends LogPart {
  */
 export const COMMITTED_MAX = 8
 
-/** Undefined when there are no entries or too many, and when the tail must find out what is wrong. */
+/** Undefined without entries, with too many, and with an unreadable one, which the tail reports. */
 export function toCommittedPart(appended: readonly AppendedRow[], before: Clocks): CommittedPart | undefined {
   const last = appended.at(-1)
   if (last === undefined || appended.length > COMMITTED_MAX) return undefined
