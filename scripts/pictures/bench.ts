@@ -125,16 +125,16 @@ function createVerifyPlot({ results, verdicts }: Figures): Plot {
 /** How a promise is written where there is little space. */
 const SHORTER: readonly (readonly [pattern: RegExp, shorter: string])[] = [
   [/ as fast as fast-jwt's cache/, ' fast-jwt’s cache'],
-  [/remembered /, ''],
+  [/remembered | per revocation/, ''],
   [/, every commit synced|, CPU$|, p50| beyond the sync| on the server| on loopback/g, ''],
   [/^protected route, (\w+)/, '$1 route'],
   [/ of bare fastify/, ' × Fastify'],
   [/^revoke on (\w+), one connection/, 'one revocation, $1,'],
   [/^start-up with/, 'start with'],
-  [/^a revocation reaches 1 client/, 'revocation at 1 client'],
-  [/^(\d+) clients \w+ of a revocation/, 'revocation at $1 clients'],
+  [/^a revocation reaches 1 client/, 'one revocation, at 1 client,'],
+  [/^(\d+) clients \w+ of a revocation, p99/, 'p99 at $1 clients'],
   [/ plain sockets/, ' sockets'],
-  [/^a route of (\w)(\w+) behind the guard (.*) of the bare one/, '$1$2 with the guard $3 × bare'],
+  [/^a route of (\w+) behind the guard (.*) of the bare one/, 'guard of $1 $2 × bare'],
 ]
 
 /** How far a value is from its target: below 1 is better than promised. */
@@ -173,17 +173,13 @@ function createTargetPlot({ verdicts }: Figures, of: PromiseGroups, title: strin
       .filter(({ promise }) => pattern.test(promise))
       .flatMap((verdict) => toDistance(verdict) ?? []),
   }))
+  const hasSmall = groups.some(({ dots }) => dots.some(({ value }) => value < 0.2))
   return {
     title,
     about: ['Left of the line: better than the target. Right of it: not met.'],
     aboutNarrow: ['Left of the line: better than the', 'target. Right of it: not met.'],
     groups,
-    ticks: [
-      [0.1, 'a tenth'],
-      [0.5, 'half'],
-      [1, 'target'],
-      [2, 'double'],
-    ],
+    ticks: [...(hasSmall ? [[0.1, 'a tenth'] as const] : []), [0.5, 'half'], [1, 'target'], [2, 'double']],
     legend: ['met', 'not met', 'target'],
   }
 }
@@ -280,11 +276,11 @@ export function drawBenchVerify(figures: Figures): Picture {
 }
 
 export function drawBenchTargets(figures: Figures): Picture {
-  return drawTargets(figures, OF_VERIFICATION, 'Targets of verification, and this run')
+  return drawTargets(figures, OF_VERIFICATION, 'Targets of verification')
 }
 
 export function drawBenchService(figures: Figures): Picture {
-  return drawTargets(figures, OF_THE_SERVICE, 'Targets of service and guards, and this run')
+  return drawTargets(figures, OF_THE_SERVICE, 'Targets of service and guards')
 }
 
 function drawTargets(figures: Figures, of: PromiseGroups, title: string): Picture {
