@@ -9,7 +9,7 @@ import { readConfig } from '../../packages/service/src/config.ts'
 import { prepareDemo } from '../../packages/service/src/development/demo.ts'
 import { createLogger } from '../../packages/service/src/logger.ts'
 import { openService } from '../../packages/service/src/service.ts'
-import { systemClocks } from '../../packages/service/src/time/clock.ts'
+import { systemClocks } from '../../packages/service/src/system-clocks.ts'
 import { countSleep } from '../../packages/service/src/time/count-sleep.ts'
 
 /** A fifth of the usual time. */

@@ -4,7 +4,7 @@ import { LogCut, RowForged } from '../store/errors.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
 import type { LoggedEntry, LogPage } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
-import { systemClocks } from '../time/clock.ts'
+import { systemClocks } from '../system-clocks.ts'
 import type { CommittedParts } from './committed-parts.ts'
 import type { Wake } from './wake.ts'
 

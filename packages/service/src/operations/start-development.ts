@@ -12,7 +12,7 @@ import { formatCommandLine, formatSummary, type StartCommands } from '../develop
 import { createLogger } from '../logger.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
 import { openService } from '../service.ts'
-import { systemClocks } from '../time/clock.ts'
+import { systemClocks } from '../system-clocks.ts'
 import { countSleep } from '../time/count-sleep.ts'
 import { describeListenFault } from './describe-listen-fault.ts'
 import { orInvalidInput } from './invalid-input.ts'

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { everyMs } from '../every-ms.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
+import { systemClocks } from '../system-clocks.ts'
 
 /** The time of this node: it never runs backwards, and does not follow a wall clock that jumps. */
 export interface Clock {
@@ -109,7 +110,3 @@ export async function openClock(
 
 const seconds = (ms: number) => `${Math.round(ms / 1000)} s`
 const rfc3339 = (ms: number) => new Date(ms).toISOString()
-
-export function systemClocks(): Clocks {
-  return { wallMs: Date.now(), monotonicMs: performance.now() }
-}

@@ -13,7 +13,7 @@ import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
 import type { LogEnd, LoggedEntry, LogPage, SiteHead } from '../../src/store/operations/log.ts'
 import type { Page } from '../../src/store/page.ts'
 import type { AppendListener } from '../../src/store/store.ts'
-import { systemClocks } from '../../src/time/clock.ts'
+import { systemClocks } from '../../src/system-clocks.ts'
 
 export const EPOCH = 'e0000000'
 

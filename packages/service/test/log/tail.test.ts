@@ -5,7 +5,7 @@ import { type TailOptions, type TailPage, tail } from '../../src/log/tail.ts'
 import { createWake } from '../../src/log/wake.ts'
 import { LogCorrupted } from '../../src/store/log-corrupted.ts'
 import type { LoggedEntry } from '../../src/store/operations/log.ts'
-import { systemClocks } from '../../src/time/clock.ts'
+import { systemClocks } from '../../src/system-clocks.ts'
 import { ClockDouble, LogDouble } from './log-double.ts'
 
 const A = 'a.example' as SiteId

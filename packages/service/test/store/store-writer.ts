@@ -11,7 +11,7 @@ import { type MacTable, type MacTableName, macTables } from '../../src/store/mac
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Row, SqlValue } from '../../src/store/transaction.ts'
-import { systemClocks } from '../../src/time/clock.ts'
+import { systemClocks } from '../../src/system-clocks.ts'
 import { countSleep } from '../../src/time/count-sleep.ts'
 import { run } from '../operations/terminal.ts'
 import { MASTER_KEY, MASTER_KEY_HEX, quietLog } from './fixtures.ts'

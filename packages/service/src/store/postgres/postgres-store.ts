@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { createRowMacs } from '../../sealing/row-macs.ts'
 import { createSealer } from '../../sealing/sealer.ts'
-import { systemClocks } from '../../time/clock.ts'
+import { systemClocks } from '../../system-clocks.ts'
 import { text } from '../columns.ts'
 import { type AppendedRow, toCommittedPart } from '../committed-part.ts'
 import { resolveEpoch } from '../epoch.ts'

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Clocks } from '@countersign/core'
 import { OtherMasterKey } from '../../sealing/sealer.ts'
-import { systemClocks } from '../../time/clock.ts'
+import { systemClocks } from '../../system-clocks.ts'
 import { type AppendedRow, type CommittedPart, toCommittedPart } from '../committed-part.ts'
 import { RowForged, StoreUnavailable } from '../errors.ts'
 import type { OperationName } from '../operations/all.ts'
