@@ -42,7 +42,7 @@ ${roles.map(({ icon, title, url, text, go }) => html`<li><div class="card">${ico
 <h2 id="measured">What we measured</h2>
 <ul class="strip">
 ${measurements.map(({ name, value, unit, conditions, section }) => html`<li><a href="/docs/bench#${section}"><b>${value}<small>${unit}</small></b><strong>${name}</strong><span>${conditions}</span></a></li>\n`)}</ul>
-<p class="meta">Two x64 cores that share one physical core, Node 24.21, no network between the processes. Some targets are not met yet. <a href="/docs/bench">All results, and how to repeat them</a></p>
+<p class="meta">Two x64 cores of a shared host, Node 24.21, no network between the processes. Some targets are not met yet. <a href="/docs/bench">All results, and how to repeat them</a></p>
 </section>
 <section class="band" aria-labelledby="when-not">
 <h2 id="when-not">When not to use it</h2>

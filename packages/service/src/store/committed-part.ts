@@ -41,6 +41,7 @@ export function toCommittedPart(appended: readonly AppendedRow[], before: Clocks
   }
 }
 
+/** The row of an entry, as it was stored. */
 export function toAppendedRow(
   { epoch, siteId, kind, bodyJson, at }: Omit<EntryContent, 'seq' | 'prevHash'>,
   { keysDeleted, hash: prev_hash }: LogBefore,

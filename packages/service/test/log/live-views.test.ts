@@ -89,6 +89,20 @@ describe('the live views', () => {
     expect(store.reads).toBe(reads)
   })
 
+  it('deny what this process has revoked, though the store cannot be read after the commit', async () => {
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+    onTestFinished(() => {
+      vi.restoreAllMocks()
+    })
+    const store = new LogDouble()
+    await store.site(A)
+    const views = await open(store)
+    const position = await store.append(A, 'user.revoked', { ppid: user, revoked_at }, { own: true })
+    store.isDown = true
+    await views.waitFor(position)
+    expect(views.view(A)?.userRevocation(user, 0)).toBeDefined()
+  })
+
   it('apply nothing that this process has committed to a former epoch', async () => {
     const store = new LogDouble()
     await store.site(A)
