@@ -41,6 +41,8 @@ export interface Credential {
 export interface SignedCredential {
   readonly credential: Credential
   readonly document: JsonObject
+  /** Whether `parseJson` found no escape in the document. */
+  readonly hasPlainStrings: boolean
   readonly proof: ProofClaims
   readonly parent: SignedCredential | undefined
 }

@@ -45,7 +45,8 @@ export function readCredentialHeader(header: string): SignedCredential | Denial 
   const parsed = parseJson(text, { depthMax: JSON_DEPTH_MAX, membersMax: CREDENTIAL_MEMBERS_MAX })
   if ('fault' in parsed)
     return unreadable(header, `it is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`)
-  return isJsonObject(parsed.value) ? readLink(parsed.value, 0) : malformed('it is not a JSON object')
+  const { value, hasPlainStrings } = parsed
+  return isJsonObject(value) ? readLink(value, 0, hasPlainStrings) : malformed('it is not a JSON object')
 }
 
 /**
@@ -56,7 +57,7 @@ export function readCredentialHeader(header: string): SignedCredential | Denial 
 export function readCredentialObject(value: JsonValue): SignedCredential | Denial {
   if (typeof value === 'string' && isJwtForm(value)) return deny('credential_malformed', JWT_MISTAKE)
   if (!isJsonObject(value)) return malformed('it is not a JSON object')
-  const read = readLink(value, 0)
+  const read = readLink(value, 0, false)
   if (!('ok' in read)) readObjects.add(read)
   return read
 }
@@ -91,7 +92,7 @@ function unsupported(why: string): Denial {
 }
 
 /** Parses one credential of a chain; `depth` is the number of credentials delegated from it. */
-function readLink(document: JsonObject, depth: number): SignedCredential | Denial {
+function readLink(document: JsonObject, depth: number, hasPlainStrings: boolean): SignedCredential | Denial {
   if (depth > DELEGATION_DEPTH_MAX) {
     return deny(
       'delegation_too_deep',
@@ -136,7 +137,7 @@ function readLink(document: JsonObject, depth: number): SignedCredential | Denia
     return malformed('credentialSubject.holder_key is not a did:key with a valid key')
   if (typeof delegable !== 'boolean') return malformed('credentialSubject.delegable is not true or false')
 
-  const parent = readParent(document, depth)
+  const parent = readParent(document, depth, hasPlainStrings)
   if (parent !== undefined && 'ok' in parent) return parent
   return {
     credential: {
@@ -156,6 +157,7 @@ function readLink(document: JsonObject, depth: number): SignedCredential | Denia
       parent: parent?.credential,
     },
     document,
+    hasPlainStrings,
     proof,
     parent,
   }
@@ -165,10 +167,14 @@ function isHolderKey(value: JsonValue): value is string {
   return parseDidKey(value) !== undefined
 }
 
-function readParent(document: JsonObject, depth: number): SignedCredential | Denial | undefined {
+function readParent(
+  document: JsonObject,
+  depth: number,
+  hasPlainStrings: boolean,
+): SignedCredential | Denial | undefined {
   if (document.parent === undefined) return undefined
   return isJsonObject(document.parent)
-    ? readLink(document.parent, depth + 1)
+    ? readLink(document.parent, depth + 1, hasPlainStrings)
     : malformed('parent is not a signed credential')
 }
 

@@ -1,6 +1,7 @@
 import { decodeBase58 } from '../encoding/base58.ts'
 import { canonicalJson } from '../encoding/jcs.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../encoding/json.ts'
+import { bytesFromLatin1 } from '../encoding/latin1.ts'
 import { isPromise } from '../is-promise.ts'
 import { crypto } from './crypto.ts'
 import type { PublicKey } from './keys.ts'
@@ -9,9 +10,15 @@ import type { Suite } from './suites.ts'
 /**
  * Whether `document.proof` is a valid Data Integrity proof of this suite, made by this key over the
  * rest of the document. The signature covers purpose, time and verificationMethod, but the caller
- * must check their values. Synchronous if the crypto backend is.
+ * must check their values. Synchronous if the crypto backend is. `hasPlainStrings` is that of
+ * `canonicalJson`.
  */
-export function checkProof(document: JsonObject, key: PublicKey, suite: Suite): boolean | Promise<boolean> {
+export function checkProof(
+  document: JsonObject,
+  key: PublicKey,
+  suite: Suite,
+  hasPlainStrings = false,
+): boolean | Promise<boolean> {
   const { proof } = document
   if (!isJsonObject(proof) || proof.type !== 'DataIntegrityProof' || proof.cryptosuite !== suite.name)
     return false
@@ -20,7 +27,7 @@ export function checkProof(document: JsonObject, key: PublicKey, suite: Suite): 
   if (proof['@context'] !== undefined && !isSameJson(proof['@context'], document['@context'])) return false
   const signature = parseProofValue(proof.proofValue, suite)
   if (signature === undefined) return false
-  const input = signingInput(document, proof)
+  const input = signingInput(document, proof, hasPlainStrings)
   if (isPromise(input)) return input.then(({ bytes }) => crypto.verify(key, bytes, signature))
   return crypto.verify(key, input.bytes, signature)
 }
@@ -29,43 +36,26 @@ export function checkProof(document: JsonObject, key: PublicKey, suite: Suite): 
 export interface SigningInput {
   readonly canonicalProof: string
   readonly canonicalDocument: string
-  readonly proofHash: Uint8Array
-  readonly documentHash: Uint8Array
   /** The signed bytes: the hash of the proof options, then the hash of the document. */
   readonly bytes: Uint8Array
 }
 
 /** Ignores `document.proof` and `proof.proofValue` if they are present. */
-export function signingInput(document: JsonObject, proof: JsonObject): SigningInput | Promise<SigningInput> {
-  const canonicalProof = canonicalJson(proof, 'proofValue')
-  const canonicalDocument = canonicalJson(document, 'proof')
-  const proofHash = crypto.sha256(canonicalProof)
-  const documentHash = crypto.sha256(canonicalDocument)
-  if (proofHash instanceof Uint8Array && documentHash instanceof Uint8Array) {
-    return {
-      canonicalProof,
-      canonicalDocument,
-      proofHash,
-      documentHash,
-      bytes: concat(proofHash, documentHash),
-    }
+export function signingInput(
+  document: JsonObject,
+  proof: JsonObject,
+  hasPlainStrings = false,
+): SigningInput | Promise<SigningInput> {
+  const canonicalProof = canonicalJson(proof, 'proofValue', hasPlainStrings)
+  const canonicalDocument = canonicalJson(document, 'proof', hasPlainStrings)
+  const toInput = (proofHash: string, documentHash: string): SigningInput => {
+    return { canonicalProof, canonicalDocument, bytes: bytesFromLatin1(proofHash + documentHash) }
   }
-  return Promise.all([proofHash, documentHash]).then(([proofHash, documentHash]) => {
-    return {
-      canonicalProof,
-      canonicalDocument,
-      proofHash,
-      documentHash,
-      bytes: concat(proofHash, documentHash),
-    }
-  })
-}
-
-function concat(one: Uint8Array, other: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(one.length + other.length)
-  bytes.set(one)
-  bytes.set(other, one.length)
-  return bytes
+  const proofHash = crypto.sha256Latin1(canonicalProof)
+  const documentHash = crypto.sha256Latin1(canonicalDocument)
+  return typeof proofHash === 'string' && typeof documentHash === 'string'
+    ? toInput(proofHash, documentHash)
+    : Promise.all([proofHash, documentHash]).then(([proof, document]) => toInput(proof, document))
 }
 
 /** The longest base58 text of 64 bytes, with the multibase prefix. */

@@ -139,7 +139,7 @@ export function checkSignature(
       'The proof.cryptosuite of the credential does not match the key of its issuer. Request a new one.',
     )
   if (root.proof.proofPurpose !== 'assertionMethod') return signatureInvalid
-  const isValid = checkProof(root.document, context.key.key, suite)
+  const isValid = checkProof(root.document, context.key.key, suite, root.hasPlainStrings)
   if (typeof isValid === 'boolean') return isValid ? acceptSignature(context) : signatureInvalid
   return isValid.then((valid) => (valid ? acceptSignature(context) : signatureInvalid))
 }

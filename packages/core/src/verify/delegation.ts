@@ -39,7 +39,7 @@ export async function checkLinkSignature(
     suite?.algorithm === key.algorithm &&
     child.proof.proofPurpose === 'assertionMethod' &&
     child.credential.verificationMethod === didKeyMethod(key) &&
-    (await checkProof(child.document, key, suite))
+    (await checkProof(child.document, key, suite, child.hasPlainStrings))
   return signedByHolder ? undefined : invalid("its parent's holder key did not sign it")
 }
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { SignedCredential } from '../../src/credential/credential.ts'
 import { delegateCredential } from '../../src/credential/delegate.ts'
 import { credentialHeader } from '../../src/credential/header.ts'
 import { readCredentialHeader, readCredentialObject } from '../../src/credential/read.ts'
@@ -81,12 +82,17 @@ function jsonFault(content: string): string {
 }
 const notStrict = (fault: string) => `The credential is malformed: it is not strict JSON: ${fault}`
 
+/** The same as it is read from a header, of which more is known. */
+function asHeader(read: SignedCredential): SignedCredential {
+  return { ...read, hasPlainStrings: true, parent: read.parent && asHeader(read.parent) }
+}
+
 /** Changes one thing and checks that header and object get the same denial. */
 function spoiled(edit: (copy: Editable) => void, document: JsonObject = good) {
   const other = edited(document, edit)
   expect(other).not.toEqual(document)
   const read = readCredentialObject(other)
-  expect(readCredentialHeader(credentialHeader(other))).toEqual(read)
+  expect(readCredentialHeader(credentialHeader(other))).toEqual('ok' in read ? read : asHeader(read))
   return read
 }
 
@@ -122,7 +128,8 @@ describe('a good credential', () => {
   })
 
   test('says the same in a header', () => {
-    expect(readCredentialHeader(credentialHeader(bound))).toStrictEqual(readCredentialObject(bound))
+    const read = readCredentialObject(bound) as SignedCredential
+    expect(readCredentialHeader(credentialHeader(bound))).toStrictEqual(asHeader(read))
   })
 
   test('may be signed with P-256', async () => {

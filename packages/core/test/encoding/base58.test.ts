@@ -35,6 +35,13 @@ describe('base58', () => {
     )
   })
 
+  test('agrees with another library about the largest number of each length', () => {
+    for (let length = 1; length <= BASE58_CHARS_MAX; length++) {
+      const text = 'z'.repeat(length)
+      expect(hex(decodeBase58(text) as Uint8Array)).toBe(hex(base58.decode(text)))
+    }
+  })
+
   test('reads every text of the alphabet in exactly one way', () => {
     const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
     fc.assert(

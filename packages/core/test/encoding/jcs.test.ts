@@ -56,9 +56,33 @@ describe('the canonical text', () => {
     )
   })
 
+  // A control character or a quote in a string can only be written with an escape.
+  test('is the same when the strings of a text without escapes are not examined', () => {
+    let plain = 0
+    fc.assert(
+      fc.property(jsonValue, fc.boolean(), (value, hasEscapes) => {
+        const text = hasEscapes
+          ? JSON.stringify(value)
+          : JSON.stringify(value).replaceAll(/\\(?:u....|.)/g, 'x')
+        const parsed = parseJson(text, { depthMax: 16 })
+        if ('fault' in parsed || !parsed.hasPlainStrings) return
+        plain++
+        expect(canonicalJson(parsed.value, undefined, true)).toBe(canonicalize(parsed.value))
+      }),
+      { numRuns: runs(500) },
+    )
+    expect(plain).toBeGreaterThan(runs(500) / 4)
+  })
+
+  test('control: strings with escapes have to be examined', () => {
+    const parsed = parseJson('["a\\nb"]', { depthMax: 2 })
+    expect(parsed).toMatchObject({ value: ['a\nb'], hasPlainStrings: false })
+    expect(canonicalJson(['a\nb'], undefined, true)).not.toBe(canonicalJson(['a\nb']))
+  })
+
   test('is read back as the same value', () => {
     const value = { b: [1, 0.5, -3, 1e-7], a: { '': null, '\u{1f600}': 'x\n' }, c: [true, false] }
-    expect(parseJson(canonicalJson(value), { depthMax: 4 })).toEqual({ value, watched: undefined })
+    expect(parseJson(canonicalJson(value), { depthMax: 4 })).toMatchObject({ value })
   })
 
   test.each<[JsonValue, string]>([

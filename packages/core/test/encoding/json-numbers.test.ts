@@ -150,7 +150,7 @@ describe('numbers', () => {
           Math.abs(value) <= Number.MAX_SAFE_INTEGER && held === claimed * 10n ** (shift + BigInt(exponent))
         expect(findFault(written)).toEqual(
           exact
-            ? { value: value === 0 ? 0 : value, watched: undefined }
+            ? { value: value === 0 ? 0 : value, watched: undefined, hasPlainStrings: true }
             : 'a number that cannot be held exactly',
         )
       }),

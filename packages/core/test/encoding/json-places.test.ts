@@ -27,6 +27,7 @@ describe('the watched member', () => {
     expect(parseJson('{"credential":[]}', { depthMax: DEPTH, watch: 'credential' })).toEqual({
       value: { credential: [] },
       watched: { start: 14, end: 16 },
+      hasPlainStrings: true,
     })
   })
 
@@ -46,6 +47,7 @@ describe('the watched member', () => {
     expect(parseJson('{"credential":1,"undefined":2}', { depthMax: DEPTH })).toEqual({
       value: { credential: 1, undefined: 2 },
       watched: undefined,
+      hasPlainStrings: true,
     })
   })
 })

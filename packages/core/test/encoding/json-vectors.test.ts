@@ -48,7 +48,8 @@ describe('the JSON parsing set', () => {
     '%s is read like the platform reads it',
     (name) => {
       const { text, result } = read(name)
-      expect(result).toStrictEqual({ value: platformValue(text), watched: undefined })
+      const hasPlainStrings = !/[\\\u0000-\u001f]/.test(text ?? '')
+      expect(result).toStrictEqual({ value: platformValue(text), watched: undefined, hasPlainStrings })
     },
   )
 

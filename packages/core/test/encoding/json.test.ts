@@ -105,6 +105,7 @@ describe('what the platform reads, too', () => {
         expect(parseJson(written, { depthMax: DEPTH })).toEqual({
           value: JSON.parse(written),
           watched: undefined,
+          hasPlainStrings: !/[\\\n\t]/.test(written),
         })
       }),
     )
@@ -222,7 +223,7 @@ describe('what the platform rejects', () => {
           const { start, end } = plain.watched ?? {}
           const watched =
             start === undefined || end === undefined ? undefined : { start: start + 1, end: end + 1 }
-          expect(moved).toEqual({ ...plain, watched })
+          expect(moved).toEqual({ ...plain, watched, hasPlainStrings: false })
         } else {
           // A lone surrogate that is not escaped is found before the text is read.
           const isAtStart = !changed.isWellFormed()

@@ -195,6 +195,22 @@ describe('group 2: JSON and canonical form', () => {
     }
   })
 
+  test('what needs an escape is verified in each of its spellings, and in no other text', async () => {
+    const odd = 'a"b\\c\n\u0001\u2028\u{1f600}'
+    const signed = JSON.stringify(await signedWith(issuer, (c) => Object.assign(c, { [odd]: [odd] })))
+    const spelled = [
+      signed,
+      signed.replaceAll('\\n', '\\u000a'),
+      signed.replaceAll('\u{1f600}', '\\ud83d\\ude00'),
+      signed.replaceAll('shop', '\\u0073hop'),
+      `\n${signed}`,
+    ]
+    expect(new Set(spelled).size).toBe(spelled.length)
+    for (const each of spelled) expect(await judgeText(each), each).toBe('allowed')
+    for (const other of [signed.replaceAll('\\n', '\\t'), signed.replaceAll('\\"', '\\\\')])
+      expect(await judgeText(other), other).toBe('credential_signature_invalid')
+  })
+
   test('A029 what is almost JSON', async () => {
     for (const bad of [
       'NaN',
