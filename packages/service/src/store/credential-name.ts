@@ -11,7 +11,8 @@ export function toCredentialName({
 /** The same in the list by the end of their validity. */
 export function toEndName({
   validUntilMs,
+  knownAtMs,
   credentialId,
-}: Pick<CredentialRow, 'validUntilMs' | 'credentialId'>): string {
-  return `${validUntilMs} ${credentialId}`
+}: Pick<CredentialRow, 'validUntilMs' | 'knownAtMs' | 'credentialId'>): string {
+  return `${validUntilMs} ${knownAtMs} ${credentialId}`
 }

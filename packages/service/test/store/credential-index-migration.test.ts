@@ -5,11 +5,11 @@ import { forEachStoreWriter } from './store-writer.ts'
 const [SITE, OTHER] = ['old.example', 'other.example']
 const [ROOT, LEAF] = ['cred_root', 'cred_leaf']
 
-forEachStoreWriter('the credentials of a store of version 39', (newWriter) => {
-  it('are the same in version 40', { tags: 'long' }, async () => {
+forEachStoreWriter('the credentials of a store of the version before', (newWriter) => {
+  it.each([40, 41])('are the same in version %i', { tags: 'long' }, async (version) => {
     const writer = await newWriter()
     const { sql } = writer
-    const migrate = await beginBefore(writer, 40)
+    const migrate = await beginBefore(writer, version)
     for (const site of [SITE, OTHER]) {
       await sql(
         `INSERT INTO sites (site_id, return_urls, bearer, holder_proof, pairwise_secret_sealed, created_at) VALUES ($1, '[]', 'on', 'optional', 'x', 1)`,

@@ -293,7 +293,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
       }
       for (const after of [undefined, toEndName(last)]) {
         const byEnd = firstStatement(credentialsByEnd(siteId, range, { after, limit: LIMIT }))
-        const constraint = 'site_id=? AND (valid_until,credential_id)>(?,?)'
+        const constraint = 'site_id=? AND (valid_until,known_at,credential_id)>(?,?,?)'
         expect(await findFault(writer, byEnd, [constraint])).toBeUndefined()
       }
       for (const index of ['of_source', 'of_site_by_end', 'by_end', 'by_status_end'])

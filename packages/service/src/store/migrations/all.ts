@@ -38,6 +38,7 @@ import { identityProvider } from './0037-identity-provider.ts'
 import { siteBrands } from './0038-site-brands.ts'
 import { announcedPositions } from './0039-announced-positions.ts'
 import { fewerCredentialIndexes } from './0040-fewer-credential-indexes.ts'
+import { credentialEndsInOrder } from './0041-credential-ends-in-order.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -82,4 +83,5 @@ export const migrations: readonly Migration[] = [
   siteBrands,
   announcedPositions,
   fewerCredentialIndexes,
+  credentialEndsInOrder,
 ]

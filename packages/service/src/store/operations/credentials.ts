@@ -154,21 +154,24 @@ export const credentials = read(function* (
 })
 
 /**
- * Those that expire at `fromMs` or later, and before `beforeMs`: the first to expire first. A row
- * is named by `toEndName`. Reads only the rows that it returns.
+ * Those that expire at `fromMs` or later, and before `beforeMs`: the first to expire first, and of
+ * those that expire together the first to be known. A row is named by `toEndName`. Reads only the
+ * rows that it returns.
  */
 export const credentialsByEnd = read(function* (
   siteId: SiteId,
   { fromMs, beforeMs }: { readonly fromMs: number; readonly beforeMs: number },
   { after, limit }: Page,
 ): Transaction<readonly CredentialRow[]> {
-  const [endMs = '', credentialId = ''] = after?.split(' ') ?? [String(fromMs), '']
+  const [endMs = '', knownAtMs = '', credentialId = ''] = after?.split(' ') ?? [String(fromMs), '0']
   // Without the other bound: a store must not choose it for the index in place of this one.
   const found = yield* rows(
     `SELECT ${CREDENTIAL_COLUMNS} FROM ${CREDENTIAL_TABLES} WHERE c.site_id = $1
-       AND (c.valid_until, c.credential_id) > ($2, $3) ORDER BY c.valid_until, c.credential_id LIMIT $4`,
+       AND (c.valid_until, c.known_at, c.credential_id) > ($2, $3, $4)
+     ORDER BY c.valid_until, c.known_at, c.credential_id LIMIT $5`,
     siteId,
     Number(endMs),
+    Number(knownAtMs),
     credentialId,
     limit,
   )

@@ -169,7 +169,7 @@ export function* purgeExpired(nowMs: number): Transaction<Purged> {
 export function* purgeCredentials(beforeMs: number, limit: number): Transaction<number> {
   const gone = yield* rows(
     `DELETE FROM credentials WHERE (site_id, credential_id) IN
-       (SELECT site_id, credential_id FROM credentials WHERE valid_until <= $1 ORDER BY valid_until, site_id, credential_id LIMIT $2)
+       (SELECT site_id, credential_id FROM credentials WHERE valid_until <= $1 ORDER BY valid_until LIMIT $2)
      RETURNING site_id, credential_id`,
     beforeMs,
     limit,

@@ -84,7 +84,7 @@ async function loadByEnd(
   const isFiltered = [ppid, status, issuer, source].some((filter) => filter !== undefined)
   return loadPage(
     deps.keys,
-    { ...query, list: `credentials by end ${siteId}` },
+    { ...query, list: `credentials by end and age ${siteId}` },
     (wanted) => deps.store.credentialsByEnd(siteId, range, wanted),
     toEndName,
     toItem,
