@@ -188,8 +188,9 @@ function cacheSignatures(context: VerificationContext, signedBy: PublicKey): und
 
 function cacheWithHolders(context: VerificationContext, signedBy: PublicKey, holders: Holders): undefined {
   context.holders = holders
-  if (context.digest !== undefined)
-    context.data.signatures?.set(context.digest, context.credential, signedBy, holders)
+  const { digest, data } = context
+  if (digest !== undefined && data.signatures !== undefined)
+    context.credential = data.signatures.set(digest, context.credential, signedBy, holders)
 }
 
 /** Whether the issuer was allowed to sign this credential. */

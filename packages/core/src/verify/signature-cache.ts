@@ -103,7 +103,11 @@ export class SignatureCache {
     )
   }
 
-  set(digest: string, credential: Credential, key: PublicKey, holders: Holders): void {
+  /**
+   * Returns the stored copy. Use it instead of `credential`, whose strings keep the whole header
+   * text in memory.
+   */
+  set(digest: string, credential: Credential, key: PublicKey, holders: Holders): VerifiedCredential {
     const { setByCredential } = this
     const hash = hashText(credential.id)
     const bucket = hash & (setByCredential.length - 1)
@@ -120,9 +124,11 @@ export class SignatureCache {
     const set = this.countUsed(other) < this.countUsed(one) ? other : one
     const at = set * WAYS + Math.min(this.countUsed(set), WAYS - 1)
     if (this.slots[at] === undefined) this.size++
-    this.slots[at] = this.compact(digest, credential, key, holders)
+    const stored = this.compact(digest, credential, key, holders)
+    this.slots[at] = stored
     this.tags[at] = tag
     setByCredential[bucket] = check | (set + 1)
+    return stored
   }
 
   private selectSet(digest: string, from: number): number {

@@ -36,7 +36,7 @@ test('control arm: a cache that gives every digest the last good answer is caugh
         find: (digest) => honest.find(last ?? digest),
         set: (digest, credential, key) => {
           last ??= digest
-          honest.set(digest, credential, key, [])
+          return honest.set(digest, credential, key, [])
         },
       }
     },

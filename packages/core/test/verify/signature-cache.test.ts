@@ -56,11 +56,28 @@ describe('the memory of signatures', () => {
     const chain = await newChain(issuer, 2)
     const read = readCredentialHeader(shown(chain.links[2] as JsonObject).header)
     if ('ok' in read) throw new Error(read.detail)
-    memory.set('d'.repeat(32), read.credential, key, [])
+    const stored = memory.set('d'.repeat(32), read.credential, key, [])
     const found = memory.find('d'.repeat(32))
+    expect(found).toBe(stored)
     expect(found?.key).toBe(key)
     expect(found).toMatchObject(read.credential)
     expect(memory.find('e'.repeat(32))).toBeUndefined()
+  })
+
+  // A service keeps the ids of verdicts for long: with the credential as it was read, each would
+  // keep the text of its header.
+  test('gives a first verdict its own copy of the credential, as it gives later ones', async () => {
+    const signatures = new SignatureCache()
+    const data = createData(new PlainSite(trusted(issuer)), { signatures })
+    const judge = async (changes = {}) => {
+      const verdict = await verify(shown(document), createDemand(), { ...data, ...changes })
+      if (!verdict.ok || verdict.presented !== 'credential') throw new Error('it was not accepted')
+      return verdict
+    }
+    const first = await judge()
+    expect(first.credential).toBe(signatures.find(await signatures.digest(shown(document).header)))
+    expect(await judge()).toEqual(first)
+    expect(first).toMatchObject(await judge({ signatures: undefined }))
   })
 
   test('tells apart digests that differ in any one character', () => {
