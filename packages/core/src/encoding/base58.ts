@@ -51,8 +51,8 @@ export function decodeBase58(text: string): Uint8Array | undefined {
       if (digit === undefined || digit === NOT_A_DIGIT) return undefined
       carry = carry * 58 + digit
     }
-    // Each limb gets the carry of the one before it, and may then be up to 3.1 times LIMB: no step
-    // waits for another, which takes two thirds of the time (1.2 instead of 1.8 µs for a signature).
+    // Each limb gets the carry of the one before it, and may then be up to 3.1 times LIMB. So no
+    // step waits for another: 1.2 µs for a signature instead of 1.8.
     for (let i = 0; i < limbs; i++) {
       const product = (scratch[i] as number) * factor
       const high = Math.floor(product * ONE_LIMBTH)

@@ -143,7 +143,7 @@ export function createNodeCrypto(
     get ed25519Library() {
       return findSodium() === null ? 'openssl' : 'libsodium'
     },
-    // Faster than a Buffer from node:crypto: small ones are expensive to create outside of JavaScript.
+    // Not as a Buffer: small ones are expensive to create outside of JavaScript.
     sha256: (data) => bytesFromLatin1(node.hash('sha256', data, 'latin1')),
     sha256Hex: (data) => node.hash('sha256', data, 'hex'),
     sha256Latin1: (data) => node.hash('sha256', data, 'latin1'),

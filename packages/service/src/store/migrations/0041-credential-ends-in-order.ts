@@ -1,9 +1,9 @@
 import type { Migration } from './migration.ts'
 
 /**
- * Many credentials end at the same time, and their ids are random. So indexes by the end that went on
- * with the id were changed all over for each batch of new credentials, and now new entries lie side
- * by side: to record one takes 54 µs of processor time instead of 78 at 40,000 of them.
+ * Many credentials end at the same time, and their ids are random. So indexes by the end that went
+ * on with the id were changed all over for each batch of new credentials. Now new entries lie side
+ * by side: to record one takes a third less processor time at 40,000 of them.
  */
 export const credentialEndsInOrder: Migration = {
   version: 41,

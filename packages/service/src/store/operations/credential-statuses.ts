@@ -134,8 +134,8 @@ export function* classifyExpired(siteId: SiteId, nowMs: number, limit: number): 
     ['expired', 'active', '>'],
   ]) {
     const done = yield* countChanged(
-      // Without the order of its index, PostgreSQL expects to find some soon in another one, and reads
-      // all credentials.
+      // Without the order of its index, PostgreSQL expects to find some soon in another one, and
+      // reads all credentials.
       `UPDATE credentials SET status = '${to}' WHERE ${BY_ID_FIRST} AND status = '${from}' AND credential_id IN
          (SELECT credential_id FROM credentials WHERE site_id = $1 AND status = '${from}' AND valid_until ${comparison} $2
           ORDER BY valid_until, known_at LIMIT $3)`,
