@@ -77,6 +77,10 @@ export class HeaderDigestCache {
   }
 }
 
-const SAMPLED = 24
+/**
+ * About as many characters of a text are read. With 24, three in ten instances had an offset at
+ * which up to 172 of 1,000 credentials of one issuer agree: 3.2 µs for each request instead of 2.1.
+ */
+const SAMPLED = 40
 /** Longer headers (delegation chains) are rare, and the memory of a slot has to be bounded. */
 const TEXT_CHARS_MAX = 4096

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Credential } from '../../src/credential/credential.ts'
@@ -50,6 +52,14 @@ const digestNumber = (n: number) => {
   return text
 }
 
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+function heapBytes(): number {
+  for (let n = 0; n < 3; n++) collectGarbage()
+  return process.memoryUsage().heapUsed
+}
+
 describe('the memory of signatures', () => {
   test('gives back everything a credential says, and the key it was found good under', async () => {
     const memory = new SignatureCache()
@@ -78,6 +88,34 @@ describe('the memory of signatures', () => {
     expect(first.credential).toBe(signatures.find(await signatures.digest(shown(document).header)))
     expect(await judge()).toEqual(first)
     expect(first).toMatchObject(await judge({ signatures: undefined }))
+  })
+
+  test('so the id of a verdict keeps no text of a header in memory', async () => {
+    const signatures = new SignatureCache({ capacity: 8 })
+    const data = createData(new PlainSite(trusted(issuer)), { signatures })
+    const count = 1000
+    const bytesOf = async (toId: (header: string) => Promise<string>): Promise<number> => {
+      const ids: string[] = []
+      const before = heapBytes()
+      while (ids.length < count) ids.push(await toId(shown(await issue(issuer)).header))
+      return (heapBytes() - before) / ids.length
+    }
+    const toVerdictId = async (header: string) => {
+      const verdict = await verify({ header }, createDemand(), data)
+      if (!verdict.ok) throw new Error(verdict.detail)
+      return verdict.subject.credentialId
+    }
+    // Once before: what is compiled meanwhile takes memory, too.
+    await bytesOf(toVerdictId)
+    const ofVerdict = await bytesOf(toVerdictId)
+    // Control: an id as it was read is a part of the text.
+    const asRead = await bytesOf(async (header) => {
+      const read = readCredentialHeader(header)
+      if ('ok' in read) throw new Error(read.detail)
+      return read.credential.id
+    })
+    expect(ofVerdict).toBeLessThan(400)
+    expect(asRead).toBeGreaterThan(800)
   })
 
   test('tells apart digests that differ in any one character', () => {
