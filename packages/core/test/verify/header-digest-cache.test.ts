@@ -77,8 +77,7 @@ test('nor do a thousand credentials of one issuer, wherever the characters are t
   for (let instance = 0; instance < 60; instance++) {
     const cache = new HeaderDigestCache(2048)
     const isKnown = (text: string) => cache.find(text) === text
-    for (let round = 0; round < 10; round++)
-      for (const text of all) if (!isKnown(text)) cache.set(text, text)
+    for (let round = 0; round < 10; round++) for (const text of all) if (!isKnown(text)) cache.set(text, text)
     expect(all.filter(isKnown).length).toBeGreaterThan(850)
   }
 })
