@@ -1,4 +1,4 @@
-import { readCredentialObject, type SignedCredential } from '@countersign/core'
+import { readCredentialHeader, type SignedCredential } from '@countersign/core'
 import { decodeBase58 } from '../packages/core/src/encoding/base58.ts'
 import { decodeBase64url } from '../packages/core/src/encoding/base64url.ts'
 import { canonicalJson } from '../packages/core/src/encoding/jcs.ts'
@@ -78,13 +78,16 @@ function parsed(header: string): JsonObject {
 }
 
 function shaped(header: string): SignedCredential {
-  const read = readCredentialObject(parsed(header))
+  const read = readCredentialHeader(header)
   if ('ok' in read) throw new Error(`our own credential was refused: ${read.code}`)
   return read
 }
 
-function canonical({ document }: SignedCredential): readonly [string, string] {
-  return [canonicalJson(document.proof as JsonObject, 'proofValue'), canonicalJson(document, 'proof')]
+function canonical({ document, hasPlainStrings }: SignedCredential): readonly [string, string] {
+  return [
+    canonicalJson(document.proof as JsonObject, 'proofValue', hasPlainStrings),
+    canonicalJson(document, 'proof', hasPlainStrings),
+  ]
 }
 
 function hashed(credential: SignedCredential): Uint8Array {
