@@ -41,7 +41,7 @@ export interface Credential {
 export interface SignedCredential {
   readonly credential: Credential
   readonly document: JsonObject
-  /** Whether `parseJson` found no escape in the document. */
+  /** What `parseJson` has said of the document; false if its text was not parsed here. */
   readonly hasPlainStrings: boolean
   readonly proof: ProofClaims
   readonly parent: SignedCredential | undefined

@@ -7,7 +7,10 @@ export interface ParsedJson {
   readonly value: JsonValue
   /** The offsets of the watched member of the outermost object, if it is present. */
   readonly watched: { readonly start: number; readonly end: number } | undefined
-  /** Whether no string was written with an escape, so that none needs one in canonical JSON. */
+  /**
+   * Only if no string was written with an escape, so that none needs one in canonical JSON. Also
+   * false for a text with line breaks.
+   */
   readonly hasPlainStrings: boolean
 }
 

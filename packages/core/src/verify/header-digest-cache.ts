@@ -71,16 +71,21 @@ export class HeaderDigestCache {
   private hashSample(text: string): number {
     const step = Math.max(1, Math.floor(text.length / SAMPLED))
     let mixed = this.seed ^ text.length
-    for (let i = Math.min(this.offset, step - 1); i < text.length; i += step)
+    // Every second step is one longer, so that they do not follow a pattern of the text.
+    let longer = 0
+    for (let i = Math.min(this.offset, step - 1); i < text.length; i += step + longer) {
       mixed = Math.imul(mixed ^ text.charCodeAt(i), 0x01000193)
+      longer ^= 1
+    }
     return (mixed ^ (mixed >>> 15)) >>> 0
   }
 }
 
 /**
- * About as many characters of a text are read. With 24, three in ten instances had an offset at
- * which up to 172 of 1,000 credentials of one issuer agree: 3.2 µs for each request instead of 2.1.
+ * At most so many characters of a text are read, and one more. With 24 at equal distances, three in
+ * ten instances had an offset at which up to 172 of 1,000 credentials of one issuer agree: 3.2 µs
+ * for each request instead of 2.1.
  */
-const SAMPLED = 40
+const SAMPLED = 48
 /** Longer headers (delegation chains) are rare, and the memory of a slot has to be bounded. */
 const TEXT_CHARS_MAX = 4096

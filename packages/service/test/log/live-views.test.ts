@@ -73,14 +73,19 @@ describe('the live views', () => {
     }
   })
 
-  it('apply what this process has committed without reading it from the store', async () => {
+  /** The clock stands still, so the next regular read of the store does not come. */
+  async function openBetweenReads() {
     vi.spyOn(performance, 'now').mockReturnValue(performance.now())
     onTestFinished(() => {
       vi.restoreAllMocks()
     })
     const store = new LogDouble()
     await store.site(A)
-    const views = await open(store)
+    return { store, views: await open(store) }
+  }
+
+  it('apply what this process has committed without reading it from the store', async () => {
+    const { store, views } = await openBetweenReads()
     const { reads } = store
     const own = { own: true }
     const position = await store.append(A, 'user.revoked', { ppid: user, revoked_at }, own)
@@ -90,13 +95,7 @@ describe('the live views', () => {
   })
 
   it('deny what this process has revoked, though the store cannot be read after the commit', async () => {
-    vi.spyOn(performance, 'now').mockReturnValue(performance.now())
-    onTestFinished(() => {
-      vi.restoreAllMocks()
-    })
-    const store = new LogDouble()
-    await store.site(A)
-    const views = await open(store)
+    const { store, views } = await openBetweenReads()
     const position = await store.append(A, 'user.revoked', { ppid: user, revoked_at }, { own: true })
     store.isDown = true
     await views.waitFor(position)

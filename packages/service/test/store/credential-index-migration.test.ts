@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { migrations } from '../../src/store/migrations/all.ts'
 import { beginBefore } from './earlier-version.ts'
 import { forEachStoreWriter } from './store-writer.ts'
 
@@ -44,4 +45,15 @@ forEachStoreWriter('the credentials of a store of the version before', (newWrite
     expect(await read()).toEqual(before)
     await expect(add(OTHER, ROOT, [])).rejects.toThrow(/unique/i)
   })
+})
+
+// From the first DROP INDEX until the end of the transaction, no other node can read the table, so
+// none could revoke a user.
+it.each([40, 41])('version %i builds its indexes on PostgreSQL before it locks readers out', (version) => {
+  const found = migrations.find((each) => each.version === version)
+  const statements = [...(found?.common ?? []), ...(found?.postgres ?? [])]
+  const isBuilding = (statement: string) => /^CREATE (?:UNIQUE )?INDEX/.test(statement)
+  const isLocking = (statement: string) => /^(?:DROP INDEX|ALTER TABLE)/.test(statement)
+  expect([statements.some(isBuilding), statements.some(isLocking)]).toEqual([true, true])
+  expect(statements.findLastIndex(isBuilding)).toBeLessThan(statements.findIndex(isLocking))
 })

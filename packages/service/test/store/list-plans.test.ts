@@ -296,7 +296,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
         const constraint = 'site_id=? AND (valid_until,known_at,credential_id)>(?,?,?)'
         expect(await findFault(writer, byEnd, [constraint])).toBeUndefined()
       }
-      for (const index of ['of_source', 'of_site_by_end', 'by_end', 'by_status_end'])
+      for (const index of ['of_source', 'site_ends', 'ends', 'status_ends'])
         await writer.sql(`DROP INDEX credentials_${index}`)
       // The check itself.
       const without = [
@@ -324,7 +324,7 @@ forEachStoreWriter('lists with filters', (newWriter) => {
       expect(await findFault(writer, revoked, constraints)).toBeUndefined()
       for (const index of [
         'by_status',
-        'by_status_end',
+        'status_ends',
         'of_user_by_status',
         'of_issuer',
         'of_issuer_key',

@@ -8,12 +8,13 @@ import type { Migration } from './migration.ts'
 export const credentialEndsInOrder: Migration = {
   version: 41,
   common: [
+    // First: while they are built, other nodes can read credentials, and so revoke.
+    'CREATE INDEX credentials_status_ends ON credentials (site_id, status, valid_until, known_at)',
+    'CREATE INDEX credentials_ends ON credentials (valid_until)',
+    'CREATE INDEX credentials_site_ends ON credentials (site_id, valid_until, known_at, credential_id)',
     'DROP INDEX credentials_by_status_end',
-    'CREATE INDEX credentials_by_status_end ON credentials (site_id, status, valid_until, known_at)',
     'DROP INDEX credentials_by_end',
-    'CREATE INDEX credentials_by_end ON credentials (valid_until)',
     'DROP INDEX credentials_of_site_by_end',
-    'CREATE INDEX credentials_of_site_by_end ON credentials (site_id, valid_until, known_at, credential_id)',
   ],
   sqlite: [],
   postgres: [],
