@@ -355,8 +355,10 @@ export class LogFollower {
 
   #finishBatch(): void {
     this.#hasUnreported = false
-    // Acknowledges only what a signature covers: another node may not have the rest.
-    if (this.view.provenHead !== undefined) this.#acks.report(this.view.provenHead)
+    // Acknowledges only what a signature covers: another node may not have the rest. While entries
+    // wait for theirs, a repeated report of the head before them would delay the next one.
+    const { head, provenHead } = this.view
+    if (provenHead?.seq === head.seq) this.#acks.report(provenHead)
     this.#onChange()
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type Entry,
   formatTime,
   GENESIS_HASH,
   generatePrivateKey,
@@ -15,7 +16,7 @@ import { createGuard } from '../../src/guard/guard.ts'
 import { rest } from '../../src/testing/test-clock.ts'
 import { createTestFeedKeys } from '../../src/testing/test-feed-keys.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
-import { createHandFeed } from '../hand-feed.ts'
+import { createHandFeed, entryBytes, heartbeatBytes } from '../hand-feed.ts'
 import { createGate, meddled } from '../network.ts'
 import { outcome, show } from '../protected.ts'
 
@@ -592,6 +593,23 @@ describe('the connection', () => {
     const [one, two] = [await site.guard(), await site.guard()]
     expect(one.state().verifierId).not.toBe(two.state().verifierId)
   })
+})
+
+test('entries that come before their proof are acknowledged with it, and at once', async () => {
+  const feed = createHandFeed(site)
+  const guard = site.guard({ fetch: feed.fetch, verifierId: 'checkout-1' })
+  const connection = await feed.connection()
+  await connection.push(await heartbeatBytes(site))
+  await guard
+  const acknowledgedSeq = () => site.service.acknowledged.get('checkout-1')?.seq
+  const before = site.log.head.seq
+  expect(acknowledgedSeq()).toBe(before)
+  // The report of the same head would be repeated now.
+  await site.clock.advance(5_000)
+  await site.revoke(credential)
+  await connection.push(entryBytes(site.log.entries.at(-1) as Entry))
+  await connection.push(await heartbeatBytes(site))
+  expect(acknowledgedSeq()).toBe(before + 1)
 })
 
 describe('a snapshot', () => {

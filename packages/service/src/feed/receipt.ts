@@ -122,15 +122,11 @@ export function toReaders(streams: Iterable<FeedStreamRow>, epoch: string): read
   return [...byName.values()].map((own) => {
     const { verifierId, keyId } = own[0] as FeedStreamRow
     const current = own.filter((stream) => stream.epoch === epoch)
-    const times = current.flatMap(({ acks }) => acks.map(({ atMs }) => atMs))
-    return {
-      verifierId,
-      keyId,
-      connectedAtMs: Math.min(...own.map(({ connectedAtMs }) => connectedAtMs)),
-      seq: Math.max(0, ...current.map(({ seq }) => seq)),
-      acknowledgedAtMs: times.length === 0 ? undefined : Math.max(...times),
-      streams: current,
-    }
+    const [seq, connectedAtMs] = [latestSeq(current), firstConnected(own)]
+    let acknowledgedAtMs: number | undefined
+    for (const { acks } of current)
+      for (const { atMs } of acks) acknowledgedAtMs = Math.max(acknowledgedAtMs ?? atMs, atMs)
+    return { verifierId, keyId, connectedAtMs, seq, acknowledgedAtMs, streams: current }
   })
 }
 
@@ -367,25 +363,25 @@ function findDeparted(
 ): readonly VerifierReport[] {
   const toKey = ({ keyId, verifierId }: Pick<StreamReader, 'keyId' | 'verifierId'>) =>
     `${verifierId} ${keyId}`
-  const present = new Set(streams.map(toKey))
-  const left = departed.filter(
-    (each) =>
-      each.endedAtMs >= entry.atMs && each.connectedAtMs <= entry.committedAtMs && !present.has(toKey(each)),
+  const wereThere = departed.filter(
+    ({ endedAtMs, connectedAtMs }) => endedAtMs >= entry.atMs && connectedAtMs <= entry.committedAtMs,
   )
+  if (wereThere.length === 0) return []
+  const present = new Set(streams.map(toKey))
+  const left = wereThere.filter((each) => !present.has(toKey(each)))
   return [...Map.groupBy(left, toKey).values()].map((own): VerifierReport => {
     const current = own.filter(({ epoch }) => epoch === entry.epoch)
-    const seq = Math.max(0, ...current.map((each) => each.seq))
-    const times = current.flatMap(({ acks }) => acks.find((ack) => ack.seq >= entry.seq)?.atMs ?? [])
+    const seq = latestSeq(current)
     const isDone = seq >= entry.seq
     return {
       verifierId: own[0]?.verifierId ?? '',
       instanceId: undefined,
       nodeId: undefined,
       openedAtMs: undefined,
-      sinceMs: Math.min(...own.map(({ connectedAtMs }) => connectedAtMs)),
+      sinceMs: firstConnected(own),
       state: isDone ? 'acknowledged' : 'not_connected',
       seq,
-      acknowledgedAtMs: isDone && times.length > 0 ? Math.min(...times) : undefined,
+      acknowledgedAtMs: isDone ? firstAck(current, entry) : undefined,
       ...NOTHING_REPORTED,
       rejectsFromMs: isDone ? undefined : everyGuardDeniesAt(entry),
     }
@@ -396,18 +392,43 @@ function reportReader(
   { verifierId, connectedAtMs, seq, streams }: StreamReader,
   entry: CommittedEntry,
 ): VerifierReport {
-  // Empty when it had the entry before it connected.
-  const times = streams.flatMap(({ acks }) => acks.find((ack) => ack.seq >= entry.seq)?.atMs ?? [])
+  const isDone = seq >= entry.seq
   return {
     verifierId,
     instanceId: undefined,
     nodeId: streams[0]?.nodeId,
     openedAtMs: undefined,
     sinceMs: connectedAtMs,
-    state: seq >= entry.seq ? 'acknowledged' : 'waiting',
+    state: isDone ? 'acknowledged' : 'waiting',
     seq,
-    acknowledgedAtMs: seq >= entry.seq && times.length > 0 ? Math.min(...times) : undefined,
+    acknowledgedAtMs: isDone ? firstAck(streams, entry) : undefined,
     ...NOTHING_REPORTED,
     rejectsFromMs: undefined,
   }
+}
+
+/**
+ * What a receipt asks of each reader. Loops: with lists of one element, 1,000 readers take twice
+ * the time.
+ */
+type Acknowledged = Pick<FeedStreamRow, 'acks' | 'seq' | 'connectedAtMs'>
+
+/** Undefined when the reader had the entry before it connected. */
+function firstAck(streams: readonly Acknowledged[], { seq }: CommittedEntry): number | undefined {
+  let firstMs = Infinity
+  for (const { acks } of streams)
+    firstMs = Math.min(firstMs, acks.find((ack) => ack.seq >= seq)?.atMs ?? Infinity)
+  return firstMs === Infinity ? undefined : firstMs
+}
+
+function latestSeq(streams: readonly Acknowledged[]): number {
+  let latest = 0
+  for (const { seq } of streams) latest = Math.max(latest, seq)
+  return latest
+}
+
+function firstConnected(streams: readonly Acknowledged[]): number {
+  let firstMs = Infinity
+  for (const { connectedAtMs } of streams) firstMs = Math.min(firstMs, connectedAtMs)
+  return firstMs
 }

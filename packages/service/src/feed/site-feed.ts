@@ -29,6 +29,11 @@ const PAGE = 500
 const PIECE_CHARS = 64 * 1024
 const PAUSE_MS = 5
 const PAUSES_MAX = 10
+/**
+ * Up to so many readers get entries before the heartbeat is signed, in a write of their own: 0.3 ms
+ * earlier after a pause. More readers get both in one write, which takes less time for all of them.
+ */
+const EARLY_READERS_MAX = 16
 
 /**
  * The feed of one site on this node. Each entry is serialized once and broadcast to all readers,
@@ -79,12 +84,15 @@ export class SiteFeed {
     try {
       while (!this.#isOver && (this.#pending.length > 0 || this.needsHeartbeat)) {
         const { text, head } = this.#nextPiece()
-        const heartbeat = this.#pending.length > 0 ? undefined : await this.#source.confirmHead(head, true)
+        const isLast = this.#pending.length === 0
+        const isEarly = isLast && text !== '' && this.#live.size <= EARLY_READERS_MAX
+        if (isEarly) this.#send(text, head)
+        const heartbeat = isLast ? await this.#source.confirmHead(head, true) : undefined
         if (this.#isOver) return
         this.needsHeartbeat = heartbeat === undefined
         if (heartbeat !== undefined) this.heartbeatAtMs = performance.now()
         else if (text === '') return
-        this.#send(Buffer.from(text + (heartbeat ?? '')), head)
+        this.#send((isEarly ? '' : text) + (heartbeat ?? ''), head)
         if (this.#pending.length > 0) await this.#throttle()
       }
     } finally {
@@ -105,8 +113,10 @@ export class SiteFeed {
     return { text, head }
   }
 
-  #send(chunk: Uint8Array, head: LogHead): void {
+  #send(text: string, head: LogHead): void {
     this.head = head
+    if (text === '') return
+    const chunk = Buffer.from(text)
     for (const stream of this.#live) stream.write(chunk)
     for (const backlog of this.#backlogs.values()) {
       backlog.bytes += chunk.length

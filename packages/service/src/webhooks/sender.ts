@@ -59,7 +59,8 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
   } = options
   const owner = `sender_${randomBytes(12).toString('base64url')}`
   const wake = createWake()
-  const unlisten = store.onAppend(() => wake.wake())
+  // After the feed: the next delivery is looked up without waiting.
+  const unlisten = store.onAppend(() => void setImmediate(() => wake.wake()))
   const running = new Map<string, Promise<void>>()
   /** Starts no new attempts. */
   const stop = new AbortController()

@@ -284,13 +284,14 @@ describe('a reader that joins the feed of a site', () => {
 })
 
 describe('the feed of a site', () => {
-  it('tells a burst in one piece, with one proof after it', async () => {
+  it('sends many readers a burst in one piece, with one proof after it', async () => {
     const log = new Log(1)
     const feed = new SiteFeed(SITE, headAt(1), log)
-    const ear = new Ear()
+    const ears = Array.from({ length: 17 }, () => new Ear())
+    for (const ear of ears) await feed.join(ear, 1)
+    for (const ear of ears) ear.text = ''
+    const [ear] = ears as [Ear]
     let writes = 0
-    await feed.join(ear, 1)
-    ear.text = ''
     const write = ear.write.bind(ear)
     ear.write = (bytes) => {
       writes++
@@ -299,6 +300,20 @@ describe('the feed of a site', () => {
     log.apply(feed, 9)
     await expect.poll(() => ear.heard).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 'h9'])
     expect(writes).toBe(1)
+  })
+
+  it('sends a few readers the entries at once, and the proof when it is signed', async () => {
+    const log = new Log(1)
+    const feed = new SiteFeed(SITE, headAt(1), log)
+    const ears = Array.from({ length: 16 }, () => new Ear())
+    for (const ear of ears) await feed.join(ear, 1)
+    for (const ear of ears) ear.text = ''
+    const signing = Promise.withResolvers<void>()
+    log.wait = async (what) => (what === 'sign' ? signing.promise : undefined)
+    log.apply(feed, 3)
+    expect(ears.map(({ heard }) => heard)).toEqual(ears.map(() => [2, 3]))
+    signing.resolve()
+    await expect.poll(() => ears.map(({ heard }) => heard)).toEqual(ears.map(() => [2, 3, 'h3']))
   })
 
   it('sends entries without a proof when it has none, and the proof as soon as it has', async () => {

@@ -101,3 +101,16 @@ it('operations that find a forged row report it once each, though they are tried
   expect(reports).toBe(3)
   await writer.close()
 })
+
+it('answers an operation after all that its listeners do without waiting, and before it closes', async () => {
+  const events: string[] = []
+  const { writer } = await openNewWriter(async () => {
+    for (let step = 0; step < 50; step++) await undefined
+    events.push('heard')
+  })
+  const site = newSite()
+  const creating = writer.run('createSite', [site, context()]).then(() => events.push('answered'))
+  await writer.close()
+  await creating
+  expect(events).toEqual(['heard', 'answered'])
+})

@@ -93,15 +93,16 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
           clearInterval(timeouts)
           reject(toFault(message.fault))
           break
-        case 'done':
-          if (message.hasAppended) onAppended(toPart(message.appended, message.outcomes))
-          for (const outcome of message.outcomes) {
-            const asked = waiting.get(outcome.id)
-            waiting.delete(outcome.id)
-            if (outcome.ok) asked?.resolve(outcome.answer)
-            else asked?.reject(toFault(outcome.fault))
-          }
+        case 'done': {
+          const part = message.hasAppended ? toPart(message.appended, message.outcomes) : undefined
+          const settle = takeWaiting(message.outcomes)
+          if (message.hasAppended) {
+            // After what `onAppended` does without waiting: the feed comes first.
+            setImmediate(settle)
+            onAppended(part)
+          } else settle()
           break
+        }
         case 'fatal':
           end(toFault(message.fault))
           break
@@ -116,6 +117,18 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
     })
     worker.on('exit', () => end(new Error('the writer of the store has ended')))
   })
+
+  /** Ends the waiting for these operations. The returned function answers them. */
+  const takeWaiting = (outcomes: readonly Outcome[]) => {
+    const asked = outcomes.map(({ id }) => waiting.get(id))
+    for (const { id } of outcomes) waiting.delete(id)
+    return () => {
+      for (const [index, outcome] of outcomes.entries()) {
+        if (outcome.ok) asked[index]?.resolve(outcome.answer)
+        else asked[index]?.reject(toFault(outcome.fault))
+      }
+    }
+  }
 
   /** Of the operations that are still waited for, the last was sent before their commit. */
   const toPart = (appended: readonly AppendedRow[], outcomes: readonly Outcome[]) => {
