@@ -52,6 +52,16 @@ export async function verify(
  * Throws synchronously as well. Decision 6 has the reasons.
  */
 export function decide(
+  presented: { readonly token: TokenFacts },
+  demand: Demand,
+  data: RevocationData,
+): Verdict
+export function decide(
+  presented: VerifierInput,
+  demand: Demand,
+  data: RevocationData,
+): Verdict | Promise<Verdict>
+export function decide(
   presented: VerifierInput,
   demand: Demand,
   data: RevocationData,

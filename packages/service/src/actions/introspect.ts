@@ -28,22 +28,32 @@ export type ActiveToken =
 /**
  * The token, if its site would accept it now; otherwise undefined. With `siteId`, tokens of other
  * sites are not active; an access token of an OAuth issuer is active only with one. Throws when
- * this node's revocation data is stale: then it must not answer "not active".
+ * this node's revocation data is stale: then it must not answer "not active". A promise only where
+ * it has to wait.
  */
-export async function introspect(
+export function introspect(
   deps: IntrospectDeps,
   text: string,
   siteId: SiteId | undefined,
-): Promise<ActiveToken | undefined> {
+): ActiveToken | undefined | Promise<ActiveToken | undefined> {
   requireFresh(deps.views)
   if (isJwtForm(text)) return siteId === undefined ? undefined : introspectJwt(deps, text, siteId)
-  const { tokens, views, clock } = deps
-  const token = await tokens.find(text)
+  const token = deps.tokens.find(text)
+  return token instanceof Promise
+    ? token.then((later) => introspectToken(deps, later, siteId))
+    : introspectToken(deps, token, siteId)
+}
+
+function introspectToken(
+  { views, clock }: IntrospectDeps,
+  token: FoundToken | undefined,
+  siteId: SiteId | undefined,
+): ActiveToken | undefined {
   if (token === undefined || (siteId !== undefined && token.siteId !== siteId)) return undefined
   const data = views.revocationData(token.siteId)
   // The token exists, so its site does; this node's view does not have it yet.
   if (data === undefined) throw staleProblem()
-  const verdict = await decide({ token }, { scope: [], nowMs: clock.nowMs() }, data)
+  const verdict = decide({ token }, { scope: [], nowMs: clock.nowMs() }, data)
   return verdict.ok ? { token, scope: verdict.subject.scope } : inactive(verdict)
 }
 

@@ -89,14 +89,10 @@ function requireReadableKey(exchange: Exchange, deps: AuthDeps): GivenKey | unde
   }
 }
 
-async function requireKey(
-  { secret, clientId, method }: GivenKey,
-  exchange: Exchange,
-  auth: AuthDeps,
-): Promise<Caller> {
+function requireKey(given: GivenKey, exchange: Exchange, auth: AuthDeps): Caller | Promise<Caller> {
+  const { secret } = given
   const { deps, rateLimiter } = auth
-  const { raw, endpoint } = exchange
-  const { address, startedMs } = raw
+  const { address, startedMs } = exchange.raw
   // A caller that guesses keys must not lock out a valid key behind the same address, also one that
   // this node has not seen yet. A key without a valid checksum needs no lookup.
   rateLimiter.check('wrong_key', address, startedMs, () => {
@@ -105,13 +101,24 @@ async function requireKey(
     rateLimiter.consume('unknown_key', address, startedMs)
     return true
   })
-  const nowMs = deps.clock.nowMs()
-  const key = await deps.apiKeys.find(secret, nowMs)
+  const key = deps.apiKeys.find(secret, deps.clock.nowMs())
+  return key instanceof Promise
+    ? key.then((later) => acceptKey(later, given, exchange, auth))
+    : acceptKey(key, given, exchange, auth)
+}
+
+function acceptKey(
+  key: ApiKey | undefined,
+  { clientId, method }: GivenKey,
+  exchange: Exchange,
+  auth: AuthDeps,
+): Caller {
+  const { address, startedMs } = exchange.raw
   if (key === undefined || (clientId !== undefined && clientId !== key.keyId)) {
-    recordInvalidKey(exchange, auth, nowMs)
+    recordInvalidKey(exchange, auth, auth.deps.clock.nowMs())
     throw invalidKeyProblem(method)
   }
-  if (endpoint.rateLimit === 'caller') rateLimiter.consume('key', key.keyId, startedMs)
+  if (exchange.endpoint.rateLimit === 'caller') auth.rateLimiter.consume('key', key.keyId, startedMs)
   return toCaller(key, address)
 }
 

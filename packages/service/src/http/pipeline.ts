@@ -169,15 +169,13 @@ function validateHeaders(exchange: Exchange): void {
 }
 
 function loadBody(exchange: Exchange, deps: PipelineDeps): void | Promise<void> {
-  if (exchange.bodyForm === 'none' || exchange.bytes !== undefined) return
-  return receiveBody(exchange, deps)
-}
-
-async function receiveBody(exchange: Exchange, deps: PipelineDeps): Promise<void> {
-  const { raw, endpoint } = exchange
-  exchange.bytes = await deps.loadShedder.releaseWhile(endpoint, readBody(raw, endpoint))
-  // A client may have held back any number of bodies until all had passed the check at the start.
-  checkFailedPresentations(exchange, deps, deps.monotonicMs())
+  const { raw, endpoint, bodyForm } = exchange
+  if (bodyForm === 'none' || exchange.bytes !== undefined) return
+  return deps.loadShedder.releaseWhile(endpoint, readBody(raw, endpoint)).then((bytes) => {
+    exchange.bytes = bytes
+    // A client may have held back any number of bodies until all had passed the check at the start.
+    checkFailedPresentations(exchange, deps, deps.monotonicMs())
+  })
 }
 
 /**

@@ -7,9 +7,10 @@ import { parseSecretText, secretSha256 } from './secret-text.ts'
 export interface ApiKeys {
   /**
    * The API key with this secret; undefined if there is none or it has expired. Rejects if the
-   * store is unavailable. With `isFresh` the store is queried now.
+   * store is unavailable. With `isFresh` the store is queried now. A promise only where the store
+   * is asked.
    */
-  find(secret: string, nowMs: number, isFresh?: boolean): Promise<ApiKey | undefined>
+  find(secret: string, nowMs: number, isFresh?: boolean): ApiKey | undefined | Promise<ApiKey | undefined>
   /** Whether the secret was valid when it was last looked up. It may be deleted since. */
   wasGood(secret: string): boolean
   /**
@@ -26,15 +27,18 @@ export function createApiKeys(
   onUse: (keyId: string, nowMs: number) => void = () => undefined,
 ): ApiKeys {
   const keys = createSecretCache((sha256) => store.apiKeyBySha256(sha256), monotonicMs)
+  const use = (key: ApiKey | undefined, nowMs: number): ApiKey | undefined => {
+    const isExpired = key?.expiresAtMs !== undefined && key.expiresAtMs <= nowMs
+    if (key === undefined || isExpired) return undefined
+    onUse(key.keyId, nowMs)
+    return key
+  }
   return {
-    async find(secret, nowMs, isFresh) {
+    find(secret, nowMs, isFresh) {
       const sha256 = secretSha256(secret)
       if (!keys.has(sha256) && parseSecretText('svc_sk_', secret) === undefined) return undefined
-      const key = await keys.find(sha256, isFresh)
-      const isExpired = key?.expiresAtMs !== undefined && key.expiresAtMs <= nowMs
-      if (key === undefined || isExpired) return undefined
-      onUse(key.keyId, nowMs)
-      return key
+      const key = keys.find(sha256, isFresh)
+      return key instanceof Promise ? key.then((later) => use(later, nowMs)) : use(key, nowMs)
     },
     wasGood: (secret) => keys.has(secretSha256(secret)),
     forget: (keyId) => keys.forget((key) => key.keyId === keyId),

@@ -4,9 +4,9 @@ import { BoundedMap } from '../bounded-map.ts'
 export interface SecretCache<Value> {
   /**
    * Undefined if there is none. Rejects if the store is unavailable. With `isFresh` the store is
-   * queried now, whatever is cached.
+   * queried now, whatever is cached. A promise only where the store is asked.
    */
-  find(sha256: string, isFresh?: boolean): Promise<Value | undefined>
+  find(sha256: string, isFresh?: boolean): Value | undefined | Promise<Value | undefined>
   /** Whether there was a value when it was last looked up. It may be gone since. */
   has(sha256: string): boolean
   /**
@@ -64,7 +64,7 @@ export function createSecretCache<Value>(
       if (isFresh) return lookUp(sha256)
       const known = cached.get(sha256)
       const isRecent = known !== undefined && monotonicMs() - known.lookedUpAtMs < CACHED_MS
-      return isRecent ? Promise.resolve(known.value) : ask(sha256)
+      return isRecent ? known.value : ask(sha256)
     },
     has: (sha256) => cached.has(sha256),
     forget(isChanged) {

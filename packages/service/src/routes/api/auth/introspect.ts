@@ -21,14 +21,15 @@ import { toOauthToken } from '../../shared/oauth-token.ts'
 export const introspect: Route<'introspect'> = async ({ body: { token, site_id, nonce }, caller }, deps) => {
   const isForeign = caller.kind === 'site' && site_id !== undefined && site_id !== caller.siteId
   const siteId = caller.kind === 'site' ? caller.siteId : site_id
-  const answer = async (): Promise<Introspection> => {
-    const active = await findActiveToken(deps, token, siteId)
-    return active === undefined || isForeign ? INACTIVE : describe(active, deps.config.baseUrl)
-  }
+  const find = () => findActiveToken(deps, token, siteId)
+  const toFacts = (active: ActiveToken | undefined): Introspection =>
+    active === undefined || isForeign ? INACTIVE : describe(active, deps.config.baseUrl)
   if (siteId === undefined && isJwtForm(token)) throw siteNeeded('for an access token of an OAuth issuer')
-  if (nonce === undefined) return { status: 200, body: await answer() }
+  if (nonce === undefined) return { status: 200, body: toFacts(await find()) }
   if (siteId === undefined) throw siteNeeded('with a nonce')
-  const { facts, proof } = await signIntrospection(deps, { nonce, siteId, token }, answer)
+  const { facts, proof } = await signIntrospection(deps, { nonce, siteId, token }, async () =>
+    toFacts(await find()),
+  )
   return { status: 200, body: { ...facts, proof } }
 }
 
