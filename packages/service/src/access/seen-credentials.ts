@@ -60,8 +60,12 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
   }
 
   const write = async () => {
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, BATCH)
+    // What comes in the meantime waits for the next time. Otherwise small batches follow each other
+    // while there are many new credentials, and each changes about as many pages as a large one.
+    let left = waiting.length
+    while (left > 0) {
+      const batch = waiting.splice(0, Math.min(BATCH, left))
+      left -= batch.length
       try {
         await store.recordCredentials(batch, nowMs())
       } catch (err) {

@@ -118,6 +118,26 @@ describe('credentials that are shown', () => {
     expect(store.batches).toBe(1)
   })
 
+  it('wait for the next time when they come while others are written', async () => {
+    const store = new LearningStore()
+    const seen = record(store)
+    let open = () => {}
+    store.gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    for (let i = 0; i < 600; i++) seen.record(allow(`cred_a${i}`))
+    const first = seen.flush()
+    await expect.poll(() => store.batches).toBe(1)
+    for (let i = 0; i < 20; i++) seen.record(allow(`cred_b${i}`))
+    open()
+    await first
+    expect(store.learned).toHaveLength(600)
+    expect(store.batches).toBe(2)
+    await seen.flush()
+    expect(store.learned).toHaveLength(620)
+    expect(store.batches).toBe(3)
+  })
+
   it('are written once, however often they are shown, but once for each site', async () => {
     const store = new LearningStore()
     const seen = record(store)

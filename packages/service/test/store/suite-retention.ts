@@ -17,6 +17,57 @@ export function retentionSuite(store: TheStore): void {
   const everyId = async (siteId: SeenCredential['siteId']) =>
     (await store().credentials(siteId, {}, { after: undefined, limit: 1000 })).map((row) => row.credentialId)
 
+  describe('recorded credentials', () => {
+    it('are the same in groups as one by one: known ones, repeated ones and delegated ones', async () => {
+      const plain = fc.record({ id: fc.nat({ max: 90 }), parent: fc.constant(undefined) })
+      const delegated = fc.record({ id: fc.nat({ max: 90 }), parent: fc.nat({ max: 5 }) })
+      const batch = fc.array(fc.oneof({ weight: 9, arbitrary: plain }, { weight: 1, arbitrary: delegated }), {
+        minLength: 40,
+        maxLength: 120,
+        size: 'max',
+      })
+      await fc.assert(
+        fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 3 }), async (batches) => {
+          const [together, alone] = [await madeSite(), await madeSite()]
+          const ids = Array.from({ length: 91 }, () => seen(together).credentialId)
+          const parents = Array.from({ length: 6 }, () => seen(together).credentialId)
+          const toSeen = (
+            siteId: SeenCredential['siteId'],
+            { id, parent }: (typeof batches)[number][number],
+          ) => {
+            const credentialId = ids[id] as SeenCredential['credentialId']
+            const own = { credentialId, createdMs: NOW, holder: undefined }
+            const root = {
+              credentialId: parents[parent ?? 0] as typeof credentialId,
+              createdMs: NOW,
+              holder: undefined,
+            }
+            return seen(siteId, {
+              credentialId,
+              ppid: 'did:service:ppid_aaaaaaaaaaaa' as never,
+              chain: parent === undefined ? [own] : [own, root],
+            })
+          }
+          for (const [i, all] of batches.entries()) {
+            await store().recordCredentials(
+              all.map((each) => toSeen(together, each)),
+              NOW + i,
+            )
+            // Of those with the same id, the first one counts.
+            for (const each of all) await store().recordCredentials([toSeen(alone, each)], NOW + i)
+          }
+          for (const siteId of [together, alone])
+            for (const credentialId of parents.slice(0, 3))
+              await store().revokeCredential({ siteId, credentialId, reason: undefined }, context())
+          const everything = async (siteId: SeenCredential['siteId']) =>
+            (await store().statuses(ids, siteId)).map((row) => ({ ...row, siteId: undefined }))
+          expect(await everything(together)).toEqual(await everything(alone))
+        }),
+        { numRuns: 3 },
+      )
+    })
+  })
+
   describe('expired credentials', () => {
     it('are removed up to a time, the oldest first, at most as many as asked for', async () => {
       const siteId = await madeSite()

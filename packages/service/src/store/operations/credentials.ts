@@ -1,6 +1,15 @@
 import type { CredentialId, Ppid, SiteId } from '@countersign/core'
 import type { Page } from '../page.ts'
-import { countChanged, exec, read, row, rows, type Transaction, together } from '../transaction.ts'
+import {
+  countChanged,
+  exec,
+  read,
+  row,
+  rows,
+  type SqlValue,
+  type Transaction,
+  together,
+} from '../transaction.ts'
 import type { AuditContext } from './audit.ts'
 import { mayClassify } from './shared/classifiers.ts'
 import {
@@ -51,8 +60,35 @@ export function* recordCredentials(
     const inOrder = ofSite.sort((a, b) => (a.credentialId < b.credentialId ? -1 : 1))
     const [isThere, status] = yield* together(hasSite(siteId), findStatus(siteId, ofSite))
     if (!isThere) continue
-    for (const credential of inOrder) yield* recordCredential(credential, status, atMs, context)
+    for (const group of context === undefined ? toGroups(inOrder) : inOrder.map((one) => [one])) {
+      const [first] = group as [RecordedCredential]
+      if (group.length === 1) yield* recordCredential(first, status, atMs, context)
+      else yield* exec(INSERT_GROUP, ...group.flatMap((credential) => toValues(credential, status, atMs)))
+    }
   }
+}
+
+/**
+ * So many rows are inserted by one statement. With PostgreSQL on the same machine, 500 take 45
+ * instead of 105 ms.
+ */
+const GROUP = 32
+
+/** In the given order: groups without delegated credentials, and each of the others alone. */
+function toGroups(inOrder: readonly RecordedCredential[]): RecordedCredential[][] {
+  const groups: RecordedCredential[][] = []
+  let open: RecordedCredential[] = []
+  for (const credential of inOrder) {
+    open.push(credential)
+    const isWhole = open.length === GROUP
+    if (!isWhole && credential.chain.length === 1) continue
+    groups.push(
+      ...(isWhole && open.every(({ chain }) => chain.length === 1) ? [open] : open.map((one) => [one])),
+    )
+    open = []
+  }
+  groups.push(...open.map((one) => [one]))
+  return groups
 }
 
 /**
@@ -78,12 +114,39 @@ export function* recordCredential(
   atMs: number,
   context?: AuditContext,
 ): Transaction<void> {
+  const { siteId, credentialId } = seen
+  const learned = yield* countChanged(INSERT_ONE, ...toValues(seen, status, atMs))
+  if (learned === 0) return
+  for (const linkId of listLinks(seen)) {
+    yield* exec(
+      'INSERT INTO credential_links (site_id, credential_id, link_id) VALUES ($1, $2, $3)',
+      siteId,
+      credentialId,
+      linkId,
+    )
+  }
+  if (context === undefined) return
+  const detail = { ppid: seen.ppid }
+  yield* recordAudit({ siteId, action: 'credential.issue', target: credentialId, detail, context })
+}
+
+const COLUMNS = [
+  ...['site_id', 'credential_id', 'ppid', 'issuer', 'scope', 'permission_id', 'chain', 'created'],
+  ...['valid_from', 'valid_until', 'holder_bound', 'source', 'known_at', 'issuer_key', 'status'],
+]
+const INSERT_ONE = insertText(1)
+const INSERT_GROUP = insertText(GROUP)
+
+function insertText(count: number): string {
+  const toRow = (at: number) => `(${COLUMNS.map((_, i) => `$${at * COLUMNS.length + i + 1}`).join(', ')})`
+  const values = Array.from({ length: count }, (_, at) => toRow(at)).join(', ')
+  return `INSERT INTO credentials (${COLUMNS.join(', ')}) VALUES ${values} ON CONFLICT (site_id, credential_id) DO NOTHING`
+}
+
+/** The values of the columns. */
+function toValues(seen: SeenCredential, status: ListedStatus | 'new', atMs: number): SqlValue[] {
   const { siteId, credentialId, chain } = seen
-  const learned = yield* countChanged(
-    `INSERT INTO credentials
-       (site_id, credential_id, ppid, issuer, scope, permission_id, chain, created, valid_from, valid_until, holder_bound, source, known_at, issuer_key, status)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-     ON CONFLICT (site_id, credential_id) DO NOTHING`,
+  return [
     siteId,
     credentialId,
     seen.ppid,
@@ -99,20 +162,12 @@ export function* recordCredential(
     atMs,
     seen.issuerKey ?? null,
     status,
-  )
-  if (learned === 0) return
-  for (const linkId of new Set(chain.map((link) => link.credentialId))) {
-    if (linkId === credentialId) continue
-    yield* exec(
-      'INSERT INTO credential_links (site_id, credential_id, link_id) VALUES ($1, $2, $3)',
-      siteId,
-      credentialId,
-      linkId,
-    )
-  }
-  if (context === undefined) return
-  const detail = { ppid: seen.ppid }
-  yield* recordAudit({ siteId, action: 'credential.issue', target: credentialId, detail, context })
+  ]
+}
+
+/** The ids of the credentials that this one was delegated from. */
+function listLinks({ credentialId, chain }: SeenCredential): string[] {
+  return [...new Set(chain.map((link) => link.credentialId))].filter((linkId) => linkId !== credentialId)
 }
 
 /**
