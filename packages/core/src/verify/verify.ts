@@ -47,15 +47,16 @@ export async function verify(
   return decide(presented, demand, data)
 }
 
-/**
- * The same as `verify`, but synchronous unless a signature, a digest or a nonce is asynchronous.
- * Throws synchronously as well. Decision 6 has the reasons.
- */
+/** For a bearer token of this service: always synchronous. */
 export function decide(
   presented: { readonly token: TokenFacts },
   demand: Demand,
   data: RevocationData,
 ): Verdict
+/**
+ * The same as `verify`, but synchronous unless a signature, a digest or a nonce is asynchronous.
+ * Throws synchronously as well. Decision 6 has the reasons.
+ */
 export function decide(
   presented: VerifierInput,
   demand: Demand,

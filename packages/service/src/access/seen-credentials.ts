@@ -61,7 +61,7 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
 
   const write = async () => {
     // What comes in the meantime waits for the next time. Otherwise small batches follow each other
-    // while there are many new credentials, and each changes about as many pages as a large one.
+    // while many credentials are new, and each writes pages again that the next one changes too.
     let left = waiting.length
     while (left > 0) {
       const batch = waiting.splice(0, Math.min(BATCH, left))

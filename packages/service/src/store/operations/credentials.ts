@@ -60,7 +60,7 @@ export function* recordCredentials(
     const inOrder = ofSite.sort((a, b) => (a.credentialId < b.credentialId ? -1 : 1))
     const [isThere, status] = yield* together(hasSite(siteId), findStatus(siteId, ofSite))
     if (!isThere) continue
-    for (const group of context === undefined ? toGroups(inOrder) : inOrder.map((one) => [one])) {
+    for (const group of context === undefined ? toGroups(inOrder) : toSingles(inOrder)) {
       const [first] = group as [RecordedCredential]
       if (group.length === 1) yield* recordCredential(first, status, atMs, context)
       else yield* exec(INSERT_GROUP, ...group.flatMap((credential) => toValues(credential, status, atMs)))
@@ -74,21 +74,27 @@ export function* recordCredentials(
  */
 const GROUP = 32
 
-/** In the given order: groups without delegated credentials, and each of the others alone. */
+/**
+ * Whole groups in the given order, and each of the others alone. A delegated credential gets its
+ * links only if it was not known, so it is never in a group.
+ */
 function toGroups(inOrder: readonly RecordedCredential[]): RecordedCredential[][] {
   const groups: RecordedCredential[][] = []
   let open: RecordedCredential[] = []
   for (const credential of inOrder) {
-    open.push(credential)
-    const isWhole = open.length === GROUP
-    if (!isWhole && credential.chain.length === 1) continue
-    groups.push(
-      ...(isWhole && open.every(({ chain }) => chain.length === 1) ? [open] : open.map((one) => [one])),
-    )
-    open = []
+    if (credential.chain.length > 1) {
+      groups.push(...toSingles(open), [credential])
+      open = []
+    } else if (open.push(credential) === GROUP) {
+      groups.push(open)
+      open = []
+    }
   }
-  groups.push(...open.map((one) => [one]))
-  return groups
+  return [...groups, ...toSingles(open)]
+}
+
+function toSingles(credentials: readonly RecordedCredential[]): RecordedCredential[][] {
+  return credentials.map((credential) => [credential])
 }
 
 /**
