@@ -1,3 +1,4 @@
+import { measurements } from '../../packages/service/src/front/measurements.ts'
 import {
   arrow,
   box,
@@ -17,7 +18,10 @@ import {
 
 const TITLE = 'Access and revocation'
 const DESCRIPTION =
-  'Two rows. Access, in green: your back office issues a credential to a user or agent, who presents it with a request. The guard inside your API accepts it in about a microsecond, without a network call, and the API answers 200. Revocation, in red: your back office revokes the user. Countersign commits entry 1042 and sends it to every guard. Three guards apply it, confirm after 7, 8 and 9 milliseconds, and deny the user with 401. The fourth guard is cut off. It rejects every request after 30 seconds, with 503. Your back office gets a receipt: 3 of 4 confirmed, and the time from which the fourth rejects everything.'
+  'Two rows. Access, in green: your back office issues a credential to a user or agent, who presents it with a request. The guard inside your API accepts it in about two microseconds, without a network call, and the API answers 200. Revocation, in red: your back office revokes the user. Countersign commits entry 1042 and sends it to every guard. Three guards apply it, confirm after 7, 8 and 9 milliseconds, and deny the user with 401. The fourth guard is cut off. It rejects every request after 30 seconds, with 503. Your back office gets a receipt: 3 of 4 confirmed, and the time from which the fourth rejects everything.'
+
+const TIME_TO_DECIDE = measurements.find(({ name }) => name === 'Time to decide')?.value
+const DECIDES = `decides in ${Math.round(Number(TIME_TO_DECIDE))} µs`
 
 const GUARDS = [
   { name: 'orders-api', after: '7 ms' },
@@ -52,7 +56,7 @@ function drawApi(x: number, y: number, width: number): string {
     text(x + 14, y + 23, 'Your API', { color: 'quiet' }),
     box(x + 10, y + 34, width - 20, 60, { fill: 'green-soft', stroke: 'green' }),
     text(x + 22, y + 59, 'Guard', { size: 14, bold: true, color: 'green' }),
-    text(x + 22, y + 80, 'decides in 1 µs', { color: 'quiet' }),
+    text(x + 22, y + 80, DECIDES, { color: 'quiet' }),
     pill(x + width - 82, y + 54, 62, '200', 'accepted'),
   ].join('\n')
 }
