@@ -94,6 +94,8 @@ export class LogFollower {
   #behindSeq = -1
   /** Whether entries were applied since the last `onChange`. */
   #hasUnreported = false
+  /** The seq of the proven head that was acknowledged last. */
+  #reportedSeq = -1
   #run: Promise<void> | undefined
 
   constructor({ siteId, api, keys, clock, onChange }: LogFollowerOptions) {
@@ -354,11 +356,15 @@ export class LogFollower {
   }
 
   #finishBatch(): void {
-    this.#hasUnreported = false
     // Acknowledges only what a signature covers: another node may not have the rest. While entries
     // wait for theirs, a repeated report of the head before them would delay the next one.
-    const { head, provenHead } = this.view
-    if (provenHead?.seq === head.seq) this.#acks.report(provenHead)
+    const { provenHead } = this.view
+    const isRepeated = provenHead?.seq === this.#reportedSeq
+    if (provenHead !== undefined && !(isRepeated && this.#hasUnreported)) {
+      this.#reportedSeq = provenHead.seq
+      this.#acks.report(provenHead)
+    }
+    this.#hasUnreported = false
     this.#onChange()
   }
 }

@@ -612,6 +612,48 @@ test('entries that come before their proof are acknowledged with it, and at once
   expect(acknowledgedSeq()).toBe(before + 1)
 })
 
+test('what is proven is acknowledged while more entries arrive all the time', async () => {
+  const feed = createHandFeed(site)
+  const guard = site.guard({ fetch: feed.fetch, verifierId: 'checkout-1' })
+  const connection = await feed.connection()
+  await connection.push(await heartbeatBytes(site))
+  await guard
+  for (let i = 0; i < 5; i++) {
+    const proof = await heartbeatBytes(site)
+    const provenSeq = site.log.head.seq
+    await site.revoke(await site.issue())
+    const entry = entryBytes(site.log.entries.at(-1) as Entry)
+    // No chunk ends with a proof of all that it brought.
+    await connection.push(Buffer.concat([proof, entry]))
+    await site.clock.advance(300)
+    expect(site.service.acknowledged.get('checkout-1')?.seq).toBe(provenSeq)
+  }
+})
+
+test('a guard whose clock is behind goes on to say that it is there', async () => {
+  const feed = createHandFeed(site)
+  let acknowledgements = 0
+  const fetch = meddled(feed.fetch, {
+    before: (path) => {
+      if (path.endsWith('/ack')) acknowledgements++
+      return undefined
+    },
+  })
+  const guard = site.guard({ fetch, verifierId: 'checkout-1' })
+  const connection = await feed.connection()
+  await connection.push(await heartbeatBytes(site))
+  const { state } = await guard
+  await site.revoke(credential)
+  await connection.push(entryBytes(site.log.entries.at(-1) as Entry))
+  acknowledgements = 0
+  for (let i = 0; i < 3; i++) {
+    await site.clock.advance(5_000)
+    await connection.push(await heartbeatBytes(site, 3_600_000))
+  }
+  expect(state().problem?.code).toBe('clock_behind')
+  expect(acknowledgements).toBe(3)
+})
+
 describe('a snapshot', () => {
   test('that is signed by no key we know, or not whole, is not used', async () => {
     const otherSite = await createTestSite({ startMs: site.clock.nowMs })

@@ -235,7 +235,7 @@ export class FeedServer {
   #findFeed(siteId: SiteId): SiteFeed | undefined {
     const known = this.#sites.get(siteId)
     if (known !== undefined) return known
-    const { store, views, verifiers } = this.#parts
+    const { store, views, verifiers, log } = this.#parts
     const head = views.view(siteId)?.head
     if (head === undefined) return undefined
     const signer = new HeadSigner(siteId, {
@@ -245,7 +245,12 @@ export class FeedServer {
     })
     const feed = new SiteFeed(siteId, head, {
       entriesAfter: (seq, limit) => store.siteEntriesAfter(siteId, seq, limit),
-      confirmHead: (current, isNew) => signer.confirm(current, isNew),
+      // The entries that the head covers are sent without it, and a later heartbeat covers them.
+      confirmHead: (current, isNew) =>
+        signer.confirm(current, isNew).catch((err: unknown) => {
+          log.warn({ err }, 'the head of a feed could not be signed')
+          return undefined
+        }),
     })
     this.#sites.set(siteId, feed)
     return feed

@@ -9,8 +9,8 @@ export interface FeedSource {
   entriesAfter(seq: number, limit: number): Promise<readonly Entry[]>
   /**
    * The text of a signed heartbeat that this is the head of the log. Undefined when this node
-   * cannot confirm it: it has lost its store, or has read further already. `isNew`: do not reuse
-   * one that was signed a moment ago.
+   * cannot confirm it: it has lost its store, or has read further already. Never rejects: entries
+   * that are waiting for it would be lost. `isNew`: do not reuse one that was signed a moment ago.
    */
   confirmHead(head: LogHead, isNew: boolean): Promise<string | undefined>
 }

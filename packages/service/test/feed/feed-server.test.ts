@@ -76,9 +76,11 @@ afterEach(async () => {
 
 const ANONYMOUS = { verifierId: undefined, promise: undefined, isObserver: false }
 let mayConfirmHeads = true
+let seconds: () => number | Promise<number>
 
 function begin(options: FeedServerOptions = {}): void {
   mayConfirmHeads = true
+  seconds = () => 60
   const store = {
     site: async () => undefined,
     logPosition: () => log.logPosition(),
@@ -103,7 +105,7 @@ function begin(options: FeedServerOptions = {}): void {
       views,
       clock,
       keys: { feedKey: () => ({ kid: 'feed', key }) },
-      ages: { seconds: () => 60 },
+      ages: { seconds: () => seconds() },
       verifiers,
       log: quiet,
     },
@@ -148,6 +150,20 @@ describe('heartbeats', () => {
       [...text.matchAll(/"signature":"([^"]*)"/g)].map(([, signature]) => signature),
     )
     expect(one?.slice(-3).some((signature) => two?.includes(signature))).toBe(true)
+  })
+
+  it.each([1, 17])('that cannot be signed hold back no entry of %i readers', async (count) => {
+    begin()
+    const all: Ear[] = []
+    while (all.length < count) all.push(await listen())
+    await expect.poll(() => Math.min(...all.map(({ heartbeats }) => heartbeats.length))).toBeGreaterThan(0)
+    seconds = () => Promise.reject(new Error('the store does not answer'))
+    await revoke()
+    for (const ear of all) await expect.poll(() => ear.seqs).toEqual([2])
+    seconds = () => 60
+    await revoke()
+    for (const ear of all) await expect.poll(() => ear.heartbeats.at(-1)?.seq).toBe(3)
+    for (const ear of all) expect(ear.seqs).toEqual([2, 3])
   })
 
   it.each([

@@ -161,6 +161,9 @@ describe('several nodes', () => {
     const url = await server.createTables()
     const [one, two] = [await open(url), await open(url)]
     const siteId = await withSite(one)
+    // What is appended before a node listens does not wake it.
+    const listening = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle' AND query = 'LISTEN countersign_log'`
+    await expect.poll(async () => (await admin(url).unsafe(listening)).length).toBe(2)
     // The one entry after that of the site, which may wake it as well.
     const woken = new Promise<void>((resolve) => two.onAppend((position) => position === 2 && resolve()))
     const user = { siteId, ppid: ppid(), reason: undefined }
