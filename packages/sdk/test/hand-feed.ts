@@ -71,10 +71,7 @@ export function createHandFeed(site: TestSite) {
 export const entryBytes = (entry: Entry) =>
   encoder.encode(`id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`)
 
-export async function heartbeatBytes(
-  { log, clock, feedKey }: TestSite,
-  aheadMs = 0,
-): Promise<Uint8Array> {
+export async function heartbeatBytes({ log, clock, feedKey }: TestSite, aheadMs = 0): Promise<Uint8Array> {
   const { epoch, seq, hash } = log.head
   const fields = {
     site_id: log.view.siteId,

@@ -6,8 +6,8 @@ import type { Store } from '../store/store.ts'
 /** Records accepted credentials in the background. A verdict never waits for it. */
 export interface SeenCredentials {
   /**
-   * Writes the credential within a second, unless it was written recently. When too many are
-   * waiting, some are dropped.
+   * Writes the credential soon, unless it was written recently. When too many are waiting, some are
+   * dropped.
    */
   record(allow: AllowCredential): void
   /** Resolves when everything recorded so far has been written or dropped. */
@@ -44,6 +44,8 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
   let waiting: RecordedCredential[] = []
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
+  /** How many flushes have not ended. */
+  let flushing = 0
   let delegated = new Map<string, number>()
   let delegatedWindow = 0
 
@@ -81,8 +83,19 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
-    writing = writing.then(write)
+    flushing++
+    writing = writing.then(write).then(() => {
+      flushing--
+      schedule()
+    })
     return writing
+  }
+
+  /** The delay begins when the last write has ended, however long that took. */
+  const schedule = () => {
+    if (timer !== undefined || flushing > 0 || waiting.length === 0) return
+    timer = setTimeout(() => void flush(), delayMs)
+    timer.unref()
   }
 
   return {
@@ -96,10 +109,7 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
       }
       recent.add(subject)
       waiting.push({ ...seenCredential(allow, 'presented'), viewSeq: allow.view.seq })
-      if (timer === undefined) {
-        timer = setTimeout(() => void flush(), delayMs)
-        timer.unref()
-      }
+      schedule()
     },
     flush,
     async close() {

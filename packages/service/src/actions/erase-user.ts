@@ -46,6 +46,8 @@ export async function eraseUser(
   const beforeMs = context.atMs
   // First: the rows that are erased must not be needed to end anything.
   const { epoch, seq } = await signOutUser(deps, { siteId, ppids, beforeMs, reason: undefined }, context)
+  // Until then this node accepted credentials, and records of them may still wait.
+  await deps.seen.flush()
   const { names, credentialIds } = await loadNames(deps, user)
   await confirm()
   await store.recordErasureStart(siteId, context)

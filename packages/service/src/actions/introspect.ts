@@ -28,8 +28,8 @@ export type ActiveToken =
 /**
  * The token, if its site would accept it now; otherwise undefined. With `siteId`, tokens of other
  * sites are not active; an access token of an OAuth issuer is active only with one. Throws when
- * this node's revocation data is stale: then it must not answer "not active". A promise only where
- * it has to wait.
+ * this node's revocation data is stale: then it must not answer "not active". For a token of this
+ * service a promise only where the store is asked.
  */
 export function introspect(
   deps: IntrospectDeps,

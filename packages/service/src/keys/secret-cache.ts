@@ -25,6 +25,11 @@ interface Cached<Value> {
   readonly lookedUpAtMs: number
 }
 
+interface Lookup<Value> {
+  readonly answer: Promise<Value | undefined>
+  readonly startedAtMs: number
+}
+
 /**
  * Only what exists is cached, so that guessing does not fill the cache. Ages are measured with
  * `monotonicMs`: setting the wall clock back must not prolong the life of what was removed.
@@ -35,9 +40,10 @@ export function createSecretCache<Value>(
 ): SecretCache<Value> {
   const cached = new BoundedMap<string, Cached<Value>>(VALUES_MAX)
   /** Lookups in flight, so that concurrent requests with one secret query the store once. */
-  const asking = new Map<string, Promise<Value | undefined>>()
+  const asking = new Map<string, Lookup<Value>>()
   /** Incremented by every `forget`: the result of a lookup that started before may be stale. */
   let forgettings = 0
+  const isRecent = (atMs: number) => monotonicMs() - atMs < CACHED_MS
 
   const lookUp = async (sha256: string): Promise<Value | undefined> => {
     const [lookedUpAtMs, before] = [monotonicMs(), forgettings]
@@ -50,12 +56,14 @@ export function createSecretCache<Value>(
 
   const ask = (sha256: string): Promise<Value | undefined> => {
     const running = asking.get(sha256)
-    if (running !== undefined) return running
-    const started = lookUp(sha256).finally(() => {
+    // A slow lookup may have read the value long ago.
+    if (running !== undefined && isRecent(running.startedAtMs)) return running.answer
+    const end = () => {
       if (asking.get(sha256) === started) asking.delete(sha256)
-    })
+    }
+    const started: Lookup<Value> = { answer: lookUp(sha256).finally(end), startedAtMs: monotonicMs() }
     asking.set(sha256, started)
-    return started
+    return started.answer
   }
 
   return {
@@ -63,8 +71,7 @@ export function createSecretCache<Value>(
       // Not with a lookup in flight, which may have started before the change.
       if (isFresh) return lookUp(sha256)
       const known = cached.get(sha256)
-      const isRecent = known !== undefined && monotonicMs() - known.lookedUpAtMs < CACHED_MS
-      return isRecent ? known.value : ask(sha256)
+      return known !== undefined && isRecent(known.lookedUpAtMs) ? known.value : ask(sha256)
     },
     has: (sha256) => cached.has(sha256),
     forget(isChanged) {

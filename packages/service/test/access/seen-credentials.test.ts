@@ -1,5 +1,5 @@
 import type { AllowCredential, Credential } from '@countersign/core'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createSeenCredentials, type SeenCredentialsOptions } from '../../src/access/seen-credentials.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import type { SeenCredential } from '../../src/store/operations/credentials.ts'
@@ -50,6 +50,10 @@ function record(store: LearningStore, options: Partial<SeenCredentialsOptions> =
     ...options,
   })
 }
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 describe('credentials that are shown', () => {
   it('are written down with all that their status depends on', async () => {
@@ -136,6 +140,24 @@ describe('credentials that are shown', () => {
     await seen.flush()
     expect(store.learned).toHaveLength(620)
     expect(store.batches).toBe(3)
+  })
+
+  it('come together while a write is slow, and wait after it as always', async () => {
+    vi.useFakeTimers()
+    const store = new LearningStore()
+    const seen = record(store, { delayMs: 250 })
+    const slow = Promise.withResolvers<void>()
+    store.gate = slow.promise
+    for (const id of ['cred_a', 'cred_b', 'cred_c']) {
+      seen.record(allow(id))
+      await vi.advanceTimersByTimeAsync(1000)
+    }
+    slow.resolve()
+    await vi.advanceTimersByTimeAsync(249)
+    expect(store.learned.map(({ credentialId }) => credentialId)).toEqual(['cred_a'])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(store.learned.map(({ credentialId }) => credentialId)).toEqual(['cred_a', 'cred_b', 'cred_c'])
+    expect(store.batches).toBe(2)
   })
 
   it('are written once, however often they are shown, but once for each site', async () => {

@@ -111,6 +111,24 @@ describe('API keys', () => {
     await early
     expect(await apiKeys.find(secret, 0)).toBeUndefined()
   })
+  test('are looked up again when the look-up under way began a second ago', async () => {
+    const apiKeys = keys()
+    const secret = newKey()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    hold = promise
+    const early = apiKeys.find(secret, 0)
+    now.ms += 999
+    const inTime = apiKeys.find(secret, 0)
+    // On another node, so nothing is forgotten here.
+    stored.clear()
+    now.ms += 1
+    const late = apiKeys.find(secret, 0)
+    resolve()
+    expect(await Promise.all([early, inTime])).toMatchObject([{ keyId: 'key_1' }, { keyId: 'key_1' }])
+    expect(await late).toBeUndefined()
+    expect(await apiKeys.find(secret, 0)).toBeUndefined()
+    expect(asked).toHaveLength(3)
+  })
   test('are known to have been good, or not', async () => {
     const apiKeys = keys()
     const secret = newKey()

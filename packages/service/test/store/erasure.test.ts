@@ -188,6 +188,29 @@ forEachStoreWriter('the erasure of a user', (newWriter) => {
     })
   })
 
+  it('reaches a credential that was accepted while the user was being signed out', async () => {
+    const writer = await newWriter()
+    await withNode(writer, async (_, { deps }) => {
+      const siteId = await createSite(deps)
+      const user = ppid()
+      const nowMs = deps.clock.nowMs()
+      await known(deps, siteId, user, nowMs - HOUR, nowMs)
+      const atLast: (() => Promise<unknown>)[] = [
+        async () => {},
+        () => known(deps, siteId, user, nowMs - HOUR, nowMs),
+      ]
+      const seen = { ...deps.seen, flush: async () => void (await atLast.shift()?.()) }
+      const { erased } = await eraseUser(
+        { ...deps, seen },
+        { siteId, ppids: [user] },
+        context(nowMs + 1),
+        confirm,
+      )
+      expect(erased.credentials).toBe(2)
+      expect(await writer.sql('SELECT credential_id FROM credentials')).toEqual([])
+    })
+  })
+
   it('finds audit rows about credentials that are no longer known, by the row of their issuance', {
     tags: 'long',
   }, async () => {
