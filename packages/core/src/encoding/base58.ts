@@ -32,7 +32,7 @@ const DIGITS = /* @__PURE__ */ (() => {
 
 /**
  * Undefined for a character outside the Bitcoin alphabet or for more than 256 characters. Accepts
- * only canonical text: `encodeBase58` of the result returns the same text.
+ * only canonical text: `encodeBase58` returns the same text, if the result is not too long for it.
  */
 export function decodeBase58(text: string): Uint8Array | undefined {
   const { length } = text

@@ -203,7 +203,7 @@ export class SignatureCache {
       parent: credential.parent && this.compact('', credential.parent, key, []),
       digest,
       key,
-      holders,
+      holders: Object.freeze(holders),
     })
   }
 
@@ -222,7 +222,8 @@ export class SignatureCache {
     if (known !== undefined) return known
     if (this.internedScopes.size >= INTERNED_MAX) this.internedScopes.clear()
     const copy = Object.freeze(scope.map((s) => this.intern(s) as Scope))
-    this.internedScopes.set(name, copy)
+    // Not under `name`: of a list with one scope it is that text itself, a part of the header.
+    this.internedScopes.set(copy.join(' '), copy)
     return copy
   }
 }

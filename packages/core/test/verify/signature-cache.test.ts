@@ -60,6 +60,14 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed
 }
 
+/** How much memory each of the results keeps, and whatever else is kept because of it. */
+async function keptBytes(count: number, make: () => Promise<unknown>): Promise<number> {
+  const kept: unknown[] = []
+  const before = heapBytes()
+  while (kept.length < count) kept.push(await make())
+  return (heapBytes() - before) / kept.length
+}
+
 describe('the memory of signatures', () => {
   test('gives back everything a credential says, and the key it was found good under', async () => {
     const memory = new SignatureCache()
@@ -94,12 +102,8 @@ describe('the memory of signatures', () => {
     const signatures = new SignatureCache({ capacity: 8 })
     const data = createData(new PlainSite(trusted(issuer)), { signatures })
     const count = 1000
-    const bytesOf = async (toId: (header: string) => Promise<string>): Promise<number> => {
-      const ids: string[] = []
-      const before = heapBytes()
-      while (ids.length < count) ids.push(await toId(shown(await issue(issuer)).header))
-      return (heapBytes() - before) / ids.length
-    }
+    const bytesOf = (toId: (header: string) => Promise<string>) =>
+      keptBytes(count, async () => toId(shown(await issue(issuer)).header))
     const toVerdictId = async (header: string) => {
       const verdict = await verify({ header }, createDemand(), data)
       if (!verdict.ok) throw new Error(verdict.detail)
@@ -116,6 +120,29 @@ describe('the memory of signatures', () => {
     })
     expect(ofVerdict).toBeLessThan(400)
     expect(asRead).toBeGreaterThan(800)
+  })
+
+  test('nor does a list with one scope', async () => {
+    const signatures = new SignatureCache({ capacity: 8 })
+    const data = createData(new PlainSite(trusted(issuer)), { signatures })
+    let n = 0
+    const show = async (isCached: boolean, ...more: string[]) => {
+      const scope = [`orders:refund-${n++}`, ...more] as Scope[]
+      const { header } = shown(await issue(issuer, { scope }))
+      const verdict = await verify({ header }, createDemand({ scope: [] }), data)
+      if (!verdict.ok) throw new Error(verdict.detail)
+      if (isCached) return undefined
+      const read = readCredentialHeader(header)
+      if ('ok' in read) throw new Error(read.detail)
+      return read.credential.scope[0]
+    }
+    await keptBytes(200, () => show(true))
+    const ofOne = await keptBytes(200, () => show(true))
+    const ofTwo = await keptBytes(200, () => show(true, 'orders:read'))
+    // Control: a scope as it was read.
+    const asRead = await keptBytes(200, () => show(false))
+    expect(ofOne).toBeLessThan(ofTwo + 200)
+    expect(asRead).toBeGreaterThan(ofOne + 400)
   })
 
   test('tells apart digests that differ in any one character', () => {
@@ -329,6 +356,9 @@ describe('a remembered presentation', () => {
     if (!verdict.ok || verdict.presented !== 'credential') throw new Error('rejected')
     expect(() => (verdict.subject.scope as unknown as string[]).push('admin')).toThrow(TypeError)
     expect(() => Object.assign(verdict.credential, { ppid: 'x' })).toThrow(TypeError)
+    // What a verdict says of the holders is what the cache has.
+    const stored = new SignatureCache().set('d'.repeat(32), sample, key, ['thumbprint'])
+    expect(() => Object.assign(stored.holders, { length: 0 })).toThrow(TypeError)
   })
 
   test('is another one in another spelling', async () => {
