@@ -1,15 +1,17 @@
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { quantile } from './measure.ts'
 import { type Listeners, type ServerProcess, startListeners, startLoad, startServer } from './processes.ts'
 import { required, type Sample, SITE } from './sample.ts'
-import { bareAppend } from './service-durable.ts'
+import { syncedAppends } from './service-durable.ts'
 import { post, toIssuer } from './service-http.ts'
 import { atMost, type Verdict } from './verdict.ts'
 
 /** How soon every listener has heard of a revocation. */
 export interface ReachRow {
   readonly name: string
+  /** 0 for what has no clients. */
   readonly clients: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -30,6 +32,8 @@ const ROUNDS = 101
 /** As the contract has it. */
 const CONNECTIONS_PER_KEY = 1000
 const SETTLE_MS = 600
+/** Between two revocations. */
+const PAUSE_MS = 20
 const WARM_UP = {
   clients: 200,
   rounds: 100,
@@ -50,13 +54,15 @@ export async function benchReach(
   options: BenchReachOptions,
 ): Promise<{ rows: ReachRow[]; verdicts: Verdict[] }> {
   const { crowds = CROWDS, onProgress } = options
-  const rows: ReachRow[] = []
+  const syncs = await syncedAppends(options.directory, ROUNDS, PAUSE_MS)
+  const sync = toReachRow('append and fdatasync, after the same pauses', 0, syncs, undefined)
+  const rows: ReachRow[] = [sync]
   for (const [index, clients] of crowds.entries()) {
     onProgress('crowds that hear of revocations', index, crowds.length)
     rows.push(...(await benchCrowd(sample, clients, options)))
   }
   onProgress('crowds that hear of revocations', crowds.length, crowds.length)
-  return { rows, verdicts: verdictsOn(rows, bareAppend(options.directory).p50Ms) }
+  return { rows, verdicts: verdictsOn(rows, sync.p50Ms) }
 }
 
 /** In processes of their own: what a smaller crowd left behind would be counted as saved. */
@@ -91,7 +97,7 @@ async function benchCrowd(
     }
     const leave = async () => {
       for (const group of ['ours', 'plain'] as const) await listeners.leave(group)
-      await pause(SETTLE_MS)
+      await sleep(SETTLE_MS)
     }
     for (const group of ['ours', 'plain'] as const) await connect[group](WARM_UP.clients)
     await leave()
@@ -104,9 +110,9 @@ async function benchCrowd(
     for (const group of ['ours', 'plain'] as const) await connect[group](WARM_UP.clients)
     await takeTurns(parties, WARM_UP)
     await leave()
-    await pause(WARM_UP.settleMs)
+    await sleep(WARM_UP.settleMs)
     for (const group of ['ours', 'plain'] as const) await connect[group](clients)
-    await pause(SETTLE_MS)
+    await sleep(SETTLE_MS)
     const heard = await takeTurns(parties, { clients, rounds })
     return [
       toReachRow('ours, revoke → heard', clients, heard.ours, ofOurs),
@@ -162,7 +168,7 @@ async function takeTurns(
       heard.ours.push(...ofOurs)
       heard.plain.push(...ofPlain)
     }
-    await pause(20)
+    await sleep(PAUSE_MS)
   }
   return heard
 }
@@ -181,7 +187,7 @@ async function readRevocationChunk(ours: ServerProcess<'ours'>, key: string, nam
   })
   socket.write(feedRequest(ours, key, 0, 'chunk'))
   await until(() => read.includes('event: heartbeat'))
-  await pause(100)
+  await sleep(100)
   read = ''
   const answer = await fetch(`http://127.0.0.1:${ours.ready.port}/api/wallet/revoke-user`, {
     method: 'POST',
@@ -191,7 +197,7 @@ async function readRevocationChunk(ours: ServerProcess<'ours'>, key: string, nam
   if (answer.status !== 200)
     throw new Error(`a revocation was answered with ${answer.status}: ${await answer.text()}`)
   await until(() => read.includes(toMarkPpid(name)))
-  await pause(100)
+  await sleep(100)
   socket.destroy()
   return read
 }
@@ -234,7 +240,7 @@ async function bytesEach(
   }
   const before = await measureBytes()
   await connect(clients)
-  await pause(SETTLE_MS)
+  await sleep(SETTLE_MS)
   const grownBy = (await measureBytes()) - before
   return clients >= 1000 ? grownBy / clients : undefined
 }
@@ -256,7 +262,7 @@ function toReachRow(
   }
 }
 
-/** `syncMs`: what one small append with its sync takes there. */
+/** `syncMs`: what one small append with its sync takes there, after pauses as long. */
 function verdictsOn(rows: readonly ReachRow[], syncMs: number): Verdict[] {
   const found = (name: string, clients: number) =>
     rows.find((row) => row.name === name && row.clients === clients)
@@ -287,10 +293,6 @@ function verdictsOn(rows: readonly ReachRow[], syncMs: number): Verdict[] {
 async function until(isSo: () => boolean): Promise<void> {
   for (let tries = 0; !isSo(); tries++) {
     if (tries > 500) throw new Error('the feed did not say what was expected')
-    await pause(20)
+    await sleep(20)
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -34,8 +34,10 @@
  *   do.
  * - "revoke → clients" is from the request that revokes to the bytes at each of so many clients,
  *   the commit on disk included, after some thousand others. Plain sockets are the floor: the same
- *   bytes, written in one loop, without HTTP, store or anything to check. "KB each" is what the
- *   server's process has grown by, without the young generation of V8, which has a fixed size.
+ *   bytes, written in one loop, without HTTP, store or anything to check. What one client waits for
+ *   beyond the sync is without "append and fdatasync", one small append with the same pauses. "KB
+ *   each" is what the server's process has grown by, without the young generation of V8, which has
+ *   a fixed size.
  * - "guarded routes" are routes of a framework with the SDK's guard in front, for a credential that
  *   was seen before; "× bare" is against the same route without it.
  * - "growth" fills a store for each of `--sizes`, as ten years of revocations would, and shows what

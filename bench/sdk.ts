@@ -61,7 +61,7 @@ export function formatSdk({ reach, adapters, snapshot }: SdkResult): string {
   const ofReach = () =>
     formatTable(reach, [
       { title: 'revoke → clients', text: ({ name }) => name },
-      { title: 'clients', align: 'right', text: ({ clients }) => String(clients) },
+      { title: 'clients', align: 'right', text: ({ clients }) => (clients === 0 ? '' : String(clients)) },
       { title: 'p50 ms', align: 'right', text: ({ p50Ms }) => formatNumber(p50Ms) },
       { title: 'p99 ms', align: 'right', text: ({ p99Ms }) => formatNumber(p99Ms) },
       { title: 'max ms', align: 'right', text: ({ maxMs }) => formatNumber(maxMs) },

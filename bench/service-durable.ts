@@ -1,5 +1,6 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from '../packages/service/test/store/postgres-server.ts'
 import { quantile } from './measure.ts'
 import { type Load, type ServerProcess, startLoad, startServer } from './processes.ts'
@@ -45,7 +46,7 @@ export async function benchDurable(
       JSON.stringify({ credential: await sample.credential(n), ttl_seconds: 3600 }),
     )
     const issuer = toIssuer(sample)
-    const rows: DurableRow[] = [bareAppend(directory)]
+    const rows: DurableRow[] = [await benchAppend(directory)]
     for (const [i, store] of (['SQLite', 'PostgreSQL'] as const).entries()) {
       onProgress(`exchanges and revocations, ${store}`, i, 2)
       const database = store === 'SQLite' ? {} : { databaseUrl: await postgres.createDatabase() }
@@ -100,18 +101,27 @@ async function sustain(
   return rows
 }
 
-/** What the disk can do: one small append after the other, each synced. */
-export function bareAppend(directory: string): DurableRow {
+/**
+ * What the disk can do: the milliseconds of one small append after the other, each synced. After
+ * pauses they take longer, because the processor and the disk have to wake up.
+ */
+export async function syncedAppends(directory: string, count: number, pauseMs = 0): Promise<number[]> {
   const file = openSync(join(directory, 'append'), 'w')
   const bytes = Buffer.alloc(512, 1)
   const times: number[] = []
-  for (let i = 0; i < SYNCS; i++) {
+  for (let i = 0; i < count; i++) {
+    if (pauseMs > 0) await sleep(pauseMs)
     const start = performance.now()
     writeSync(file, bytes)
     fdatasyncSync(file)
     times.push(performance.now() - start)
   }
   closeSync(file)
+  return times
+}
+
+async function benchAppend(directory: string): Promise<DurableRow> {
+  const times = await syncedAppends(directory, SYNCS)
   const all = times.reduce((sum, ms) => sum + ms, 0)
   return {
     name: 'append and fdatasync, bare',
