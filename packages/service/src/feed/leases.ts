@@ -130,9 +130,9 @@ export class Leases {
     const { store } = this.#parts
     return loadAllRows(async (after, limit) => {
       // What is being written may be in the page or not, so it is added in any case.
-      const writing = this.#writing
+      const [writing, ended] = [this.#writing, new Map(this.#ended)]
       const page = await store.leases(siteId, { after, limit })
-      return page.map((lease) => this.#withPending(lease, writing))
+      return page.map((lease) => this.#withPending(lease, writing, ended))
     })
   }
 
@@ -145,19 +145,23 @@ export class Leases {
     return heard
   }
 
-  /** A lease with the acknowledgements that are not in the store yet. */
-  #withPending(lease: LeaseRow, writing: ReadonlyMap<string, PendingAcks>): LeaseRow {
+  /** A lease with what was not in the store yet when it was read. */
+  #withPending(
+    lease: LeaseRow,
+    writing: ReadonlyMap<string, PendingAcks>,
+    ended: ReadonlyMap<string, LeaseEnd>,
+  ): LeaseRow {
     const name = toName(lease)
-    let known = this.#withStream(lease)
+    let known = this.#withStream(lease, ended)
     for (const pending of [writing.get(name), this.#pending.get(name)])
       if (pending !== undefined) known = withAcks(known, pending)
     return known
   }
 
   /** This node knows which of its own streams are open. */
-  #withStream(lease: LeaseRow): LeaseRow {
+  #withStream(lease: LeaseRow, ended: ReadonlyMap<string, LeaseEnd>): LeaseRow {
     if (lease.nodeId !== this.#parts.nodeId) return lease
-    const end = this.#ended.get(lease.streamId)
+    const end = ended.get(lease.streamId) ?? this.#ended.get(lease.streamId)
     if (end === undefined) return { ...lease, nodeUntilMs: Infinity }
     return { ...lease, nodeId: '', streamId: '', servedAtMs: Math.max(lease.servedAtMs, end.atMs) }
   }

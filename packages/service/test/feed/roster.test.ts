@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterEach, expect, it, vi } from 'vitest'
 import { type FeedNode, type FeedSite, newPpid, onEachStore, type Told } from './feed-node.ts'
 import { follow } from './sse-client.ts'
 
@@ -25,6 +26,10 @@ const ack = (node: FeedNode, { siteId, key }: FeedSite, instance: string, body: 
 const revoke = async (node: FeedNode, { siteId, key }: FeedSite) =>
   (await node.call('POST', '/api/wallet/revoke-user', { key, body: { ppid: newPpid(), site_id: siteId } }))
     .json
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 onEachStore('the roster', (home) => {
   it('says of each instance what it declared, where it is and how far it is', async () => {
@@ -116,6 +121,37 @@ onEachStore('the roster', (home) => {
     expect(active.json.detail).toMatch(/until 20\d\d-/)
     const [one] = await list(node, site)
     expect(Date.parse(one.rejects_everything_since)).toBeGreaterThan(Date.now())
+  })
+
+  it('knows that a stream has ended also when that is written while leases are being read', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const { store } = node.service.deps
+    const [readLeases, endLeaseStreams] = [store.leases.bind(store), store.endLeaseStreams.bind(store)]
+    const [write, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const written = Promise.withResolvers<void>()
+    const stream = await listen(node, site, promise('one', { 'x-verifier-max-staleness': '30' }))
+    vi.spyOn(store, 'endLeaseStreams').mockImplementation(async (...ends) => {
+      await write.promise
+      await endLeaseStreams(...ends)
+      written.resolve()
+    })
+    stream.close()
+    await expect.poll(() => states(node, site)).toEqual([['web', 'one', 'gone']])
+    const hasRead = Promise.withResolvers<void>()
+    vi.spyOn(store, 'leases').mockImplementation(async (...of) => {
+      const page = await readLeases(...of)
+      hasRead.resolve()
+      await read.promise
+      return page
+    })
+    const retiring = node.call('DELETE', path(site.siteId, 'verifiers/one'), site)
+    await hasRead.promise
+    write.resolve()
+    await written.promise
+    await nextTurn()
+    read.resolve()
+    expect((await retiring).json.detail).toMatch(/until 20\d\d-/)
   })
 
   it('a guard that closes leaves at once, and is retired', async () => {
