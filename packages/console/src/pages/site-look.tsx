@@ -1,7 +1,7 @@
 import type { ChangedSite, Site } from '@countersign/core/contract'
 import '../style/look.css'
 import type { JSX } from 'preact'
-import { useEffect, useId, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks'
 import type { FieldError } from '../api/call.ts'
 import { toCli } from '../api/command.ts'
 import { ActSheet } from '../components/act-sheet.tsx'
@@ -96,7 +96,8 @@ export function LookSheet({ siteId, site, finish }: LookSheetProps): JSX.Element
       setErrors((last) => last.filter(({ path }) => path !== member))
     },
   })
-  useEffect(() => {
+  // With the message that the field shows now, not a frame later: the next key belongs to it.
+  useLayoutEffect(() => {
     if (errors.length > 0) document.querySelector<HTMLElement>('.look-form [aria-invalid=true]')?.focus()
   }, [errors])
   const logo = value('logo_url')

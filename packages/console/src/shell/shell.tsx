@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isAway } from '../api/call.ts'
 import { isOperator, mayRevoke, session, signOut, sites } from '../api/session.ts'
 import { Icon, type IconName, Seal } from '../components/icon.tsx'
@@ -157,7 +157,8 @@ function Rail(): JSX.Element {
     </li>
   )
   const nav = useRef<HTMLElement>(null)
-  useEffect(() => (menuOpen.value ? enterMenu(nav.current) : undefined), [menuOpen.value])
+  // Before the menu is painted: the next key belongs to it.
+  useLayoutEffect(() => (menuOpen.value ? enterMenu(nav.current) : undefined), [menuOpen.value])
   return (
     <nav ref={nav} class={menuOpen.value ? 'rail open' : 'rail'} aria-label={say('Pages')}>
       <button
