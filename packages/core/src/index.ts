@@ -264,6 +264,7 @@ export {
   importPrivateKey,
   privateKeyFromCryptoKey,
 } from './proof/private-key.ts'
+export { beginVerification } from './verify/begin.ts'
 export type {
   Allow,
   AllowBearer,

@@ -44,7 +44,7 @@ const MEMBERS_MAX = 256
  * this parser, so that no two parts of the system read a text differently.
  */
 export function parseJson(text: string, options: JsonOptions): ParsedJson | JsonFault {
-  return new Reader(text, options).read()
+  return new JsonReader(text, options).read()
 }
 
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
@@ -90,7 +90,7 @@ const PLAIN_DIGITS_MAX = 15
  * Recursive, at most to `depthMax`. The methods return `undefined`, which is not a JSON value,
  * after a fault.
  */
-class Reader {
+export class JsonReader {
   private readonly text: string
   private readonly depthMax: number
   private readonly membersMax: number

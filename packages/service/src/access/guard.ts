@@ -1,10 +1,12 @@
 import {
   type Allow,
+  type Demand,
   type Denial,
   decide,
   findBearerMistake,
   guardProblems,
   type HolderRequest,
+  type NonceStore,
   oauthChallenge,
   type Presentation,
   type RevocationData,
@@ -68,7 +70,7 @@ function check(
   mistake?: string,
 ): Allow | Promise<Allow> {
   const data = deps.views.revocationData(siteId, deps.signatures) ?? unknownSite(deps, siteId)
-  const known = { scope, nowMs: deps.clock.nowMs(), nonces: deps.nonces }
+  const demand = toDemand({ scope, nowMs: deps.clock.nowMs(), nonces: deps.nonces }, request)
   // It may have been revoked (I-1) or have expired (I-12) during a wait.
   const recheck = (verdict: Allow | Denial) =>
     (verdict.ok ? recheckAccess(verdict, { scope, nowMs: deps.clock.nowMs() }, data) : undefined) ?? verdict
@@ -77,8 +79,16 @@ function check(
     if (checking === undefined) return report(deps, siteId, input, verdict, mistake)
     return checking.then((denial) => report(deps, siteId, input, denial ?? recheck(verdict), mistake))
   }
-  const verdict = decide(input, request === undefined ? known : { ...known, request }, data)
+  const verdict = decide(input, demand, data)
   return verdict instanceof Promise ? verdict.then((later) => finish(recheck(later))) : finish(verdict)
+}
+
+/** What the core is asked. Without a request every holder-bound credential is denied. */
+export function toDemand(
+  known: Pick<Demand, 'scope' | 'nowMs'> & { readonly nonces: NonceStore },
+  request: HolderRequest | undefined,
+): Demand {
+  return request === undefined ? known : { ...known, request }
 }
 
 /** Counts the verdict, and throws it if it is a denial. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, ListenOptions } from 'node:net'
 import { limits } from '@countersign/core/contract'
-import { keepTickShape } from './keep-tick-shape.ts'
+import { keepShapes } from './keep-shapes.ts'
 import { disableNodeDefaults, type OnClientError, serverOptions } from './server-limits.ts'
 
 /** An idle connection is closed after this time. Proxies in front should use a shorter time. */
@@ -10,7 +10,6 @@ const KEEP_ALIVE_MS = 30_000
 
 /** Passes every request to `onRequest`, and to `onClientError` what Node's parser cannot read. */
 export function createServer(onRequest: RequestListener, onClientError: OnClientError): Server {
-  keepTickShape()
   const server = createHttpServer(serverOptions, onRequest)
   server.requestTimeout = limits.request_arrive_seconds_max * 1000
   server.keepAliveTimeout = KEEP_ALIVE_MS
@@ -24,6 +23,7 @@ export function createServer(onRequest: RequestListener, onClientError: OnClient
  * system resolves the name to ::1 first: the addresses that the service prints are IPv4.
  */
 export async function listen(server: Server, options: ListenOptions): Promise<number> {
+  await keepShapes()
   server.listen(options.host === 'localhost' ? { ...options, host: '127.0.0.1' } : options)
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
