@@ -39,6 +39,7 @@ import { siteBrands } from './0038-site-brands.ts'
 import { announcedPositions } from './0039-announced-positions.ts'
 import { fewerCredentialIndexes } from './0040-fewer-credential-indexes.ts'
 import { credentialEndsInOrder } from './0041-credential-ends-in-order.ts'
+import { oneIndexOfUsers } from './0042-one-index-of-users.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without gaps. */
@@ -84,4 +85,5 @@ export const migrations: readonly Migration[] = [
   announcedPositions,
   fewerCredentialIndexes,
   credentialEndsInOrder,
+  oneIndexOfUsers,
 ]

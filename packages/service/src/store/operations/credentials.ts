@@ -19,6 +19,7 @@ import {
   type ListedStatus,
   type RecordedCredential,
   type SeenCredential,
+  selectLatestOfUser,
   toCredential,
 } from './shared/credential-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
@@ -185,6 +186,7 @@ export const credentials = read(function* (
   { ppid, status, issuer, issuerKey, source }: CredentialFilter,
   { after, limit }: Page,
 ): Transaction<readonly CredentialRow[]> {
+  if (ppid !== undefined && status === undefined) return yield* ofUser(siteId, ppid, { after, limit })
   const [knownAt = '', credentialId = ''] = after?.split(' ') ?? []
   // No `OR` over the cases, and no subquery for the last row: an index would then be read from its
   // beginning for every page.
@@ -213,6 +215,22 @@ export const credentials = read(function* (
   )
   return found.map(toCredential)
 })
+
+/** A page of `credentials` of a user with any status. */
+function* ofUser(siteId: SiteId, ppid: Ppid, { after, limit }: Page): Transaction<readonly CredentialRow[]> {
+  const [knownAt = '', credentialId = ''] = after?.split(' ') ?? []
+  const latest = selectLatestOfUser(after === undefined ? '' : 'AND (known_at, credential_id) < ($4, $5)')
+  const found = yield* rows(
+    `SELECT ${CREDENTIAL_COLUMNS} FROM ${CREDENTIAL_TABLES} WHERE c.site_id = $1
+       AND c.credential_id IN (SELECT credential_id FROM (${latest}) latest)
+     ORDER BY c.known_at DESC, c.credential_id DESC`,
+    siteId,
+    ppid,
+    limit,
+    ...(after === undefined ? [] : [Number(knownAt), credentialId]),
+  )
+  return found.map(toCredential)
+}
 
 /**
  * Those that expire at `fromMs` or later, and before `beforeMs`: the first to expire first, and of

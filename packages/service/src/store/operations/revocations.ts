@@ -16,6 +16,7 @@ import type { AuditContext } from './audit.ts'
 import { appendEntry } from './shared/append-entry.ts'
 import { credentialLock, userLock } from './shared/chain-locks.ts'
 import { writeCredentialRevocation } from './shared/credential-revocation.ts'
+import { selectLatestOfUser } from './shared/credential-rows.ts'
 import { recordAudit } from './shared/record-audit.ts'
 import { recordUserEntry } from './shared/record-user-entry.ts'
 import { findUserRow, pendingParts, toPosition, type UsersAnswer } from './shared/user-rows.ts'
@@ -165,13 +166,10 @@ function* revokeLockedUser(
   return toRevoked(credentialIds, tokensRevoked, context.atMs, { epoch, seq, position })
 }
 
+const LATEST_OF_USER = selectLatestOfUser()
+
 function* findUserCredentials(siteId: SiteId, ppid: string): Transaction<readonly CredentialId[]> {
-  const found = yield* rows(
-    'SELECT credential_id FROM credentials WHERE site_id = $1 AND ppid = $2 ORDER BY known_at DESC, credential_id DESC LIMIT $3',
-    siteId,
-    ppid,
-    CREDENTIALS_LISTED_MAX,
-  )
+  const found = yield* rows(LATEST_OF_USER, siteId, ppid, CREDENTIALS_LISTED_MAX)
   return found.map((row) => text(row, 'credential_id') as CredentialId)
 }
 

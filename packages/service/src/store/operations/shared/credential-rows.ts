@@ -31,6 +31,24 @@ export interface RecordedCredential extends SeenCredential {
 /** What a list by status can ask for. */
 export type ListedStatus = 'active' | 'expired' | 'revoked'
 
+/** With those that were not classified yet: every status that a row has. */
+const STATUSES = ['new', 'active', 'expired', 'revoked'] satisfies (ListedStatus | 'new')[]
+
+/**
+ * Selects the latest credentials of a user: site `$1`, user `$2`, at most `$3` rows. In the only
+ * index of users the status comes before the time, so the latest of each status are merged.
+ * `isBefore` is a condition on `known_at` and `credential_id`.
+ */
+export function selectLatestOfUser(isBefore = ''): string {
+  const latest = 'ORDER BY known_at DESC, credential_id DESC LIMIT $3'
+  const ofEach = STATUSES.map(
+    // With a limit of its own. Otherwise PostgreSQL reads all of a status.
+    (status) => `SELECT known_at, credential_id FROM (SELECT known_at, credential_id FROM credentials
+      WHERE site_id = $1 AND ppid = $2 AND status = '${status}' ${isBefore} ${latest}) latest_${status}`,
+  )
+  return `${ofEach.join(' UNION ALL ')} ${latest}`
+}
+
 export interface CredentialRow extends SeenCredential {
   readonly knownAtMs: number
   readonly revocation:
