@@ -23,7 +23,7 @@ export function createServer(onRequest: RequestListener, onClientError: OnClient
  * system resolves the name to ::1 first: the addresses that the service prints are IPv4.
  */
 export async function listen(server: Server, options: ListenOptions): Promise<number> {
-  await keepShapes()
+  void keepShapes()
   server.listen(options.host === 'localhost' ? { ...options, host: '127.0.0.1' } : options)
   await once(server, 'listening')
   return (server.address() as AddressInfo).port

@@ -7,7 +7,7 @@ const [SITE, OTHER] = ['old.example', 'other.example']
 const [ROOT, LEAF] = ['cred_root', 'cred_leaf']
 
 forEachStoreWriter('the credentials of a store of the version before', (newWriter) => {
-  it.each([40, 41])('are the same in version %i', { tags: 'long' }, async (version) => {
+  it.each([40, 41, 42])('are the same in version %i', { tags: 'long' }, async (version) => {
     const writer = await newWriter()
     const { sql } = writer
     const migrate = await beginBefore(writer, version)

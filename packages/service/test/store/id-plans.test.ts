@@ -4,6 +4,7 @@ import {
   classifyExpired,
   credentialsNamed,
 } from '../../src/store/operations/credential-statuses.ts'
+import { credentials } from '../../src/store/operations/credentials.ts'
 import { revokeSignedAhead } from '../../src/store/operations/shared/revoke-signed-ahead.ts'
 import { rows } from '../../src/store/transaction.ts'
 import { context, credentialId, NOW, ppid, siteId } from './fixtures.ts'
@@ -21,6 +22,8 @@ const OPERATIONS = [
     'credentials by id and user',
     () => credentialsNamed(SITE, { ppids: [ppid(), ppid()], linkIds: ids }, page),
   ],
+  ['a page of a user', () => credentials(SITE, { ppid: ppid() }, page)],
+  ['the next page of a user', () => credentials(SITE, { ppid: ppid() }, { ...page, after: `1 ${ids[0]}` })],
   ['a status by id', () => classifyCredentials(SITE, 9, ids.map(toClassified))],
   ['the statuses of what has expired', () => classifyExpired(SITE, NOW, 500)],
 ] as const

@@ -298,9 +298,11 @@ forEachStoreWriter('lists with filters', (newWriter) => {
         const [knownAt, id] = after?.split(' ') ?? []
         const before = after === undefined ? '' : `AND (known_at, credential_id) < (${knownAt}, '${id}')`
         const latest = { sql: selectLatestOfUser(before), values: [siteId, user, LIMIT] }
-        expect(
-          await findExcess(writer, latest, 'site_id=? AND ppid=? AND status=?', 4 * LIMIT),
-        ).toBeUndefined()
+        const constraint = 'site_id=? AND ppid=? AND status=?'
+        expect(await findExcess(writer, latest, constraint, 4 * LIMIT)).toBeUndefined()
+        if (writer.place.kind === 'postgres') continue
+        const plan = await writer.sql(`EXPLAIN QUERY PLAN ${latest.sql}`, ...latest.values)
+        expect(plan.filter(({ detail }) => String(detail).includes(constraint))).toHaveLength(4)
       }
       const revoked = await store.revokeUser(
         { siteId, ppid: user, reason: undefined },
@@ -646,7 +648,8 @@ forEachStoreWriter('lists with filters', (newWriter) => {
             knownUsers(siteId, { isRevoked: true }, seqPage),
             userEntries(siteId, user, LIMIT),
             credentials(siteId, {}, page),
-            credentials(siteId, { ppid: user }, page),
+            // SQLite sorts the page, once it has found its ids: `id-plans.test.ts` looks at that.
+            ...(writer.place.kind === 'sqlite' ? [] : [credentials(siteId, { ppid: user }, page)]),
             formerVerifiers(siteId, 'gone', {
               after: after === undefined ? undefined : { verifierId: 'a', keyId: 'b', instanceId: 'c' },
               limit: LIMIT,

@@ -186,7 +186,8 @@ export const credentials = read(function* (
   { ppid, status, issuer, issuerKey, source }: CredentialFilter,
   { after, limit }: Page,
 ): Transaction<readonly CredentialRow[]> {
-  if (ppid !== undefined && status === undefined) return yield* ofUser(siteId, ppid, { after, limit })
+  const isOfUser = [status, issuer, issuerKey, source].every((each) => each === undefined)
+  if (ppid !== undefined && isOfUser) return yield* ofUser(siteId, ppid, { after, limit })
   const [knownAt = '', credentialId = ''] = after?.split(' ') ?? []
   // No `OR` over the cases, and no subquery for the last row: an index would then be read from its
   // beginning for every page.
@@ -220,8 +221,9 @@ export const credentials = read(function* (
 function* ofUser(siteId: SiteId, ppid: Ppid, { after, limit }: Page): Transaction<readonly CredentialRow[]> {
   const [knownAt = '', credentialId = ''] = after?.split(' ') ?? []
   const latest = selectLatestOfUser(after === undefined ? '' : 'AND (known_at, credential_id) < ($4, $5)')
+  // The ids first, as in `BY_ID_FIRST`.
   const found = yield* rows(
-    `SELECT ${CREDENTIAL_COLUMNS} FROM ${CREDENTIAL_TABLES} WHERE c.site_id = $1
+    `SELECT ${CREDENTIAL_COLUMNS} FROM ${CREDENTIAL_TABLES} WHERE CAST(c.site_id AS TEXT) = $1
        AND c.credential_id IN (SELECT credential_id FROM (${latest}) latest)
      ORDER BY c.known_at DESC, c.credential_id DESC`,
     siteId,

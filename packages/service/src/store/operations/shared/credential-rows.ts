@@ -32,7 +32,10 @@ export interface RecordedCredential extends SeenCredential {
 export type ListedStatus = 'active' | 'expired' | 'revoked'
 
 /** With those that were not classified yet: every status that a row has. */
-const STATUSES = ['new', 'active', 'expired', 'revoked'] satisfies (ListedStatus | 'new')[]
+const STATUSES = Object.keys({ new: 0, active: 0, expired: 0, revoked: 0 } satisfies Record<
+  ListedStatus | 'new',
+  0
+>)
 
 /**
  * Selects the latest credentials of a user: site `$1`, user `$2`, at most `$3` rows. In the only

@@ -34,8 +34,8 @@ export function* revokeSignedAhead(
   // With `+` and `CAST`, SQLite reads those of the user, or those seen lately. Otherwise it reads
   // all credentials of the site that have not expired.
   const ahead = yield* rows(
-    `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.created > $2 AND +c.valid_until > $3 AND c.known_at > $4
-       AND ${ppid === undefined ? 'CAST($5 AS TEXT) IS NULL' : 'c.ppid = $5'}
+    `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.created > $2 AND +c.valid_until > $3
+       AND ${ppid === undefined ? 'c.known_at > $4 AND CAST($5 AS TEXT) IS NULL' : '+c.known_at > $4 AND c.ppid = $5'}
        AND ${issuer === undefined ? 'CAST($6 AS TEXT) IS NULL' : 'CAST(c.issuer AS TEXT) = $6'}
        AND NOT ${IS_REVOKED_IN_LOG}
      ORDER BY c.credential_id`,
