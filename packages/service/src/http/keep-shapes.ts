@@ -21,7 +21,7 @@ import { disableNodeDefaults, serverOptions } from './server-limits.ts'
 const SITE = 'shop.example' as SiteId
 const ISSUER = 'did:web:issuer.example'
 const ORIGIN: Origin = { authority: SITE, scheme: 'http' }
-/** A time that is no whole number: V8 stores those in another way, and times of requests are none. */
+/** Like the times of requests no whole number, because V8 stores whole numbers in another way. */
 const AT_MS = 0.5
 
 let kept: Promise<readonly object[]> | undefined
@@ -35,8 +35,8 @@ let kept: Promise<readonly object[]> | undefined
  * objects, of 30. Each of the 1,500 new credentials after such a pause took 446 µs of processor
  * time, and takes 407 (docs/decisions/0106-what-a-request-costs.md).
  *
- * The service makes these objects itself, from a request that nobody has sent and a credential that
- * nobody holds: those of a client would keep its credential in memory. Never rejects.
+ * The service makes these objects itself, from its own request and its own credential: those of a
+ * client would keep the credential of a user in memory. Never rejects.
  */
 export function keepShapes(): Promise<readonly object[]> {
   // Without them the service only needs more time after a pause.
